@@ -11,6 +11,9 @@ import { PackageFixture } from '../test/signature/signed-package.ts'
 import type { SigstoreFixture } from '../test/signature/sigstore-fixture.ts'
 
 const NEIGHBOUR = 'neighbour'
+const neighbour = new PackageFixture(NEIGHBOUR)
+/** Signed once for all fixtures. */
+const signatures = new WeakMap<SigstoreFixture, ReturnType<SigstoreFixture['sign']>>()
 
 /**
  * A home folder with a valid package, and a place for a hostile one. No file of the hostile package may run: each would
@@ -28,8 +31,9 @@ export class AttackFixture {
 
   static async create(sigstore: SigstoreFixture): Promise<AttackFixture> {
     const fixture = new AttackFixture(sigstore)
-    const neighbour = new PackageFixture(NEIGHBOUR)
-    neighbour.install(fixture.home, await sigstore.sign(neighbour.integrityFile))
+    const signing = signatures.get(sigstore) ?? sigstore.sign(neighbour.integrityFile)
+    signatures.set(sigstore, signing)
+    neighbour.install(fixture.home, await signing)
     return fixture
   }
 

@@ -18,10 +18,12 @@ async function attack({ decided, setUp, policy, options, follow }: PackageAttack
   using fixture = await AttackFixture.create(sigstore)
   const standing = await decided?.(fixture)
   await setUp(fixture)
-  const { refused, extension } = outcomeOf(await fixture.load(policy, options, standing), fixture)
+  const report = await fixture.load(policy, options, standing)
+  const { refused, extension } = outcomeOf(report, fixture)
   const followed = extension === undefined || follow === undefined ? 'blocked' : await follow(extension, fixture)
   // With the options that the neighbour supports.
-  const { neighbour, ran } = outcomeOf(await fixture.load(policy), fixture)
+  const isPlain = options === undefined && standing === undefined && follow === undefined
+  const { neighbour, ran } = outcomeOf(isPlain ? report : await fixture.load(policy), fixture)
   return [refused, followed, neighbour, ran]
 }
 

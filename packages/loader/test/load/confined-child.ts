@@ -1,4 +1,4 @@
-/** Runs in a child process with Node's permission model: loads the given folders and reports all file accesses. */
+/** Runs in a child process with Node's permission model: loads folders on request and reports all file accesses. */
 import diagnosticsChannel from 'node:diagnostics_channel'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -53,7 +53,7 @@ syncBuiltinESMExports()
 
 const { createLoader } = await import('../../src/index.ts')
 
-process.once('message', (request: ConfinedRequest) => {
+process.on('message', (request: ConfinedRequest) => {
   void (async () => {
     const { global, trustRoot, bundled = [] } = request
     const loader = createLoader({
@@ -70,7 +70,8 @@ process.once('message', (request: ConfinedRequest) => {
     const report: ConfinedReport = {
       loaded: extensions.map(({ id }) => id), diagnostics, hasProjectLayer, standing: standing.kind, calls, denials,
     }
-    process.send!(report, () => process.disconnect?.())
+    process.send!(report)
+    denials.length = 0
   })()
 })
 process.send!('ready')

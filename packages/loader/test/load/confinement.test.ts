@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ProjectTrust } from '@bulkhead/contract'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ConfinedReport, ConfinedRequest } from './confined-child.ts'
 import { HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
 import { PackageFixture } from '../signature/signed-package.ts'
@@ -18,23 +18,30 @@ const tracerWorks = spawnSync(tracer, ['-f', '-o', '/dev/null', 'true']).status 
 
 interface Confinement {
   readonly readable: readonly string[]
-  /** Runs after the child has started with fixed permissions. */
-  readonly prepare?: () => void
-  readonly request: ConfinedRequest
   /** Whether it may start the schema thread. */
   readonly threads?: boolean
-  /** The file of the system call trace, if this machine can write one. */
-  readonly trace?: string
+  readonly loads: readonly {
+    /** Runs after the child has started with fixed permissions. */
+    readonly prepare?: () => void
+    readonly request: ConfinedRequest
+  }[]
+}
+interface Confined {
+  readonly reports: readonly ConfinedReport[]
+  /** The system calls, if this machine can trace them. */
+  readonly trace: readonly string[] | undefined
 }
 
-async function loadConfined({ readable, prepare, request, threads, trace }: Confinement): Promise<ConfinedReport> {
+/** Loads several times in one child process, because starting it takes far longer than loading. */
+async function loadConfined({ readable, threads, loads }: Confinement): Promise<Confined> {
+  using home = new HomeFixture()
+  const trace = join(home.base, 'trace')
   const rights = [
     ...[repository, ...readable].map((path) => `--allow-fs-read=${path}`),
     ...(threads ? ['--allow-worker', '--no-warnings'] : []),
   ]
   const node = [process.execPath, '--permission', ...rights, child]
-  const [command, ...args] = trace === undefined
-    ? node : [tracer, '-f', '-e', 'trace=file,process,network', '-o', trace, ...node]
+  const [command, ...args] = tracerWorks ? [tracer, '-f', '-e', 'trace=file,process,network', '-o', trace, ...node] : node
   const running = spawn(command!, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: {} })
   const exited = once(running, 'exit') as Promise<[number | null]>
   const message = async <T>(): Promise<T> => {
@@ -45,62 +52,85 @@ async function loadConfined({ readable, prepare, request, threads, trace }: Conf
     return first
   }
   await message()
-  prepare?.()
-  running.send(request)
-  const report = await message<ConfinedReport>()
+  const reports: ConfinedReport[] = []
+  for (const { prepare, request } of loads) {
+    prepare?.()
+    running.send(request)
+    reports.push(await message<ConfinedReport>())
+  }
+  running.disconnect()
   expect(await exited).toEqual([0, null])
-  return report
+  return { reports, trace: tracerWorks ? readFileSync(trace, 'utf8').split('\n') : undefined }
 }
 
-describe('a project that is not trusted', () => {
+describe('without permission to start a thread', () => {
+  const homes = new DisposableStack()
+  const [declined, trusted, bundling] = Array.from({ length: 3 }, () => homes.use(new HomeFixture())) as
+    [HomeFixture, HomeFixture, HomeFixture]
+  afterAll(() => homes.dispose())
   /** Does not exist when permissions are granted, so each grant covers one path and nothing below it. */
   const placesIn = (home: HomeFixture) =>
     ({ workspace: join(home.base, 'later'), root: join(home.base, 'later', '.bulkhead') })
-
-  async function visit(home: HomeFixture, trust: ProjectTrust, trace?: string): Promise<ConfinedReport> {
+  const visit = (home: HomeFixture, trust: ProjectTrust): Confinement['loads'][number] => {
     const { workspace, root } = placesIn(home)
     const prepare = (): void => {
       home.write(join(root, 'config.json'), { mode: 'yolo' })
       home.extension(root, 'weather')
     }
-    return loadConfined(
-      {
-        readable: [workspace, root, home.globalRoot], prepare, request: { global: home.globalRoot, workspace, trust },
-        ...(trace !== undefined && { trace }),
-      },
-    )
+    return { prepare, request: { global: home.globalRoot, workspace, trust } }
   }
 
-  test('is not opened, listed or inspected', async () => {
-    using home = new HomeFixture()
-    const { root } = placesIn(home)
-    const trace = tracerWorks ? join(home.base, 'trace') : undefined
-    const report = await visit(home, 'declined', trace)
+  let confined: Confined
+  beforeAll(async () => {
+    bundling.extension(bundling.globalRoot, 'weather')
+    const bundled = [manifestOf({ id: 'own', tools: [toolOf({ name: 'own' })] })]
+    const { globalRoot: global, workspace } = bundling
+    const readable = [declined, trusted].flatMap((home) => [...Object.values(placesIn(home)), home.globalRoot])
+    confined = await loadConfined({
+      readable: [...readable, bundling.base],
+      loads: [
+        visit(declined, 'declined'), visit(trusted, 'trusted'),
+        { request: { global, workspace, trust: 'declined', bundled } },
+      ],
+    })
+  })
+
+  test('a project that is not trusted is not opened, listed or inspected', () => {
+    const { root } = placesIn(declined)
+    const { reports: [report], trace } = confined
     expect(report).toMatchObject({ loaded: [], hasProjectLayer: true, standing: 'unknown', denials: [] })
-    expect(report.diagnostics).toMatchObject([
+    expect(report!.diagnostics).toMatchObject([
       {
         severity: 'warning', stage: 'trust', code: 'ProjectTrustRequired', layer: 'project', extensionId: null,
         location: root,
         cure: 'Review the folder, then trust it: run `bulkhead trust` there, or pass `trust` to `createHost`.',
       },
     ])
-    const touched = report.calls.filter(([, path]) => path.startsWith(root))
+    const touched = report!.calls.filter(([, path]) => path.startsWith(root))
     expect(touched).toEqual([['lstatSync', root], ['lstatSync', root], ['lstatSync', root]])
 
     if (trace !== undefined) {
-      const lines = readFileSync(trace, 'utf8').split('\n').filter((line) => line.includes(`"${root}`))
+      const lines = trace.filter((line) => line.includes(`"${root}`))
       expect(lines.length).toBeGreaterThanOrEqual(3)
       for (const line of lines) expect(line).toMatch(new RegExp(`(?:statx|newfstatat|lstat)\\([^"]*"${root}",`))
     }
   })
 
-  test('would be detected: with trust, Node denies the same access', async () => {
-    using home = new HomeFixture()
-    const { root } = placesIn(home)
-    const report = await visit(home, 'trusted')
+  test('access to it would be detected: with trust, Node denies it', () => {
+    const { root } = placesIn(trusted)
+    const report = confined.reports[1]!
     expect(report.loaded).toEqual([])
     expect(report.denials.join('\n')).toContain(join(root, 'config.json'))
     expect(report.calls).toContainEqual(['openSync', join(root, 'config.json')])
+  })
+
+  test('bundled extensions load, and the others are reported', () => {
+    const { loaded, diagnostics } = confined.reports[2]!
+    expect(loaded).toEqual(['own'])
+    expect(diagnostics).toMatchObject([{
+      extensionId: 'weather', stage: 'configSchema', code: 'SchemaCheckUnavailable',
+      cure: expect.stringContaining('--allow-worker'),
+    }])
   })
 })
 
@@ -109,71 +139,58 @@ const denied = ({ denials }: ConfinedReport): readonly string[] =>
   denials.filter((denial) => !denial.startsWith('inspector'))
 
 describe('loading', () => {
-  test('runs nothing, writes nothing, starts nothing and makes no request', async () => {
-    using home = new HomeFixture()
+  const homes = new DisposableStack()
+  const [plain, verified] = [homes.use(new HomeFixture()), homes.use(new HomeFixture())]
+  afterAll(() => homes.dispose())
+
+  let confined: Confined
+  beforeAll(async () => {
     const hostile = 'process.exit(7); globalThis.x = await fetch("http://localhost"); export default {}'
-    home.extension(
-      home.globalRoot, 'weather', manifestOf(),
+    plain.extension(
+      plain.globalRoot, 'weather', manifestOf(),
       {
         'index.js': hostile, 'bulkhead.config.js': hostile, '.npmrc': '',
         'package.json': '{"scripts":{"install":"exit 7"}}',
       },
     )
-    home.extension(home.globalRoot, 'broken', '{')
-    home.extension(home.projectRoot, 'other')
-    home.write(join(home.globalRoot, 'config.json'), { mode: 'ask' })
-    const trace = tracerWorks ? join(home.base, 'trace') : undefined
-    const request: ConfinedRequest = { global: home.globalRoot, workspace: home.workspace, trust: 'trusted' }
-    const report = await loadConfined({
-      readable: [home.base], threads: true, request, ...(trace !== undefined && { trace }),
-    })
-    expect(report).toMatchObject({ loaded: ['weather', 'other'] })
-    expect(denied(report)).toEqual([])
-    expect(report.diagnostics.map(({ code }) => code)).toEqual(['ShapeInvalid', 'IntegrityTokenMissing'])
-    const outside = report.calls.filter(([, path]) => !path.startsWith(home.base))
-    expect(outside).toEqual([])
+    plain.extension(plain.globalRoot, 'broken', '{')
+    plain.extension(plain.projectRoot, 'other')
+    plain.write(join(plain.globalRoot, 'config.json'), { mode: 'ask' })
 
-    if (trace !== undefined) {
-      const lines = readFileSync(trace, 'utf8').split('\n')
-      const opened = lines.filter((line) => line.includes(home.base) && /\bopenat?\(/.test(line))
-      expect(opened.length).toBeGreaterThan(5)
-      for (const line of opened) expect(line).not.toMatch(/O_WRONLY|O_RDWR|O_CREAT/)
-      expect(lines.filter((line) => /\b(?:connect|execve|vfork|mkdirat|renameat2?|unlinkat)\(/.test(line)))
-        .toHaveLength(1)
-    }
-  })
-
-  test('verifies a signature without a network request', async () => {
-    using home = new HomeFixture()
     await using sigstore = await SigstoreFixture.start()
     const signed = new PackageFixture()
-    signed.install(home, await sigstore.sign(signed.integrityFile))
-    const trace = tracerWorks ? join(home.base, 'trace') : undefined
-    const request: ConfinedRequest = {
-      global: home.globalRoot, workspace: home.workspace, trust: 'trusted', trustRoot: sigstore.trustRoot,
-    }
-    const report = await loadConfined({
-      readable: [home.base], threads: true, request, ...(trace !== undefined && { trace }),
+    signed.install(verified, await sigstore.sign(signed.integrityFile))
+    const load = ({ globalRoot: global, workspace }: HomeFixture, over: Partial<ConfinedRequest> = {}) =>
+      ({ request: { global, workspace, trust: 'trusted', ...over } as const })
+    confined = await loadConfined({
+      readable: [plain.base, verified.base], threads: true,
+      loads: [load(plain), load(verified, { trustRoot: sigstore.trustRoot })],
     })
-    expect(report).toMatchObject({ loaded: ['weather'], diagnostics: [] })
-    expect(denied(report)).toEqual([])
+  })
+
+  test('runs nothing, writes nothing, starts nothing and makes no request', () => {
+    const { reports: [report], trace } = confined
+    expect(report).toMatchObject({ loaded: ['weather', 'other'] })
+    expect(denied(report!)).toEqual([])
+    expect(report!.diagnostics.map(({ code }) => code)).toEqual(['ShapeInvalid', 'IntegrityTokenMissing'])
+    expect(report!.calls.filter(([, path]) => !path.startsWith(plain.base))).toEqual([])
+
     if (trace !== undefined) {
-      const lines = readFileSync(trace, 'utf8').split('\n')
-      expect(lines.filter((line) => /\b(?:connect|execve|vfork|mkdirat|renameat2?|unlinkat)\(/.test(line)))
-        .toHaveLength(1)
+      const opened = trace.filter((line) => line.includes(plain.base) && /\bopenat?\(/.test(line))
+      expect(opened.length).toBeGreaterThan(5)
+      for (const line of opened) expect(line).not.toMatch(/O_WRONLY|O_RDWR|O_CREAT/)
     }
   })
 
-  test('loads bundled extensions where no thread can start, and reports the others', async () => {
-    using home = new HomeFixture()
-    home.extension(home.globalRoot, 'weather')
-    const bundled = [manifestOf({ id: 'own', tools: [toolOf({ name: 'own' })] })]
-    const request: ConfinedRequest = { global: home.globalRoot, workspace: home.workspace, trust: 'declined', bundled }
-    const { loaded, diagnostics } = await loadConfined({ readable: [home.base], request })
-    expect(loaded).toEqual(['own'])
-    expect(diagnostics).toMatchObject([{
-      extensionId: 'weather', stage: 'configSchema', code: 'SchemaCheckUnavailable',
-      cure: expect.stringContaining('--allow-worker'),
-    }])
+  test('verifies a signature', () => {
+    const report = confined.reports[1]!
+    expect(report).toMatchObject({ loaded: ['weather'], diagnostics: [] })
+    expect(denied(report)).toEqual([])
+  })
+
+  test('makes no system call that starts a program, connects or changes files, also for a signature', () => {
+    // The one is the start of the child.
+    const forbidden = /\b(?:connect|execve|vfork|mkdirat|renameat2?|unlinkat)\(/
+    if (confined.trace !== undefined) expect(confined.trace.filter((line) => forbidden.test(line))).toHaveLength(1)
   })
 })

@@ -2,18 +2,18 @@
 import { createLoader } from '../../src/load/loader.ts'
 import { schemaThread } from '../../src/schema/schema-checker.ts'
 
-const [global, workspace, cache] = process.argv.slice(2) as [string, string, string]
+const [first, global, workspace, cache] = process.argv.slice(2) as [string, string, string, string]
 const used = (): number => {
   globalThis.gc?.()
   const { heapUsed, external, arrayBuffers } = process.memoryUsage()
   return heapUsed + external + arrayBuffers
 }
-const load = (root: string | null) =>
+const load = (root: string) =>
   createLoader({ coreVersion: '1.0.0', roots: { global: root }, bundled: [], cache }).load({
     workspace, trust: 'declined', projectDigest: 'any',
   })
 
-await load(null)
+await load(first)
 // Loads the code of the schema thread once, so that it does not count.
 await schemaThread.load()
 const before = used()

@@ -15,7 +15,7 @@ import type { ProbedData } from './schema-probe.ts'
 
 const large = {
   type: 'object' as const,
-  properties: Object.fromEntries(Array.from({ length: 300 }, (_, index) => [
+  properties: Object.fromEntries(Array.from({ length: 100 }, (_, index) => [
     `p${index}`, { type: 'string', minLength: 1, pattern: `^a{${index}}$` },
   ])),
 }
@@ -35,7 +35,6 @@ test('refuses a schema that takes too long, and checks those behind it', async (
   expect(verdicts[1]!.verdict).toMatchObject({
     faults: [{ message: expect.stringMatching(/more than 1 ms of CPU time|within 12 ms/) }],
   })
-  expect((await ask(thread, large, unhurried)).verdict.ok).toBe(true)
 })
 
 /** Behaves like the schema thread, and answers after it slept for some ms, or never. */
@@ -71,12 +70,12 @@ test('checks values too', async () => {
   ])
 })
 
-test('does not block the host', async () => {
+test('does not block the host while it checks a large schema', async () => {
   const thread = new SchemaWorkerClient()
   await ask(thread, {})
   let turns = 0
   const counting = setInterval(() => turns++, 1)
-  await ask(thread, large, unhurried)
+  expect((await ask(thread, large, unhurried)).verdict.ok).toBe(true)
   clearInterval(counting)
   expect(turns).toBeGreaterThan(0)
 })
