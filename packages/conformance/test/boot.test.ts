@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BootWorkspace, PNPM } from './boot-workspace.ts'
 
 const SETUP = ['npm install', 'pnpm install --frozen-lockfile']
@@ -50,16 +50,21 @@ describe('the first start', () => {
 })
 
 describe('the next start', () => {
-  it('runs no package manager and prints only the output of the script', async () => {
-    using workspace = new BootWorkspace()
+  let workspace: BootWorkspace
+  beforeAll(async () => {
+    workspace = new BootWorkspace()
     await workspace.run(['hello'])
+  })
+  afterAll(() => workspace[Symbol.dispose]())
+
+  it('runs no package manager and prints only the output of the script', async () => {
+    const before = workspace.calls
     expect(await workspace.run(['hello'])).toEqual({ code: 0, output: 'hello first\n' })
-    expect(workspace.calls).toEqual(SETUP)
+    expect(workspace.calls).toEqual(before)
   })
 
   it('installs after a change of a manifest or the lockfile, and without a stamp or Node', async () => {
-    using workspace = new BootWorkspace()
-    await workspace.run(['hello'])
+    const before = workspace.calls
     const changes = [
       () => workspace.write('packages/one/package.json', '{ "name": "one" }'),
       () => workspace.write('pnpm-lock.yaml', 'lockfileVersion: 10\n'),
@@ -69,17 +74,16 @@ describe('the next start', () => {
     for (const [index, change] of changes.entries()) {
       change()
       expect((await workspace.run(['hello'])).code).toBe(0)
-      expect(workspace.calls).toHaveLength(SETUP.length + index + 1)
+      expect(workspace.calls).toHaveLength(before.length + index + 1)
     }
-    expect(workspace.calls.slice(2)).toEqual(changes.map(() => SETUP[1]))
+    expect(workspace.calls.slice(before.length)).toEqual(changes.map(() => SETUP[1]))
   })
 
   it('fetches pnpm again if it was deleted', async () => {
-    using workspace = new BootWorkspace()
-    await workspace.run(['hello'])
+    const before = workspace.calls
     workspace.remove('.tools')
     await workspace.run(['hello'])
-    expect(workspace.calls).toEqual([...SETUP, ...SETUP])
+    expect(workspace.calls).toEqual([...before, ...SETUP])
   })
 })
 

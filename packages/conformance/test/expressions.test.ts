@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { sourceFiles } from './architecture/source-files.ts'
 import type { Expression } from './expressions/expressions-in.ts'
 import { expressionsIn } from './expressions/expressions-in.ts'
@@ -32,9 +33,10 @@ const COMPOSED: Readonly<Record<string, string>> = {
 }
 
 const files = sourceFiles(ROOT, 'packages').filter(({ path }) => /^packages\/[^/]+\/src\//.test(path))
+  .map(({ path, text }) => ({ path, ...expressionsIn(text) }))
 const measured = files.filter(({ path }) => !Object.keys(NOT_MEASURED).some((prefix) => path.startsWith(prefix)))
 const byExpression = Map.groupBy(
-  measured.flatMap(({ path, text }) => expressionsIn(text).literals.map((expression) => ({ path, expression }))),
+  measured.flatMap(({ path, literals }) => literals.map((expression) => ({ path, expression }))),
   ({ expression: { pattern, flags } }) => `/${pattern}/${flags}`,
 )
 
@@ -66,7 +68,7 @@ describe('a regular expression in the sources', () => {
   })
 
   it('is built at run time only in the files of the table', () => {
-    const composing = files.filter(({ path, text }) => measured.some((one) => one.path === path) && expressionsIn(text).composed > 0)
+    const composing = measured.filter(({ composed }) => composed > 0)
     expect(composing.map(({ path }) => path).toSorted()).toEqual(Object.keys(COMPOSED).toSorted())
   })
 
@@ -78,10 +80,12 @@ describe('a regular expression in the sources', () => {
 })
 
 describe('finds the superlinear expression', () => {
-  it.each([
-    /\s+$/, /\/+$/, /<[^>]*>/, /\{([^}]*)\}\}/, /a*a*b/, /<\s*\/?\s*x/, /(?:a|a)*b/, /^(?:\|\||\|)*$/, /^(?:#[^\n]*)*$/, /^(\w+\s?)*$/,
-    /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/, /^.*,.*,.*,x$/, /"(?:[^"\\]|\\.)*"x/, /(\d+)\.(\d+)$/,
-  ].map((expression) => [expression.source, { pattern: expression.source, flags: expression.flags }] as const))('%s', async (_source, expression) => {
+  const oneOfEachKind = [
+    /\s+$/, /\{([^}]*)\}\}/, /a*a*b/, /(?:a|a)*b/, /^(?:#[^\n]*)*$/, /^.*,.*,.*,x$/, /"(?:[^"\\]|\\.)*"x/,
+    /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/,
+  ]
+  const more = [/\/+$/, /<[^>]*>/, /<\s*\/?\s*x/, /^(?:\|\||\|)*$/, /^(\w+\s?)*$/, /(\d+)\.(\d+)$/]
+  it.each([...oneOfEachKind, ...thoroughly([], more)].map((expression) => [expression.source, { pattern: expression.source, flags: expression.flags }] as const))('%s', async (_source, expression) => {
     expect(await slowStringFor(expression)).toBeTypeOf('string')
   })
 })

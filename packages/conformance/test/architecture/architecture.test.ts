@@ -1,14 +1,11 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RULES } from './rules.ts'
 import { importsOf } from './source-files.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../../..')
-const scratch = mkdtempSync(join(tmpdir(), 'bulkhead-architecture-'))
-afterAll(() => rmSync(scratch, { recursive: true }))
-
 describe('the workspace', () => {
   it.each(RULES.map((rule) => [rule.name, rule] as const))('%s', (_, rule) => {
     expect(rule.check(ROOT)).toEqual([])
@@ -112,12 +109,19 @@ const PLANTED: readonly (readonly [rule: string, file: string, text: string, fou
 ]
 
 describe('a planted violation is found', () => {
+  let root: string
+  beforeAll(() => { root = copyOfWorkspace() })
+  afterAll(() => rmSync(root, { recursive: true }))
+
   it.each(PLANTED)('%s: %s', (ruleName, file, text, found) => {
     const rule = RULES.find((candidate) => candidate.name.includes(ruleName))
-    const root = copyOfWorkspace()
-    mkdirSync(dirname(join(root, file)), { recursive: true })
-    writeFileSync(join(root, file), text)
+    const path = join(root, file)
+    const previous = existsSync(path) ? readFileSync(path) : undefined
+    const created = mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
     expect(rule?.check(root)).toContain(found)
+    if (previous === undefined) rmSync(created ?? path, { recursive: true })
+    else writeFileSync(path, previous)
   })
 })
 
@@ -136,7 +140,7 @@ describe('imports are read from', () => {
 })
 
 function copyOfWorkspace(): string {
-  const root = mkdtempSync(join(scratch, 'copy-'))
+  const root = mkdtempSync(join(tmpdir(), 'bulkhead-architecture-'))
   for (const name of readdirSync(join(ROOT, 'packages'))) {
     for (const part of ['package.json', 'README.md', 'src', 'test/exports.test.ts']) {
       const source = join(ROOT, 'packages', name, part)
