@@ -53,6 +53,7 @@ it('creates a valid manifest with names that every model API accepts', async () 
 })
 
 it('changes identity and definitions with the base URL, the secret and the operation', async () => {
+  documents = new OpenapiDocuments({ workspace: folder, home: folder, cache: join(folder, 'cache') })
   const offered = async (paths: object, config: Partial<Documents[string]> = {}) => {
     write(paths)
     const { extensions: [extension] } = await offer({

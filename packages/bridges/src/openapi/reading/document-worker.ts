@@ -12,7 +12,8 @@ export function run({ text, wanted }: DocumentQuestion): void {
   parentPort?.postMessage(answer(text, wanted))
 }
 
-function answer(text: string, wanted: DocumentQuestion['wanted']): DocumentAnswer {
+/** Exported so that tests can call it without a thread. */
+export function answer(text: string, wanted: DocumentQuestion['wanted']): DocumentAnswer {
   try {
     return { ok: true, api: readOperations(parseDocument(text), wanted) }
   } catch (error) {

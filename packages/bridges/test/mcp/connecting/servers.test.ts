@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BulkheadError, ConnectedExtension, Interact } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { McpServers } from '../../../src/mcp/index.ts'
 import { Setup, now, resolved } from './setup.ts'
 
@@ -68,31 +68,49 @@ it('passes only the named variables to a process, and starts it in the workspace
   expect(structuredContent.token).toBe('[secret FIXTURE_TOKEN]')
 })
 
-it('forwards tool errors, progress and standard error', async () => {
-  const servers = setup.open()
-  const extension = await connected(servers)
-  const lines: string[] = []
-  const log = { info: (line: string) => lines.push(line), debug() {}, warn() {}, error() {} }
-  await extension.module([]).init!({ config: {}, log } as never)
-  expect(lines).toEqual(['ready to serve'])
-  expect(await call(extension, 'ship_fail')).toEqual({
-    content: [{ type: 'text', text: 'no such ship' }], isError: true,
-  })
-  const progress = vi.fn<(text: string) => void>()
-  await call(extension, 'ship_count', {}, { progress })
-  expect(progress.mock.calls).toEqual([['half way']])
-})
+describe('a connected server', () => {
+  const shared = new Setup()
+  let extension: ConnectedExtension
+  beforeAll(async () => { extension = await connected(shared.open(), resolved({ ship: shared.sdk() })) })
+  afterAll(() => shared.close())
 
-it('cancels a call at the server without affecting others', async () => {
-  const extension = await connected(setup.open())
-  const stop = new AbortController()
-  const hanging = call(extension, 'ship_hang', {}, { signal: stop.signal })
-  await until(() => setup.notes.includes('hanging'))
-  stop.abort(new Error('enough'))
-  await expect(hanging).rejects.toThrow('enough')
-  await until(() => setup.notes.includes('cancelled'))
-  expect(await call(extension, 'ship_echo', { text: 'still there' })).toMatchObject({
-    content: [{ text: 'still there' }],
+  it('forwards tool errors, progress and standard error', async () => {
+    const lines: string[] = []
+    const log = { info: (line: string) => lines.push(line), debug() {}, warn() {}, error() {} }
+    await extension.module([]).init!({ config: {}, log } as never)
+    expect(lines).toEqual(['ready to serve'])
+    expect(await call(extension, 'ship_fail')).toEqual({
+      content: [{ type: 'text', text: 'no such ship' }], isError: true,
+    })
+    const progress = vi.fn<(text: string) => void>()
+    await call(extension, 'ship_count', {}, { progress })
+    expect(progress.mock.calls).toEqual([['half way']])
+  })
+
+  it('cancels a call at the server without affecting others', async () => {
+    const stop = new AbortController()
+    const hanging = call(extension, 'ship_hang', {}, { signal: stop.signal })
+    await until(() => shared.notes.includes('hanging'))
+    stop.abort(new Error('enough'))
+    await expect(hanging).rejects.toThrow('enough')
+    await until(() => shared.notes.includes('cancelled'))
+    expect(await call(extension, 'ship_echo', { text: 'still there' })).toMatchObject({
+      content: [{ text: 'still there' }],
+    })
+  })
+
+  it('asks the person of the call, and declines if there is none', async () => {
+    const ask = vi.fn<Interact['ask']>(async () => '8080')
+    const interact = { ask, confirm: async () => true } as unknown as Interact
+    expect(await call(extension, 'ship_ask', {}, { interact })).toMatchObject({
+      content: [{ text: JSON.stringify({ action: 'accept', content: { port: '8080', sure: true } }) }],
+    })
+    expect(ask.mock.calls[0]![0]).toBe('The MCP server "ship" asks: Which port?\nport')
+    expect(await call(extension, 'ship_ask')).toMatchObject({ content: [{ text: '{"action":"decline"}' }] })
+  })
+
+  it('rejects sampling', async () => {
+    expect(await call(extension, 'ship_sample')).toMatchObject({ isError: true })
   })
 })
 
@@ -180,26 +198,10 @@ it('does not call a tool whose definition has changed', async () => {
   expect(await call(newer!, 'ship_echo', { text: 'x' })).toMatchObject({ content: [{ text: 'x' }] })
 })
 
-it('asks the person of the call, and declines if there is none', async () => {
-  const extension = await connected(setup.open())
-  const ask = vi.fn<Interact['ask']>(async () => '8080')
-  const interact = { ask, confirm: async () => true } as unknown as Interact
-  expect(await call(extension, 'ship_ask', {}, { interact })).toMatchObject({
-    content: [{ text: JSON.stringify({ action: 'accept', content: { port: '8080', sure: true } }) }],
-  })
-  expect(ask.mock.calls[0]![0]).toBe('The MCP server "ship" asks: Which port?\nport')
-  expect(await call(extension, 'ship_ask')).toMatchObject({ content: [{ text: '{"action":"decline"}' }] })
-})
-
 it('uses the newer handshake if a process rejects the older one', async () => {
   const local = setup.sdk() as { readonly command: readonly string[] }
   const extension = await connected(setup.open(), resolved({ ship: setup.sdk({ command: [...local.command, 'modern'] }) }))
   expect(await call(extension, 'ship_echo', { text: 'ahoy' })).toEqual({ content: [{ type: 'text', text: 'ahoy' }] })
-})
-
-it('rejects sampling', async () => {
-  const extension = await connected(setup.open())
-  expect(await call(extension, 'ship_sample')).toMatchObject({ isError: true })
 })
 
 it('kills a server that sends an endless line', async () => {

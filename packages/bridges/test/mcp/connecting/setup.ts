@@ -6,6 +6,12 @@ import { McpServers, type McpServersOptions } from '../../../src/mcp/index.ts'
 
 const fixture = (name: string): string => join(import.meta.dirname, 'fixtures', name)
 
+/** Node compiles a fixture once. Its environment does not have this setting, because a test lists the environment. */
+const CACHED = ['--import', `data:text/javascript,${encodeURIComponent(
+  `import { enableCompileCache } from 'node:module'
+   enableCompileCache(${JSON.stringify(process.env['NODE_COMPILE_CACHE'])})`,
+)}`]
+
 /** A temporary folder, and servers that end with it. */
 export class Setup {
   readonly folder = mkdtempSync(join(tmpdir(), 'bulkhead-mcp-'))
@@ -21,7 +27,8 @@ export class Setup {
   }
 
   sdk(more: Partial<Extract<McpServerConfig, { type: 'local' }>> = {}): McpServerConfig {
-    return { type: 'local', command: [process.execPath, fixture('sdk-server.ts'), join(this.folder, 'notes')], ...more }
+    const command = [process.execPath, ...CACHED, fixture('sdk-server.ts'), join(this.folder, 'notes')]
+    return { type: 'local', command, ...more }
   }
 
   raw(script: object, name = 'script.json'): McpServerConfig {
