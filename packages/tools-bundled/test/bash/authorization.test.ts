@@ -8,6 +8,7 @@ import { createSandbox, type PooledSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { argumentsReaders, bundledExtensions } from '../../src/index.ts'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { BYPASS_VECTORS } from './corpus/bypass-vectors.ts'
 
 let root: string
@@ -50,7 +51,9 @@ const codeOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output
 describe('an allow list of git status, ls, find, echo and cat', () => {
   it('no bypass attempt runs without approval or has an effect', async () => {
     const bash = await open(FIVE)
-    for (const command of Object.values(BYPASS_VECTORS).flat()) {
+    // A quarter of each group. corpus.test.ts checks the decision about all of them, and `pnpm soak` runs all.
+    const attempts = Object.values(BYPASS_VECTORS).flatMap((group) => group.filter((_, at) => at % thoroughly(4, 1) === 0))
+    for (const command of attempts) {
       asked = []
       const code = codeOf(await bash(command))
       expect([command, code, asked.length]).toEqual([command, expect.stringMatching(/^(?:ApprovalDenied|WatchdogDenied|ApprovalKeyInvalid)$/), code === 'ApprovalDenied' ? 1 : 0])
@@ -181,21 +184,20 @@ describe('an approval covers', () => {
 
 describe('rules', () => {
   const rule = (action: Rule['action'], pattern: string, permission = 'bash'): Rule => ({ permission, pattern, action })
-  const codeUnder = async (rules: readonly Rule[], command: string): Promise<string> => {
-    const bash = await open({}, { mode: 'yolo', rules })
-    const code = codeOf(await bash(command))
-    await host.close()
-    await sandbox.close()
-    return code
-  }
+  const bashUnder = (...rules: readonly Rule[]) => open({}, { mode: 'yolo', rules })
 
-  it.each([
+  const RUN_TOUCH = [
     'touch x', 'timeout 5 touch x', 'env A=1 touch x', '/usr/bin/touch x', 'ls; touch x', 'ls | xargs touch', 'find . -exec touch {} +', "sh -c 'touch x'", "bash -c 'ls && touch x'", 'echo $(touch x)', 'for i in 1; do touch x; done',
     'git -c alias.x="!touch x" x', 'sudo touch x', 'sudo -n -u root touch x', 'nice nohup touch x', 'git bisect run touch x', 'ssh host touch x', 'watch touch x', 'npx touch x', "timeout 5 sh -c 'exec env touch x'",
-  ])('a deny rule for `touch` denies `%s`', async (command) => {
-    expect(await codeUnder([rule('deny', 'touch*'), rule('allow', '*')], command)).toMatch(/^(?:RuleDenied|WatchdogDenied)$/)
-    expect(await codeUnder([rule('deny', 'touch*', 'shell.run')], command)).toMatch(/^(?:RuleDenied|WatchdogDenied)$/)
-    expect(existsSync(join(workspace, 'x'))).toBe(false)
+  ]
+  it.each([
+    [[rule('deny', 'touch*'), rule('allow', '*')]], [[rule('deny', 'touch*', 'shell.run')]],
+  ])('a deny rule for `touch` denies every command that would run it: %o', async (rules) => {
+    const bash = await bashUnder(...rules)
+    for (const command of RUN_TOUCH) {
+      expect([command, codeOf(await bash(command))]).toEqual([command, expect.stringMatching(/^(?:RuleDenied|WatchdogDenied)$/)])
+      expect(existsSync(join(workspace, 'x'))).toBe(false)
+    }
   })
 
   it('an allow rule for one command does not allow other commands or paths with the same prefix', async () => {
@@ -207,12 +209,14 @@ describe('rules', () => {
   })
 
   it('an allow rule after a deny rule for everything allows exactly that command', async () => {
-    expect(await codeUnder([rule('deny', '*'), rule('allow', 'ls')], 'ls -la')).toBe('output')
-    expect(await codeUnder([rule('deny', '*'), rule('allow', 'ls')], 'ls -la; echo a')).toBe('RuleDenied')
+    const bash = await bashUnder(rule('deny', '*'), rule('allow', 'ls'))
+    expect(codeOf(await bash('ls -la'))).toBe('output')
+    expect(codeOf(await bash('ls -la; echo a'))).toBe('RuleDenied')
   })
 
-  it.each(['rm -rf /', 'rm -rf /*', 'rm -fr ~', 'sudo rm -rf /', "sh -c 'rm -rf /'", 'rm -r --no-preserve-root /', 'mkfs.ext4 /dev/sda1', 'dd if=/dev/zero of=/dev/sda', ':(){ :|:& };:', 'echo x > /dev/sda', 'chmod -R 777 /', 'cd .. && ls', 'shutdown now', 'find . -exec rm -rf / +'])(
-    '`%s` is denied in every mode', async (command) => {
-      expect(await codeUnder([rule('allow', '*')], command)).toBe('WatchdogDenied')
-    })
+  it('destructive commands are denied in every mode', async () => {
+    const destructive = ['rm -rf /', 'rm -rf /*', 'rm -fr ~', 'sudo rm -rf /', "sh -c 'rm -rf /'", 'rm -r --no-preserve-root /', 'mkfs.ext4 /dev/sda1', 'dd if=/dev/zero of=/dev/sda', ':(){ :|:& };:', 'echo x > /dev/sda', 'chmod -R 777 /', 'cd .. && ls', 'shutdown now', 'find . -exec rm -rf / +']
+    const bash = await bashUnder(rule('allow', '*'))
+    for (const command of destructive) expect([command, codeOf(await bash(command))]).toEqual([command, 'WatchdogDenied'])
+  })
 })

@@ -39,7 +39,18 @@ describe('a file of 2 GB', () => {
   })
 
   it('is not searched for a line far from the start', async () => {
-    await expect(read({ path: 'huge.txt', offset: 9_999 })).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringContaining('byte_start') })
+    // Called without a compartment, which would copy all of the searched bytes.
+    const [text, zeros] = [Buffer.from('line\n'.repeat(4 * KB)), Buffer.alloc(KB ** 2)]
+    const fs = {
+      stat: async () => ({ kind: 'file', size: 2 * KB ** 3 }),
+      readText: async () => `${text.toString()}\0`,
+      read: async (_: string, { start, end }: { start: number; end: number }) =>
+        start === 0 ? Buffer.concat([text, zeros]).subarray(0, end) : zeros.subarray(0, end - start),
+    }
+    const runtime = { fs, signal: new AbortController().signal } as never
+    await expect(bundled.module.tools.read.execute({ path: 'huge.txt', offset: 9_999 }, runtime)).rejects.toMatchObject({
+      code: 'InputInvalid', message: expect.stringMatching(/first 256 MB \(4097 lines\).*byte_start/),
+    })
   })
 
   it('returns any range of bytes', async () => {

@@ -1,6 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { htmlToMarkdown } from '../../src/web-fetch/html/html-to-markdown.ts'
 
+/** Pages of a fourth of the size. `pnpm soak` uses the whole ones. */
+const PART = thoroughly(4, 1)
 const URL_OF_PAGE = 'https://site.example/dir/page'
 const markdown = (html: string): string => htmlToMarkdown(html, URL_OF_PAGE, false).content
 /** CPU time of this thread, which does not depend on the load of the machine. */
@@ -54,16 +57,16 @@ describe('htmlToMarkdown', () => {
     expect(markdown('<a href="javascript:alert(1)">a</a> <a href="data:text/html,x">b</a> <a href="#c">c</a> <a>d</a>')).toBe('a b c d')
   })
 
-  const ordinary = '<p>A paragraph with <a href="/x">a link</a> and <b>bold</b> text.</p>\n'.repeat(20_000)
+  const ordinary = '<p>A paragraph with <a href="/x">a link</a> and <b>bold</b> text.</p>\n'.repeat(20_000 / PART)
   let ordinaryMs = 0
   beforeAll(() => { ordinaryMs = cpuMs(() => markdown(ordinary)) })
 
   it.each([
-    ['nested elements', '<div>x'.repeat(200_000)], ['nested quotes', '<blockquote>x'.repeat(100_000)], ['nested lists', '<ul><li>x'.repeat(100_000)],
-    ['nested tables', '<table><tr><td>x'.repeat(50_000)], ['many cells', `<table><tr>${'<td>x'.repeat(300_000)}`], ['many open tags', '<'.repeat(500_000)],
-    ['many attributes', `<p ${'a=1 '.repeat(300_000)}>x`], ['many closing tags', '</div>'.repeat(300_000)], ['many entities', '&amp'.repeat(300_000)],
-    ['many open comments', '<!--'.repeat(300_000)], ['many bold elements', '<b>x</b>'.repeat(200_000)], ['nested hidden elements', '<p hidden>x'.repeat(200_000)],
-    ['many links', '<a href="/a">x</a>'.repeat(50_000)], ['much white space', `<p>${' '.repeat(1_000_000)}x`],
+    ['nested elements', '<div>x'.repeat(200_000 / PART)], ['nested quotes', '<blockquote>x'.repeat(100_000 / PART)], ['nested lists', '<ul><li>x'.repeat(100_000 / PART)],
+    ['nested tables', '<table><tr><td>x'.repeat(50_000 / PART)], ['many cells', `<table><tr>${'<td>x'.repeat(300_000 / PART)}`], ['many open tags', '<'.repeat(500_000 / PART)],
+    ['many attributes', `<p ${'a=1 '.repeat(300_000 / PART)}>x`], ['many closing tags', '</div>'.repeat(300_000 / PART)], ['many entities', '&amp'.repeat(300_000 / PART)],
+    ['many open comments', '<!--'.repeat(300_000 / PART)], ['many bold elements', '<b>x</b>'.repeat(200_000 / PART)], ['nested hidden elements', '<p hidden>x'.repeat(200_000 / PART)],
+    ['many links', '<a href="/a">x</a>'.repeat(50_000 / PART)], ['much white space', `<p>${' '.repeat(1_000_000 / PART)}x`],
   ])('takes at most 20 times as long as an ordinary page for %s', (_, html) => {
     let content = ''
     // Quadratic time would be hundreds of times that of an ordinary page.
