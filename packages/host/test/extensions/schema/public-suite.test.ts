@@ -1,5 +1,6 @@
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, test } from 'vitest'
+import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { Validators, type SchemaCheck } from '../../../src/extensions/schema-checks.ts'
 import { bundled, findSuite, groupsOf, type SuiteGroup } from './public-suite.ts'
 
@@ -32,6 +33,8 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
 
 const suite = findSuite()
 const groups = suite === undefined ? [] : [...groupsOf(suite, 'draft2020-12'), ...groupsOf(suite, 'draft7')]
+/** A third of the groups. `pnpm soak` checks all of them. */
+const checked = groups.filter((_, index) => index % thoroughly(3, 1) === 0)
 
 /** The schema, bundled with the schemas that it refers to. */
 function checkOf(group: SuiteGroup): SchemaCheck | undefined {
@@ -54,10 +57,11 @@ describe('the required files of the public JSON-Schema-Test-Suite', () => {
   })
 
   test('every group has the expected result, and the rejected ones are listed', () => {
-    const checks = groups.map((group) => ({ group, check: checkOf(group) }))
+    const checks = checked.map((group) => ({ group, check: checkOf(group) }))
     expect(checks.flatMap(({ group, check }) => check === undefined ? [] : wrongOf(group, check))).toEqual([])
     const refused = checks.filter(({ check }) => check === undefined).map(({ group: { name } }) => name)
     expect(REFUSED.size).toBeLessThanOrEqual(25)
-    expect(refused).toEqual(suite === undefined ? [] : [...REFUSED.keys()])
+    const names = new Set(checked.map(({ name }) => name))
+    expect(refused).toEqual([...REFUSED.keys()].filter((name) => names.has(name)))
   })
 })
