@@ -47,8 +47,9 @@ describe('a file of 2 GB', () => {
       read: async (_: string, { start, end }: { start: number; end: number }) =>
         start === 0 ? Buffer.concat([text, zeros]).subarray(0, end) : zeros.subarray(0, end - start),
     }
-    const runtime = { fs, signal: new AbortController().signal } as never
-    await expect(bundled.module.tools.read.execute({ path: 'huge.txt', offset: 9_999 }, runtime)).rejects.toMatchObject({
+    const runtime = { fs, signal: new AbortController().signal }
+    const execute = bundled.module.tools['read']!.execute as (args: object, runtime: object) => Promise<unknown>
+    await expect(execute({ path: 'huge.txt', offset: 9_999 }, runtime)).rejects.toMatchObject({
       code: 'InputInvalid', message: expect.stringMatching(/first 256 MB \(4097 lines\).*byte_start/),
     })
   })
