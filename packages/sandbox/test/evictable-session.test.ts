@@ -2,9 +2,10 @@ import type { CompartmentEnd, CompartmentSession } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import type { PooledSandbox } from '../src/index.ts'
 import { codeOf, invocation, requestOf, REMOTE, running } from './fixture.ts'
-import { pooled } from './pool/pooled.ts'
+import { pooled, withoutSpares } from './pool/pooled.ts'
 
 const IDLE_MS = 40
 const PHASES = `
@@ -33,7 +34,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     await Promise.race([session.ended, Promise.resolve('running' as const)]) === 'running'
 
   it('resolves every close only when it is gone, also after it ended on its own', async () => {
-    const sandbox = pooled()
+    const sandbox = withoutSpares()
     const session = await sandbox.open(requestOf({ placement, source: running('for (;;);'), limits: { graceMs: 10 } }))
     expect(await codeOf(session.call(invocation({}, { signal: AbortSignal.timeout(50) })))).toBe('ToolCancelled')
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentKilled' } })
@@ -71,7 +72,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
   })
 
   it('is opened once for several calls at once, and answers all of them', async () => {
-    const sandbox = pooled({ idleMs: IDLE_MS })
+    const sandbox = withoutSpares({ idleMs: IDLE_MS })
     const request = requestOf({
       placement,
       source: 'let calls = 0; export default { init({ log }) { log.info("init") }, tools: { run: { execute: () => ++calls } } }',
@@ -85,7 +86,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
   })
 
   it('is not closed while a call runs, however long it takes', async () => {
-    const sandbox = pooled({ idleMs: IDLE_MS })
+    const sandbox = withoutSpares({ idleMs: IDLE_MS })
     const answer = Promise.withResolvers<Json>()
     const services = { state: { read: () => answer.promise, write: async () => undefined } }
     const busy = await sandbox.open(requestOf({ placement, source: running('return runtime.state.read()'), services }))
@@ -102,7 +103,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
 
   it('counts its idle time from the end of the last call', async () => {
     const idleMs = 150
-    const sandbox = pooled({ idleMs })
+    const sandbox = withoutSpares({ idleMs })
     const answer = Promise.withResolvers<Json>()
     const services = { state: { read: () => answer.promise, write: async () => undefined } }
     const busy = await sandbox.open(requestOf({ placement, source: running('return runtime.state.read()'), services }))
@@ -123,7 +124,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     const warnings: Error[] = []
     const listener = (warning: Error) => void warnings.push(warning)
     process.on('warning', listener)
-    const sandbox = pooled({ idleMs: 2 ** 40 })
+    const sandbox = withoutSpares({ idleMs: 2 ** 40 })
     const session = await sandbox.open(requestOf({ placement, source: running('return 1') }))
     expect(await session.call(invocation())).toBe(1)
     await new Promise((resolve) => setImmediate(resolve))
@@ -132,7 +133,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
   })
 
   it('is not opened again to run its last phases', async () => {
-    const sandbox = pooled({ idleMs: IDLE_MS })
+    const sandbox = withoutSpares({ idleMs: IDLE_MS })
     const request = requestOf({ placement, source: PHASES })
     const session = await sandbox.open(request)
     await session.lifecycle('init')
@@ -148,7 +149,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
   })
 
   it('ends the session when it dies while open, but not when it dies during eviction', async () => {
-    const sandbox = pooled({ idleMs: IDLE_MS })
+    const sandbox = withoutSpares({ idleMs: IDLE_MS })
     const source = `export default {
       init() {},
       dispose() { process.exit(7) },
@@ -166,7 +167,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
   })
 
   it('ends the session with the reason when it cannot be opened again', async () => {
-    const sandbox = pooled({ idleMs: IDLE_MS })
+    const sandbox = withoutSpares({ idleMs: IDLE_MS })
     const starting = (body: string): Buffer =>
       Buffer.from(`export default { init() { ${body} }, tools: { run: { execute() {} } } }`)
     const files = new Map([['index.js', starting('')]])
@@ -184,8 +185,8 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
 
   it('can be closed in any state', async () => {
     const ends: CompartmentEnd[] = []
-    const sandbox = pooled({ idleMs: 1 })
-    for (const turns of [0, 1, 3, 10, 30, 100, 300, 1_000]) {
+    const sandbox = withoutSpares({ idleMs: 1 })
+    for (const turns of thoroughly([0, 3, 30, 300], [0, 1, 3, 10, 30, 100, 300, 1_000])) {
       const session = await sandbox.open(requestOf({ placement, source: PHASES }))
       await session.lifecycle('init').catch(() => undefined)
       const call = session.deriveApprovalKey('run', {}, new AbortController().signal)
@@ -202,7 +203,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
   it.each([
     undefined, 60_000,
   ])('has ended before `quiet` resolves if a cancelled call kills it: idleMs %s', async (idleMs) => {
-    const session = await pooled(idleMs === undefined ? {} : { idleMs }).open(
+    const session = await withoutSpares(idleMs === undefined ? {} : { idleMs }).open(
       requestOf({ placement, source: running('for (;;);'), limits: { graceMs: 20 } }))
     const given = new AbortController()
     const call = codeOf(session.call(invocation({}, { signal: given.signal })))
@@ -214,7 +215,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
   })
 
   it('rejects a caller that cancels while the compartment opens', async () => {
-    const sandbox = pooled({ idleMs: IDLE_MS, spares: { [placement]: 0 } })
+    const sandbox = withoutSpares({ idleMs: IDLE_MS })
     const session = await sandbox.open(requestOf({ placement, source: running('return 1') }))
     await evicted(sandbox)
     const cancellation = new AbortController()

@@ -18,14 +18,18 @@ async function hosted(
 }
 
 describe('a host started with Node flags', () => {
-  it('that add globals passes none of them to a compartment', async () => {
+  it('that add globals or preload a module passes none of that to a compartment', async () => {
+    const preload = join(await temporaryFolder(), 'preload.cjs')
+    await writeFile(preload, 'globalThis.preloaded = process.getBuiltinModule("node:fs")')
+    const NODE_OPTIONS =
+      `--require=${preload} --import=${preload} --inspect=0 --max-old-space-size=400 --enable-source-maps`
     const flags = ['gc', 'externalize-string', 'trigger-failure', 'internals'].map((name) => `--expose-${name}`)
     const body = `
-      const names = ['gc', 'externalizeString', 'triggerCheckFalse', 'ShadowRealm']
+      const names = ['gc', 'externalizeString', 'triggerCheckFalse', 'ShadowRealm', 'preloaded']
       const there = names.filter((name) => globalThis[name] !== undefined)
       return [...there, await import('internal/bootstrap/realm').then(() => 'internal', () => 'none')]
     `
-    expect(await hosted([...flags, '--harmony-shadow-realm'], body)).toEqual([['none'], ['none']])
+    expect(await hosted([...flags, '--harmony-shadow-realm'], body, { NODE_OPTIONS })).toEqual([['none'], ['none']])
   })
 
   it('that expose functions of V8 refuses threads and still runs processes', async () => {
@@ -33,13 +37,6 @@ describe('a host started with Node flags', () => {
     const [inProcess, inThread] = await hosted(['--allow-natives-syntax'], body)
     expect(inProcess).toBe('no')
     expect(inThread).toEqual({ code: 'LockdownFailed', message: expect.stringContaining('--allow-natives-syntax') })
-  })
-
-  it('that preload a module does not preload it in a compartment', async () => {
-    const preload = join(await temporaryFolder(), 'preload.cjs')
-    await writeFile(preload, 'globalThis.preloaded = process.getBuiltinModule("node:fs")')
-    const NODE_OPTIONS = `--require=${preload} --import=${preload} --inspect=0 --max-old-space-size=400 --enable-source-maps`
-    expect(await hosted([], 'return typeof preloaded', { NODE_OPTIONS })).toEqual(['undefined', 'undefined'])
   })
 
   it('that restrict it names the right it lacks, and runs both with that right', async () => {

@@ -4,12 +4,14 @@ import { setImmediate as later } from 'node:timers/promises'
 import type { Json } from '@bulkhead/kit/json'
 import { BROKER_METHODS } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import type { BrokerMethods } from '../../broker/src/broker.ts'
 import { limitRequests } from '../src/session/request-limits.ts'
 import { invocation, newSandbox, requestOf, REMOTE, running, temporaryFolder, toolOf } from './fixture.ts'
 
 const AT_ONCE = 8
 const MUCH = 9 * 1024 * 1024
+const READS = thoroughly(20, 40)
 
 /** A broker whose methods return on demand, and a wire with so many unread bytes. */
 function setUp() {
@@ -85,12 +87,12 @@ describe.each(REMOTE)('code in a %s', (placement) => {
     await writeFile(join(workspace, 'long.txt'), 'a'.repeat(8_000_000))
     const source = running(`
       const texts = await Promise.all(
-        Array.from({ length: 40 }, () => runtime.fs.readText('long.txt').then((text) => text.length)),
+        Array.from({ length: ${READS} }, () => runtime.fs.readText('long.txt').then((text) => text.length)),
       )
       return texts.reduce((sum, length) => sum + length, 0)
     `)
     const tools = [toolOf('run', { fs: { read: ['**'] } }, workspace)]
     const session = await newSandbox(workspace).open(requestOf({ placement, source, tools }))
-    expect(await session.call(invocation())).toBe(320_000_000)
+    expect(await session.call(invocation())).toBe(READS * 8_000_000)
   })
 })

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { codeOf, invocation, requestOf, REMOTE, running } from './fixture.ts'
-import { pooled } from './pool/pooled.ts'
+import { pooled, withoutSpares } from './pool/pooled.ts'
 
 /** Each compartment has a random number and returns it from every call. */
 const NUMBERED = `
@@ -42,7 +42,7 @@ describe.each(REMOTE)('an extension in several compartments, each in a %s', (pla
   })
 
   it('goes on when one of them dies: the calls of that one fail, and the next call replaces it', async () => {
-    const sandbox = pooled()
+    const sandbox = withoutSpares()
     const request = spread(2)
     const session = await sandbox.open(request)
     await session.lifecycle('init')
@@ -54,7 +54,7 @@ describe.each(REMOTE)('an extension in several compartments, each in a %s', (pla
   })
 
   it('uses the ones that are left while there is no place for another', async () => {
-    const sandbox = pooled({ most: { hulls: 2, threads: 2 }, spares: { process: 0, thread: 0 } })
+    const sandbox = withoutSpares({ most: { hulls: 2, threads: 2 } })
     const request = spread(2)
     const session = await sandbox.open({ ...request, limits: { ...request.limits, startMs: 4_000 } })
     expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
@@ -75,7 +75,7 @@ describe.each(REMOTE)('an extension in several compartments, each in a %s', (pla
   })
 
   it('is not evicted for a place that one of its own compartments waits for', async () => {
-    const sandbox = pooled({ most: { hulls: 2, threads: 2 }, spares: { process: 0, thread: 0 } })
+    const sandbox = withoutSpares({ most: { hulls: 2, threads: 2 } })
     const session = await sandbox.open(spread(2))
     expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
     await expect.poll(() => sandbox.census()[placement].used).toBe(1)
@@ -93,7 +93,7 @@ describe.each(REMOTE)('an extension in several compartments, each in a %s', (pla
   })
 
   it('ends when all of them die and none has answered', async () => {
-    const sandbox = pooled()
+    const sandbox = withoutSpares()
     const session = await sandbox.open(spread(2))
     for (const _ of [1, 2]) expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentCrashed' } })
@@ -102,7 +102,7 @@ describe.each(REMOTE)('an extension in several compartments, each in a %s', (pla
   })
 
   it('is opened in all of them, or not at all', async () => {
-    const sandbox = pooled({ most: { hulls: 2, threads: 2 } })
+    const sandbox = withoutSpares({ most: { hulls: 2, threads: 2 } })
     const late = codeOf(sandbox.open({ ...spread(3), limits: { ...spread(3).limits, startMs: 200 } }))
     expect(await late).toBe('NoPlaceFree')
     expect(sandbox.census()[placement].used).toBe(0)
@@ -111,7 +111,7 @@ describe.each(REMOTE)('an extension in several compartments, each in a %s', (pla
   })
 
   it('closes all of them when it is idle, and opens all of them again', async () => {
-    const sandbox = pooled({ idleMs: 40 })
+    const sandbox = withoutSpares({ idleMs: 40 })
     const request = spread(2)
     const session = await sandbox.open(request)
     await session.lifecycle('init')
@@ -124,12 +124,12 @@ describe.each(REMOTE)('an extension in several compartments, each in a %s', (pla
 
 it.each([0, -1, 1.5, Number.NaN])('a concurrency of %d is refused', async (concurrency) => {
   const request = { ...requestOf({ placement: 'thread', source: running('') }), concurrency }
-  expect(await codeOf(pooled().open(request))).toBe('CompartmentStartFailed')
+  expect(await codeOf(withoutSpares().open(request))).toBe('CompartmentStartFailed')
 })
 
 it('an inline extension cannot have several compartments', async () => {
   const request = requestOf({ placement: 'inline', source: '' })
   const module = { tools: { run: { execute: () => null } } }
-  const opening = pooled().open({ ...request, code: { kind: 'module', module }, concurrency: 2 })
+  const opening = withoutSpares().open({ ...request, code: { kind: 'module', module }, concurrency: 2 })
   expect(await codeOf(opening)).toBe('CompartmentStartFailed')
 })

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { codeOf, invocation, refusal, requestOf, running } from './fixture.ts'
-import { pooled } from './pool/pooled.ts'
+import { withoutSpares } from './pool/pooled.ts'
 
 describe.each(['off', 'auto'] as const)('a child process with os: %s', (os) => {
   it('is killed when it uses too much processor time during a call', async () => {
-    const sandbox = pooled({ os })
+    const sandbox = withoutSpares({ os })
     const neighbour = await sandbox.open(requestOf({ placement: 'process', source: running('return "alive"') }))
     const session = await sandbox.open(
       requestOf({ placement: 'process', source: running('for (;;);'), limits: { cpuMs: 300 } }),
@@ -20,7 +20,7 @@ describe.each(['off', 'auto'] as const)('a child process with os: %s', (os) => {
     const source = running(
       'setInterval(() => { const end = Date.now() + 50; while (Date.now() < end); }, 10); return "begun"',
     )
-    const session = await pooled({ os }).open(requestOf({ placement: 'process', source, limits: { cpuMs: 300 } }))
+    const session = await withoutSpares({ os }).open(requestOf({ placement: 'process', source, limits: { cpuMs: 300 } }))
     expect(await session.call(invocation())).toBe('begun')
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentOverloaded' } })
   })
@@ -29,13 +29,13 @@ describe.each(['off', 'auto'] as const)('a child process with os: %s', (os) => {
     const source = running(
       'const all = []; for (;;) { try { all.push(Buffer.alloc(8 * 1024 * 1024, 1)) } catch {} await new Promise(setImmediate) }',
     )
-    const session = await pooled({ os }).open(requestOf({ placement: 'process', source, limits: { memoryMb: 192 } }))
+    const session = await withoutSpares({ os }).open(requestOf({ placement: 'process', source, limits: { memoryMb: 192 } }))
     expect(await codeOf(session.call(invocation()))).toBe('CompartmentOutOfMemory')
   })
 
   it('is not killed while it is idle', async () => {
     const limits = { cpuMs: 900, memoryMb: 128 }
-    const session = await pooled({ os }).open(requestOf({ placement: 'process', source: running('return 1'), limits }))
+    const session = await withoutSpares({ os }).open(requestOf({ placement: 'process', source: running('return 1'), limits }))
     for (let call = 0; call < 20; call++) expect(await session.call(invocation())).toBe(1)
   })
 })

@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { OsLayers } from '../../src/os/os-layer.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { killHull } from '../../src/os/spawn-hull.ts'
@@ -15,7 +16,9 @@ const fallback = await layersWithoutBubblewrap()
 const LAYERS = [['all that works here', here], ['what works without bubblewrap', fallback], [
   'nothing', withoutLayers('it is not wanted here'),
 ]] as const
-const KILLS = 5
+const KILLS = thoroughly(2, 5)
+/** Turns of the event loop between a start and a kill. */
+const TURNS = Array.from({ length: 20 }, (_, at) => at * at).filter((_, at) => thoroughly(at % 3 === 0, true))
 
 /** Handles no signal: one thread loops in JavaScript, the other runs native code. */
 const DEAF = `
@@ -74,9 +77,9 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
   })
 
   it('ends completely when only its first process is killed, however early', async () => {
-    for (let turn = 0; turn < 4 * KILLS; turn += 1) {
+    for (const turns of TURNS) {
       const child = start(layers, DEAF)
-      for (let wait = 0; wait < turn * turn; wait += 1) await new Promise((resolve) => { setImmediate(resolve) })
+      for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => { setImmediate(resolve) })
       process.kill(child.pid!, 'SIGKILL')
       await outcomeOf(child)
       await expect.poll(() => groupOf(child.pid!), { interval: 1 }).toEqual([])

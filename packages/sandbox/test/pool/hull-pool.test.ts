@@ -1,11 +1,13 @@
 import type { CompartmentSession } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { PooledSandbox } from '../../src/index.ts'
 import { codeOf, invocation, refusal, requestOf, REMOTE, running } from '../fixture.ts'
 import { childrenOf, pooled } from './pooled.ts'
 
 const BOUND = { hulls: 2, threads: 2 }
+const MANY = thoroughly(6, 12)
 
 it.each([
   { spares: { process: -1 } }, { spares: { thread: 0.5 } }, { most: { hulls: 0 } }, { most: { threads: Infinity } },
@@ -119,7 +121,7 @@ describe.each(REMOTE)('a pool of two hulls in the placement %s', (placement) => 
 
   it('serves each of many openings, and never exceeds its limit', async () => {
     const sandbox = pooled({ most: BOUND })
-    const answers = await Promise.all(Array.from({ length: 12 }, async (_, number) => {
+    const answers = await Promise.all(Array.from({ length: MANY }, async (_, number) => {
       const session: CompartmentSession = await sandbox.open(request(number))
       const { used, spare } = sandbox.census()[placement]
       expect(used + spare).toBeLessThanOrEqual(2)
@@ -127,6 +129,6 @@ describe.each(REMOTE)('a pool of two hulls in the placement %s', (placement) => 
       await session.close()
       return answer
     }))
-    expect(answers).toEqual(Array.from({ length: 12 }, (_, number) => number))
+    expect(answers).toEqual(Array.from({ length: MANY }, (_, number) => number))
   })
 })

@@ -10,6 +10,10 @@ export function pooled(options: Partial<SandboxOptions> = {}): PooledSandbox {
   return sandbox
 }
 
+/** For tests in which an opening need not start a spare, which they would end unused. */
+export const withoutSpares = (options: Partial<SandboxOptions> = {}): PooledSandbox =>
+  pooled({ spares: { process: 0, thread: 0 }, ...options })
+
 /** The child processes that the main thread of a process has started, oldest first. */
 export function childrenOf(pid: number): readonly number[] {
   try {
