@@ -56,8 +56,8 @@ const anySix = fc.oneof(
   ).map(([[start, bits], offset, end]) =>
     BigInt.asUintN(128, number(start) + (end ? 1n << BigInt(128 - bits) : 0n) + offset)),
 )
-const RUNS = { numRuns: thoroughly(4_000, 20_000) }
-const FEWER_RUNS = { numRuns: thoroughly(400, 2_000) }
+const RUNS = { numRuns: thoroughly(1_500, 20_000) }
+const FEWER_RUNS = { numRuns: thoroughly(200, 2_000) }
 
 describe('the address policy', () => {
   it.each<[AddressKind, readonly string[]]>([

@@ -9,9 +9,11 @@ import {
 } from './loopback.ts'
 
 const TEXT = 'Watertight. '.repeat(10_000)
+/** The best quality, which is the default, takes seconds for a bomb. */
+const brotli = (text: string): Buffer =>
+  brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } })
 const CODINGS: Readonly<Record<string, (text: string) => Buffer>> = {
-  gzip: gzipSync, 'x-gzip': gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync,
-  GZIP: gzipSync,
+  gzip: gzipSync, 'x-gzip': gzipSync, deflate: deflateSync, br: brotli, zstd: zstdCompressSync, GZIP: gzipSync,
 }
 
 async function answering(answer: (response: ServerResponse) => void, limits: Partial<NetLimits> = {}) {
@@ -190,7 +192,7 @@ describe('the body of a response', () => {
   })
 
   it.each(Object.keys(CODINGS))('fails if it is a %s bomb', async (coding) => {
-    const bomb = CODINGS[coding]!('0'.repeat(30 * 1024 * 1024))
+    const bomb = CODINGS[coding]!('0'.repeat(16 * 1024 * 1024))
     const { tool, url } = await answering((response) => response.setHeader('content-encoding', coding).end(bomb))
     const response = await tool.fetch(url)
     let taken = 0

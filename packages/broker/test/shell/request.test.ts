@@ -9,7 +9,8 @@ import { any, ShellSetup } from './shell-setup.ts'
 
 const setup = new ShellSetup()
 afterAll(() => setup.clear())
-setup.node('argv', 'process.stdout.write(JSON.stringify(process.argv.slice(2)))')
+setup.sh('argv', String.raw`[ $# = 0 ] || printf '%s\0' "$@"`)
+const argumentsIn = (stdout: string): string[] => stdout.split('\0').slice(0, -1)
 
 describe('arguments of a command', () => {
   it.each([
@@ -24,13 +25,13 @@ describe('arguments of a command', () => {
   ])('reach the program unchanged: %s', async (_, args) => {
     const { shell } = setup.open({ shell: any('argv', 8) })
     const { stdout, ...rest } = await shell.run('argv', args)
-    expect(JSON.parse(stdout)).toEqual(args)
+    expect(argumentsIn(stdout)).toEqual(args)
     expect(rest).toEqual({ exitCode: 0, signal: null, stderr: '', truncated: false })
   })
 
   it('may be empty', async () => {
     const { shell } = setup.open({ shell: [{ cmd: 'argv' }] })
-    expect((await shell.run('argv')).stdout).toBe('[]')
+    expect((await shell.run('argv')).stdout).toBe('')
   })
 })
 
@@ -47,7 +48,7 @@ describe('the grant of a command', () => {
     ['an empty rest of a prefix and an empty wildcard', 'argv', ['status', '--format=', '']],
   ])('allows %s', async (_, cmd, args) => {
     const { shell } = setup.open({ shell: grant })
-    expect(JSON.parse((await shell.run(cmd, args)).stdout)).toEqual(args)
+    expect(argumentsIn((await shell.run(cmd, args)).stdout)).toEqual(args)
   })
 
   it.each([
@@ -98,7 +99,7 @@ describe('the limits of a command', () => {
   it('allow the longest arguments', async () => {
     const { shell } = setup.open({ shell: any('argv') })
     const longest = 'x'.repeat(128 * 1024 - 2)
-    expect((await shell.run('argv', [longest])).stdout).toBe(JSON.stringify([longest]))
+    expect(argumentsIn((await shell.run('argv', [longest])).stdout)).toEqual([longest])
   })
 })
 
@@ -129,6 +130,6 @@ it('agrees with an independent oracle', () => {
       isAllowed = false
     }
     expect(isAllowed).toBe(expected)
-  }), { numRuns: thoroughly(4_000, 20_000) })
-  expect(allowed).toBeGreaterThan(thoroughly(100, 1_000))
+  }), { numRuns: thoroughly(2_000, 20_000) })
+  expect(allowed).toBeGreaterThan(thoroughly(50, 1_000))
 })

@@ -94,7 +94,7 @@ describe('output', () => {
     const watch = setInterval(() => {
       peak = Math.max(peak, process.memoryUsage.rss())
     }, 5)
-    const { exitCode, stdout } = await shell.run('head', ['-c', String(thoroughly(256, 1_024) * MB), '/dev/zero'])
+    const { exitCode, stdout } = await shell.run('head', ['-c', String(thoroughly(160, 1_024) * MB), '/dev/zero'])
     clearInterval(watch)
     expect({ exitCode, kept: stdout.length }).toEqual({ exitCode: 0, kept: 200 * 1024 })
     expect(Math.max(peak, process.memoryUsage.rss()) - before).toBeLessThan(128 * MB)
@@ -108,7 +108,7 @@ describe('output', () => {
   it('is complete if the command ends at once', async () => {
     setup.sh('quick', 'echo "$1"')
     const { shell } = setup.open({ shell: any('quick') })
-    for (let time = 0; time < thoroughly(20, 100); time++) expect((await shell.run('quick', [String(time)])).stdout)
+    for (let time = 0; time < thoroughly(10, 100); time++) expect((await shell.run('quick', [String(time)])).stdout)
       .toBe(`${time}\n`)
   })
 })

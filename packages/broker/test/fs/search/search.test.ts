@@ -94,7 +94,7 @@ describe('finding files', () => {
           expect(total, pattern).toBe(some.length)
         }
       },
-    ), { numRuns: thoroughly(8, 40) })
+    ), { numRuns: thoroughly(4, 40) })
   })
 })
 
