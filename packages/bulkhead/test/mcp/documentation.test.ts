@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { clientOf, OneProcess } from './served-world.ts'
 
 const ROOT = join(import.meta.dirname, '../../../..')
@@ -13,9 +14,9 @@ const AROUND = `
 import { createHost } from 'bulkhead'
 const host = await createHost({ workspace: process.cwd() })
 `
-/** The first one is started as a client starts it: with a process that finds the era, and one that serves. */
+/** `pnpm soak` starts the first as a client does: a process that finds the era, and one that serves. */
 const PROGRAMS = [
-  ['docs/guides/mcp.md', StdioClientTransport, /^```ts server\.ts\n([\s\S]*?)^```/m.exec(inPage)![1]!],
+  ['docs/guides/mcp.md', thoroughly(OneProcess, StdioClientTransport), /^```ts server\.ts\n([\s\S]*?)^```/m.exec(inPage)![1]!],
   ['the README of the bridges', OneProcess, `${AROUND}${/^```ts\n(import type \{ Interactor[\s\S]*?)^```/m.exec(inReadme)![1]!}\nawait host.close()`],
 ] as const
 

@@ -3,12 +3,14 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { inside } from '../command-inside.ts'
 import { writeExtension } from '../extension-folder.ts'
-import { clientOf, ERAS, OneProcess, type Era, type Person } from './served-world.ts'
+import { clientOf, ERAS, OneProcess, servedWorld, type Era, type Person } from './served-world.ts'
 
 const BIN = join(import.meta.dirname, '../../src/bin.ts')
 let folder: string
@@ -51,6 +53,7 @@ const send = (child: ChildProcessWithoutNullStreams, ...messages: readonly objec
 const HELLO = {
   id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '0' } },
 }
+const TOO_LONG = `{"jsonrpc":"2.0","id":1,"method":"${'x'.repeat(11_000_000)}"}\n`
 const lineOf = (child: ChildProcessWithoutNullStreams, wanted: RegExp) => new Promise<string>((resolve) => {
   let text = ''
   child.stdout.on('data', (chunk: string) => {
@@ -173,12 +176,22 @@ describe('the command', () => {
   })
 
   it('ends the connection on a message that is too long', async () => {
+    // In one piece: for each piece, the SDK copies everything it has read.
+    const input = new PassThrough()
+    const world = await servedWorld({ serve: { transport: new StdioServerTransport(input, new PassThrough()) } })
+    ending.push(() => world.end())
+    input.write(TOO_LONG)
+    await world.serving.closed
+    expect(world.faults).toMatchObject([{ message: expect.stringContaining('maximum size') }])
+  })
+
+  it.runIf(thoroughly(false, true))('ends on a message that is too long', async () => {
     const { child, written, ended } = start()
     const answered = lineOf(child, /"id":0/)
     send(child, HELLO)
     await answered
     child.stdin.on('error', () => {})
-    child.stdin.write(`{"jsonrpc":"2.0","id":1,"method":"${'x'.repeat(11_000_000)}"}\n`)
+    child.stdin.write(TOO_LONG)
     expect(await ended).toEqual([0, null])
     expect(written.err).toMatch(/mcp: .*maximum size/)
   })

@@ -39,8 +39,8 @@ describe('public OpenAPI documents', () => {
   })
 
   // Omitted from Kubernetes: schemas over 64 kB. From the others: file bodies, and operations over the limit.
-  const small: readonly (readonly [string, number, number])[] = [['k8s-apps.json', 65, 12], ['petstore.yaml', 18, 1]]
-  const large = [['k8s-core.json', 238, 10], ['stripe.json', 416, 1], ['discord.json', 229, 13]] as const
+  const small: readonly (readonly [string, number, number])[] = [['petstore.yaml', 18, 1]]
+  const large = [['k8s-apps.json', 65, 12], ['k8s-core.json', 238, 10], ['stripe.json', 416, 1], ['discord.json', 229, 13]] as const
   it.each(thoroughly(small, [...small, ...large]))('offers every operation of %s except the listed ones', async (file, most, few) => {
     if (documents === undefined) return
     const { offered, dropped, faults } = await offeredOf(file)
