@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { AuditGroup, Store } from '@bulkhead/contract'
 import { ThreadImage } from '@bulkhead/kit/thread-image'
 import { afterEach, expect, it } from 'vitest'
@@ -35,9 +35,9 @@ const numbersIn = async (store: Store): Promise<unknown[]> =>
   (await store.records()).map(({ record }) => (record as { n: number }).n)
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1)
 
-async function readyThread(file: string, maxPages: number): Promise<AuditThread> {
-  const thread = new AuditThread(file, maxPages)
-  while (!thread.ready) await nextTurn()
+async function readyThread(file: string, maxPages: number, lockWaitMs?: number): Promise<AuditThread> {
+  const thread = new AuditThread(file, maxPages, undefined, lockWaitMs)
+  while (!thread.ready) await sleep(5)
   return thread
 }
 
@@ -91,7 +91,7 @@ it('rejects drafts that the thread had not answered when it ended', async () => 
   const thread = new AuditThread(
     folder.file, 1_000, new ThreadImage(new URL('fixtures/dying-thread.ts', import.meta.url)),
   )
-  while (!thread.ready) await nextTurn()
+  while (!thread.ready) await sleep(5)
   const added = await Promise.allSettled([1, 2, 3].map((n) => thread.add(draftGroup(group(n, 1)))))
   expect(added).toMatchObject([
     { status: 'fulfilled', value: 7 },
@@ -122,7 +122,7 @@ it('respects the size limit and the locks of other connections in the thread', a
 it('refuses groups while the file is locked, and takes them again afterwards', async () => {
   const { folder } = await newStore()
   using other = new DatabaseSync(folder.file)
-  const thread = await readyThread(folder.file, 1_000)
+  const thread = await readyThread(folder.file, 1_000, 300)
   other.exec('BEGIN IMMEDIATE')
   const drafts = [1, 2, 3].map((n) => thread.add(draftGroup(group(n, 1))))
   const refused = { code: 'StoreUnavailable', data: { reason: 'busy' } }

@@ -1,5 +1,5 @@
 import { renameSync } from 'node:fs'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { draftGroup } from '../../src/records/audit-group.ts'
 import { AuditThread } from '../../src/sqlite/audit/audit-writer.ts'
@@ -30,7 +30,7 @@ it('rejects reads and writes while the file is moved away', async () => {
 it('rejects writes of the audit thread while the file is moved away', async () => {
   await folder.open()
   const thread = new AuditThread(folder.file, 1_000)
-  while (!thread.ready) await nextTurn()
+  while (!thread.ready) await sleep(5)
   renameSync(folder.file, `${folder.file}.away`)
   await expect(thread.add(draftGroup({ forms: [], rows: [], texts: [] }))).rejects.toMatchObject(MOVED)
   renameSync(`${folder.file}.away`, folder.file)

@@ -1,12 +1,13 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort } from 'node:worker_threads'
 import { AuditMark, AuditEnd, type AuditDraft } from '../../records/audit-chain.ts'
-import { LockWait, LOCK_WAIT_MS, settingsFor, FileIdentity } from '../database-file.ts'
+import { LockWait, settingsFor, FileIdentity } from '../database-file.ts'
 
 export interface ThreadStart {
   readonly file: string
   /** The size limit of the file. */
   readonly maxPages: number
+  readonly lockWaitMs: number
 }
 
 /** `ready` first, then one answer per draft, in their order. */
@@ -20,18 +21,18 @@ export type Answer =
 /** SQLITE_BUSY or SQLITE_LOCKED. Extended codes contain the primary one in their lowest byte. */
 const isLocked = (errcode = 0): boolean => [5, 6].includes(errcode & 0xff)
 
-export function run({ file, maxPages }: ThreadStart): void {
+export function run({ file, maxPages, lockWaitMs }: ThreadStart): void {
   const port = parentPort!
   // SQLite may block here, because nothing else runs in this thread.
-  const database = new DatabaseSync(file, { timeout: LOCK_WAIT_MS, allowExtension: false, defensive: true })
+  const database = new DatabaseSync(file, { timeout: lockWaitMs, allowExtension: false, defensive: true })
   // FULL: a commit returns when it would survive a power loss.
   database.exec(settingsFor(maxPages, 'FULL'))
-  const lockWait = new LockWait()
+  const lockWait = new LockWait(lockWaitMs)
   const identity = new FileIdentity(file)
   const audit = new AuditEnd(database)
   const mark = new AuditMark(file)
   const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')]
-  let timeoutMs = LOCK_WAIT_MS
+  let timeoutMs = lockWaitMs
 
   const setTimeoutTo = (waitMs: number): void => {
     if (timeoutMs !== waitMs) database.exec(`PRAGMA busy_timeout = ${waitMs}`)

@@ -5,6 +5,7 @@ import { archiveRecord } from '../../records/audit-group.ts'
 import { AuditMark, AuditEnd, ChainPoint, type AuditDraft, type ChainPosition } from '../../records/audit-chain.ts'
 import { storeError } from '../../records/stored-record.ts'
 import type { CommitQueue } from '../commit-queue.ts'
+import { LOCK_WAIT_MS } from '../database-file.ts'
 import { pragmaNumber } from '../schema.ts'
 import { sqliteError } from '../sqlite-error.ts'
 import type { Answer, ThreadStart } from './audit-worker.ts'
@@ -30,9 +31,9 @@ export class AuditThread {
   #state: 'starting' | 'ready' | 'ended' = 'starting'
 
   /** Throws if no thread can be started. */
-  constructor(file: string, maxPages: number, image = auditThread) {
+  constructor(file: string, maxPages: number, image = auditThread, lockWaitMs = LOCK_WAIT_MS) {
     this.#file = file
-    this.#worker = image.start({ file, maxPages } satisfies ThreadStart, {
+    this.#worker = image.start({ file, maxPages, lockWaitMs } satisfies ThreadStart, {
       name: 'bulkhead audit', env: {},
       // A thread that shares standard output makes the pipes of the process non-blocking.
       stdout: true, stderr: true,
