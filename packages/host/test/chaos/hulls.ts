@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { BulkheadError, type CompartmentSession, type Placement } from '@bulkhead/contract'
 
 /** Kills everything that runs extensions. Resolves when the host knows. */
@@ -10,7 +11,7 @@ export async function killHulls(placement: Placement, compartments: Iterable<Com
   }
   const doomed = new Set(children())
   for (const pid of doomed) process.kill(pid, 'SIGKILL')
-  while (children().some((pid) => doomed.has(pid))) await new Promise<void>((resolve) => { setImmediate(resolve) })
+  while (children().some((pid) => doomed.has(pid))) await sleep(2)
 }
 
 /** Every child process that still exists, spares too. */
