@@ -43,7 +43,7 @@ const failing = async (code: string) =>
   (await conform({ extension: await extension(code), sandbox })).filter(({ ok }) => !ok)
     .map(({ requirement, detail }) => [requirement, detail])
 
-describe('the conformance suite', () => {
+describe.concurrent('the conformance suite', () => {
   it('passes every requirement for a good extension', async () => {
     const results = await conform({
       extension: await extension(`export default { tools: { sample: { execute: (args) => Object.keys(args) } } }`),
