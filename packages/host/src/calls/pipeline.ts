@@ -106,6 +106,7 @@ async function perform(allowed: AllowedCall, host: HostContext): Promise<Execute
   return isResultGuarded(executed) ? await guardResult(executed, host) : executed
 }
 
+/** The last two lines of `runCall`, which has them inline: this function would cost each call two more promises. */
 async function end(call: RawCall, ended: ExecutedCall | BulkheadError, host: HostContext): Promise<Outcome> {
   const ending = endingOf(call, ended, host)
   const saved = ending.whole === undefined ? undefined : await saveWhole(call, ending.whole, host)
