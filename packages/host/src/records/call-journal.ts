@@ -24,6 +24,8 @@ export interface JournalSources extends InterruptionSources {
 }
 
 const JOURNAL = 'journal of calls'
+/** A call that has not left after this time is written while it waits. */
+const WAITING_MS = 10
 
 /**
  * Calls from before they run until they have settled, so that those a crash leaves open can be closed by the next host.
@@ -36,7 +38,7 @@ export class CallJournal {
   /** Opened since the last save. */
   #unsaved: Note[] = []
   #notes: JournalFile | undefined
-  #isSaving = false
+  #timer: NodeJS.Timeout | undefined
   #count = 0
   #recovering: Promise<readonly InterruptedCall[]> | undefined
 
@@ -85,16 +87,14 @@ export class CallJournal {
   }
 
   readonly #saveNow = (): void => {
-    this.#isSaving = false
+    this.#timer = undefined
     this.#save()
   }
 
   #note(call: JournalledCall): Note {
     const note: Note = { call, state: 'new', number: 0, close: () => this.#drop(note) }
     this.#unsaved.push(note)
-    // For a call that waits for something before it leaves.
-    if (!this.#isSaving) setImmediate(this.#saveNow)
-    this.#isSaving = true
+    this.#timer ??= setTimeout(this.#saveNow, WAITING_MS)
     return note
   }
 
