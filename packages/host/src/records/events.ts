@@ -79,17 +79,18 @@ export class EventBus {
   }
 
   #tell(listener: EventListener, event: BulkheadEvent): void {
-    // A fault while a fault is reported is dropped: otherwise one broken listener would cause a loop.
-    const fault = (thrown: unknown) => {
-      if (event.type !== 'SuppressedError') this.suppressed(`listener of ${event.type}`, thrown)
-    }
     try {
       const answer: unknown = listener(event)
       // An async function is a listener to the type system; its rejection would otherwise end the process.
-      if (isPromiseLike(answer)) answer.then(undefined, fault)
+      if (isPromiseLike(answer)) answer.then(undefined, (thrown: unknown) => this.#failed(event, thrown))
     } catch (thrown) {
-      fault(thrown)
+      this.#failed(event, thrown)
     }
+  }
+
+  #failed({ type }: BulkheadEvent, thrown: unknown): void {
+    // A fault while a fault is reported is dropped: otherwise one broken listener would cause a loop.
+    if (type !== 'SuppressedError') this.suppressed(`listener of ${type}`, thrown)
   }
 }
 
