@@ -67,7 +67,7 @@ export class CallQueue<Call extends QueuedCall<Call>> {
       this.#admitNested(lender)
     } else {
       this.#taken--
-      this.#admitNext()
+      if (this.#lines.size > 0) this.#admitNext()
     }
   }
 

@@ -57,8 +57,7 @@ export class Residency {
   }
 
   #move(event: ResidencyEvent): void {
-    const cells: Partial<Record<ResidencyEvent, ResidencyState>> = RESIDENCY[this.#state]
-    const next = Object.hasOwn(cells, event) ? cells[event] : undefined
+    const { [event]: next }: Partial<Record<ResidencyEvent, ResidencyState>> = RESIDENCY[this.#state]
     if (next === undefined) throw new Error(`A compartment that is ${this.#state} cannot take the event ${event}.`)
     this.#state = next
   }
