@@ -208,16 +208,12 @@ class JournalFile implements Notebook {
   }
 }
 
-/** Reused for short writes, so that they allocate no buffer. */
-const scratch = Buffer.allocUnsafeSlow(256 * 1024)
-const MAX_BYTES_PER_CHAR = 3
-
 /** Returns the number of bytes. */
 function writeFully(descriptor: number, text: string): number {
-  const isShort = text.length * MAX_BYTES_PER_CHAR <= scratch.length
-  const bytes = isShort ? scratch : Buffer.from(text)
-  const length = isShort ? scratch.write(text) : bytes.length
-  for (let at = 0; at < length;) at += writeSync(descriptor, bytes, at, length - at)
+  const length = Buffer.byteLength(text)
+  let written = writeSync(descriptor, text)
+  // A full disk may take only a part.
+  while (written < length) written += writeSync(descriptor, Buffer.from(text), written)
   return length
 }
 
