@@ -38,7 +38,7 @@ export class CallJournal {
   /** Opened since the last save. */
   #unsaved: Note[] = []
   #notes: JournalFile | undefined
-  #timer: NodeJS.Timeout | undefined
+  #isSaving = false
   #count = 0
   #recovering: Promise<readonly InterruptedCall[]> | undefined
 
@@ -87,14 +87,15 @@ export class CallJournal {
   }
 
   readonly #saveNow = (): void => {
-    this.#timer = undefined
+    this.#isSaving = false
     this.#save()
   }
 
   #note(call: JournalledCall): Note {
     const note: Note = { call, state: 'new', number: 0, close: () => this.#drop(note) }
     this.#unsaved.push(note)
-    this.#timer ??= setTimeout(this.#saveNow, WAITING_MS)
+    if (!this.#isSaving) setTimeout(this.#saveNow, WAITING_MS)
+    this.#isSaving = true
     return note
   }
 
