@@ -1,23 +1,29 @@
+import type { Command } from '../src/cli/command.ts'
+import { commandHelp, exitsOf } from '../src/cli/help.ts'
 import { COMMANDS } from '../src/cli/main.ts'
 
 const INTRODUCTION = `# Command line
 
 Generated from \`packages/bulkhead/src/cli\`. \`bulkhead COMMAND --help\` prints the same. Options follow the command.
 
-- Exit codes: 0 success, 1 refused or failed, 2 wrong usage.
-- Every command except \`mcp\` has \`--json\`, also for errors.
+- Every command except \`mcp\` has \`--json\`, also for errors. \`--quiet\` prints no progress and no hints; results, warnings and errors stay.
+- \`--no-color\`, \`NO_COLOR=1\`, or output that is not a terminal: no colors.
 - \`call\`, \`explain\` and \`mcp\` keep approvals, state and the audit in \`~/.bulkhead/bulkhead.db\`, or in \`--home DIR\`. \`--no-store\` works without it.
 - Without a terminal, calls that need approval are denied. A project's own tools are used after \`bulkhead trust\`, or with \`--trust-project\`.
 - Compiled code is cached in the user's cache folder (\`~/.cache/bulkhead\` on Linux). You can delete it at any time.
 `
 
-/** docs/reference/cli.md: the help of every command, in the order of the table. */
+/** docs/reference/cli.md: exit codes, and the help of every command, in the order of the table. */
 export async function cliPage(): Promise<string> {
-  const sections = await Promise.all([...COMMANDS].map(async ([name, { summary, load }]) => {
-    const { usage, details } = await load()
-    return `\n## bulkhead ${name}\n\n${sentence(summary)}\n\n\`\`\`text\n${usage}\n\n${details.trimEnd()}\n\`\`\`\n`
-  }))
-  return INTRODUCTION + sections.join('')
+  const loaded = await Promise.all(
+    [...COMMANDS].map(async ([name, { summary, load }]) => ({ name, summary, command: await load() })),
+  )
+  const sections = loaded.map(({ name, summary, command }) =>
+    `\n## bulkhead ${name}\n\n${summary}.\n\n\`\`\`text\n${command.usage}\n\n${commandHelp(command)}\n\`\`\`\n`)
+  return INTRODUCTION + exitCodes(loaded) + sections.join('')
 }
 
-const sentence = (text: string): string => text[0]!.toUpperCase() + text.slice(1) + (text.endsWith('.') ? '' : '.')
+function exitCodes(commands: readonly { readonly name: string; readonly command: Command }[]): string {
+  const rows = commands.map(({ name, command }) => `| \`${name}\` | ${exitsOf(command).join(' | ')} |`)
+  return `\n## Exit codes\n\nEvery command exits with 2 for wrong usage. Nothing was done then.\n\n| command | 0 | 1 |\n|---|---|---|\n${rows.join('\n')}\n`
+}

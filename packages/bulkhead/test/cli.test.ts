@@ -142,7 +142,6 @@ describe('bulkhead call', () => {
 
 describe('wrong usage exits with 2 and does nothing', () => {
   it.each([
-    ['no command', [], /Commands/],
     ['an unknown command', ['fly'], /no command "fly"/],
     ['a misspelt command', ['instal', 'x'], /no command "instal"\. Did you mean "install" or "uninstall"\?\n\nRun bulkhead --help/],
     ['an unknown option', ['tools', '--fast'], /--fast/],

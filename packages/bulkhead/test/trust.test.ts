@@ -3,8 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { InteractionResponse, Interactor, TrustRecord } from '@bulkhead/contract'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { trust } from '../src/cli/trust.ts'
-import { UsageError } from '../src/cli/command.ts'
 import { createHeadlessInteractor, createHost, createProgrammaticInteractor } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
@@ -54,7 +52,7 @@ describe('bulkhead trust', () => {
   it.each([
     ['--once', '--decline'], ['--status', '--list'], ['--status', '--yes'], ['--decline', '--accept', 'abcdef123456'], ['--accept', 'x'], ['a', 'b'], ['--trust-project'],
   ])('refuses contradicting options: %s %s %s', async (...args) => {
-    await expect(trust.run(args.filter((word) => word !== undefined))).rejects.toThrow(UsageError)
+    expect((await inside(['trust', ...args.filter((word) => word !== undefined)], folder)).code).toBe(2)
   })
 
   it('reports a missing project', async () => {

@@ -34,6 +34,8 @@ export interface HostOptions extends Place {
   readonly argumentsReaders?: ReadonlyMap<string, ArgumentsReader>
   /** How long running calls may take when they must end. */
   readonly drainMs?: number
+  /** Whether extensions with eager activation start with the host. Default: true. */
+  readonly startsEager?: boolean
 }
 
 export interface Host {

@@ -33,7 +33,7 @@ const OPTIONS: OptionForms<HostOptions> = {
   sidecar: forms.having('save'), owner: forms.having('isGone'), interactor: forms.having('interact'),
   smokeCheck: forms.method,
   argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text), realPath: forms.method,
-  drainMs: forms.number,
+  drainMs: forms.number, startsEager: forms.flag,
 }
 
 /** Creates a host. Throws ConfigInvalid for invalid options. */
@@ -54,7 +54,8 @@ class ToolHost implements Host {
   #closing: Promise<CloseReport> | undefined
 
   constructor(options: HostOptions) {
-    const { userData, env, smokeCheck, interactor, clock = systemClock, drainMs = DRAIN_MS } = options
+    const { userData, env, smokeCheck, interactor, clock = systemClock } = options
+    const { drainMs = DRAIN_MS, startsEager = true } = options
     const store = new StoreWithTimeout(options.store, clock)
     const sidecar = options.sidecar && sidecarWithTimeout(options.sidecar, clock)
     const {
@@ -64,7 +65,7 @@ class ToolHost implements Host {
     const journal = new CallJournal({ store, owner, events, clock, audited: async () => this.#audit?.settled() })
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
-      workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
+      startsEager, workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report

@@ -4,45 +4,53 @@ import { BulkheadError } from '@bulkhead/contract'
 import {
   type Approval, type ApprovalBook, type ApprovalEnd, type ApprovalFilter, type DamagedApproval, openApprovals,
 } from '@bulkhead/host'
-import { meantNames, visibleText } from '@bulkhead/kit/text'
+import { visibleText } from '@bulkhead/kit/text'
 import { accountName } from '../facade/folders.ts'
-import { type Command, UsageError } from './command.ts'
-import { HOME_OPTIONS, readOptions, refuseForeignOptions, withStore } from './host-options.ts'
+import { defineCommand, UsageError } from './command.ts'
+import { HOME_OPTIONS, withStore } from './host-options.ts'
 import { printJson, table } from './output.ts'
 
 /** A shorter prefix is probably a typing error. */
 const LEAST_ID_CHARS = 4
-const OPTIONS_OF = new Map([
-  ['list', ['project', 'workspace', 'all', 'tool', 'ended']], ['show', []],
-  ['revoke', ['project', 'workspace', 'all', 'tool']],
-])
 
-export const approvals: Command = {
+export const approvals = defineCommand({
   usage: `bulkhead approvals list [--project DIR | --all] [--tool NAME] [--ended] [--json] [--home DIR]
 bulkhead approvals show ID [--json] [--home DIR]
 bulkhead approvals revoke (ID… | --tool NAME | --all) [--project DIR] [--json] [--home DIR]`,
-  details: `  list            list the approvals of a project, with expiry and number of uses
-  show            show one approval and what it applies to
-  revoke          revoke approvals; running hosts ask again at the next call. Damaged approvals are removed
+  subcommands: {
+    list: {
+      text: 'list the approvals of a project, with expiry and number of uses',
+      options: ['project', 'workspace', 'all', 'tool', 'ended'],
+    },
+    show: { text: 'show one approval and what it applies to', options: [] },
+    revoke: {
+      text: 'revoke approvals; running hosts ask again at the next call. Damaged approvals are removed',
+      options: ['project', 'workspace', 'all', 'tool'],
+    },
+  },
+  operands: { ID: { text: 'id from the list, or the beginning of it' } },
+  options: {
+    workspace: { type: 'string' },
+    project: {
+      type: 'string', value: 'DIR', completes: 'folder',
+      text: 'approvals of this project (default: this folder); same as --workspace DIR',
+    },
+    all: { type: 'boolean', text: 'approvals of all projects' },
+    tool: { type: 'string', value: 'NAME', completes: 'tool', text: 'approvals of this tool' },
+    ended: { type: 'boolean', text: 'include expired and revoked approvals' },
+    json: HOME_OPTIONS.json,
+    home: {
+      ...HOME_OPTIONS.home, text: 'folder of the global layer, where approvals are stored (default: ~/.bulkhead)',
+    },
+  },
+  details: 'Session approvals are never stored. List and revoke them with the API.',
+  exits: ['on success', 'if the approval does not exist or the store cannot be read'],
+  examples: [
+    { command: 'bulkhead approvals list --all', text: 'what is approved, in every project' },
+    { command: 'bulkhead approvals revoke --tool bash', text: 'ask again before each command in this folder' },
+  ],
 
-  ID              id from the list, or the beginning of it
-  --project DIR   approvals of this project (default: this folder); same as --workspace DIR
-  --all           approvals of all projects
-  --tool NAME     approvals of this tool
-  --ended         include expired and revoked approvals
-  --json          print JSON
-  --home DIR      folder of the global layer, where approvals are stored (default: ~/.bulkhead)
-
-Session approvals are never stored. List and revoke them with the API.
-
-Exit code: 0 on success, 1 if the approval does not exist or the store cannot be read, 2 for wrong usage.`,
-
-  async run(args) {
-    const { values, positionals: [act, ...ids] } = readOptions(args, {
-      ...HOME_OPTIONS, workspace: { type: 'string' },
-      project: { type: 'string' }, all: { type: 'boolean' }, tool: { type: 'string' }, ended: { type: 'boolean' },
-    })
-    refuseForeignOptions('approvals', act, OPTIONS_OF, values)
+  async run({ values, positionals: [act, ...ids] }) {
     const { json = false, project = values.workspace, all = false, tool, ended = false, home } = values
     if (all && project !== undefined && act === 'list') {
       throw new UsageError('--all and --project cannot be used together.')
@@ -71,7 +79,7 @@ Exit code: 0 on success, 1 if the approval does not exist or the store cannot be
         if (ids.length !== 1) throw new UsageError('Missing id. Use: bulkhead approvals show ID.')
         checkIds(ids)
         return inBook(async (book) => [await show(book, ids[0]!)], ([found]) => approvalDetails(found!))
-      case 'revoke': {
+      default: {
         if ((ids.length > 0) === (all || tool !== undefined)) {
           throw new UsageError('Name the approvals to revoke: ids, --tool NAME, or --all.')
         }
@@ -89,12 +97,9 @@ Exit code: 0 on success, 1 if the approval does not exist or the store cannot be
           return revoked.flat()
         }, (revoked) => revoked.length === 0 && removed.length > 0 ? '' : revokedText(revoked))
       }
-      default:
-        if (act === undefined) throw new UsageError('Missing subcommand: list, show or revoke.')
-        throw new UsageError(`There is no "approvals ${act}".${meantNames(act, OPTIONS_OF.keys())}`)
     }
   },
-}
+})
 
 function checkIds(ids: readonly string[]): void {
   const wrong = ids.find((id) => !/^[0-9a-f]+$/.test(id) || id.length < LEAST_ID_CHARS)

@@ -1,11 +1,10 @@
 import { styleText } from 'node:util'
 import { BulkheadError, type AuditEntry, type Store } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { meantNames } from '@bulkhead/kit/text'
 import { verifyAudit, type Anchor } from '@bulkhead/store'
 import { archiveAudit, exportLines, openExport } from './audit-export.ts'
-import { UsageError, type Command } from './command.ts'
-import { HOME_OPTIONS, readOptions, refuseForeignOptions, withStore } from './host-options.ts'
+import { defineCommand, UsageError } from './command.ts'
+import { HOME_OPTIONS, withStore } from './host-options.ts'
 import { printJson, table } from './output.ts'
 
 const LATEST = 20
@@ -13,39 +12,46 @@ const KEPT_DAYS = 90
 const DAY_MS = 86_400_000
 /** Keeps the computed date after 1970. */
 const MOST_DAYS = 20_000
-const OPTIONS_OF = new Map([
-  ['verify', ['anchor']], ['tail', ['count', 'all']], ['show', []], ['export', []], ['archive', ['keep']],
-])
 
-export const audit: Command = {
+export const audit = defineCommand({
   usage: `bulkhead audit verify [FILE] [--anchor POSITION:LINK] [--json] [--home DIR]
 bulkhead audit tail [--count N] [--all] [--json] [--home DIR]
 bulkhead audit show POSITION [--json] [--home DIR]
 bulkhead audit export [--json] [--home DIR]
 bulkhead audit archive FILE [--keep DAYS] [--json] [--home DIR]`,
-  details: `  verify    find the first changed, missing or moved record, in the store or in an exported or archived FILE
-  tail      show the latest records of calls, approvals, sessions and errors
-  show      show one record in full
-  export    print all records as JSON lines
-  archive   write old records to FILE, verify it, then remove them from the store
+  subcommands: {
+    verify: {
+      text: 'find the first changed, missing or moved record, in the store or in an exported or archived FILE',
+      options: ['anchor'],
+    },
+    tail: {
+      text: 'show the latest records of calls, approvals, sessions and errors', options: ['count', 'all'],
+    },
+    show: { text: 'show one record in full', options: [] },
+    export: { text: 'print all records as JSON lines', options: [] },
+    archive: { text: 'write old records to FILE, verify it, then remove them from the store', options: ['keep'] },
+  },
+  options: {
+    anchor: {
+      type: 'string', value: 'POSITION:LINK',
+      text: 'a link you saved earlier; detects a log that was rewritten as a whole',
+    },
+    count: { type: 'string', value: 'N', text: `number of records (default: ${LATEST})` },
+    all: { type: 'boolean', text: 'include the start and stop of extensions' },
+    keep: { type: 'string', value: 'DAYS', text: `keep records newer than this (default: ${KEPT_DAYS})` },
+    json: { type: 'boolean', text: 'print JSON; show and export always do' },
+    home: HOME_OPTIONS.home,
+  },
+  exits: ['if the log is intact', 'if it is broken or cannot be read'],
+  examples: [
+    { command: 'bulkhead audit tail --count 5', text: 'what happened last' },
+    { command: 'bulkhead audit verify', text: 'was the log changed' },
+    { command: 'bulkhead audit archive audit-2026.jsonl --keep 30', text: 'move records older than 30 days to a file' },
+  ],
 
-  --anchor POSITION:LINK   a link you saved earlier; detects a log that was rewritten as a whole
-  --count N                number of records (default: ${LATEST})
-  --all                    include the start and stop of extensions
-  --keep DAYS              keep records newer than this (default: ${KEPT_DAYS})
-  --json                   print JSON; show and export always do
-  --home DIR               folder of the global layer (default: ~/.bulkhead)
-
-Exit code: 0 if the log is intact, 1 if it is broken or cannot be read, 2 for wrong usage.`,
-
-  async run(args) {
-    const { values, positionals: [act, operand, ...more] } = readOptions(args, {
-      ...HOME_OPTIONS,
-      anchor: { type: 'string' }, count: { type: 'string' }, all: { type: 'boolean' }, keep: { type: 'string' },
-    })
+  async run({ values, positionals: [act, operand, ...more] }) {
     if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}".`)
     const json = values.json === true
-    refuseForeignOptions('audit', act, OPTIONS_OF, values)
     switch (act) {
       case 'verify': {
         const anchor = readAnchor(values.anchor)
@@ -69,15 +75,12 @@ Exit code: 0 if the log is intact, 1 if it is broken or cannot be read, 2 for wr
           }
           return 0
         })
-      case 'archive':
+      default:
         if (operand === undefined) throw new UsageError('Missing file. Name a file that does not exist yet.')
         return withStore(values.home, 'audit', archive(operand, readDays(values.keep), json))
-      default:
-        if (act === undefined) throw new UsageError('Missing subcommand: verify, tail, show, export or archive.')
-        throw new UsageError(`There is no "audit ${act}".${meantNames(act, OPTIONS_OF.keys())}`)
     }
   },
-}
+})
 
 function printVerdict(verdict: Awaited<ReturnType<typeof verifyAudit>>, json: boolean): number {
   if (json) printJson(verdict)

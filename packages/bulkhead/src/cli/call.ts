@@ -6,33 +6,48 @@ import type { ExplainedStep, Explanation } from '@bulkhead/host'
 import { parseJson, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../facade/create-host.ts'
-import { ENDING_SIGNALS, UsageError, type Command } from './command.ts'
-import { jsonText, printJson, serverMeant, table, tellFaults } from './output.ts'
-import {
-  canAsk, COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS, terminal,
-} from './host-options.ts'
+import { type CommandOptions, defineCommand, ENDING_SIGNALS, UsageError } from './command.ts'
+import { hint, jsonText, printJson, serverMeant, table, tellFaults } from './output.ts'
+import { canAsk, COMMON_OPTIONS, openHost, STORE_OPTIONS, terminal } from './host-options.ts'
 
-export const call: Command = {
+/** Also for `mcp`. */
+export const MODE_OPTION = {
+  mode: {
+    type: 'string', value: 'MODE', values: SECURITY_MODES,
+    text: 'how to handle a call that requires approval (default: from the configuration, else ask)',
+  },
+} as const satisfies CommandOptions
+
+const CALL_OPTIONS = {
+  args: { type: 'string', value: 'JSON', text: 'arguments, a JSON object (default: {})' }, ...MODE_OPTION,
+} as const satisfies CommandOptions
+
+const TOOL_NAME = { NAME: { text: 'name of a tool, as "bulkhead tools" lists it', completes: 'tool' } } as const
+
+export const call = defineCommand({
   usage: 'bulkhead call NAME [--args JSON] [--mode ask|allowlist|yolo] [--timeout MS] [--no-store] [--json] '
     + '[--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  --args JSON       arguments, a JSON object (default: {})
-  --mode MODE       how to handle a call that requires approval (default: from the configuration, else ask)
-  --timeout MS      timeout, from 1 to ${CALL_LIMITS.maxTimeoutMs} (default: from the configuration, else from the tool)
-${STORE_DETAILS}
-${COMMON_DETAILS}
+  operands: TOOL_NAME,
+  options: {
+    ...CALL_OPTIONS,
+    timeout: {
+      type: 'string', value: 'MS',
+      text: `timeout, from 1 to ${CALL_LIMITS.maxTimeoutMs} (default: from the configuration, else from the tool)`,
+    },
+    ...STORE_OPTIONS, ...COMMON_OPTIONS,
+  },
+  exits: ['if the call succeeded', 'if it failed'],
+  examples: [
+    { command: `bulkhead call read --args '{"path":"README.md","limit":5}'`, text: 'the first five lines of a file' },
+    { command: `bulkhead call glob --args '{"pattern":"*.md"}' --json`, text: 'the whole outcome as JSON' },
+  ],
 
-Exit code: 0 if the call succeeded, 1 if it failed, 2 for wrong usage.`,
-
-  async run(args) {
-    const { values, positionals } = readOptions(args, {
-      ...COMMON_OPTIONS, ...STORE_OPTIONS,
-      args: { type: 'string' }, mode: { type: 'string' }, timeout: { type: 'string' },
-    })
+  async run({ values, positionals }) {
     const [name, ...more] = positionals
     if (name === undefined) throw new UsageError('Missing tool name. Use: bulkhead call NAME.')
     if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}". Name one tool.`)
     const request = {
-      name, arguments: readArguments(values.args), mode: readMode(values.mode), timeoutMs: readTimeout(values.timeout),
+      name, arguments: readArguments(values.args), mode: values.mode, timeoutMs: readTimeout(values.timeout),
     }
 
     const host = await openHost(values, true)
@@ -41,13 +56,13 @@ Exit code: 0 if the call succeeded, 1 if it failed, 2 for wrong usage.`,
       print(outcome, values.json === true)
       if (outcome.type === 'output') return 0
       tellFaults(outcome.error.code, name, host)
-      if (outcome.error.code === 'ApprovalDenied' && !canAsk()) process.stderr.write(NO_TERMINAL)
+      if (outcome.error.code === 'ApprovalDenied' && !canAsk()) process.stderr.write(hint(NO_TERMINAL))
       return 1
     } finally {
       await host.close()
     }
   },
-}
+})
 
 const NO_TERMINAL = 'There is no terminal to ask for approval. "bulkhead explain" shows how to allow the call; '
   + '--mode yolo skips approval.\n'
@@ -66,7 +81,7 @@ async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: Cal
   for (const signal of ENDING_SIGNALS) process.once(signal, onInterrupt)
   const off = host.on((event) => {
     if (event.type === 'ToolInvocationProgress' && process.stderr.isTTY) {
-      process.stderr.write(styleText('dim', visibleText(event.text), { stream: process.stderr }) + '\n')
+      process.stderr.write(hint(styleText('dim', visibleText(event.text), { stream: process.stderr }) + '\n'))
     }
   })
   const session = await host.openSession({
@@ -99,28 +114,28 @@ function print(outcome: Outcome, json: boolean): void {
   }
 }
 
-export const explain: Command = {
+export const explain = defineCommand({
   usage: 'bulkhead explain NAME [--args JSON] [--mode ask|allowlist|yolo] [--connect] [--no-store] [--json] '
     + '[--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  --args JSON       arguments, a JSON object (default: {})
-  --mode MODE       how to handle a call that requires approval (default: from the configuration, else ask)
-  --connect         connect to the MCP server of the tool first, if its tools are not known yet
-${STORE_DETAILS}
-${COMMON_DETAILS}
+  operands: TOOL_NAME,
+  options: {
+    ...CALL_OPTIONS,
+    connect: { type: 'boolean', text: 'connect to the MCP server of the tool first, if its tools are not known yet' },
+    ...STORE_OPTIONS, ...COMMON_OPTIONS,
+  },
+  details: 'Prints the rules that apply to the call and how to change the result. It does not prompt and does not run '
+    + 'the tool.',
+  exits: ['if the call would be allowed or would require approval', 'if it would be denied'],
+  examples: [
+    { command: `bulkhead explain write --args '{"path":"notes.txt","content":"hi"}'`, text: 'may a tool write this' },
+    { command: `bulkhead explain bash --args '{"command":"npm test"}' --mode allowlist`, text: 'without questions' },
+  ],
 
-Prints the rules that apply to the call and how to change the result. It does not prompt and does not run the tool.
-
-Exit code: 0 if the call would be allowed or would require approval, 1 if it would be denied, 2 for wrong usage.`,
-
-  async run(args) {
-    const { values, positionals: [name, ...more] } = readOptions(args, {
-      ...COMMON_OPTIONS, ...STORE_OPTIONS,
-      args: { type: 'string' }, mode: { type: 'string' }, connect: { type: 'boolean' },
-    })
+  async run({ values, positionals: [name, ...more] }) {
     if (name === undefined) throw new UsageError('Missing tool name. Use: bulkhead explain NAME.')
     if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}". Name one tool.`)
     const request = { id: 'cli', name, arguments: readArguments(values.args) }
-    const mode = readMode(values.mode)
+    const { mode } = values
     const interactor = terminal()
     const host = await openHost(values, true)
     try {
@@ -134,7 +149,7 @@ Exit code: 0 if the call would be allowed or would require approval, 1 if it wou
       await host.close()
     }
   },
-}
+})
 
 const COLOURS = {
   allow: 'green', ask: 'yellow', deny: 'red', pass: 'dim', change: 'cyan',
@@ -170,14 +185,6 @@ function readArguments(text = '{}'): Json {
     throw new UsageError(`--args ${parsed.fault.path === '' ? '' : `at ${parsed.fault.path} `}${parsed.fault.message}.`)
   }
   return parsed.value
-}
-
-export function readMode(text: string | undefined): SecurityMode | undefined {
-  const mode = SECURITY_MODES.find((known) => known === text)
-  if (text !== undefined && mode === undefined) {
-    throw new UsageError(`--mode must be one of ${SECURITY_MODES.join(', ')}, not "${text}".`)
-  }
-  return mode
 }
 
 /**

@@ -9,25 +9,31 @@ import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { createSandbox } from '@bulkhead/sandbox'
 import { printJson } from './output.ts'
-import { type Command, UsageError } from './command.ts'
+import { defineCommand, UsageError } from './command.ts'
 import { readExtensionFolder } from './pack.ts'
-import { HOME_DETAILS, HOME_OPTIONS, readOptions } from './host-options.ts'
+import { HOME_OPTIONS } from './host-options.ts'
 import { extensionLines, line } from './review.ts'
 
-export const check: Command = {
+export const check = defineCommand({
   usage: 'bulkhead check DIR [--config JSON] [--json] [--home DIR]',
-  details: `  DIR               folder of an extension
-  --config JSON     configuration to start it with; must match its configSchema (default: {})
-${HOME_DETAILS}
+  operands: { DIR: { text: 'folder of an extension', completes: 'folder' } },
+  options: {
+    config: {
+      type: 'string', value: 'JSON',
+      text: 'configuration to start it with; must match its configSchema (default: {})',
+    },
+    ...HOME_OPTIONS,
+  },
+  details: `For publishers. Verifies the folder as "pack" does, then runs the packed code in compartments without
+permissions and tests it against the conformance requirements. Tools are called with unusual arguments and cannot
+access anything. Nothing is written.`,
+  exits: ['if the extension conforms', 'if it does not'],
+  examples: [
+    { command: 'bulkhead check ./word-count', text: 'before you publish' },
+    { command: `bulkhead check ./word-count --config '{"language":"en"}'`, text: 'with a configuration' },
+  ],
 
-For publishers. Verifies the folder as "pack" does, then runs the packed code in compartments without permissions and
-tests it against the conformance requirements. Tools are called with unusual arguments and cannot access anything.
-Nothing is written.
-
-Exit code: 0 if the extension conforms, 1 if it does not, 2 for wrong usage.`,
-
-  async run(args) {
-    const { values, positionals: [dir, ...more] } = readOptions(args, { ...HOME_OPTIONS, config: { type: 'string' } })
+  async run({ values, positionals: [dir, ...more] }) {
     if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "check".')
     const config = readConfig(values.config)
     const { extension, warnings } = await readExtensionFolder(dir, values.home, config)
@@ -42,7 +48,7 @@ Exit code: 0 if the extension conforms, 1 if it does not, 2 for wrong usage.`,
     }
     return conforms ? 0 : 1
   },
-}
+})
 
 /** Runs in an empty folder, so that tools cannot read the files of the publisher. */
 async function conformAlone(extension: ExtensionDescriptor, config: JsonObject): Promise<readonly ConformanceResult[]> {

@@ -1,67 +1,35 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { EventListener, Store } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { meantNames, visibleText } from '@bulkhead/kit/text'
+import { visibleText } from '@bulkhead/kit/text'
 import type { CreateHostOptions } from '../facade/create-host.ts'
 import { homeFolder, storeFile, userCacheFolder } from '../facade/folders.ts'
 import { createTerminalInteractor } from '../facade/terminal/terminal-interactor.ts'
-import { UsageError } from './command.ts'
+import type { CommandOptions } from './command.ts'
 
 /** Options of commands that do not need a project. */
 export const HOME_OPTIONS = {
-  json: { type: 'boolean' },
-  home: { type: 'string' },
-} as const satisfies ParseArgsConfig['options']
+  json: { type: 'boolean', text: 'print JSON' },
+  home: {
+    type: 'string', value: 'DIR', completes: 'folder', text: 'folder of the global layer (default: ~/.bulkhead)',
+  },
+} as const satisfies CommandOptions
 
 export const COMMON_OPTIONS = {
-  ...HOME_OPTIONS,
-  'workspace': { type: 'string' },
-  'trust-project': { type: 'boolean' },
-} as const satisfies ParseArgsConfig['options']
+  'json': HOME_OPTIONS.json,
+  'workspace': { type: 'string', value: 'DIR', completes: 'folder', text: 'folder to work on (default: this folder)' },
+  'home': HOME_OPTIONS.home,
+  'trust-project': {
+    type: 'boolean', text: "trust the project's tools and settings for this run, without asking",
+  },
+} as const satisfies CommandOptions
 
 /** Options of commands that write to the store. */
 export const STORE_OPTIONS = {
-  'no-store': { type: 'boolean' },
-} as const satisfies ParseArgsConfig['options']
-
-export const STORE_DETAILS = '  --no-store        do not read or write state, approvals or the audit log'
-
-export const HOME_DETAILS = `  --json            print JSON
-  --home DIR        folder of the global layer (default: ~/.bulkhead)`
-
-export const COMMON_DETAILS = `  --json            print JSON
-  --workspace DIR   folder to work on (default: this folder)
-  --home DIR        folder of the global layer (default: ~/.bulkhead)
-  --trust-project   trust the project's tools and settings for this run, without asking`
-
-/** Parses the options of a command. Throws UsageError for an unknown option. */
-export function readOptions<const Options extends NonNullable<ParseArgsConfig['options']>>(
-  args: readonly string[], options: Options,
-) {
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true })
-  } catch (error) {
-    // Node appends advice about arguments that start with a dash. It does not apply here.
-    const message = messageOf(error).replace(/ To specify a positional argument.*$/s, '')
-    const unknown = /^Unknown option '--([^']+)'/.exec(message)?.[1]
-    throw new UsageError(
-      message + (unknown === undefined ? '' : meantNames(unknown, Object.keys(options)).replaceAll(' "', ' "--')),
-    )
-  }
-}
-
-/** Throws UsageError for an option that belongs to another subcommand. */
-export function refuseForeignOptions(
-  command: string, act: string | undefined, optionsOf: ReadonlyMap<string, readonly string[]>,
-  values: Readonly<Record<string, unknown>>,
-): void {
-  const own = optionsOf.get(act ?? '')
-  const foreign = own && Object.keys(values).find((name) => !own.includes(name) && !Object.hasOwn(HOME_OPTIONS, name))
-  if (foreign !== undefined) throw new UsageError(`--${foreign} cannot be used with "${command} ${act}".`)
-}
+  'no-store': { type: 'boolean', text: 'do not read or write state, approvals or the audit log' },
+} as const satisfies CommandOptions
 
 /** Prompts need a terminal for both input and output. */
 export const canAsk = (): boolean => process.stdin.isTTY && process.stderr.isTTY
@@ -84,21 +52,26 @@ export async function openHost(values: HostValues, remembering = false, serving 
   const interactor = serving ? undefined : terminal()
   const store = remembering && !values['no-store'] ? await openStore(values.home) : undefined
   const options: CreateHostOptions = {
-    workspace: values.workspace ?? process.cwd(),
-    ...(values.home === undefined ? {} : { home: values.home }),
-    // Do not create the home folder just to cache verification results.
-    ...(existsSync(homeFolder(values.home)) ? {} : { cache: join(userCacheFolder(), 'proven') }),
+    ...foldersOf(values),
     ...(interactor ? { interactor } : {}),
     ...(store ? { store } : {}),
     // Commands connect only to the servers they need.
     ...(serving ? { watch: true } : { discover: 'when-asked' as const }),
   }
-  const host = await assembleHost(options, values['trust-project'] ? 'as found' : undefined)
+  const { host } = await assembleHost(options, values['trust-project'] ? 'as found' : undefined)
   if (store) host.on(warnNotStored(), ['SuppressedError'])
   // Commands that run no tool print it with the diagnostics.
   if (remembering) host.on(warnMissingFeatures, ['SuppressedError'])
   return host
 }
+
+/** The folders of a host. */
+export const foldersOf = ({ workspace, home }: HostValues): CreateHostOptions => ({
+  workspace: workspace ?? process.cwd(),
+  ...(home === undefined ? {} : { home }),
+  // Do not create the home folder just to cache verification results.
+  ...(existsSync(homeFolder(home)) ? {} : { cache: join(userCacheFolder(), 'proven') }),
+})
 
 /** Warns about missing sandbox features before the first tool that needs them starts. */
 const warnMissingFeatures: EventListener = (event) => {

@@ -4,50 +4,56 @@ import { createLoader, Installer, type LoaderOptions, type RegistryOptions } fro
 import { accountName, homeFolder } from '../facade/folders.ts'
 import { loaderOptions, workspaceError } from '../facade/loader-options.ts'
 import { ProjectConsent } from '../facade/project-trust.ts'
-import { UsageError, type Command } from './command.ts'
+import { type CommandOptions, defineCommand, UsageError } from './command.ts'
 import { agree, planJson, planText, readConsent } from './review.ts'
-import { COMMON_DETAILS, COMMON_OPTIONS, readOptions, terminal, type HostValues } from './host-options.ts'
+import { COMMON_OPTIONS, terminal, type HostValues } from './host-options.ts'
 import { createProgress, diagnosticText, printJson, type Progress } from './output.ts'
 
 export const CONSENT_OPTIONS = {
-  'yes': { type: 'boolean', short: 'y' }, 'accept': { type: 'string' }, 'dry-run': { type: 'boolean' },
-} as const
-
-export const CONSENT_DETAILS = [
-  '  --yes             agree to a first installation, but not to an update that needs more permissions',
-  '  --accept DIGEST   agree only to the package with this digest (12 characters or more)',
-  '  --dry-run         show the changes, and write nothing',
-].join('\n')
+  'yes': {
+    type: 'boolean', short: 'y',
+    text: 'agree to a first installation, but not to an update that needs more permissions',
+  },
+  'accept': {
+    type: 'string', value: 'DIGEST', text: 'agree only to the package with this digest (12 characters or more)',
+  },
+  'dry-run': { type: 'boolean', text: 'show the changes, and write nothing' },
+} as const satisfies CommandOptions
 
 export const INSTALLER_OPTIONS = {
-  'project': { type: 'boolean' },
-  'registry': { type: 'string' },
-} as const
-
-export const INSTALLER_DETAILS = `  --project         use the project layer instead of the global layer
-  --registry URL    registry to fetch packages from (default: BULKHEAD_REGISTRY, else npm_config_registry);
-                    BULKHEAD_REGISTRY_TOKEN is sent to it if set`
+  project: { type: 'boolean', text: 'use the project layer instead of the global layer' },
+  registry: {
+    type: 'string', value: 'URL',
+    text: `registry to fetch packages from (default: BULKHEAD_REGISTRY, else npm_config_registry);
+BULKHEAD_REGISTRY_TOKEN is sent to it if set`,
+  },
+} as const satisfies CommandOptions
 
 export interface InstallerValues extends HostValues {
   readonly project?: boolean | undefined
   readonly registry?: string | undefined
 }
 
-export const install: Command = {
+export const install = defineCommand({
   usage: 'bulkhead install SPEC [--project] [--yes] [--accept DIGEST] [--dry-run] [--registry URL] [--json] '
     + '[--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  SPEC              folder (./weather), tarball (weather-1.4.0.tgz) or package (@acme/weather@1.4.0);
-                    a folder directly in "tools" of the layer is not copied
-${CONSENT_DETAILS}
-${INSTALLER_DETAILS}
-${COMMON_DETAILS}
+  operands: {
+    SPEC: {
+      text: `folder (./weather), tarball (weather-1.4.0.tgz) or package (@acme/weather@1.4.0);
+a folder directly in "tools" of the layer is not copied`,
+      completes: 'file',
+    },
+  },
+  options: { ...CONSENT_OPTIONS, ...INSTALLER_OPTIONS, ...COMMON_OPTIONS },
+  details: 'No code of the package runs during installation.',
+  exits: ['if installed', 'if refused'],
+  examples: [
+    { command: 'bulkhead install ./word-count --dry-run', text: 'what it would install, and what that may do' },
+    { command: 'bulkhead install ./word-count --yes', text: 'for all your projects, without a question' },
+    { command: 'bulkhead install @acme/weather@1.4.0 --project', text: 'a package of the registry, for this project' },
+  ],
 
-No code of the package runs during installation.
-
-Exit code: 0 if installed, 1 if refused, 2 for wrong usage.`,
-
-  async run(args) {
-    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...INSTALLER_OPTIONS, ...CONSENT_OPTIONS })
+  async run({ values, positionals }) {
     const [spec, ...more] = positionals
     if (spec === undefined || more.length > 0) {
       throw new UsageError('Name one folder, tarball or package after "install".')
@@ -70,7 +76,7 @@ Exit code: 0 if installed, 1 if refused, 2 for wrong usage.`,
     else process.stdout.write(`Installed ${id} ${version} in the ${plan.layer} layer.\n`)
     return 0
   },
-}
+})
 
 /** A bare name is always a package. If a folder of that name exists, the error suggests `./NAME`. */
 function withFolder(error: unknown, spec: string): unknown {
@@ -81,14 +87,16 @@ function withFolder(error: unknown, spec: string): unknown {
   return new BulkheadError(fault.code, message, { cause: error, ...(fault.data !== undefined && { data: fault.data }) })
 }
 
-export const uninstall: Command = {
+export const uninstall = defineCommand({
   usage: 'bulkhead uninstall ID [--project] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  ID                id of an installed extension
-  --project         uninstall from the project layer instead of the global layer
-${COMMON_DETAILS}`,
+  operands: { ID: { text: 'id of an installed extension', completes: 'extension' } },
+  options: {
+    project: { type: 'boolean', text: 'uninstall from the project layer instead of the global layer' },
+    ...COMMON_OPTIONS,
+  },
+  examples: [{ command: 'bulkhead uninstall word-count', text: 'remove it from the global layer' }],
 
-  async run(args) {
-    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, project: { type: 'boolean' } })
+  async run({ values, positionals }) {
     const [id, ...more] = positionals
     if (id === undefined || more.length > 0) throw new UsageError('Name one extension after "uninstall".')
     const { installer } = await openInstaller(values)
@@ -99,7 +107,7 @@ ${COMMON_DETAILS}`,
     else process.stdout.write(`Uninstalled ${id} ${version}.${source === 'in-place' ? NOT_DELETED : ''}\n`)
     return 0
   },
-}
+})
 
 const NOT_DELETED = ' Its folder was not deleted, because it was not copied on installation.'
 

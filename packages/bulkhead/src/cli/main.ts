@@ -85,9 +85,9 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
  */
 export async function main(argv: readonly string[], beforeLoading?: () => void): Promise<number> {
   const [name, ...rest] = argv[0] === 'help' && argv.length > 1 ? [...argv.slice(1), '--help'] : argv
-  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
+  if (name === 'help' || name === '--help' || name === '-h') {
     process.stdout.write(help())
-    return name === undefined ? 2 : 0
+    return 0
   }
   if (name === '--version' || name === '-v') {
     process.stdout.write(`${CORE_VERSION}\n`)
@@ -95,8 +95,13 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
   }
   let usage = 'Run bulkhead --help for the list of commands.'
   try {
+    if (name === undefined || name.startsWith('-')) {
+      beforeLoading?.()
+      const { overview } = await import('./overview.ts')
+      usage = overview.usage
+      return await run('', overview, argv)
+    }
     const entry = COMMANDS.get(name)
-    if (name.startsWith('-')) throw new UsageError(`Put options after the command: bulkhead COMMAND ${name}.`)
     if (!entry) {
       const { meantNames } = await import('@bulkhead/kit/text')
       throw new UsageError(`There is no command "${name}".${meantNames(name, COMMANDS.keys())}`)
@@ -105,16 +110,15 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
     const command = await entry.load()
     usage = command.usage
     if (rest.includes('--help') || rest.includes('-h')) {
-      const exitCodes = command.details.includes('Exit code') ? '' : `\n\n${EXIT_CODES}`
-      process.stdout.write(`${command.usage}\n\n${entry.summary}.\n\n${command.details}${exitCodes}\n`)
+      const { commandHelp, EVERY_COMMAND } = await import('./help.ts')
+      process.stdout.write(`${usage}\n\n${entry.summary}.\n\n${commandHelp(command)}\n\n${EVERY_COMMAND}\n`)
       return 0
     }
-    const { answering } = await import('./output.ts')
-    return await answering(rest.includes('--json'), () => command.run(rest))
+    return await run(name, command, rest)
   } catch (error) {
     if (error instanceof UsageError) {
       if (argv.includes('--json')) await printUsageFault(error.message, usage)
-      else process.stderr.write(`${error.message}\n\n${usage}\n`)
+      else process.stderr.write(argv.includes('--quiet') ? `${error.message}\n` : `${error.message}\n\n${usage}\n`)
       return 2
     }
     // A module is missing, perhaps the one that formats errors.
@@ -123,18 +127,30 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
   }
 }
 
+async function run(name: string, command: Command, args: readonly string[]): Promise<number> {
+  const [{ readOptions }, { answering }] = await Promise.all([import('./read-options.ts'), import('./output.ts')])
+  const given = readOptions(name, args, command)
+  if (given.values['no-color']) {
+    delete process.env['FORCE_COLOR']
+    process.env['NO_COLOR'] = '1'
+  }
+  const json = given.values['json'] === true
+  return answering({ json, quiet: given.values.quiet === true }, () => command.run(given))
+}
+
 async function printUsageFault(message: string, usage: string): Promise<void> {
   const [{ printJson }, { ERRORS }] = await Promise.all([import('./output.ts'), import('@bulkhead/contract')])
   printJson({ error: { code: 'UsageInvalid', message, cure: ERRORS.UsageInvalid.cure, data: { usage } } })
 }
 
-const EXIT_CODES = 'Exit code: 0 on success, 1 if the command was refused or failed, 2 for wrong usage.'
+const MORE = `Run bulkhead COMMAND --help for its options and examples.
+Every command: --json for machine-readable output, --quiet for no progress and no hints, --no-color.
+Exit code: 0 on success, 1 if the command was refused or failed, 2 for wrong usage.`
 
 function help(): string {
   const width = Math.max(...[...COMMANDS.keys()].map(({ length }) => length))
   const lines = [...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`)
-  const more = `Run bulkhead COMMAND --help for details. Add --json for machine-readable output.\n${EXIT_CODES}`
-  return `bulkhead ${CORE_VERSION}: a host for agent tools\n\nCommands\n${lines.join('\n')}\n\n${more}\n`
+  return `bulkhead ${CORE_VERSION}: a host for agent tools\n\nCommands\n${lines.join('\n')}\n\n${MORE}\n`
 }
 
 /**

@@ -3,36 +3,38 @@ import type { SecurityMode, ToolDefinition } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
 import { CORE_VERSION } from '../facade/version.ts'
-import { readMode } from './call.ts'
-import { type Command, ENDING_SIGNALS, UsageError } from './command.ts'
-import { diagnosticText } from './output.ts'
-import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions, STORE_DETAILS, STORE_OPTIONS } from './host-options.ts'
+import { MODE_OPTION } from './call.ts'
+import { defineCommand, ENDING_SIGNALS, UsageError } from './command.ts'
+import { diagnosticText, hint } from './output.ts'
+import { COMMON_OPTIONS, openHost, STORE_OPTIONS } from './host-options.ts'
 
-export const mcp: Command = {
+export const mcp = defineCommand({
   usage: 'bulkhead mcp [--mode ask|allowlist|yolo] [--tools NAME,…] [--all] [--no-store] [--workspace DIR] '
     + '[--home DIR] [--trust-project]',
-  details: `  --mode MODE       how to handle a call that requires approval (default: from the configuration, else ask)
-  --tools NAME,…    offer only these tools (default: all)
-  --all             list all tools, even more than twenty (by default, a client finds them with tool_search)
-${STORE_DETAILS}
-${COMMON_DETAILS.replace(/^ {2}--json.*\n/, '')}
+  options: {
+    ...MODE_OPTION,
+    tools: { type: 'string', value: 'NAME,…', completes: 'tool', text: 'offer only these tools (default: all)' },
+    all: {
+      type: 'boolean', text: 'list all tools, even more than twenty (by default, a client finds them with tool_search)',
+    },
+    ...STORE_OPTIONS, ...COMMON_OPTIONS, json: { type: 'boolean' },
+  },
+  details: `Speaks the Model Context Protocol on standard input and output until the client disconnects. In the
+configuration of the client, use the command "bulkhead" with the argument "mcp". The same rules apply as for "bulkhead
+call". If a call requires approval, the client asks the user. If the client does not support that, the call is denied
+with a message that says how to allow it. Changes on disk are loaded while it runs. Client errors and disabled
+extensions are printed on standard error. There is no authentication: the process that starts the command may use the
+tools.`,
+  exits: ['when the client has disconnected', 'if the host could not start'],
+  examples: [
+    { command: 'bulkhead mcp --workspace ~/src/shop', text: 'serve the tools of one project' },
+    { command: 'bulkhead mcp --mode allowlist --tools read,grep,glob', text: 'three tools, and no questions' },
+  ],
 
-Speaks the Model Context Protocol on standard input and output until the client disconnects. In the configuration of
-the client, use the command "bulkhead" with the argument "mcp". The same rules apply as for "bulkhead call". If a call
-requires approval, the client asks the user. If the client does not support that, the call is denied with a message
-that says how to allow it. Changes on disk are loaded while it runs. Client errors and disabled extensions are printed
-on standard error. There is no authentication: the process that starts the command may use the tools.
-
-Exit code: 0 when the client has disconnected, 1 if the host could not start, 2 for wrong usage.`,
-
-  async run(args) {
-    const { values, positionals } = readOptions(args, {
-      ...COMMON_OPTIONS, ...STORE_OPTIONS,
-      mode: { type: 'string' }, tools: { type: 'string' }, all: { type: 'boolean' },
-    })
+  async run({ values, positionals }) {
     if (positionals.length > 0) throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "mcp".`)
     if (values.json) throw new UsageError('--json cannot be used with "mcp": standard output carries the protocol.')
-    const mode = readMode(values.mode)
+    const { mode } = values
     const tools = values.tools?.split(',').map((name) => name.trim()).filter((name) => name !== '')
 
     const host = await openHost(values, true, true)
@@ -50,12 +52,14 @@ Exit code: 0 when the client has disconnected, 1 if the host could not start, 2 
     leave()
     return 0
   },
-}
+})
 
 interface Policy {
   readonly mode?: SecurityMode
   readonly tools?: readonly string[]
 }
+
+const WAITING = 'Waiting for an MCP client on standard input. Press Ctrl-D to stop.\n'
 
 async function serveUntilGone(host: Awaited<ReturnType<typeof openHost>>, policy: Policy, all: boolean): Promise<void> {
   const { serveTools } = await import('@bulkhead/bridges/mcp')
@@ -72,7 +76,7 @@ async function serveUntilGone(host: Awaited<ReturnType<typeof openHost>>, policy
     openSession: (interactor) => host.openSession({ ...policy, interactor }),
     onFault: faultReporter(),
   })
-  if (process.stdin.isTTY) process.stderr.write('Waiting for an MCP client on standard input. Press Ctrl-D to stop.\n')
+  if (process.stdin.isTTY) process.stderr.write(hint(WAITING))
   const stop = () => void serving.close()
   for (const signal of ENDING_SIGNALS) process.once(signal, stop)
   await serving.closed

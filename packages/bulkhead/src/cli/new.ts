@@ -4,19 +4,17 @@ import { BulkheadError, CONTRACT_VERSION, EXTENSION_ID_PATTERN, MANIFEST_FILE } 
 import { messageOf } from '@bulkhead/kit/error-message'
 import { makeFolder } from '@bulkhead/kit/folders'
 import { CORE_VERSION } from '../facade/version.ts'
-import { printJson } from './output.ts'
-import { type Command, UsageError } from './command.ts'
-import { readOptions } from './host-options.ts'
+import { hint, printJson } from './output.ts'
+import { defineCommand, UsageError } from './command.ts'
 
-export const newExtension: Command = {
+export const newExtension = defineCommand({
   usage: 'bulkhead new DIR [--json]',
-  details: `  DIR       new or empty folder; its name becomes the id of the extension
-  --json    print JSON
+  operands: { DIR: { text: 'new or empty folder; its name becomes the id of the extension', completes: 'folder' } },
+  options: { json: { type: 'boolean', text: 'print JSON' } },
+  details: 'Writes a working example: a manifest and a module with a tool that counts the words of a file.',
+  examples: [{ command: 'bulkhead new word-count', text: 'the folder word-count, ready for "bulkhead check"' }],
 
-Writes a working example: a manifest and a module with a tool that counts the words of a file.`,
-
-  async run(args) {
-    const { values, positionals: [dir, ...more] } = readOptions(args, { json: { type: 'boolean' } })
+  async run({ values, positionals: [dir, ...more] }) {
     if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "new".')
     const folder = resolve(dir)
     const id = basename(folder)
@@ -30,15 +28,17 @@ Writes a working example: a manifest and a module with a tool that counts the wo
     if (values.json) printJson({ folder, id, files: Object.keys(files) })
     else {
       process.stdout.write([
-        `Wrote ${Object.keys(files).map((name) => join(shown, name)).join(' and ')}.`, '',
-        `  bulkhead check ./${shown}      # test it against the conformance requirements`,
-        `  bulkhead install ./${shown}    # then: bulkhead call ${id} --args '{"path":"README.md"}'`,
-        `  bulkhead pack ./${shown}       # a tarball for others`, '',
-      ].join('\n'))
+        `Wrote ${Object.keys(files).map((name) => join(shown, name)).join(' and ')}.\n`,
+        hint([
+          '', `  bulkhead check ./${shown}      # test it against the conformance requirements`,
+          `  bulkhead install ./${shown}    # then: bulkhead call ${id} --args '{"path":"README.md"}'`,
+          `  bulkhead pack ./${shown}       # a tarball for others`, '',
+        ].join('\n')),
+      ].join(''))
     }
     return 0
   },
-}
+})
 
 /** Removes the written files if one of them fails. */
 function write(folder: string, files: Readonly<Record<string, string>>): void {

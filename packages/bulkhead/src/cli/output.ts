@@ -70,8 +70,20 @@ export const jsonText = (value: unknown): string => `${visibleJson(JSON.stringif
 
 export const printJson = (value: unknown): void => void process.stdout.write(jsonText(value))
 
+export interface OutputStyle {
+  readonly json: boolean
+  readonly quiet: boolean
+}
+
+/** Of the command that runs. A process runs one at a time. */
+let isQuiet = false
+
+/** The text, or nothing with --quiet. For advice that is neither result, warning nor error. */
+export const hint = (text: string): string => isQuiet ? '' : text
+
 /** Runs a command. If it fails, prints the error and its fix, and returns 1. Rejects only with UsageError. */
-export async function answering(json: boolean, work: () => Promise<number>): Promise<number> {
+export async function answering({ json, quiet }: OutputStyle, work: () => Promise<number>): Promise<number> {
+  isQuiet = quiet
   try {
     return await work()
   } catch (error) {
@@ -140,8 +152,8 @@ export function serverTable(servers: readonly McpServerStatus[]): string {
     return [name, shownType, layer, state, tools === undefined ? '-' : String(tools), address]
   })
   const isUnknown = servers.some(({ state }) => state === 'unknown')
-  const hint = isUnknown ? 'Run "bulkhead tools --connect" to connect to the servers and list their tools.\n' : ''
-  return `\n${table(HEADINGS, rows)}${serverFaults(servers)}${hint}`
+  const advice = 'Run "bulkhead tools --connect" to connect to the servers and list their tools.\n'
+  return `\n${table(HEADINGS, rows)}${serverFaults(servers)}${isUnknown ? hint(advice) : ''}`
 }
 
 /** A local MCP server runs as a process of the user, without a sandbox. */
@@ -172,9 +184,9 @@ export interface Progress {
   end(): void
 }
 
-/** A progress bar. Writes nothing unless the stream is a terminal. */
+/** A progress bar. Writes nothing with --quiet, or unless the stream is a terminal. */
 export function createProgress(label: string, stream: NodeJS.WriteStream = process.stderr): Progress {
-  if (!stream.isTTY) return { report: () => {}, end: () => {} }
+  if (isQuiet || !stream.isTTY) return { report: () => {}, end: () => {} }
   let drawnAt = 0
   let drawn = false
   return {

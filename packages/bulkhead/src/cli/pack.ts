@@ -8,27 +8,26 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { createLoader, inspectPackage, INTEGRITY_FILE, packFolder, type Packed } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
-import { UsageError, type Command } from './command.ts'
-import {
-  COMMON_DETAILS, COMMON_OPTIONS, HOME_DETAILS, HOME_OPTIONS, readOptions, type HostValues,
-} from './host-options.ts'
+import { defineCommand, UsageError } from './command.ts'
+import { COMMON_OPTIONS, HOME_OPTIONS, type HostValues } from './host-options.ts'
 import { workspaceFolder } from './install.ts'
 import { diagnosticText, printJson, sizeInWords, table } from './output.ts'
 import { extensionJson, extensionLines, line } from './review.ts'
 
-export const pack: Command = {
+export const pack = defineCommand({
   usage: 'bulkhead pack DIR [--out DIR] [--json] [--home DIR]',
-  details: `  DIR               folder of an extension
-  --out DIR         folder for the tarball (default: this folder)
-${HOME_DETAILS}
+  operands: { DIR: { text: 'folder of an extension', completes: 'folder' } },
+  options: {
+    out: { type: 'string', value: 'DIR', completes: 'folder', text: 'folder for the tarball (default: this folder)' },
+    ...HOME_OPTIONS,
+  },
+  details: `Checks the folder as a host does and parses its code without running it. Writes ${INTEGRITY_FILE} into the
+folder, and ID-VERSION.tgz. Dot files, node_modules, earlier tarballs and files not listed in "files" of package.json
+are left out. If the code uses dependencies, they are bundled into the main module. To sign: pack, sign
+${INTEGRITY_FILE} into bulkhead.sigstore.json in the same folder, then pack again.`,
+  examples: [{ command: 'bulkhead pack ./word-count --out dist', text: 'dist/word-count-0.1.0.tgz' }],
 
-Checks the folder as a host does and parses its code without running it. Writes ${INTEGRITY_FILE} into the folder, and
-ID-VERSION.tgz. Dot files, node_modules, earlier tarballs and files not listed in "files" of package.json are left
-out. If the code uses dependencies, they are bundled into the main module. To sign: pack, sign ${INTEGRITY_FILE}
-into bulkhead.sigstore.json in the same folder, then pack again.`,
-
-  async run(args) {
-    const { values, positionals } = readOptions(args, { ...HOME_OPTIONS, out: { type: 'string' } })
+  async run({ values, positionals }) {
     const [dir, ...more] = positionals
     if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "pack".')
     const { folder, ...packed } = await readExtensionFolder(dir, values.home)
@@ -53,7 +52,7 @@ into bulkhead.sigstore.json in the same folder, then pack again.`,
     ].join('\n'))
     return 0
   },
-}
+})
 
 function write(work: () => void, path: string): void {
   try {
@@ -139,15 +138,17 @@ export function replaceFile(path: string, content: string | Uint8Array): void {
   }
 }
 
-export const verify: Command = {
+export const verify = defineCommand({
   usage: 'bulkhead verify [DIR|TGZ] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  DIR|TGZ           folder or tarball (default: all installed extensions)
-${COMMON_DETAILS}
+  operands: { 'DIR|TGZ': { text: 'folder or tarball (default: all installed extensions)', completes: 'file' } },
+  options: COMMON_OPTIONS,
+  exits: ['if everything was verified', 'if something was not'],
+  examples: [
+    { command: 'bulkhead verify', text: 'every installed extension' },
+    { command: 'bulkhead verify word-count-0.1.0.tgz', text: 'a tarball, before you install it' },
+  ],
 
-Exit code: 0 if everything was verified, 1 if something was not, 2 for wrong usage.`,
-
-  async run(args) {
-    const { values, positionals } = readOptions(args, COMMON_OPTIONS)
+  async run({ values, positionals }) {
     const [path, ...more] = positionals
     if (more.length > 0) throw new UsageError('Name at most one folder or tarball after "verify".')
     // Do not use cached results of earlier verifications.
@@ -166,7 +167,7 @@ Exit code: 0 if everything was verified, 1 if something was not, 2 for wrong usa
     }
     return 0
   },
-}
+})
 
 async function verifyInstalled(
   values: HostValues & { readonly json?: boolean | undefined }, loader: Loader,

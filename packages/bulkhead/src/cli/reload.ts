@@ -3,22 +3,23 @@ import type { Diagnostic } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import type { ExtensionStatus, ReloadChange } from '@bulkhead/host'
 import { diagnosticText, faultJson, jsonText, table } from './output.ts'
-import type { Command } from './command.ts'
-import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-options.ts'
+import { defineCommand } from './command.ts'
+import { COMMON_OPTIONS, openHost } from './host-options.ts'
 
-export const reload: Command = {
+export const reload = defineCommand({
   usage: 'bulkhead reload [ID…] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  ID                extensions to test (default: all except the bundled ones)
-${COMMON_DETAILS}
+  operands: { ID: { text: 'extensions to test (default: all except the bundled ones)', completes: 'extension' } },
+  options: COMMON_OPTIONS,
+  details: `Runs the checks that a running host runs before it loads a change: verifies each extension on disk, starts
+it in its own compartment, runs init and activate, and stops it. This command does not affect running hosts. They load
+changes when they watch the files, or when the application calls reload().`,
+  exits: ['if all extensions pass', 'if one fails'],
+  examples: [
+    { command: 'bulkhead reload', text: 'does every extension start and stop' },
+    { command: 'bulkhead reload word-count', text: 'only this one, after a change' },
+  ],
 
-Runs the checks that a running host runs before it loads a change: verifies each extension on disk, starts it in its
-own compartment, runs init and activate, and stops it. This command does not affect running hosts. They load changes
-when they watch the files, or when the application calls reload().
-
-Exit code: 0 if all extensions pass, 1 if one fails, 2 for wrong usage.`,
-
-  async run(args) {
-    const { values, positionals } = readOptions(args, COMMON_OPTIONS)
+  async run({ values, positionals }) {
     const host = await openHost(values)
     try {
       const loaded = host.extensions().filter(({ standing }) => standing === 'offered')
@@ -39,7 +40,7 @@ Exit code: 0 if all extensions pass, 1 if one fails, 2 for wrong usage.`,
       await host.close()
     }
   },
-}
+})
 
 function toJson(changes: readonly ReloadChange[], diagnostics: readonly Diagnostic[]): string {
   const plain = changes.map(({ extension, layer, error }) =>

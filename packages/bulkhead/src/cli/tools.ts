@@ -1,22 +1,25 @@
 import { powerPhrases, type ToolListing } from '@bulkhead/contract'
 import { diagnosticText, printJson, serverJson, serverTable, table, UNCONFINED } from './output.ts'
-import { type Command, UsageError } from './command.ts'
-import { COMMON_DETAILS, COMMON_OPTIONS, openHost, readOptions } from './host-options.ts'
+import { defineCommand, UsageError } from './command.ts'
+import { COMMON_OPTIONS, openHost } from './host-options.ts'
 
-export const tools: Command = {
+export const tools = defineCommand({
   usage: 'bulkhead tools [--powers] [--connect] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  --powers          list permissions, each with the tools that have it
-  --connect         connect to the configured MCP servers and list their current tools
-${COMMON_DETAILS}
+  options: {
+    powers: { type: 'boolean', text: 'list permissions, each with the tools that have it' },
+    connect: { type: 'boolean', text: 'connect to the configured MCP servers and list their current tools' },
+    ...COMMON_OPTIONS,
+  },
+  details: `Columns: LAYER is the origin of the tool. MODE is its strongest effect. GATED tells whether each call
+requires approval ("by host": required by the host, not by the manifest). INTEGRITY is how its files were verified.
+SHADOWS lists tools of the same name that it replaces. MAY lists what it can access.`,
+  examples: [
+    { command: 'bulkhead tools', text: 'every tool, where it comes from and what it may do' },
+    { command: 'bulkhead tools --powers', text: 'which tools may write files, use the network, run commands' },
+    { command: 'bulkhead tools --json --workspace ../shop', text: 'the tools of another folder, for a script' },
+  ],
 
-Columns: LAYER is the origin of the tool. MODE is its strongest effect. GATED tells whether each call requires approval
-("by host": required by the host, not by the manifest). INTEGRITY is how its files were verified. SHADOWS lists tools
-of the same name that it replaces. MAY lists what it can access.`,
-
-  async run(args) {
-    const { values, positionals } = readOptions(
-      args, { ...COMMON_OPTIONS, connect: { type: 'boolean' }, powers: { type: 'boolean' } },
-    )
+  async run({ values, positionals }) {
     if (positionals.length > 0) throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "tools".`)
     const host = await openHost(values)
     try {
@@ -37,7 +40,7 @@ of the same name that it replaces. MAY lists what it can access.`,
     }
     return 0
   },
-}
+})
 
 const SOURCES: Readonly<Record<NonNullable<ToolListing['server']>['kind'], string>> = {
   mcp: 'mcp server', openapi: 'openapi document',

@@ -8,27 +8,35 @@ import { ageInDays, parseTrustRoot, PUBLIC_GOOD_ROOT, refreshTrustRoot } from '@
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions, TRUST_ROOT_FILE } from '../facade/loader-options.ts'
 import { printJson } from './output.ts'
-import { type Command, UsageError } from './command.ts'
-import { HOME_DETAILS, HOME_OPTIONS, readOptions } from './host-options.ts'
+import { defineCommand, UsageError } from './command.ts'
+import { HOME_OPTIONS } from './host-options.ts'
 import { replaceFile } from './pack.ts'
 
-export const trustRoot: Command = {
+export const trustRoot = defineCommand({
   usage: 'bulkhead trust-root [--refresh [--mirror URL --tuf-root FILE]] [--use FILE] [--reset] [--json] [--home DIR]',
-  details: `  --refresh         fetch the newest root from a TUF repository (default: the public sigstore instance)
-  --mirror URL      fetch from this repository
-  --tuf-root FILE   initial root metadata for the repository
-  --use FILE        use this root, such as that of a private sigstore instance
-  --reset           use the root that ships with Bulkhead
-${HOME_DETAILS}
+  options: {
+    'refresh': {
+      type: 'boolean', text: 'fetch the newest root from a TUF repository (default: the public sigstore instance)',
+    },
+    'mirror': { type: 'string', value: 'URL', text: 'fetch from this repository' },
+    'tuf-root': {
+      type: 'string', value: 'FILE', completes: 'file', text: 'initial root metadata for the repository',
+    },
+    'use': {
+      type: 'string', value: 'FILE', completes: 'file',
+      text: 'use this root, such as that of a private sigstore instance',
+    },
+    'reset': { type: 'boolean', text: 'use the root that ships with Bulkhead' },
+    ...HOME_OPTIONS,
+  },
+  details: `The root is stored in ${TRUST_ROOT_FILE} of the global layer. Without it, the root that ships with
+Bulkhead is used.`,
+  examples: [
+    { command: 'bulkhead trust-root', text: 'which root is used, and how old it is' },
+    { command: 'bulkhead trust-root --refresh', text: 'fetch the newest one' },
+  ],
 
-The root is stored in ${TRUST_ROOT_FILE} of the global layer. Without it, the root that ships with Bulkhead is used.`,
-
-  async run(args) {
-    const { values, positionals } = readOptions(args, {
-      ...HOME_OPTIONS,
-      'refresh': { type: 'boolean' }, 'mirror': { type: 'string' }, 'tuf-root': { type: 'string' },
-      'use': { type: 'string' }, 'reset': { type: 'boolean' },
-    })
+  async run({ values, positionals }) {
     const asked = [values.refresh, values.use !== undefined, values.reset].filter((is) => is === true)
     if (asked.length > 1) throw new UsageError('--refresh, --use and --reset cannot be used together.')
     if (positionals.length > 0) {
@@ -56,7 +64,7 @@ The root is stored in ${TRUST_ROOT_FILE} of the global layer. Without it, the ro
     else process.stdout.write(`${source}${date === null ? '' : `, of ${date}, ${ageDays} days old`}\n`)
     return 0
   },
-}
+})
 
 function read(path: string): string {
   try {

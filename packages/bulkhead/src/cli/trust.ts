@@ -8,41 +8,46 @@ import { visibleText } from '@bulkhead/kit/text'
 import { createLoader, looseningSettings, type LooseningSetting } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
-import { UsageError, type Command } from './command.ts'
+import { defineCommand, UsageError } from './command.ts'
 import { agreeToProject, extensionJson, extensionLines, line, readConsent } from './review.ts'
 import { diagnosticText, jsonText, printJson, table, UNCONFINED } from './output.ts'
-import { HOME_OPTIONS, readOptions } from './host-options.ts'
+import { HOME_OPTIONS } from './host-options.ts'
 
 const DECISIONS = {
   decline: 'declined', once: 'once', revoke: 'revoked',
 } as const satisfies Record<string, TrustDecision>
 
-export const trust: Command = {
+export const trust = defineCommand({
   usage: 'bulkhead trust [PATH] [--once] [--yes] [--accept DIGEST] | '
     + '[--decline | --revoke | --status | --list] [--json] [--home DIR]',
-  details: `  PATH             project folder (default: this folder); same as --workspace PATH
-  --once           trust the project for the next start only
-  --yes            agree without a prompt
-  --accept DIGEST  agree only if the content has this digest (12 characters or more)
-  --status         show the decision and the project's contents; change nothing
-  --decline        do not use the project, and do not ask again until it changes
-  --revoke         remove the decision
-  --list           list the decisions for all projects
-  --json           print JSON
-  --home DIR       folder of the global layer, where decisions are stored (default: ~/.bulkhead)
+  operands: { PATH: { text: 'project folder (default: this folder); same as --workspace PATH', completes: 'folder' } },
+  options: {
+    workspace: { type: 'string' },
+    once: { type: 'boolean', text: 'trust the project for the next start only' },
+    yes: { type: 'boolean', short: 'y', text: 'agree without a prompt' },
+    accept: {
+      type: 'string', value: 'DIGEST', text: 'agree only if the content has this digest (12 characters or more)',
+    },
+    status: { type: 'boolean', text: "show the decision and the project's contents; change nothing" },
+    decline: { type: 'boolean', text: 'do not use the project, and do not ask again until it changes' },
+    revoke: { type: 'boolean', text: 'remove the decision' },
+    list: { type: 'boolean', text: 'list the decisions for all projects' },
+    json: HOME_OPTIONS.json,
+    home: {
+      ...HOME_OPTIONS.home, text: 'folder of the global layer, where decisions are stored (default: ~/.bulkhead)',
+    },
+  },
+  details: `Shows the tools of the project, their permissions, the settings it loosens and the servers it would start,
+then asks whether to trust it. No project code runs before that. Trust applies to this content: if the project
+changes, you are asked again.`,
+  exits: ['if the decision was stored or shown', 'if you did not agree'],
+  examples: [
+    { command: 'bulkhead trust --status', text: 'what this project contains, and what you decided' },
+    { command: 'bulkhead trust --yes', text: 'trust this folder as it is now' },
+    { command: 'bulkhead trust --list', text: 'your decisions about all projects' },
+  ],
 
-Shows the tools of the project, their permissions, the settings it loosens and the servers it would start, then asks
-whether to trust it. No project code runs before that. Trust applies to this content: if the project changes, you are
-asked again.
-
-Exit code: 0 if the decision was stored or shown, 1 if you did not agree, 2 for wrong usage.`,
-
-  async run(args) {
-    const { values, positionals } = readOptions(args, {
-      ...HOME_OPTIONS, workspace: { type: 'string' }, yes: { type: 'boolean', short: 'y' }, accept: { type: 'string' },
-      decline: { type: 'boolean' }, once: { type: 'boolean' }, revoke: { type: 'boolean' }, status: { type: 'boolean' },
-      list: { type: 'boolean' },
-    })
+  async run({ values, positionals }) {
     const asked = (['decline', 'once', 'revoke', 'status', 'list'] as const).filter((name) => values[name])
     if (asked.length > 1) {
       throw new UsageError(`${asked.map((name) => `--${name}`).join(' and ')} cannot be used together.`)
@@ -70,7 +75,7 @@ Exit code: 0 if the decision was stored or shown, 1 if you did not agree, 2 for 
     process.stdout.write(values.json ? jsonText(record) : `${sentence(record)}\n`)
     return 0
   },
-}
+})
 
 async function status(loader: Loader, path: string, json: boolean): Promise<number> {
   const { standing, diagnostics } = await loader.trust.standing(path)

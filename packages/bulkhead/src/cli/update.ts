@@ -2,27 +2,26 @@ import { BulkheadError, type LockEntry } from '@bulkhead/contract'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
 import type { Installer, NewerVersion } from '@bulkhead/loader'
 import { accountName } from '../facade/folders.ts'
-import { UsageError, type Command } from './command.ts'
+import { defineCommand, UsageError } from './command.ts'
 import { agree, planJson, planText, readConsent } from './review.ts'
-import { COMMON_DETAILS, COMMON_OPTIONS, readOptions } from './host-options.ts'
-import { CONSENT_DETAILS, CONSENT_OPTIONS, INSTALLER_DETAILS, INSTALLER_OPTIONS, openInstaller } from './install.ts'
+import { COMMON_OPTIONS } from './host-options.ts'
+import { CONSENT_OPTIONS, INSTALLER_OPTIONS, openInstaller } from './install.ts'
 import { faultJson, faultText, printJson, table } from './output.ts'
 
-export const update: Command = {
+export const update = defineCommand({
   usage: 'bulkhead update [ID…] [--yes] [--accept DIGEST] [--dry-run] [--project] [--registry URL] [--json] '
     + '[--workspace DIR] [--home DIR] [--trust-project]',
-  details: `  ID                extensions to update (default: all from a registry)
-${CONSENT_DETAILS}
-${INSTALLER_DETAILS}
-${COMMON_DETAILS}
+  operands: { ID: { text: 'extensions to update (default: all from a registry)', completes: 'extension' } },
+  options: { ...CONSENT_OPTIONS, ...INSTALLER_OPTIONS, ...COMMON_OPTIONS },
+  details: `An update from the same signer with no new permissions is installed without a prompt. New permissions
+require consent and, by default, a new major version.`,
+  exits: ['if everything is up to date', 'if an update was refused'],
+  examples: [
+    { command: 'bulkhead update --dry-run', text: 'what each update changes' },
+    { command: 'bulkhead update weather --accept 0123456789ab', text: 'the update that you have reviewed' },
+  ],
 
-An update from the same signer with no new permissions is installed without a prompt. New permissions require consent
-and, by default, a new major version.
-
-Exit code: 0 if everything is up to date, 1 if an update was refused, 2 for wrong usage.`,
-
-  async run(args) {
-    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...INSTALLER_OPTIONS, ...CONSENT_OPTIONS })
+  async run({ values, positionals }) {
     const consent = readConsent(values)
     const { installer, progress } = await openInstaller(values)
     const accepted = installer.accepted()
@@ -57,7 +56,7 @@ Exit code: 0 if everything is up to date, 1 if an update was refused, 2 for wron
     else if (results.length === 0) process.stdout.write(UP_TO_DATE)
     return refused > 0 ? 1 : 0
   },
-}
+})
 
 interface RefusedUpdate {
   readonly id: string
@@ -77,15 +76,13 @@ function refuseUnlessOfRegistry(id: string, accepted: ReadonlyMap<string, LockEn
   throw new BulkheadError('InstallSourceInvalid', `"${id}" was installed from ${from}, not from a registry. ${advice}`)
 }
 
-export const outdated: Command = {
+export const outdated = defineCommand({
   usage: 'bulkhead outdated [--project] [--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
-  details: `${INSTALLER_DETAILS}
-${COMMON_DETAILS}
+  options: { ...INSTALLER_OPTIONS, ...COMMON_OPTIONS },
+  exits: ['if nothing is outdated', 'if something is or could not be checked'],
+  examples: [{ command: 'bulkhead outdated', text: 'which extensions have a newer version' }],
 
-Exit code: 0 if nothing is outdated, 1 if something is or could not be checked, 2 for wrong usage.`,
-
-  async run(args) {
-    const { values, positionals } = readOptions(args, { ...COMMON_OPTIONS, ...INSTALLER_OPTIONS })
+  async run({ values, positionals }) {
     if (positionals.length > 0) throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "outdated".`)
     const { installer } = await openInstaller(values)
     const accepted = [...installer.accepted()]
@@ -100,7 +97,7 @@ Exit code: 0 if nothing is outdated, 1 if something is or could not be checked, 
     }
     return newer.length + unknown.length > 0 ? 1 : 0
   },
-}
+})
 
 const UP_TO_DATE = 'Everything that came from a registry is up to date.\n'
 

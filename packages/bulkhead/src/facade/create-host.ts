@@ -17,7 +17,7 @@ import {
 import { homeFolder } from './folders.ts'
 import { cacheFolder, type LayerFolders, loaderOptions, userFolder } from './loader-options.ts'
 import {
-  canonicalFolder, openPlace, OpenPlaces, operatorEnvironment, type PlaceOptions, type TrustChoice,
+  canonicalFolder, type OpenPlace, openPlace, OpenPlaces, operatorEnvironment, type PlaceOptions, type TrustChoice,
 } from './open-place.ts'
 import { createProcessOwner, createSidecar } from './sidecar.ts'
 import { CORE_VERSION } from './version.ts'
@@ -89,11 +89,22 @@ const CONNECTED = { names: forms.list(forms.text) }
  */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
   requireOptions('createHost', options, OPTIONS, 'workspace')
-  return assembleHost(options, options.trust)
+  return (await assembleHost(options, options.trust)).host
 }
 
-/** `createHost` for the command line, which can also trust the current content of a project. */
-export async function assembleHost(options: CreateHostOptions, firstTrust: TrustChoice | undefined): Promise<Host> {
+/** A host and the folder that it has opened. */
+export interface AssembledHost {
+  readonly host: Host
+  readonly place: OpenPlace
+}
+
+/**
+ * `createHost` for the command line, which can also trust the current content of a project, and look at a folder
+ * without starting its eager extensions.
+ */
+export async function assembleHost(
+  options: CreateHostOptions, firstTrust: TrustChoice | undefined, startsEager = true,
+): Promise<AssembledHost> {
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
   const bundled = createBundledLayer(options, home)
@@ -110,7 +121,7 @@ export async function assembleHost(options: CreateHostOptions, firstTrust: Trust
   const first = await enter(options.workspace, firstTrust)
   const store = options.store ?? createMemoryStore()
   const host = createHostCore({
-    ...first, store, argumentsReaders,
+    ...first, store, argumentsReaders, startsEager,
     sidecar: createSidecar(),
     owner: createProcessOwner(),
     userData: userFolder(home),
@@ -121,7 +132,7 @@ export async function assembleHost(options: CreateHostOptions, firstTrust: Trust
   bundled.attach(host)
   const places = new OpenPlaces(host, first)
   const stopTracing = await traceWherePresent(host)
-  return {
+  const whole: Host = {
     offeredTools(session) {
       requireOptions('offeredTools', { session }, OFFERED, 'session')
       return bundled.offeredTools(session)
@@ -175,6 +186,7 @@ export async function assembleHost(options: CreateHostOptions, firstTrust: Trust
       return closed
     },
   }
+  return { host: whole, place: first }
 }
 
 /** Approvals are stored by real path. For a deleted project, use the given path. */

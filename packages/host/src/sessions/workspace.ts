@@ -58,6 +58,7 @@ export interface WorkspaceSources {
   readonly interactor: Interactor | undefined
   readonly argumentsReaders: ReadonlyMap<string, ArgumentsReader>
   readonly drainMs: number
+  readonly startsEager: boolean
   readonly workflows: Workflows
   readonly journal: CallJournal
   readonly audit: () => AuditTrail | undefined
@@ -117,7 +118,7 @@ export class Workspace {
       events.emit({ type: 'SuppressedError', source: 'sandbox', message: `${missing.message} ${missing.cure}` })
     })
     // Later, so that a listener that subscribes at once receives it.
-    queueMicrotask(() => this.reloader.startEager())
+    if (sources.startsEager) queueMicrotask(() => this.reloader.startEager())
   }
 
   /** An extension that may not exist beside a retired one of its id starts when that has ended. */

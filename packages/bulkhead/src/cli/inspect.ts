@@ -1,0 +1,25 @@
+import type { TrustStanding } from '@bulkhead/contract'
+import { createLoader } from '@bulkhead/loader'
+import { assembleHost, type AssembledHost } from '../facade/create-host.ts'
+import { homeFolder } from '../facade/folders.ts'
+import { loaderOptions } from '../facade/loader-options.ts'
+import { canonicalFolder } from '../facade/open-place.ts'
+import { foldersOf, type HostValues } from './host-options.ts'
+
+/** A folder as a host finds it. */
+export interface Inspection extends AssembledHost {
+  /** The decision about the project. */
+  readonly standing: TrustStanding
+}
+
+/**
+ * Opens a folder to report on it: asks nothing, starts no extension and no server, opens no store, and does not use up
+ * trust that applies once. Rejects with ProjectPathInvalid.
+ */
+export async function inspect(values: HostValues): Promise<Inspection> {
+  const folders = foldersOf(values)
+  const workspace = await canonicalFolder(folders.workspace)
+  const { standing } = await createLoader(loaderOptions(homeFolder(values.home))).trust.standing(workspace)
+  const options = { ...folders, workspace, discover: 'when-asked' as const }
+  return { standing, ...await assembleHost(options, standing.kind === 'once' ? 'once' : undefined, false) }
+}
