@@ -4,3 +4,4 @@ export { powersOf, refuseUnenforceable, type OpenCall } from './model/capability
 export { inheritableDescriptors, isInheritable, resourceShortage, startMasked } from './process/spawn.ts'
 export { UsedSecrets } from './secrets/vault.ts'
 export type { OperatorEnvironment } from './shell/command-environment.ts'
+export { commandsAreConfined } from './shell/starter.ts'

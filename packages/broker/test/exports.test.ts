@@ -3,7 +3,7 @@ import * as broker from '../src/index.ts'
 
 it('exports exactly these names', async () => {
   expect(Object.keys(broker).toSorted()).toEqual([
-    'Broker', 'UsedSecrets', 'inheritableDescriptors', 'isInheritable', 'isResourceShortage',
+    'Broker', 'UsedSecrets', 'commandsAreConfined', 'inheritableDescriptors', 'isInheritable', 'isResourceShortage',
     'mentionsResourceShortage', 'powersOf', 'preloadCode', 'publicError', 'refuseUnenforceable',
     'resourceShortage', 'startMasked',
   ])

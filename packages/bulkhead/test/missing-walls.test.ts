@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { ConfigFile, Diagnostic } from '@bulkhead/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
+import type { Check } from '../src/cli/doctor-checks.ts'
 import type { Ran } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
 
@@ -42,6 +43,7 @@ describe.runIf(canHide)('on a machine without bubblewrap', () => {
     const commands = {
       hello: [...call('hello'), ...home], read: [...call('read', { file_path: 'note.txt' }), ...home],
       bash: [...call('bash', { command: 'ls' }), ...home], tools: ['tools', '--json', ...home],
+      doctor: ['doctor', '--json', ...home], requiring: ['doctor', ...requiring],
       ...Object.fromEntries(REFUSED.map(([tool, args]) => [JSON.stringify([tool, args]), [...call(tool, args), ...requiring]])),
     }
     const script = join(import.meta.dirname, 'fixtures/commands.ts')
@@ -76,6 +78,15 @@ describe.runIf(canHide)('on a machine without bubblewrap', () => {
     expect(diagnostics.filter(({ stage }) => stage !== 'lock')).toMatchObject([{
       severity: 'warning', code: 'CapabilityUnavailable', path: '/sandbox/os', message: expect.stringMatching(/^Third-party tools run without bubblewrap/),
     }])
+  })
+
+  it('doctor reports the same, with what it costs', () => {
+    const walls = (name: string) => (JSON.parse(ran[name]!.stdout) as { readonly checks: readonly Check[] }).checks
+      .filter((check) => check.status !== 'ok' && /^(?:process|commands): /.test(check.name))
+    expect(walls('doctor').map(({ name, status }) => `${status} ${name}`))
+      .toEqual(['warning process: bwrap', 'warning process: seccomp', 'warning commands: bwrap'])
+    expect(walls('doctor')[0]).toMatchObject({ found: expect.stringContaining('bwrap is not installed'), cost: expect.stringContaining('Instead, setpriv'), cure: expect.stringContaining('Install bubblewrap') })
+    expect([ran['doctor']!.code, ran['requiring']!.code, walls('requiring')[0]?.status]).toEqual([0, 1, 'problem'])
   })
 
   it.each(REFUSED)('sandbox.os "require" refuses %s %j', (tool, args) => {

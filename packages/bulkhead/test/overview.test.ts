@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { inspect } from '../src/cli/inspect.ts'
 import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
 
@@ -23,11 +24,9 @@ it('an empty folder: what is here, and where to start', async () => {
 })
 
 it('a project that is not trusted, an extension and servers', async () => {
-  // If it started, it would leave a file.
-  const touching = `import { writeFileSync } from 'node:fs'\nwriteFileSync(${JSON.stringify(join(folder, 'started'))}, '')\nexport default {}`
-  writeExtension(global(), { id: 'greeter', version: '2.1.0', tools: [{ name: 'greet' }] }, touching)
+  writeExtension(global(), { id: 'greeter', version: '2.1.0', tools: [{ name: 'greet' }] }, 'export default {}')
   const mcp = { gone: { type: 'local', command: ['/does/not/exist'] } }
-  writeFileSync(join(global(), 'config.json'), JSON.stringify({ mcp, openapi: { shop: { document: 'none.json' } }, extensions: { greeter: { activation: 'eager' } } }))
+  writeFileSync(join(global(), 'config.json'), JSON.stringify({ mcp, openapi: { shop: { document: 'none.json' } } }))
   writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, 'export default {}')
   const found = await facts()
   expect(found).toMatchObject({
@@ -36,6 +35,15 @@ it('a project that is not trusted, an extension and servers', async () => {
   })
   expect(commands(found)[0]).toBe('bulkhead trust')
   expect(commands(found)).toContain('bulkhead tools --connect')
+})
+
+it('starts no extension, not even an eager one', async () => {
+  writeExtension(global(), { id: 'greeter', tools: [{ name: 'greet' }] }, 'export default {}')
+  writeFileSync(join(global(), 'config.json'), JSON.stringify({ extensions: { greeter: { activation: 'eager' } } }))
+  const { host } = await inspect({ workspace: folder, home: global() })
+  await new Promise(setImmediate)
+  expect(new Set(host.extensions().map(({ state }) => state))).toEqual(new Set(['validated']))
+  await host.close()
 })
 
 it('does not use up trust that applies to the next start', async () => {

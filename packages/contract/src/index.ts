@@ -59,7 +59,7 @@ export {
 } from './ports/loader.ts'
 export {
   BROKER_METHODS, type BrokerMethod, type CompartmentCode, type CompartmentEnd, type CompartmentRequest,
-  type CompartmentServices, type CompartmentSession, type CompartmentTool, type LogEntry, type MissingWall,
+  type CompartmentServices, type CompartmentSession, type CompartmentTool, type LogEntry, type MissingWall, type Wall,
   type RuntimePart, type Sandbox, type SecretGrant, type SessionAccess, type StateAccess, type ToolInvocation,
 } from './ports/sandbox.ts'
 export {

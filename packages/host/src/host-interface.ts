@@ -1,6 +1,6 @@
 import type {
   ArgumentsReader, BulkheadError, Clock, Diagnostic, EventListener, EventType, ExtensionDescriptor, Interactor, Layer,
-  LifecycleState, Store, ToolListing,
+  LifecycleState, Placement, Store, ToolListing,
 } from '@bulkhead/contract'
 import type { Extension } from './extensions/lifecycle/extension.ts'
 import type { RegistryView } from './extensions/registry/offered-tools.ts'
@@ -127,6 +127,7 @@ export interface ExtensionStatus {
   /** Its location, for display. */
   readonly location: string
   readonly generation: number
+  readonly placement: Placement
   readonly state: LifecycleState
   /** offered: its tools can be called. hidden: by a layer above or a fault. leaving: replaced, and still busy. */
   readonly standing: 'offered' | 'hidden' | 'leaving'
@@ -142,7 +143,7 @@ export interface ExtensionStatus {
 export function statusOf(extension: Extension, view: RegistryView, isLeaving: boolean): ExtensionStatus {
   const { descriptor: { id, version, layer, location, manifest }, generation, state, fault, restMs } = extension
   return {
-    id, version, layer, location, generation, state,
+    id, version, layer, location, generation, state, placement: extension.arrangement.placement,
     standing: isLeaving ? 'leaving' : view.serves(extension) ? 'offered' : 'hidden',
     tools: manifest.tools.map(({ name }) => name),
     calls: extension.leases.size,

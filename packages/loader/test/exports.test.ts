@@ -4,8 +4,9 @@ import * as loader from '../src/index.ts'
 test('exports the documented names', () => {
   expect(Object.keys(loader).toSorted()).toEqual([
     'INTEGRITY_FILE', 'Installer', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT', 'SIGNATURE_FILE',
+    'TRUST_FILE',
     'ageInDays', 'capabilityDiffInWords',
-    'createLoader', 'inspectPackage', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'refreshTrustRoot',
+    'createLoader', 'findOwnershipFault', 'inspectPackage', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'refreshTrustRoot',
     'schemaThread', 'signerInWords', 'verifyNpmAttestations',
   ])
 })

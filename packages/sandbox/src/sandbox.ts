@@ -5,12 +5,15 @@ import {
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { preloadCode, mentionsResourceShortage, UsedSecrets, type OperatorEnvironment } from '@bulkhead/broker'
+import {
+  commandsAreConfined, preloadCode, mentionsResourceShortage, UsedSecrets, type OperatorEnvironment,
+} from '@bulkhead/broker'
 import { loadImage, warmImage } from './process/image.ts'
 import { processStarter } from './process/process-hull.ts'
 import { threadStarter } from './process/thread-hull.ts'
 import { openCompartment } from './session/open.ts'
-import { MissingLayers, osLayersFor, type OsMode } from './os/os-layers.ts'
+import { detectOsLayers, osLayersFor, type OsMode, withoutLayers } from './os/os-layers.ts'
+import { MissingLayers, wallsOf } from './os/walls.ts'
 import { HullPool, type Census, type PooledPlacement, type Pools } from './pool/hull-pool.ts'
 import { EvictableSession } from './session/evictable-session.ts'
 import { Residency, type SessionOpener } from './session/residency.ts'
@@ -131,6 +134,14 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
       // The next opening reports the error.
       const layers = await osLayersFor(os).catch(() => undefined)
       if (layers !== undefined) missing.ofProcesses(layers, os)
+    },
+    async walls() {
+      // Not `osLayersFor`: a required layer that is missing would end the report.
+      const [layers, confinesCommands] = await Promise.all([
+        os === 'off' ? withoutLayers('sandbox.os is "off"') : detectOsLayers(),
+        commandsAreConfined(workspace, operator?.env.HOME),
+      ])
+      return wallsOf(layers, os, confinesCommands)
     },
     census: () => ({ process: pools.process.census, thread: pools.thread.census }),
     async close() {

@@ -7,7 +7,7 @@ import type { OpenCall } from '../model/capability.ts'
 import { FileScope, type HostFolders } from '../fs/file-scope.ts'
 import type { Redaction } from '../secrets/redaction.ts'
 import type { SecretsCapability } from '../secrets/secrets.ts'
-import { Executables, requireUnchanged, type UntrustedFolders } from '../process/executable.ts'
+import { Executables, requireUnchanged, UntrustedFolders } from '../process/executable.ts'
 import { inheritableDescriptors, isInheritable, startError } from '../process/spawn.ts'
 import { Launcher, type Argv, type Launch, type CommandEnvironment } from './command-environment.ts'
 import { LeftoverProcesses } from '../process/run-processes.ts'
@@ -183,4 +183,12 @@ async function inWorkingFolder<T>(
     )
   }
   return scope.asFolder(resolved, async (folder) => work(folder.at('.')))
+}
+
+/** Whether commands run in bubblewrap here, by the trial that precedes the first command. */
+export async function commandsAreConfined(workspace: string, home: string | undefined): Promise<boolean> {
+  const executables = new Executables(SYSTEM_PATH, new UntrustedFolders([workspace], [workspace]))
+  const { argv, release } = await new CommandSandbox({ workspace, executables, home }).prepare('work')
+  await release()
+  return argv.length > 0
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { Executables, UntrustedFolders } from '../../src/process/executable.ts'
 import { CommandSandbox, type SandboxKind, type CommandSandboxOptions } from '../../src/shell/command-sandbox.ts'
-import { MissingLayers } from '../../../sandbox/src/os/os-layers.ts'
+import { MissingLayers } from '../../../sandbox/src/os/walls.ts'
 import { any, ShellSetup } from './shell-setup.ts'
 
 let setup = new ShellSetup()

@@ -13,6 +13,10 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
     summary: 'List the tools of this folder, their origin and their permissions',
     load: async () => (await import('./tools.ts')).tools,
   }],
+  ['doctor', {
+    summary: 'Check this machine, your files and this folder, and show how to fix what is wrong',
+    load: async () => (await import('./doctor.ts')).doctor,
+  }],
   ['explain', {
     summary: 'Show whether a call would be allowed, which rule decides, and how to change it',
     load: async () => (await import('./call.ts')).explain,

@@ -76,10 +76,11 @@ function factsOf({ host, place: { workspace, report }, standing }: Inspection): 
 const MOST_NEXT = 5
 
 /** The most urgent first. */
-function nextCommands({ workspace, project, extensions, servers }: Omit<Facts, 'next'>): readonly Example[] {
+function nextCommands({ workspace, project, extensions, servers, problems }: Omit<Facts, 'next'>): readonly Example[] {
   const isExtension = existsSync(join(workspace, MANIFEST_FILE))
   const suggestions: readonly (readonly [fits: boolean, command: string, text: string])[] = [
     [project === 'unknown' || project === 'changed', 'bulkhead trust', "review the project's tools and settings"],
+    [problems.errors + problems.warnings > 0, 'bulkhead doctor', 'show what is wrong, and how to fix it'],
     [isExtension, 'bulkhead check .', 'test this extension against the conformance requirements'],
     [isExtension, 'bulkhead pack .', 'make a tarball of this extension'],
     [servers.some(({ state }) => state === 'unknown'), 'bulkhead tools --connect', 'list the tools of your servers'],

@@ -49,6 +49,9 @@ export function lateSandbox(
     async tryWalls() {
       if (!closed) await (await made().catch(() => undefined))?.tryWalls?.()
     },
+    async walls() {
+      return await (await made()).walls?.() ?? []
+    },
     async close() {
       closed = true
       const sandbox = await making?.catch(() => undefined)

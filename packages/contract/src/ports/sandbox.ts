@@ -104,6 +104,23 @@ export interface MissingWall {
   readonly cure: string
 }
 
+/** An isolation feature, and whether it works on this machine. */
+export interface Wall {
+  /** The program or mechanism, such as bwrap. */
+  readonly name: string
+  /** The code that it is around: extensions in a process, or commands of tools. */
+  readonly around: 'process' | 'commands'
+  readonly stands: boolean
+  /** Why it does not stand. */
+  readonly reason?: string
+  /** What that code can do without it. */
+  readonly cost: string
+  /** How to get it. */
+  readonly cure: string
+  /** Whether such code is refused without it. */
+  readonly isRequired: boolean
+}
+
 export interface Sandbox {
   /** Starts and locks down a compartment, and imports the code. Rejects with the reason and leaves nothing behind. */
   open(request: CompartmentRequest): Promise<CompartmentSession>
@@ -111,6 +128,8 @@ export interface Sandbox {
   watchWalls?(listener: (missing: MissingWall) => void): void
   /** Checks the isolation of child processes now, instead of before the first one starts. Never rejects. */
   tryWalls?(): Promise<void>
+  /** All isolation features, tried as before the first process starts. Rejects if they cannot be tried now. */
+  walls?(): Promise<readonly Wall[]>
   close(): Promise<void>
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { OsLayers } from '../../src/os/os-layer.ts'
-import { MissingLayers, detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
+import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
+import { MissingLayers } from '../../src/os/walls.ts'
 import { createSandbox } from '../../src/sandbox.ts'
 import { temporaryFolder } from '../fixture.ts'
 

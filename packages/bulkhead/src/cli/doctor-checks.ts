@@ -1,0 +1,205 @@
+import { accessSync, constants, readFileSync, statSync, type Stats } from 'node:fs'
+import { isAbsolute, join, resolve } from 'node:path'
+import { BulkheadError, CONFIG_FILE, type ConfigFile, ERRORS, LOCK_FILE, type Wall } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { nodeVersionFault } from '@bulkhead/kit/node-version'
+import { findOwnershipFault, parseTrustRoot, TRUST_FILE } from '@bulkhead/loader'
+import { accountName, homeFolder, storeFile } from '../facade/folders.ts'
+import { TRUST_ROOT_FILE } from '../facade/loader-options.ts'
+import { operatorEnvironment } from '../facade/open-place.ts'
+import { type HostValues, withStore } from './host-options.ts'
+import { inspect, type Inspection } from './inspect.ts'
+
+export interface Check {
+  readonly status: 'ok' | 'warning' | 'problem'
+  readonly name: string
+  readonly found: string
+  /** What it costs to leave it so. */
+  readonly cost?: string
+  readonly cure?: string
+}
+
+const ok = (name: string, found: string): Check => ({ status: 'ok', name, found })
+
+/** An error as a check. */
+function problem(name: string, error: unknown, cost: string): Check {
+  const { code, message } = BulkheadError.from(error)
+  return { status: 'problem', name, found: `${code}: ${message}`, cost, cure: ERRORS[code].cure }
+}
+
+/** Each check asks the code that decides when a call runs. Never rejects. */
+export async function allChecks(values: HostValues): Promise<readonly Check[]> {
+  const home = homeFolder(values.home)
+  // Before the store is opened, which restricts its file to the owner.
+  const files = permissionChecks(home)
+  const found = await inspect(values).catch((error: unknown) => problem('folder', error, 'No command works here.'))
+  if (!('host' in found)) return [nodeCheck(), found, await storeCheck(values.home), ...files]
+  try {
+    return [
+      nodeCheck(), ...await wallChecks(found), threadCheck(found), await trustRootCheck(home, found),
+      await storeCheck(values.home), ...files, projectCheck(found), ...serverChecks(found),
+      ...configurationChecks(found),
+    ]
+  } finally {
+    await found.host.close()
+  }
+}
+
+function nodeCheck(): Check {
+  const fault = nodeVersionFault()
+  return fault === undefined
+    ? ok('Node', process.versions.node)
+    : { status: 'problem', name: 'Node', found: fault, cost: 'Nothing runs.', cure: 'Install a newer Node.' }
+}
+
+async function wallChecks({ place: { sandbox } }: Inspection): Promise<readonly Check[]> {
+  try {
+    return (await sandbox.walls?.() ?? []).map(wallCheck)
+  } catch (error) {
+    return [problem('isolation', error, 'Third-party tools cannot start.')]
+  }
+}
+
+const AROUND = {
+  process: 'third-party tools in a process', commands: 'commands',
+} as const satisfies Record<Wall['around'], string>
+
+function wallCheck({ name: program, around, stands, reason, cost, cure, isRequired }: Wall): Check {
+  const name = `${around}: ${program}`
+  if (stands) return ok(name, `works around ${AROUND[around]}`)
+  return {
+    status: isRequired ? 'problem' : 'warning', name, found: `missing around ${AROUND[around]}: ${reason}`,
+    cost: isRequired ? `sandbox.os is "require": none of them runs. Otherwise: ${cost}` : cost, cure,
+  }
+}
+
+/** A thread of the host has none of the walls. */
+function threadCheck({ host }: Inspection): Check {
+  const inThreads = host.extensions().filter(({ placement, layer }) => placement === 'thread' && layer !== 'bundled')
+  if (inThreads.length === 0) return ok('thread', "no third-party tool runs in a thread of the host's process")
+  return {
+    status: 'warning', name: 'thread', found: `in the host's process: ${inThreads.map(({ id }) => id).join(', ')}`,
+    cost: 'No wall is around them. Code that breaks out of Node has all rights of this user.',
+    cure: 'Remove "isolation": "thread" from the configuration.',
+  }
+}
+
+/** Authorities of sigstore are replaced about once a year. */
+const OLD_DAYS = 365
+
+async function trustRootCheck(home: string, { place: { report: { trustRoot } } }: Inspection): Promise<Check> {
+  const name = 'trust root'
+  try {
+    const own = join(home, TRUST_ROOT_FILE)
+    if (statSync(own, { throwIfNoEntry: false })) await parseTrustRoot(readFileSync(own, 'utf8'))
+  } catch (error) {
+    return { ...problem(name, error, 'Every signature is refused.'), cure: 'bulkhead trust-root --reset' }
+  }
+  const age = trustRoot?.ageDays ?? null
+  const found = `${trustRoot?.source}${age === null ? '' : `, ${age} days old`}`
+  if (age === null || age <= OLD_DAYS) return ok(name, found)
+  const cost = 'Signatures of newer authorities are refused, and withdrawn ones are accepted.'
+  return { status: 'warning', name, found, cost, cure: 'bulkhead trust-root --refresh' }
+}
+
+async function storeCheck(home: string | undefined): Promise<Check> {
+  const file = storeFile(home)
+  try {
+    const isMissing = statSync(file, { throwIfNoEntry: false }) === undefined
+    if (isMissing) return ok('store', `${file} does not exist; the first call creates it`)
+    const { first, last } = await withStore(home, 'store', (store) => store.auditSpan())
+    return ok('store', `${file} opens; ${Math.max(0, last - first + 1)} audit records`)
+  } catch (error) {
+    return problem('store', error, 'Calls fail, or with --no-store leave no approvals, state and audit.')
+  }
+}
+
+/** What another user could write would run as you, or decide for you. */
+function permissionChecks(home: string): readonly Check[] {
+  const names = [CONFIG_FILE, LOCK_FILE, TRUST_ROOT_FILE, TRUST_FILE, 'tools']
+  const faults = [home, storeFile(home), ...names.map((name) => join(home, name))].flatMap((path) => {
+    const fault = ownershipFault(path)
+    return fault === undefined ? [] : [{
+      status: 'problem' as const, name: 'permissions', found: `${path} ${fault}`,
+      cost: 'Another user can change your settings, tools, decisions or approvals.',
+      cure: `Make it yours alone: chown ${accountName()} ${path}; chmod go-w ${path}`,
+    }]
+  })
+  return faults.length > 0 ? faults : [ok('permissions', `only you can write ${home}`)]
+}
+
+function ownershipFault(path: string): string | undefined {
+  let found: Stats | undefined
+  try {
+    found = statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    return `cannot be read: ${messageOf(error)}`
+  }
+  return found && findOwnershipFault(found)
+}
+
+function projectCheck({ standing: { kind }, place: { workspace } }: Inspection): Check {
+  const name = 'project'
+  if (kind === 'nothing') return ok(name, `${workspace} has no tools or settings of its own`)
+  if (kind !== 'unknown' && kind !== 'changed') return ok(name, `${workspace}: ${kind}`)
+  return {
+    status: 'warning', name,
+    found: `${workspace} ${kind === 'unknown' ? 'is not trusted' : 'has changed since you decided'}`,
+    cost: 'Its tools, settings and servers are not used.', cure: 'bulkhead trust',
+  }
+}
+
+/** Of servers and documents without a diagnostic. Connects to nothing. */
+function serverChecks({ host, place: { workspace, report } }: Inspection): readonly Check[] {
+  const { mcp = {}, openapi = {} } = report.config.merged
+  const isFaulty = (path: string) => host.diagnostics.some((found) => `${found.path}/`.startsWith(`${path}/`))
+  const servers = Object.entries(mcp).filter(([name]) => !isFaulty(`/mcp/${name}`))
+  const documents = Object.entries(openapi).filter(([name]) => !isFaulty(`/openapi/${name}`))
+  return [
+    ...servers.map(([name, server]) => serverCheck(`mcp ${name}`, server, workspace)),
+    ...documents.map(([name, { enabled, document }]) =>
+      ok(`openapi ${name}`, enabled === false ? 'disabled' : `${document} can be read`)),
+  ]
+}
+
+type McpConfig = NonNullable<ConfigFile['mcp']>[string]
+
+function serverCheck(name: string, server: McpConfig, workspace: string): Check {
+  if (server.enabled === false) return ok(name, 'disabled')
+  if (server.type === 'remote') return ok(name, `${server.url}, not contacted`)
+  const [program = ''] = server.command
+  const found = programPath(program, workspace)
+  return found !== undefined ? ok(name, `starts ${found}`) : {
+    status: 'problem', name,
+    found: `"${program}" is not an executable file${program.includes('/') ? '' : ' on your PATH'}`,
+    cost: 'The server cannot start, and its tools are missing.',
+    cure: `Install it, or correct mcp.${name.slice(4)}.command in the configuration.`,
+  }
+}
+
+/** Where a local server is found, with the PATH and the folder that it starts with. */
+function programPath(program: string, workspace: string): string | undefined {
+  const paths = program.includes('/')
+    ? [isAbsolute(program) ? program : resolve(workspace, program)]
+    : operatorEnvironment(process.env).path.map((folder) => join(folder, program))
+  return paths.find((path) => {
+    try {
+      accessSync(path, constants.X_OK)
+      return statSync(path).isFile()
+    } catch {
+      return false
+    }
+  })
+}
+
+/** What the host reports: disabled extensions, invalid settings, and rules and names that match nothing. */
+function configurationChecks({ host }: Inspection): readonly Check[] {
+  // The project has its own check.
+  const faults = host.diagnostics.filter(({ code }) => code !== 'ProjectTrustRequired')
+  if (faults.length === 0) return [ok('configuration', 'every extension, setting and name is valid')]
+  return faults.map(({ severity, code, extensionId, message, location, path, cure }) => ({
+    status: severity === 'error' ? 'problem' as const : 'warning' as const,
+    name: extensionId ?? 'configuration', found: `${code}: ${message} (${location}${path === '' ? '' : ` at ${path}`})`,
+    cure,
+  }))
+}

@@ -1,0 +1,70 @@
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createSandbox } from '@bulkhead/sandbox'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { Check } from '../src/cli/doctor-checks.ts'
+import { inside } from './command-inside.ts'
+import { writeExtension } from './extension-folder.ts'
+
+let folder: string
+beforeEach(() => { folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-doctor-'))) })
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const global = () => join(folder, 'home/.bulkhead')
+/** The first check of each name. */
+async function diagnose(...args: readonly string[]): Promise<{ readonly code: number | null; readonly checks: Readonly<Record<string, Check>> }> {
+  const { code, stdout, stderr } = await inside(['doctor', '--json', ...args], folder, { PATH: process.env['PATH'] })
+  expect(stderr).toBe('')
+  const { checks } = JSON.parse(stdout) as { readonly checks: readonly Check[] }
+  return { code, checks: Object.fromEntries(checks.toReversed().map((check) => [check.name, check])) }
+}
+
+it('an empty folder has no problem, and the walls are those that the sandbox uses', async () => {
+  const { code, checks } = await diagnose()
+  expect(code).toBe(0)
+  for (const name of ['Node', 'trust root', 'store', 'permissions', 'project', 'thread', 'configuration']) expect(checks[name], name).toMatchObject({ status: 'ok' })
+  const sandbox = createSandbox({ workspace: folder })
+  for (const { around, name, stands } of await sandbox.walls()) {
+    expect(checks[`${around}: ${name}`], name).toMatchObject({ status: stands ? 'ok' : 'warning' })
+  }
+  await sandbox.close()
+  const { stdout } = await inside(['doctor'], folder)
+  expect(stdout).toMatch(/^ok +Node +26\./)
+  expect(stdout).toMatch(/\n(?:Everything is fine\.|0 problems, \d warnings?\.)\n$/)
+})
+
+it('finds broken files, servers, settings and a project that is not trusted', async () => {
+  writeExtension(global(), { id: 'greeter', tools: [{ name: 'greet' }] }, 'export default {}')
+  writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, 'export default {}')
+  writeFileSync(join(global(), 'config.json'), JSON.stringify({
+    mcp: { gone: { type: 'local', command: ['bulkhead-no-such-program'] }, here: { type: 'local', command: ['sh', '-c', 'exit'] }, far: { type: 'remote', url: 'https://mcp.example/' } },
+    openapi: { shop: { document: 'none.json' } }, rules: [{ permission: 'gret', action: 'deny' }], extensions: { greeter: { isolation: 'thread' } },
+  }))
+  writeFileSync(join(global(), 'bulkhead.db'), 'no database')
+  writeFileSync(join(global(), 'trust-root.json'), '{}')
+  chmodSync(global(), 0o777)
+  const { code, checks } = await diagnose()
+  expect(code).toBe(1)
+  expect(checks).toMatchObject({
+    'permissions': { status: 'problem', found: expect.stringContaining(`${global()} is writable by other users`), cure: expect.stringContaining('chmod go-w') },
+    'store': { status: 'problem', found: expect.stringContaining('StoreUnavailable'), cost: expect.stringContaining('--no-store') },
+    'trust root': { status: 'problem', cure: 'bulkhead trust-root --reset' },
+    'project': { status: 'warning', cure: 'bulkhead trust' },
+    'thread': { status: 'warning', found: expect.stringContaining('greeter') },
+    'mcp gone': { status: 'problem', found: '"bulkhead-no-such-program" is not an executable file on your PATH' },
+    'mcp here': { status: 'ok', found: expect.stringMatching(/^starts \/.*\/sh$/) },
+    'mcp far': { status: 'ok', found: 'https://mcp.example/, not contacted' },
+  })
+  const { stdout } = await inside(['doctor'], folder)
+  // What the host reports: a document that cannot be read, and a rule that matches nothing.
+  expect(stdout).toMatch(/\/openapi\/shop/)
+  expect(stdout).toMatch(/"?gret"?.*\/rules\/0/)
+  expect(stdout).toMatch(/\nproblem +permissions +.*\n +cost: .*\n +cure: .*\n/)
+})
+
+it('a folder that cannot be opened is a finding', async () => {
+  mkdirSync(global(), { recursive: true })
+  const { code, checks } = await diagnose('--workspace', 'nowhere')
+  expect([code, checks['folder'], checks['store']?.status]).toMatchObject([1, { status: 'problem', found: expect.stringMatching(/^ProjectPathInvalid: /) }, 'ok'])
+})

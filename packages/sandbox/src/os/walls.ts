@@ -1,0 +1,96 @@
+import type { MissingWall, Wall } from '@bulkhead/contract'
+import type { OsLayers } from './os-layer.ts'
+import type { OsMode } from './os-layers.ts'
+
+const CURE = 'Install bubblewrap and util-linux and allow user namespaces, '
+  + 'or set sandbox.os to "require" to run nothing without them.'
+
+/** The layers that this machine lacks for child processes and commands, as far as tried. Each is reported once. */
+export class MissingLayers {
+  readonly #found = new Map<'processes' | 'commands', MissingWall>()
+  readonly #listeners: ((missing: MissingWall) => void)[] = []
+
+  /** Contract: a listener must not throw. */
+  watch(listener: (missing: MissingWall) => void): void {
+    this.#listeners.push(listener)
+    this.#found.values().forEach(listener)
+  }
+
+  ofProcesses(layers: OsLayers, mode: OsMode): void {
+    const message = mode === 'off' ? undefined : missingAround(layers)
+    if (message !== undefined) this.#report('processes', message)
+  }
+
+  ofCommands(): void {
+    const message = 'Commands run without a sandbox, with all rights of this user, '
+      + 'because bubblewrap does not work here.'
+    this.#report('commands', message)
+  }
+
+  #report(around: 'processes' | 'commands', message: string): void {
+    if (this.#found.has(around)) return
+    const missing = { message, cure: CURE }
+    this.#found.set(around, missing)
+    for (const listener of this.#listeners) listener(missing)
+  }
+}
+
+function missingAround({ rlimits, bubblewrap, seccomp, utilLinux }: OsLayers): string | undefined {
+  const missing = [
+    ...(bubblewrap.active ? [] : [`bubblewrap (${bubblewrap.reason})`]),
+    ...(seccomp.active ? [] : [`a seccomp filter${bubblewrap.active ? ` (${seccomp.reason})` : ''}`]),
+    ...(rlimits.active ? [] : [`resource limits (${rlimits.reason})`]),
+  ]
+  if (missing.length === 0) return undefined
+  return `Third-party tools run without ${missing.join(', ')}.${bubblewrap.active ? '' : ` ${instead(utilLinux)}`}`
+}
+
+function instead(utilLinux: OsLayers['utilLinux']): string {
+  if (!utilLinux.active) return `Nothing replaces bubblewrap: setpriv does not work (${utilLinux.reason}).`
+  const { setpriv, namespaces } = utilLinux
+  const taken = setpriv.dropsCapabilities ? 'privileges' : 'the way to new privileges'
+  const user = setpriv.isOtherUser || process.getuid?.() !== 0 ? '' : ' They still run as root.'
+  return (namespaces.active
+    ? `Instead, setpriv and unshare take away ${taken}, the network and other processes.`
+    : `Instead, setpriv takes away ${taken}, but not the network and other processes (${namespaces.reason}).`) + user
+}
+
+/** What each layer gives, for people. `confinesCommands` says whether commands run in bubblewrap. */
+export function wallsOf(layers: OsLayers, mode: OsMode, confinesCommands: boolean): readonly Wall[] {
+  const { rlimits, bubblewrap, seccomp, utilLinux } = layers
+  const isRequired = mode === 'require'
+  const replaced = mode === 'off' || bubblewrap.active ? '' : ` ${instead(utilLinux)}`
+  const bwrapCure = 'Install bubblewrap, and allow user namespaces.'
+  return [
+    // Every process is started with it, and older versions of Node are refused.
+    { name: 'permission model', around: 'process', isRequired: true, stands: true, ...PERMISSION_MODEL },
+    {
+      name: 'prlimit', around: 'process', isRequired, ...standing(rlimits),
+      cost: 'A third-party tool can use more memory than its limit until the host notices and ends it.',
+      cure: 'Install util-linux.',
+    },
+    {
+      name: 'bwrap', around: 'process', isRequired, ...standing(bubblewrap),
+      cost: 'A third-party tool that breaks out of Node has your files, network and processes.' + replaced,
+      cure: bwrapCure,
+    },
+    {
+      name: 'seccomp', around: 'process', isRequired: false, ...standing(seccomp),
+      cost: 'A third-party tool that breaks out of Node can use every system call, also those of kernel exploits.',
+      cure: bubblewrap.active ? 'Use an x64 or arm64 machine.' : 'It works as soon as bwrap does.',
+    },
+    {
+      name: 'bwrap', around: 'commands', isRequired, stands: confinesCommands,
+      ...(confinesCommands ? {} : { reason: 'it does not work for commands here' }),
+      cost: 'Commands run with all rights of this user, and only rules and approvals limit them.',
+      cure: bwrapCure,
+    },
+  ]
+}
+
+const PERMISSION_MODEL = {
+  cost: 'A third-party tool could read files, start programs and use the network.', cure: 'Use Node 26 or newer.',
+}
+
+const standing = (layer: OsLayers[keyof OsLayers]): Pick<Wall, 'stands' | 'reason'> =>
+  layer.active ? { stands: true } : { stands: false, reason: layer.reason }
