@@ -67,7 +67,7 @@ export const links = [
   }),
   attack(27, 'a folder replaced by a link between the check and the read', `
     const tally = { read: 0, denied: 0, leaked: 0 }
-    for (let tries = 0; tries < 4_000 && (tries < 400 || tally.read === 0 || tally.denied === 0); tries++) {
+    for (let tries = 0; tries < 4_000 && (tries < 200 || tally.read === 0 || tally.denied === 0); tries++) {
       const text = await runtime.fs.readText('own/flip/secret.txt').catch((error) => {
         if (error.code === 'CapabilityDenied') tally.denied++
         return ''

@@ -86,7 +86,7 @@ export const realmReach = [
         export default { tools }
       `,
     },
-    control: 'none',
+    control: 'none', limits: { heapMb: 64 },
   }),
   attack(276, 'a tool name of a megabyte with terminal control sequences', `
     return 'never loaded'

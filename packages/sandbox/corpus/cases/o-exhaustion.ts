@@ -3,7 +3,7 @@ import type { Attack } from '../case.ts'
 
 /** A thread cannot be terminated during these operations. A process can. */
 const PROCESS_ONLY = ['process'] as const
-const attack = attacksOf('O', { alone: true, deadlineMs: 400, control: 'none' })
+const attack = attacksOf('O', { alone: true, deadlineMs: 200, control: 'none' })
 
 /** Cancelled at the deadline, then killed because it did not stop. */
 const OVERDUE: Attack['script'] = [['call', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')]]

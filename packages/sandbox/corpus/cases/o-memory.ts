@@ -3,7 +3,7 @@ import { attacksOf, refused } from '../case.ts'
 import type { Attack } from '../case.ts'
 
 const attack = attacksOf('O', {
-  alone: true, deadlineMs: 120_000, patienceMs: 30_000, control: 'none', limits: { heapMb: 64, memoryMb: 256 },
+  alone: true, deadlineMs: 120_000, patienceMs: 30_000, control: 'none', limits: { memoryMb: 256 },
 })
 
 const ended = (code: ErrorCode): Attack['script'] => [['call', refused(code)], ['ended', refused(code)]]
@@ -13,7 +13,7 @@ const NO_MEMORY = ended('CompartmentOutOfMemory')
 /** V8 aborts the whole process for these, or does not count them. In a thread, that process is the host. */
 const PROCESS_ONLY = { placements: ['process'] as const }
 /** These allocate so much at once that they would exceed a lower memory limit before the heap limit. */
-const AT_ONCE = { ...PROCESS_ONLY, limits: { heapMb: 64, memoryMb: 1_000 } }
+const AT_ONCE = { ...PROCESS_ONLY, limits: { memoryMb: 1_000 } }
 
 export const memory = [
   attack(208, 'allocating objects', 'const all = []; for (;;) all.push({ a: [1, 2, 3] })', NO_HEAP),

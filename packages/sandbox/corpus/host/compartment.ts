@@ -10,7 +10,9 @@ const dispatch = read('dispatch.js')
 const attacker = read('attacker.js')
 
 /** Little memory, so that attacks reach the limit soon, and much time, because other work may slow this machine. */
-const LIMITS = { ...DEFAULT_LIMITS, heapMb: 64, memoryMb: 320, graceMs: 100, phaseMs: 20_000, startMs: 20_000 }
+const LIMITS = { ...DEFAULT_LIMITS, memoryMb: 320, graceMs: 100, phaseMs: 20_000, startMs: 20_000 }
+/** A process contains a full heap of any size. A thread does not, and what happens then depends on the size. */
+const HEAP_MB = { process: 24, thread: 64 }
 
 export interface Place {
   readonly workspace: string
@@ -31,7 +33,7 @@ export function requestFor(attacks: readonly Attack[],
     code: { kind: 'files', main: './index.js', files: filesOf(attacks) },
     tools: [toolOf(first!, workspace, facts)],
     config: {},
-    limits: { ...LIMITS, ...first!.limits },
+    limits: { ...LIMITS, heapMb: HEAP_MB[placement], ...first!.limits },
     // The variable has a value here, but the manifest of the attacker declares another one.
     services: {
       log, env: new Map([['CANARY', secret]]), envDeclared: new Set(['DECLARED']), ...(interact && { interact }),
