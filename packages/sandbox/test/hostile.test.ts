@@ -1,26 +1,30 @@
-import type { CompartmentLimits, CompartmentSession, Placement, Sandbox } from '@bulkhead/contract'
+import type { CompartmentLimits, CompartmentSession, Placement } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createSandbox, type PooledSandbox } from '../src/index.ts'
 import { codeOf, invocation, newSandbox, refusal, requestOf, REMOTE, running } from './fixture.ts'
 
 const GREETER = running('return "hello " + args.name')
 
-async function neighbourOf(sandbox: Sandbox, placement: Placement): Promise<() => Promise<void>> {
+/** One sandbox for all attacks of a placement, with an extension that must survive them. */
+let sandbox: PooledSandbox
+let neighbourAnswers: () => Promise<void>
+
+async function open(placement: Placement): Promise<void> {
+  sandbox = createSandbox({ workspace: '/', spares: { process: 0, thread: 0 } })
   const neighbour = await sandbox.open(requestOf({ placement, source: GREETER, id: 'neighbour' }))
-  return async () => {
+  neighbourAnswers = async () => {
     expect(await neighbour.call(invocation({ name: 'you' }))).toBe('hello you')
     expect(neighbour.inFlight).toBe(0)
   }
 }
 
 async function hostile(
-  placement: Placement,
-  source: string,
-  limits: Partial<CompartmentLimits> = {},
-): Promise<{ session: CompartmentSession; neighbourAnswers: () => Promise<void> }> {
-  const sandbox = newSandbox()
-  const neighbourAnswers = await neighbourOf(sandbox, placement)
-  return { session: await sandbox.open(requestOf({ placement, source, limits, id: 'hostile' })), neighbourAnswers }
+  placement: Placement, source: string, limits: Partial<CompartmentLimits> = {},
+): Promise<CompartmentSession> {
+  const session = await sandbox.open(requestOf({ placement, source, limits, id: 'hostile' }))
+  onTestFinished(() => session.close())
+  return session
 }
 
 /** Aborts in the same way as a deadline of the host. */
@@ -31,12 +35,15 @@ const deadline = (ms: number): AbortSignal => {
 }
 
 describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
+  beforeAll(() => open(placement))
+  afterAll(() => sandbox.close())
+
   it.each([
     ['in JavaScript', 'for (;;);'],
     ['in a regular expression', '/^(a+)+$/.test("a".repeat(40) + "b")'],
     ['in microtasks', 'for (;;) await null'],
   ])('that loops forever %s is killed after the deadline of its call', async (_where, body) => {
-    const { session, neighbourAnswers } = await hostile(placement, running(body), { graceMs: 50 })
+    const session = await hostile(placement, running(body), { graceMs: 50 })
     const bystander = codeOf(session.call(invocation()))
     expect(await codeOf(session.call(invocation({}, { signal: deadline(100) })))).toBe('ExecutionTimeout')
     expect(await bystander).toBe('CompartmentKilled')
@@ -46,19 +53,18 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
   })
 
   it('that loops forever during its import is killed at startMs', async () => {
-    const sandbox = newSandbox('/', 1)
-    const neighbourAnswers = await neighbourOf(sandbox, placement)
+    const withSpare = newSandbox('/', 1)
     // With a spare that is ready, all of startMs is left for the import.
-    await sandbox.warm(placement)
+    await withSpare.warm(placement)
     expect(
-      await codeOf(sandbox.open(requestOf({ placement, source: 'for (;;);', limits: { startMs: 300 } }))),
+      await codeOf(withSpare.open(requestOf({ placement, source: 'for (;;);', limits: { startMs: 300 } }))),
     ).toBe('CompartmentStartTimeout')
     await neighbourAnswers()
   })
 
   it('that loops forever in a phase is killed at phaseMs', async () => {
     const source = 'export default { activate() { for (;;); }, tools: { run: { execute() {} } } }'
-    const { session, neighbourAnswers } = await hostile(placement, source, { phaseMs: 100 })
+    const session = await hostile(placement, source, { phaseMs: 100 })
     expect(await codeOf(session.lifecycle('activate'))).toBe('LifecycleTimeout')
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'LifecycleTimeout' } })
     await neighbourAnswers()
@@ -66,7 +72,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
 
   it('that loops forever in deriveApprovalKey is killed after the deadline', async () => {
     const source = 'export default { tools: { run: { execute() {}, deriveApprovalKey() { for (;;); } } } }'
-    const { session, neighbourAnswers } = await hostile(placement, source, { graceMs: 50 })
+    const session = await hostile(placement, source, { graceMs: 50 })
     expect(await codeOf(session.deriveApprovalKey('run', {}, deadline(100)))).toBe('ExecutionTimeout')
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentKilled' } })
     await neighbourAnswers()
@@ -81,7 +87,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
       /crashed: uncaught error/,
     ],
   ])('that %s ends only its own compartment', async (_what, body, message) => {
-    const { session, neighbourAnswers } = await hostile(placement, running(body))
+    const session = await hostile(placement, running(body))
     const error = await refusal(session.call(invocation()))
     expect(error.code).toBe('CompartmentCrashed')
     expect(error.message).toMatch(message)
@@ -91,18 +97,16 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
   })
 
   it('that throws during its import is not opened', async () => {
-    const sandbox = newSandbox()
-    const neighbourAnswers = await neighbourOf(sandbox, placement)
-    const open = (source: string): Promise<BulkheadError> => refusal(sandbox.open(requestOf({ placement, source })))
-    expect(await open('throw new Error("not today")')).toMatchObject({
+    const opening = (source: string): Promise<BulkheadError> => refusal(sandbox.open(requestOf({ placement, source })))
+    expect(await opening('throw new Error("not today")')).toMatchObject({
       code: 'CompartmentStartFailed', message: './index.js could not be imported: not today (index.js, line 1)',
     })
-    expect(await open('throw null')).toMatchObject({ code: 'CompartmentStartFailed' })
-    expect(await open('this is not JavaScript')).toMatchObject({
+    expect(await opening('throw null')).toMatchObject({ code: 'CompartmentStartFailed' })
+    expect(await opening('this is not JavaScript')).toMatchObject({
       code: 'CompartmentStartFailed',
       message: expect.stringMatching(/^\.\/index\.js could not be imported: Unexpected .*\. Run "node --check" /),
     })
-    expect(await open('process.exit(0)')).toMatchObject({ code: 'CompartmentCrashed' })
+    expect(await opening('process.exit(0)')).toMatchObject({ code: 'CompartmentCrashed' })
     await neighbourAnswers()
   })
 
@@ -124,7 +128,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
       const throwers = [${throwers.map((body) => `() => { ${body} }`).join(', ')}]
       ${running('return throwers[args.at]?.() ?? "nothing"')}
     `
-    const { session, neighbourAnswers } = await hostile(placement, source)
+    const session = await hostile(placement, source)
     for (const at of throwers.keys()) {
       const error = await refusal(session.call(invocation({ at })))
       expect(error.code, throwers[at]).toBe('ToolExecutionFailed')
@@ -136,7 +140,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
 
   it('that sends updates without end has to wait, and stops when its call is cancelled', async () => {
     const source = running('for (let i = 0; i < 5000; i++) runtime.progress("x"); await new Promise(() => {})')
-    const { session, neighbourAnswers } = await hostile(placement, source, { messagesPerSecond: 1_000, graceMs: 20 })
+    const session = await hostile(placement, source, { messagesPerSecond: 1_000, graceMs: 20 })
     expect(await codeOf(session.call(invocation({}, { signal: deadline(1_000) })))).toBe('ExecutionTimeout')
     expect(await session.ended).toMatchObject({ error: { code: 'CompartmentKilled', data: { limit: 'graceMs' } } })
     await neighbourAnswers()
@@ -145,7 +149,7 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
   it('that logs without end has its log truncated, and is not killed', async () => {
     const source = running('for (let i = 0; i < 20000; i++) console.log("line " + i); return "done"')
     const request = requestOf({ placement, source, limits: { logBytes: 1_000 } })
-    const session = await newSandbox().open(request)
+    const session = await sandbox.open(request)
     expect(await session.call(invocation())).toBe('done')
     await expect.poll(() => request.logged.at(-1)?.text ?? '').toMatch(/logged more than 1000 bytes/)
     expect(request.logged.at(-1)).toMatchObject({ level: 'warn', code: 'LogTruncated' })
@@ -156,35 +160,33 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
       'return (await Promise.all(Array.from({ length: 3000 }, () => runtime.env.get("A")))).length',
     )
     const services = { env: new Map([['A', '1']]), envDeclared: new Set(['A']) }
-    const session = await newSandbox().open(
+    const session = await sandbox.open(
       requestOf({ placement, source, services, limits: { outstandingRequests: 16 } }),
     )
     expect(await session.call(invocation())).toBe(3000)
   })
 
   it('that returns a thenable which never settles is stopped by its deadline', async () => {
-    const { session, neighbourAnswers } = await hostile(placement, running('return { then() {} }'), { graceMs: 20 })
+    const session = await hostile(placement, running('return { then() {} }'), { graceMs: 20 })
     expect(await codeOf(session.call(invocation({}, { signal: deadline(50) })))).toBe('ExecutionTimeout')
     await session.ended
     await neighbourAnswers()
   })
 })
 
+/** The corpus has more of them. */
 describe('a process that runs out of memory', () => {
+  beforeAll(() => open('process'))
+  afterAll(() => sandbox.close())
+
   it.each([
-    ['an array that V8 cannot free', 'CompartmentOutOfHeap', 'new Array(1e9).fill(1)'],
     ['objects', 'CompartmentOutOfHeap', 'const all = []; for (;;) all.push({ a: [1, 2, 3] })'],
-    ['a map', 'CompartmentOutOfHeap', 'const all = new Map(); for (let i = 0; ; i++) all.set(i, { i })'],
     ['buffers outside the heap', 'CompartmentOutOfMemory', `
       const all = []
       for (;;) try { all.push(Buffer.alloc(16 * 1024 * 1024, 1)) } catch {}
     `],
-    ['memory of WebAssembly', 'CompartmentOutOfMemory', `
-      const all = []
-      for (;;) try { all.push(new Uint8Array(new WebAssembly.Memory({ initial: 256 }).buffer).fill(1)) } catch {}
-    `],
   ])('because of %s ends, and nothing else does', async (_what, code, body) => {
-    const { session, neighbourAnswers } = await hostile('process', running(body), { heapMb: 32, memoryMb: 224 })
+    const session = await hostile('process', running(body), { heapMb: 32, memoryMb: 224 })
     expect(await codeOf(session.call(invocation()))).toBe(code)
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code } })
     await neighbourAnswers()
