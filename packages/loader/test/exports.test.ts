@@ -6,7 +6,8 @@ test('exports the documented names', () => {
     'INTEGRITY_FILE', 'Installer', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT', 'SIGNATURE_FILE',
     'TRUST_FILE',
     'ageInDays', 'capabilityDiffInWords',
-    'createLoader', 'findOwnershipFault', 'inspectPackage', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'refreshTrustRoot',
+    'createLoader', 'findOwnershipFault', 'inspectPackage', 'looseningSettings', 'packFolder', 'parseTrustRoot',
+    'readNpmConfig', 'refreshTrustRoot',
     'schemaThread', 'signerInWords', 'verifyNpmAttestations',
   ])
 })

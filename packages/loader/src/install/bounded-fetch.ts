@@ -8,6 +8,8 @@ import { visibleText } from '@bulkhead/kit/text'
 export interface FetchBounds {
   readonly maxBytes: number
   readonly headers?: Readonly<Record<string, string>>
+  /** The authorization header for an address. Not used after a redirect to another origin. */
+  readonly authorize?: (url: URL) => string | undefined
   readonly signal?: AbortSignal
   /** Called with the bytes received so far, and the total if the server sends it. */
   readonly onProgress?: (received: number, total: number | undefined) => void
@@ -48,10 +50,10 @@ const invalid = (what: string, text: string, fault: string) =>
  * too long.
  */
 export async function fetchBytes(url: URL, bounds: FetchBounds): Promise<Uint8Array> {
-  const { maxBytes, headers = {}, signal, onProgress } = bounds
+  const { maxBytes, signal, onProgress } = bounds
   const deadline = AbortSignal.timeout(TIMEOUT_MS)
   try {
-    const response = await followRedirects(url, headers, signal ? AbortSignal.any([signal, deadline]) : deadline)
+    const response = await followRedirects(url, bounds, signal ? AbortSignal.any([signal, deadline]) : deadline)
     if (!response.ok || response.body === null) {
       await response.body?.cancel()
       throw unavailable(url, `responds with status ${response.status}`, { status: response.status })
@@ -78,19 +80,19 @@ export async function fetchBytes(url: URL, bounds: FetchBounds): Promise<Uint8Ar
  * `fetch` alone would follow a redirect from https to http. The authorization header is sent to its own origin only.
  */
 async function followRedirects(
-  asked: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal,
+  asked: URL, { headers, authorize }: FetchBounds, signal: AbortSignal,
 ): Promise<Response> {
   let url = asked
-  let sent = headers
+  let isOwnOrigin = true
   for (let steps = 0; steps <= MAX_REDIRECTS; steps++) {
+    const authorization = isOwnOrigin ? authorize?.(url) : undefined
+    const sent = { ...headers, ...(authorization !== undefined && { authorization }) }
     const response = await fetch(url, { headers: sent, signal, redirect: 'manual' })
     const location = REDIRECTS.has(response.status) ? response.headers.get('location') : null
     if (location === null) return response
     await response.body?.cancel()
     const next = checkLink(URL.parse(location, url)?.href ?? location, `the redirect from ${url.origin}`, url)
-    if (next.origin !== url.origin) {
-      sent = Object.fromEntries(Object.entries(sent).filter(([name]) => name !== 'authorization'))
-    }
+    isOwnOrigin &&= next.origin === url.origin
     url = next
   }
   throw unavailable(asked, `redirects more than ${MAX_REDIRECTS} times`)

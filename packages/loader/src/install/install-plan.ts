@@ -23,6 +23,8 @@ export interface InstallerOptions {
   /** The base of relative paths. */
   readonly cwd: string
   readonly registry?: RegistryOptions
+  /** The registry of a package, by its name. Not called if `registry` is given. */
+  readonly registryFor?: (name: string) => RegistryOptions | Promise<RegistryOptions>
   /** The signing keys of the registry. Default: those that ship with the loader. */
   readonly npmKeys?: Json
 }

@@ -27,7 +27,11 @@ import { TrustRenewal } from '../trust/trust-ledger.ts'
 const OPTIONS: OptionForms<InstallerOptions> = {
   loader: forms.object, layer: forms.oneOf('global', 'project'), workspace: forms.text, cwd: forms.text,
   npmKeys: forms.anything,
-  registry: forms.fields({ url: forms.text, token: forms.text, signal: forms.signal, onProgress: forms.method }),
+  registry: forms.fields({
+    url: forms.text, token: forms.text, authorization: forms.whole({ header: forms.text, below: forms.text }),
+    signal: forms.signal, onProgress: forms.method,
+  }),
+  registryFor: forms.method,
 }
 
 /** Installs packages into one layer. Runs no code of a package, and writes nothing before a person has agreed. */
@@ -63,7 +67,8 @@ export class Installer {
     const { limits, trustRoot } = this.#settings
     const { npmKeys, cwd } = this.#options
     const obtained = await obtainPackage(parseInstallSpec(spec, cwd), {
-      limits, trustRoot: trustRoot.json, registry: () => this.#registry(), ...(npmKeys !== undefined && { npmKeys }),
+      limits, trustRoot: trustRoot.json, registry: (name) => this.#registry(name),
+      ...(npmKeys !== undefined && { npmKeys }),
     }, this.#root)
     const { layer } = this.#options
     const { extension, warnings, context } = await provePackage(
@@ -112,7 +117,7 @@ export class Installer {
   async newest(id: string, entry: LockEntry): Promise<NewerVersion | null> {
     const name = /^npm:(.+)@[^@]+$/.exec(entry.source)?.[1]
     if (name === undefined) return null
-    const { version } = await this.#registry().resolve(name, 'latest')
+    const { version } = await (await this.#registry(name)).resolve(name, 'latest')
     return {
       id, name, current: entry.version, latest: version, isNewer: gt(version, entry.version),
       spec: `${name}@${version}`,
@@ -126,9 +131,10 @@ export class Installer {
     trust?.renew(change, lockDigest)
   }
 
-  #registry(): Registry {
-    const { registry } = this.#options
-    if (registry !== undefined) return new Registry(registry)
+  async #registry(name: string): Promise<Registry> {
+    const { registry, registryFor } = this.#options
+    const options = registry ?? await registryFor?.(name)
+    if (options !== undefined) return new Registry(options)
     throw new BulkheadError(
       'InstallSourceInvalid', 'No registry is configured. Set one with --registry or BULKHEAD_REGISTRY.',
     )

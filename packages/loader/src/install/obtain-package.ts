@@ -87,8 +87,8 @@ export interface ObtainedPackage {
 
 export interface Sources {
   readonly limits: LoaderLimits
-  /** Called on use; throws if no registry is configured. */
-  readonly registry: () => Registry
+  /** The registry of a package, by its name. Rejects if no registry is configured. */
+  readonly registry: (name: string) => Promise<Registry>
   readonly trustRoot: Json
   readonly npmKeys?: Json
 }
@@ -122,7 +122,7 @@ export async function obtainPackage(spec: InstallSpec, sources: Sources, layerRo
       }
     }
     case 'npm': {
-      const registry = sources.registry()
+      const registry = await sources.registry(spec.name)
       const version = await registry.resolve(spec.name, spec.wanted)
       const location = `${version.name}@${version.version}`
       const bytes = await registry.tarball(version, maxBytes)
@@ -237,7 +237,7 @@ export async function inspectPackage(path: string, cwd: string, options: LoaderO
   const settings = resolveSettings(options)
   const spec = parseInstallSpec(path, cwd)
   const { limits, trustRoot } = settings
-  const registry = () => {
+  const registry = async () => {
     throw new BulkheadError('InstallSourceInvalid', `"${path}" is a package name. Use a folder or a tarball.`)
   }
   const obtained = await obtainPackage(spec, { limits, trustRoot: trustRoot.json, registry }, '')

@@ -12,8 +12,18 @@ export interface RegistryOptions {
   readonly url: string
   /** Sent to that origin only. */
   readonly token?: string
+  /** Instead of a token. */
+  readonly authorization?: RegistryAuthorization
   readonly signal?: AbortSignal
   readonly onProgress?: (received: number, total: number | undefined) => void
+}
+
+/** Credentials for a part of a server. */
+export interface RegistryAuthorization {
+  /** The value of the header. */
+  readonly header: string
+  /** The URL of a folder. The header is sent to addresses below it only. */
+  readonly below: string
 }
 
 /** One version of a package, as the registry describes it. */
@@ -32,14 +42,31 @@ const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024
 const MAX_ATTESTATION_BYTES = 4 * 1024 * 1024
 const DOCUMENT_LIMITS = { maxDepth: 64, maxNodes: 4_000_000, maxChars: MAX_DOCUMENT_BYTES }
 
+/** The base URL of a registry, with a slash at its end. Throws InstallSourceInvalid. */
+export function registryUrl(text: string, what = 'the registry'): URL {
+  const address = text.endsWith('/') ? text : `${text}/`
+  const url = URL.parse(address)
+  // `fetch` rejects such a URL, and would show the password in its error.
+  if (url && (url.username !== '' || url.password !== '')) {
+    const advice = 'Remove it, and configure the credentials of the registry instead'
+    throw new BulkheadError('InstallSourceInvalid', `The address of ${what} contains a user name. ${advice}.`)
+  }
+  return checkUrl(address, what)
+}
+
 /** A client for npm registries. A tarball is used only if it matches its digest. */
 export class Registry {
   readonly #options: RegistryOptions
   readonly #base: URL
+  readonly #authorize: (url: URL) => string | undefined
 
   constructor(options: RegistryOptions) {
     this.#options = options
-    this.#base = checkUrl(options.url.endsWith('/') ? options.url : `${options.url}/`, 'the registry')
+    this.#base = registryUrl(options.url)
+    const { token, authorization } = options
+    this.#authorize = authorizer(
+      authorization ?? (token === undefined ? undefined : { header: `Bearer ${token}`, below: `${this.#base.origin}/` }),
+    )
   }
 
   /** The newest version for a version, a range or a tag. */
@@ -90,13 +117,22 @@ export class Registry {
   #fetch(
     url: URL, maxBytes: number, headers: Record<string, string>, onProgress?: RegistryOptions['onProgress'],
   ): Promise<Uint8Array> {
-    const { token, signal } = this.#options
-    const authorization = token !== undefined && url.origin === this.#base.origin
-      ? { authorization: `Bearer ${token}` } : {}
+    const { signal } = this.#options
     return fetchBytes(url, {
-      maxBytes, headers: { ...headers, ...authorization }, ...(signal && { signal }), ...(onProgress && { onProgress }),
+      maxBytes, headers, authorize: this.#authorize, ...(signal && { signal }), ...(onProgress && { onProgress }),
     })
   }
+}
+
+function authorizer(authorization: RegistryAuthorization | undefined): (url: URL) => string | undefined {
+  if (authorization === undefined) return () => undefined
+  const { header } = authorization
+  const below = new URL(authorization.below)
+  // `fetch` would show the header in its error.
+  if (!/^[\x20-\x7e]+$/.test(header)) {
+    throw new BulkheadError('InstallSourceInvalid', `The credentials for ${below.href} contain invalid characters.`)
+  }
+  return (url) => url.origin === below.origin && url.pathname.startsWith(below.pathname) ? header : undefined
 }
 
 function readVersion(name: string, version: string, described: JsonObject, base: URL): RegistryVersion {

@@ -16,7 +16,8 @@ import { placed, proveBundled, proveFolder, type FolderProof, type Proof, type P
 import { InProcessSchemaChecker, WorkerSchemaChecker } from '../schema/schema-checker.ts'
 import { PackageSignatures, reportMaterial } from '../signature/package-signatures.ts'
 import {
-  changedSince, documentParts, findProjectFault, locateProjectLayer, projectDigest, readDocuments, type ProjectPart,
+  changedSince, documentParts, findProjectFault, locateProjectLayer, npmrcParts, projectDigest, readDocuments,
+  type ProjectPart,
 } from '../trust/project-layer.ts'
 import { createTrustLedger } from '../trust/trust-ledger.ts'
 import { connect } from './connect.ts'
@@ -89,7 +90,7 @@ async function loadLayers(
   builder.diagnostics.push(...configDiagnostics)
   builder.addProjectParts(
     { name: CONFIG_FILE, digest: projectFileDigest }, { name: LOCK_FILE, digest: lockDigest(lockOf(locks, 'project')) },
-    ...documentParts(documents),
+    ...documentParts(documents), ...(project ? npmrcParts(project.workspace) : []),
   )
   if (projectFault !== undefined) {
     // A declined project is a decision, not an error.

@@ -8,7 +8,7 @@ import { PackageIndex } from '../cache/package-index.ts'
 import { readConfigFile, validateConfig } from '../config/config-file.ts'
 import type { Settings } from '../config/settings.ts'
 import { layerSources, locksOf, type OpenProject } from '../discover/layer-sources.ts'
-import { readRegularFile } from '../files/read-file.ts'
+import { readRegularFile, type FileRead } from '../files/read-file.ts'
 import { readPackage } from '../files/read-package.ts'
 import { lockDigest, lockOf } from '../lock/lock-file.ts'
 import { packageDigest, sha512 } from '../model/digest.ts'
@@ -85,7 +85,7 @@ function isSameFolder(stat: Stats, other: string | null): boolean {
 const invalid = (workspace: string, what: string) =>
   new BulkheadError('ProjectPathInvalid', `The workspace "${workspace}" ${what}.`, { data: { workspace } })
 
-/** One part of a project that a load would use: configuration, lock, an extension or an API document. */
+/** One part of a project: configuration, lock, an extension, an API document or npm's configuration. */
 export interface ProjectPart {
   readonly name: string
   /** null if it is missing or unusable. */
@@ -102,7 +102,7 @@ export const EMPTY_LAYER = projectDigest([{ name: CONFIG_FILE, digest: null }, {
 export const measureProject = async (project: OpenProject, settings: Settings): Promise<string> =>
   projectDigest(await measureParts(project, settings))
 
-/** Reads only the parts of a project that a load would use. */
+/** Reads only the parts of a project that a load or an installation would use. */
 export async function measureParts(project: OpenProject, settings: Settings): Promise<readonly ProjectPart[]> {
   const { limits } = settings
   const location = join(project.root, CONFIG_FILE)
@@ -112,7 +112,7 @@ export async function measureParts(project: OpenProject, settings: Settings): Pr
   const locks = locksOf(bare, project)
   const parts: ProjectPart[] = [
     { name: CONFIG_FILE, digest: written.digest }, { name: LOCK_FILE, digest: lockDigest(lockOf(locks, 'project')) },
-    ...documentParts(readDocuments(config, project.workspace, limits)),
+    ...documentParts(readDocuments(config, project.workspace, limits)), ...npmrcParts(project.workspace),
   ]
   const yielder = new Yielder()
   const index = PackageIndex.open(settings.cache, settings.cacheKey, project.root)
@@ -148,3 +148,18 @@ export const readDocuments = (
 
 export const documentParts = (documents: ProjectDocuments): readonly ProjectPart[] =>
   [...documents].map(([name, digest]) => ({ name: `openapi/${name}`, digest }))
+
+/** In the workspace. It chooses the registries that packages are installed from. */
+export const NPMRC_FILE = '.npmrc'
+const NPMRC_BYTES = 1024 * 1024
+
+/** Follows no link, because trust would not cover the target. */
+export const readProjectNpmrc = (workspace: string): FileRead =>
+  readRegularFile(join(workspace, NPMRC_FILE), { maxBytes: NPMRC_BYTES })
+
+/** No part for a missing file, so that projects without one keep their digest. */
+export function npmrcParts(workspace: string): readonly ProjectPart[] {
+  const file = readProjectNpmrc(workspace)
+  if (file.ok) return [{ name: NPMRC_FILE, digest: sha512(file.bytes) }]
+  return file.problem === 'missing' ? [] : [{ name: NPMRC_FILE, digest: null }]
+}
