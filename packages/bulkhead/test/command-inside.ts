@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { main } from '../src/cli/main.ts'
 import { CACHE } from './cache.ts'
-import type { Ran } from './command.ts'
+import { NO_NPM, type Ran } from './command.ts'
 
 /**
  * Runs the command in this process, with its own folder, environment and output. Starting a process takes a second of CPU time,
@@ -11,7 +11,7 @@ export async function inside(args: readonly string[], cwd: string, more: NodeJS.
   const before = { cwd: process.cwd(), env: { ...process.env } }
   const stdout = new Captured(process.stdout)
   const stderr = new Captured(process.stderr)
-  setEnvironment({ NO_COLOR: '1', HOME: join(cwd, 'home'), XDG_CACHE_HOME: CACHE, ...more })
+  setEnvironment({ NO_COLOR: '1', HOME: join(cwd, 'home'), XDG_CACHE_HOME: CACHE, ...NO_NPM, ...more })
   process.chdir(cwd)
   try {
     const code = await main(args)

@@ -127,6 +127,51 @@ describe('bulkhead update and outdated', () => {
   })
 })
 
+describe("npm's configuration", () => {
+  const NO_REGISTRY = { npm_config_registry: undefined }
+  const npm = (...args: string[]): Promise<Ran> => inside(args, folder, NO_REGISTRY)
+  const npmrc = (at: string, text: string) => {
+    mkdirSync(join(folder, at), { recursive: true })
+    writeFileSync(join(folder, at, '.npmrc'), text)
+  }
+
+  it('does not get BULKHEAD_REGISTRY_TOKEN, except for the registry in the environment', async () => {
+    await using registry = await startRegistry('@acme/greeter')
+    registry.publish('1.0.0', await pack('1.0.0'))
+    npmrc('home', `registry=${registry.url}`)
+    for (const [npm_config_registry, sent] of [[undefined, undefined], [registry.url.slice(0, -1), 'Bearer ours']] as const) {
+      registry.authorizations.clear()
+      const env = { npm_config_registry, BULKHEAD_REGISTRY_TOKEN: 'ours' }
+      expect(await inside(['install', '@acme/greeter', '--dry-run'], folder, env)).toMatchObject({ code: 0 })
+      expect([...registry.authorizations]).toEqual([sent])
+    }
+  })
+
+  it('chooses the registry; that of a project only while the project is trusted as it is', async () => {
+    await using registry = await startRegistry('@acme/greeter')
+    registry.publish('1.0.0', await pack('1.0.0'))
+    const nowhere = 'http://127.0.0.1:9/'
+    npmrc('home', `registry=${nowhere}\n@acme:registry=${registry.url}`)
+    expect(await npm('install', '@acme/greeter', '--dry-run')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^(?!Warning)/) })
+    expect(await npm('install', '@acme/greeter', '--dry-run', '--registry', nowhere)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceUnavailable/) })
+    expect(await npm('install', 'greeter', '--dry-run')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceUnavailable http:\/\/127\.0\.0\.1:9\/greeter/) })
+
+    npmrc('home', `registry=${nowhere}`)
+    npmrc('.', `@acme:registry=${registry.url}`)
+    const ignored = { code: 1, stderr: expect.stringMatching(/^Warning: .*\.npmrc is not used, because the project is not trusted\. .*--trust-project\.\nInstallSourceUnavailable/) }
+    expect(await npm('install', '@acme/greeter', '--dry-run')).toMatchObject(ignored)
+    expect(await npm('install', '@acme/greeter', '--dry-run', '--project'), 'a project without a layer is not trusted').toMatchObject(ignored)
+    expect(await npm('install', '@acme/greeter', '--dry-run', '--trust-project')).toMatchObject({ code: 0 })
+    mkdirSync(join(folder, '.bulkhead'))
+    expect(await npm('install', '@acme/greeter', '--dry-run')).toMatchObject(ignored)
+    expect(await npm('trust', '--yes')).toMatchObject({ code: 0, stderr: expect.stringMatching(/npm +its \.npmrc chooses the registries/) })
+    expect(await npm('install', '@acme/greeter', '--yes', '--project')).toMatchObject({ code: 0 })
+    expect(await npm('outdated', '--project'), 'an installation keeps the trust').toMatchObject({ code: 0, stderr: '' })
+    npmrc('.', `registry=${registry.url}`)
+    expect(await npm('install', '@acme/greeter', '--dry-run')).toMatchObject(ignored)
+  })
+})
+
 describe('bulkhead uninstall', () => {
   it('names extensions that depend on the removed one', async () => {
     const storms = writeExtension(join(folder, 'sources'), { id: 'storms', dependsOn: ['greeter'], tools: [{ name: 'storms' }] }, 'export default {}')

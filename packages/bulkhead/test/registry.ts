@@ -6,7 +6,9 @@ import type { AddressInfo } from 'node:net'
 /** An npm registry on loopback with one package. Tests add versions. */
 export async function startRegistry(name: string) {
   const tarballs = new Map<string, Uint8Array>()
+  const authorizations = new Set<string | undefined>()
   const server = createServer((request, response) => {
+    authorizations.add(request.headers.authorization)
     const path = decodeURIComponent(request.url ?? '').slice(1)
     const tarball = tarballs.get(path.replace('tarballs/', ''))
     if (tarball) response.setHeader('content-length', tarball.length).end(tarball)
@@ -23,6 +25,8 @@ export async function startRegistry(name: string) {
   })
   return {
     url,
+    /** The authorization headers of all requests. */
+    authorizations,
     publish: (version: string, tarball: Uint8Array) => void tarballs.set(version, tarball),
     async [Symbol.asyncDispose]() {
       server.close()

@@ -46,7 +46,7 @@ it('the help of a command does not load its implementation', async () => {
 
 /** Slow to load, and not needed to list tools. */
 const MCP_CLIENT = '@modelcontextprotocol/client'
-const HEAVY = ['sandbox', 'undici', 'comlink', 'piscina', '@clack/prompts', '@opentelemetry/api', '@modelcontextprotocol/server', MCP_CLIENT, '@sigstore/verify', '@sigstore/tuf', 'rolldown']
+const HEAVY = ['sandbox', 'undici', 'comlink', 'piscina', '@clack/prompts', '@opentelemetry/api', '@modelcontextprotocol/server', MCP_CLIENT, '@sigstore/verify', '@sigstore/tuf', '@npmcli/config', 'rolldown']
 
 it('the help of mcp does not load the MCP server', async () => {
   expect((await loadsOf(['mcp', '--help'])).filter((name) => [...HEAVY, 'bridges', 'host'].includes(name))).toEqual([])

@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs'
-import { BulkheadError, type Diagnostic } from '@bulkhead/contract'
-import { createLoader, Installer, type LoaderOptions, type RegistryOptions } from '@bulkhead/loader'
+import { BulkheadError, type Diagnostic, type Interactor } from '@bulkhead/contract'
+import { createLoader, Installer, type LoaderOptions } from '@bulkhead/loader'
 import { accountName, homeFolder } from '../facade/folders.ts'
 import { loaderOptions, workspaceError } from '../facade/loader-options.ts'
 import { ProjectConsent } from '../facade/project-trust.ts'
@@ -8,6 +8,7 @@ import { type CommandOptions, defineCommand, UsageError } from './command.ts'
 import { agree, planJson, planText, readConsent } from './review.ts'
 import { COMMON_OPTIONS, terminal, type HostValues } from './host-options.ts'
 import { createProgress, diagnosticText, printJson, type Progress } from './output.ts'
+import { chooseRegistries } from './registries.ts'
 
 export const CONSENT_OPTIONS = {
   'yes': {
@@ -24,8 +25,8 @@ export const INSTALLER_OPTIONS = {
   project: { type: 'boolean', text: 'use the project layer instead of the global layer' },
   registry: {
     type: 'string', value: 'URL',
-    text: `registry to fetch packages from (default: BULKHEAD_REGISTRY, else npm_config_registry);
-BULKHEAD_REGISTRY_TOKEN is sent to it if set`,
+    text: `registry for all packages; BULKHEAD_REGISTRY_TOKEN is sent to it if set
+(default: BULKHEAD_REGISTRY, else the registries in npm's configuration)`,
   },
 } as const satisfies CommandOptions
 
@@ -129,27 +130,23 @@ export async function openInstaller(
   const workspace = workspaceFolder(values.workspace)
   const loader = loaderOptions(homeFolder(values.home))
   const layer = values.project ? 'project' as const : 'global' as const
-  if (layer === 'project' && !values['trust-project'] && !await isTrusted(loader, workspace)) {
+  const isTrustGiven = values['trust-project'] === true
+  if (layer === 'project' && !isTrustGiven && !await isTrusted(loader, workspace, terminal())) {
     const message = `${workspace} has its own tools or settings and is not trusted. Nothing was read or written.`
     throw new BulkheadError('ProjectTrustRequired', message)
   }
   const progress = createProgress('fetching')
-  const registry = registryOf(values.registry, progress)
-  return {
-    installer: new Installer({ loader, layer, workspace, cwd: process.cwd(), ...(registry && { registry }) }), progress,
-  }
+  // A project without a layer of its own was never trusted: there was no decision about it.
+  const isNpmrcTrusted = async () => isTrustGiven || (await createLoader(loader).hasProjectLayer(workspace)
+    && (layer === 'project' || await isTrusted(loader, workspace)))
+  const registries = chooseRegistries(values.registry, progress.report, { workspace, isTrusted: isNpmrcTrusted })
+  return { installer: new Installer({ loader, layer, workspace, cwd: process.cwd(), ...registries }), progress }
 }
 
-async function isTrusted(loader: LoaderOptions, workspace: string): Promise<boolean> {
-  const consent = new ProjectConsent({ loader: createLoader(loader), workspace, interactor: terminal() })
+async function isTrusted(loader: LoaderOptions, workspace: string, interactor?: Interactor): Promise<boolean> {
+  const consent = new ProjectConsent({ loader: createLoader(loader), workspace, interactor })
   const { trust } = await consent.decide()
   return trust !== 'declined'
-}
-
-function registryOf(given: string | undefined, progress: Progress): RegistryOptions | undefined {
-  const { BULKHEAD_REGISTRY, npm_config_registry, BULKHEAD_REGISTRY_TOKEN: token } = process.env
-  const url = given ?? (BULKHEAD_REGISTRY || npm_config_registry)
-  return url === undefined ? undefined : { url, onProgress: progress.report, ...(token && { token }) }
 }
 
 /** The real path of the workspace. Throws ProjectPathInvalid. */

@@ -1,4 +1,5 @@
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { styleText } from 'node:util'
 import {
   BulkheadError, type ConfigFile, type Diagnostic, type ExtensionDescriptor, type Loader, type TrustDecision,
@@ -136,6 +137,7 @@ interface ProjectContents {
   readonly settings: readonly LooseningSetting[]
   readonly servers: readonly (readonly [name: string, server: NonNullable<ConfigFile['mcp']>[string]])[]
   readonly documents: readonly (readonly [name: string, document: NonNullable<ConfigFile['openapi']>[string]])[]
+  readonly hasNpmrc: boolean
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -159,12 +161,13 @@ async function readContents(loader: Loader, path: string): Promise<ProjectConten
     settings: looseningSettings(own, below),
     servers: Object.entries(own.mcp ?? {}).filter(([, { enabled }]) => enabled !== false),
     documents: Object.entries(own.openapi ?? {}).filter(([, { enabled }]) => enabled !== false),
+    hasNpmrc: existsSync(join(path, '.npmrc')),
     diagnostics: diagnostics.filter(({ layer }) => layer === 'project'),
   }
 }
 
 function contentsText(
-  { path, digest, extensions, settings, servers, documents, diagnostics }: ProjectContents,
+  { path, digest, extensions, settings, servers, documents, hasNpmrc, diagnostics }: ProjectContents,
 ): string {
   const lines = [
     ...extensions.flatMap(extensionLines),
@@ -174,6 +177,7 @@ function contentsText(
       const secret = auth ? ` with the secret ${auth.secret}` : ''
       return line('document', `${name}: ${document}, sent to ${baseUrl ?? 'the server that it names'}${secret}`)
     }),
+    ...(hasNpmrc ? [line('npm', 'its .npmrc chooses the registries that packages are installed from')] : []),
   ]
   const content = `(content ${digest.slice(0, 12)})`
   const what = lines.length === 0 ? `has no tools and loosens no settings ${content}` : `contains ${content}:`

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 export const homeFolder = (home: string | undefined): string => resolve(home ?? join(personFolder(), '.bulkhead'))
 
 /** Always absolute: with an empty or relative HOME, user files would be read from the current project. */
-function personFolder(): string {
+export function personFolder(): string {
   const named = homedir()
   return isAbsolute(named) ? named : userInfo().homedir
 }

@@ -1,0 +1,38 @@
+import { visibleText } from '@bulkhead/kit/text'
+import { readNpmConfig, type InstallerOptions, type NpmConfig, type RegistryOptions } from '@bulkhead/loader'
+import { personFolder } from '../facade/folders.ts'
+
+/**
+ * Where packages come from. A registry that is named for Bulkhead is used for every package, and then npm's
+ * configuration is not read. Otherwise it is read when the first package is needed.
+ */
+export function chooseRegistries(
+  given: string | undefined, onProgress: NonNullable<RegistryOptions['onProgress']>,
+  project: { readonly workspace: string; readonly isTrusted: () => Promise<boolean> },
+): Pick<InstallerOptions, 'registry' | 'registryFor'> {
+  const { BULKHEAD_REGISTRY, BULKHEAD_REGISTRY_TOKEN: token } = process.env
+  const url = given ?? (BULKHEAD_REGISTRY || undefined)
+  if (url !== undefined) return { registry: { url, onProgress, ...(token && { token }) } }
+  let config: Promise<NpmConfig> | undefined
+  return {
+    async registryFor(name) {
+      config ??= readNpmConfig({ ...project, env: npmEnvironment() }).then(warned)
+      return { ...(await config).registryOf(name), onProgress }
+    },
+  }
+}
+
+/** BULKHEAD_REGISTRY_TOKEN belongs to the registry that the environment names, and to no other. */
+function npmEnvironment(): NodeJS.ProcessEnv {
+  const { npm_config_registry: registry, BULKHEAD_REGISTRY_TOKEN: token } = process.env
+  const url = registry && token ? URL.parse(registry.endsWith('/') ? registry : `${registry}/`) : null
+  return {
+    ...process.env, HOME: personFolder(),
+    ...(url && { [`npm_config_//${url.host}${url.pathname}:_authToken`]: token }),
+  }
+}
+
+function warned(config: NpmConfig): NpmConfig {
+  for (const warning of config.warnings) process.stderr.write(`Warning: ${visibleText(warning)}\n`)
+  return config
+}
