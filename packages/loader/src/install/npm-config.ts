@@ -34,8 +34,8 @@ const UNUSED = ['ca', 'cafile', 'cert', 'key', 'proxy', 'https-proxy'] as const
 const UNUSED_CURE = 'Set NODE_EXTRA_CA_CERTS for a certificate, and NODE_USE_ENV_PROXY=1 with HTTPS_PROXY for a proxy.'
 
 /**
- * Reads npm's configuration as npm does: environment, project, user, machine. Rejects with ConfigInvalid for a file that
- * cannot be read, and if certificates would not be checked.
+ * Reads npm's configuration as npm does: environment, project, user, machine. Rejects with ConfigInvalid for a file
+ * that cannot be read, and if certificates would not be checked.
  */
 export async function readNpmConfig({ env, workspace, isTrusted }: NpmConfigOptions): Promise<NpmConfig> {
   const config = await createConfig(env)

@@ -63,10 +63,9 @@ export class Registry {
   constructor(options: RegistryOptions) {
     this.#options = options
     this.#base = registryUrl(options.url)
-    const { token, authorization } = options
-    this.#authorize = authorizer(
-      authorization ?? (token === undefined ? undefined : { header: `Bearer ${token}`, below: `${this.#base.origin}/` }),
-    )
+    const { token } = options
+    const bearer = token === undefined ? undefined : { header: `Bearer ${token}`, below: `${this.#base.origin}/` }
+    this.#authorize = authorizer(options.authorization ?? bearer)
   }
 
   /** The newest version for a version, a range or a tag. */
