@@ -8,6 +8,7 @@ Generated from \`packages/bulkhead/src/cli\`. \`bulkhead COMMAND --help\` prints
 
 - Every command except \`mcp\` has \`--json\`, also for errors. \`--quiet\` prints no progress and no hints; results, warnings and errors stay.
 - \`--no-color\`, \`NO_COLOR=1\`, or output that is not a terminal: no colors.
+- \`bulkhead\` alone shows what is in this folder and what to do next. \`source <(bulkhead completion bash)\` completes commands; zsh and fish work too.
 - \`call\`, \`explain\` and \`mcp\` keep approvals, state and the audit in \`~/.bulkhead/bulkhead.db\`, or in \`--home DIR\`. \`--no-store\` works without it.
 - Without a terminal, calls that need approval are denied. A project's own tools are used after \`bulkhead trust\`, or with \`--trust-project\`.
 - Compiled code is cached in the user's cache folder (\`~/.cache/bulkhead\` on Linux). You can delete it at any time.

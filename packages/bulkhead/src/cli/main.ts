@@ -81,6 +81,10 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
     summary: 'Pack a folder into a tarball with an integrity file',
     load: async () => (await import('./pack.ts')).pack,
   }],
+  ['completion', {
+    summary: 'Print a completion script for bash, zsh or fish',
+    load: async () => (await import('./completion.ts')).completionOf(COMMANDS),
+  }],
 ])
 
 /**
