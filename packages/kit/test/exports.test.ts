@@ -18,7 +18,10 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'MARK_LIMIT', 'hasProcessMark', 'isResourceShortage', 'isUnmarked', 'markOption', 'mentionsResourceShortage',
     'newProcessMark', 'succeeds', 'workingLaunchers',
   ],
-  schema: ['dialectOf', 'inModernKeywords', 'patternEngine', 'readSchema', 'schemaCompiler', 'schemaKeywordForm'],
+  schema: [
+    'constrains', 'dialectOf', 'inModernKeywords', 'isMultipleOf', 'patternEngine', 'readSchema', 'schemaCompiler',
+    'schemaKeywordForm',
+  ],
   'thread-image': ['ThreadImage'],
   text: ['MIN_SECRET_CHARS', 'closeNames', 'givesAdvice', 'meantNames', 'visibleJson', 'visibleText', 'writtenForms'],
 }

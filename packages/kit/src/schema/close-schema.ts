@@ -10,6 +10,10 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'examples', 'format', 'readOnly', 'title', 'writeOnly',
 ])
 
+/** Whether a keyword can make a value invalid. */
+export const constrains = (keyword: string): boolean =>
+  !LEFT_OUT.has(keyword) && schemaKeywordForm(keyword) !== undefined
+
 /** Ajv treats a property of this name as the prototype. A pattern for it works. */
 const PROTOTYPE = '__proto__'
 
@@ -57,7 +61,7 @@ export function closeSchema(
     if (dialect === 'draft-07' && target !== undefined) return referTo(target)
     const keywords = dialect === 'draft-07' ? inModernKeywords(schema) : schema
     const closed = Object.entries(withPlainNames(withoutIdlePatterns(keywords, runs)))
-      .filter(([keyword]) => !LEFT_OUT.has(keyword) && schemaKeywordForm(keyword) !== undefined)
+      .filter(([keyword]) => constrains(keyword))
       .map(([keyword, value]) => [keyword, closeMembers(keyword, value, below)] as const)
     const also = [target, dynamicTargets.get(schema)].flatMap((one) => one === undefined ? [] : [referTo(one)])
     const own = withSchemas(withSafeEquality(withoutEmptyEnum(withContainsApart(Object.fromEntries(closed)))), also)

@@ -1,3 +1,5 @@
+export { isMultipleOf } from './ajv-keywords.ts'
+export { constrains } from './close-schema.ts'
 export {
   schemaCompiler, type CompiledSchema, type CompileSchema, type SchemaLibrary, type ValueFault,
 } from './compile.ts'

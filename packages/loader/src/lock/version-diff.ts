@@ -86,18 +86,25 @@ function toolLines(before: ToolManifest, after: ToolManifest): readonly string[]
   const places = changedPlaces(old as unknown as Json, now as unknown as Json, '')
   if (places.length === 0) return []
   const more = places.length > MAX_PLACES ? ` and ${places.length - MAX_PLACES} more places` : ''
-  return [visibleText(`${after.name}: ${places.slice(0, MAX_PLACES).join(', ')}${more}`)]
+  const shown = places.slice(0, MAX_PLACES).map(({ path, change }) => `${path} ${change}`)
+  return [visibleText(`${after.name}: ${shown.join(', ')}${more}`)]
 }
 
-function changedPlaces(before: Json | undefined, after: Json | undefined, at: string): readonly string[] {
-  if (before === undefined) return [`${at} is new`]
-  if (after === undefined) return [`${at} was removed`]
+export interface ChangedPlace {
+  /** JSON Pointer. */
+  readonly path: string
+  readonly change: 'is new' | 'was removed' | 'changed'
+}
+
+export function changedPlaces(before: Json | undefined, after: Json | undefined, at: string): readonly ChangedPlace[] {
+  if (before === undefined) return [{ path: at, change: 'is new' }]
+  if (after === undefined) return [{ path: at, change: 'was removed' }]
   if (isJsonObject(before) && isJsonObject(after)) {
     const [old, now] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
     return [...new Set([...old.keys(), ...now.keys()])]
       .flatMap((key) => changedPlaces(old.get(key), now.get(key), at + pointerStep(key)))
   }
-  return canonicalJson(before) === canonicalJson(after) ? [] : [`${at} changed`]
+  return canonicalJson(before) === canonicalJson(after) ? [] : [{ path: at, change: 'changed' }]
 }
 
 /** `gated` and the mode decide whether a person must approve. */

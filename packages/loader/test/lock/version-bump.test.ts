@@ -1,0 +1,277 @@
+import { manifestSchema } from '@bulkhead/contract/validation'
+import { describe, expect, test } from 'vitest'
+import { compareVersions } from '../../src/lock/version-bump.ts'
+import { manifestOf, toolOf } from '../home-fixture.ts'
+
+type Over = Record<string, unknown>
+
+const compare = (before: Over, after: Over, files: [Over, Over] = [{}, {}]) => {
+  const [a, b] = ([[before, files[0]], [after, files[1]]] as const).map(([manifest, contents]) => ({
+    manifest: manifestSchema.parse(manifestOf({ tools: [toolOf()], ...manifest })),
+    files: new Map(Object.entries(contents).map(([path, text]) => [path, Buffer.from(String(text))])),
+  }))
+  return compareVersions(a!, b!)
+}
+const summary = (...given: Parameters<typeof compare>): readonly string[] =>
+  compare(...given).changes.map(({ level, subject, path = '', text }) => `${level} ${subject} ${path} ${text}`)
+
+const tool = (over: Over) => ({ tools: [toolOf(over)] })
+/** A tool with one argument, or one field of the result. */
+const argument = (v: unknown, more: Over = {}) =>
+  tool({ inputSchema: { type: 'object', properties: { v }, additionalProperties: false, ...more } })
+const field = (v: unknown, more: Over = {}) =>
+  tool({ outputSchema: { type: 'object', properties: { v }, required: ['v'], additionalProperties: false, ...more } })
+/** The levels and pointers below the schema. */
+const places = (before: Over, after: Over): readonly string[] => compare(before, after).changes
+  .map(({ level, path }) => `${level} ${path!.replace(/^\/\w+(?:\/properties\/v)?(?=\/|$)/, '')}`)
+
+const node = (leaf: unknown) => ({
+  $ref: '#/$defs/node', $defs: { node: { type: 'object', properties: { leaf, next: { $ref: '#/$defs/node' } } } },
+})
+const asRoot = ({ $ref, $defs }: ReturnType<typeof node>) => argument({ $ref }, { $defs })
+
+describe('a narrower schema of the input is major, and a wider one minor:', () => {
+  const text = { type: 'string' }
+  const number = { type: 'number' }
+  const list = { type: 'array' }
+  const object = { type: 'object' }
+  const dog = { type: 'object', properties: { kind: { const: 'dog' }, age: number }, required: ['kind'] }
+  const cat = { type: 'object', properties: { kind: { const: 'cat' } }, required: ['kind'] }
+  test.each<[string, wide: unknown, narrow: unknown, at: string]>([
+    ['a schema for any value', {}, text, '/type'],
+    ['true', true, text, '/type'],
+    ['a type', { type: ['string', 'null'] }, text, '/type'],
+    ['integers', number, { type: 'integer' }, '/type'],
+    ['enum', { enum: ['a', 'b'] }, { enum: ['a'] }, '/enum'],
+    ['enum of a type', text, { enum: ['a'] }, '/enum'],
+    ['const', { enum: ['a', 1] }, { const: 'a' }, '/const'],
+    ['pattern', text, { ...text, pattern: '^a' }, '/pattern'],
+    ['minimum', { ...number, minimum: 1 }, { ...number, minimum: 2 }, '/minimum'],
+    ['maximum', { ...number, maximum: 2 }, { ...number, maximum: 1 }, '/maximum'],
+    ['exclusiveMinimum', { ...number, minimum: 1 }, { ...number, exclusiveMinimum: 1 }, '/exclusiveMinimum'],
+    ['exclusiveMaximum', { ...number, maximum: 1 }, { ...number, exclusiveMaximum: 1 }, '/exclusiveMaximum'],
+    ['multipleOf', { ...number, multipleOf: 0.1 }, { ...number, multipleOf: 0.3 }, '/multipleOf'],
+    ['minLength', text, { ...text, minLength: 1 }, '/minLength'],
+    ['maxLength', { ...text, maxLength: 9 }, { ...text, maxLength: 8 }, '/maxLength'],
+    ['minItems', list, { ...list, minItems: 1 }, '/minItems'],
+    ['maxItems', { ...list, maxItems: 9 }, { ...list, maxItems: 8 }, '/maxItems'],
+    ['uniqueItems', list, { ...list, uniqueItems: true }, '/uniqueItems'],
+    ['items', { ...list, items: number }, { ...list, items: { type: 'integer' } }, '/items/type'],
+    ['prefixItems', { ...list, prefixItems: [number] }, { ...list, prefixItems: [{ type: 'integer' }] },
+      '/prefixItems/0/type'],
+    ['items after a prefix', { ...list, prefixItems: [text] }, { ...list, prefixItems: [text], items: false }, '/items'],
+    ['contains', list, { ...list, contains: text }, '/contains'],
+    ['minContains', { ...list, contains: text }, { ...list, contains: text, minContains: 2 }, '/contains'],
+    ['minProperties', object, { ...object, minProperties: 1 }, '/minProperties'],
+    ['maxProperties', object, { ...object, maxProperties: 1 }, '/maxProperties'],
+    ['required', object, { ...object, required: ['a'] }, '/required'],
+    ['a nested property', { ...object, properties: { a: number } }, { ...object, properties: { a: { type: 'integer' } } },
+      '/properties/a/type'],
+    ['a property of an open object', object, { ...object, properties: { a: text } }, '/properties/a'],
+    ['additionalProperties', object, { ...object, additionalProperties: false }, '/additionalProperties'],
+    ['the values of a map', { ...object, additionalProperties: number },
+      { ...object, additionalProperties: { type: 'integer' } }, '/additionalProperties'],
+    ['patternProperties', { ...object, patternProperties: { '^a': number } },
+      { ...object, patternProperties: { '^a': { type: 'integer' } } }, '/patternProperties/^a/type'],
+    ['propertyNames', object, { ...object, propertyNames: { maxLength: 3 } }, '/propertyNames'],
+    ['dependentRequired', object, { ...object, dependentRequired: { a: ['b'] } }, '/dependentRequired'],
+    ['dependentSchemas', object, { ...object, dependentSchemas: { a: { required: ['b'] } } },
+      '/dependentSchemas/a/required'],
+    ['allOf', { allOf: [number] }, { allOf: [number, { minimum: 1 }] }, '/allOf/1/minimum'],
+    ['anyOf', { anyOf: [text, number] }, { anyOf: [text] }, '/anyOf'],
+    ['an option of anyOf', { anyOf: [{ type: 'null' }, { ...text, maxLength: 2 }] },
+      { anyOf: [{ type: 'null' }, { ...text, maxLength: 1 }] }, '/anyOf/1/maxLength'],
+    ['oneOf', { oneOf: [dog, cat] }, { oneOf: [dog] }, '/oneOf'],
+    ['not', text, { ...text, not: { const: 'a' } }, '/not'],
+    ['a wider not', { not: { const: 'a' } }, { not: { enum: ['a', 'b'] } }, '/not'],
+    ['then', { if: text, then: { maxLength: 2 } }, { if: text, then: { maxLength: 1 } }, '/then/maxLength'],
+    ['else', { if: text }, { if: text, else: number }, '/else/type'],
+  ])('%s', (_, wide, narrow, at) => {
+    expect(places(argument(wide), argument(narrow))).toContain(`major ${at}`)
+    const widening = places(argument(narrow), argument(wide))
+    expect(widening.filter((place) => !place.startsWith('patch'))[0]).toMatch(/^minor /)
+  })
+
+  test('a definition that contains itself', () => {
+    const [wide, narrow] = [asRoot(node(number)), asRoot(node({ type: 'integer' }))]
+    const major = '/inputSchema/$defs/node/properties/leaf/type'
+    expect(compare(wide, narrow).changes).toMatchObject([{ level: 'major', path: major }])
+    expect(compare(narrow, wide).changes).toMatchObject([{ level: 'minor', path: major }])
+  })
+})
+
+describe('a schema that accepts the same needs a patch:', () => {
+  const text = { type: 'string' }
+  test.each<[string, unknown, unknown]>([
+    ['a description', text, { ...text, description: 'A city.' }],
+    ['format, which no host checks', text, { ...text, format: 'date' }],
+    ['the order of enum', { enum: ['a', 'b'] }, { enum: ['b', 'a'] }],
+    ['types as options', { type: ['string', 'null'] }, { anyOf: [text, { type: 'null' }] }],
+    ['an enum as options', { enum: ['a', 'b'] }, { anyOf: [{ const: 'a' }, { const: 'b' }] }],
+    ['the order of options', { oneOf: [text, { type: 'null' }] }, { oneOf: [{ type: 'null' }, text] }],
+    ['options that overlap', { oneOf: [text, { maxLength: 2 }] }, { title: 'New', oneOf: [text, { maxLength: 2 }] }],
+    ['a default minimum', text, { ...text, minLength: 0 }],
+    ['an implied length', { const: 'abc' }, { const: 'abc', type: 'string', minLength: 3, pattern: '^a' }],
+    ['not', { not: text }, { not: text, title: 'New' }],
+    ['contains', { contains: text }, { contains: text, title: 'New' }],
+    ['unevaluatedProperties', { properties: { a: text }, unevaluatedProperties: false },
+      { properties: { a: text }, unevaluatedProperties: false, title: 'New' }],
+    ['names that are no keywords', text, { ...text, constructor: 1, toString: {} }],
+  ])('%s', (_, one, other) => {
+    expect(compare(argument(one), argument(other)).required).toBe('patch')
+    expect(compare(argument(other), argument(one)).required).toBe('patch')
+  })
+
+  test('a reference in place of its target, and draft-07', () => {
+    expect(compare(argument(text), argument({ $ref: '#/$defs/text' }, { $defs: { text } })).required).toBe('patch')
+    const tuple = { type: 'array', items: [text], additionalItems: false }
+    const $schema = 'http://json-schema.org/draft-07/schema#'
+    expect(compare(argument({ type: 'array', prefixItems: [text], items: false }), argument(tuple, { $schema })).required)
+      .toBe('patch')
+  })
+})
+
+describe('a change that may do both is major:', () => {
+  test.each<[string, unknown, unknown]>([
+    ['another type', { type: 'string' }, { type: 'number' }],
+    ['another pattern', { pattern: '^a' }, { pattern: '^a|b' }],
+    ['options that may overlap', { oneOf: [{ minimum: 1 }] }, { oneOf: [{ minimum: 1 }, { maxLength: 1 }] }],
+    ['unevaluatedProperties with a new property', { properties: {}, unevaluatedProperties: false },
+      { properties: { a: {} }, unevaluatedProperties: false }],
+    ['a property under a pattern that cannot run', { type: 'object', properties: { a: {} } },
+      { type: 'object', patternProperties: { '(?=a)': { type: 'string' } } }],
+  ])('%s', (_, one, other) => {
+    expect(compare(argument(one), argument(other)).required).toBe('major')
+  })
+
+  test('one that is too large to compare', () => {
+    const bits = (max: number) => Array.from({ length: 12 }, (_, index) => ({
+      anyOf: [{ required: [`a${index}`] }, { properties: { [`a${index}`]: { maximum: max } } }],
+    }))
+    const { required, changes } = compare(argument({ allOf: bits(1) }), argument({ allOf: bits(2) }))
+    expect([required, changes[0]!.text]).toEqual(['major', expect.stringContaining('too large to compare')])
+  })
+})
+
+describe('arguments and results', () => {
+  const result = (properties: Over, more: Over = {}) => tool({ outputSchema: { type: 'object', properties, ...more } })
+  const closed = { additionalProperties: false }
+  const text = { type: 'string' }
+  test.each<[string, Over, Over, string[]]>([
+    ['a new required argument', argument(text), argument(text, { required: ['v'] }),
+      ['major tool forecast /inputSchema/required "v" was optional, is required; it may reject arguments that were valid']],
+    ['a new optional argument', argument(text), argument(text, { properties: { v: text, w: text } }),
+      ['minor tool forecast /inputSchema/properties/w was not allowed, is allowed; it accepts more arguments']],
+    ['a removed argument', argument(text, { properties: { v: text, w: text } }), argument(text),
+      ['major tool forecast /inputSchema/properties/w was allowed, is not allowed; it may reject arguments that were valid']],
+    ['a removed field', result({ a: text, b: text }, closed), result({ a: text }, closed),
+      ['major tool forecast /outputSchema/properties/b was removed; readers of the result may need it']],
+    ['a new field', result({ a: text }, closed), result({ a: text, b: text }, closed),
+      ['minor tool forecast /outputSchema/properties/b is new']],
+    ['a new field of one option', field({ anyOf: [{ type: 'null' }, { type: 'object', properties: { a: text } }] }),
+      field({ anyOf: [{ type: 'null' }, { type: 'object', properties: { a: text, b: text } }] }),
+      ['minor tool forecast /outputSchema/properties/v/anyOf/1/properties/b is new']],
+    ['a field that may be absent', field(text), field(text, { required: [] }),
+      ['major tool forecast /outputSchema/required "v" was required, is optional; results may be other than before']],
+    ['a wider field', field(text), field({ type: ['string', 'null'] }),
+      ['major tool forecast /outputSchema/properties/v/type was "string", is ["string","null"]; results may be other than before']],
+    ['a narrower field', field({ type: ['string', 'null'] }), field(text),
+      ['patch tool forecast /outputSchema/properties/v/type changed']],
+    ['a result that is declared', {}, field(text), ['minor tool forecast /outputSchema is new']],
+    ['a result that is no longer declared', field(text), {},
+      ['major tool forecast /outputSchema was removed; results may have any form']],
+  ])('%s', (_, before, after, lines) => expect(summary(before, after)).toEqual(lines))
+})
+
+describe('definitions and capabilities', () => {
+  const requires = (host: string) => ({ net: { hosts: [host] } })
+  const config = (properties: Over, more: Over = {}) =>
+    ({ configSchema: { type: 'object', additionalProperties: false, properties, ...more } })
+  const state = (slotVersion: string, driftPolicy = 'reject') =>
+    ({ stateSlot: { slotVersion, schema: {}, driftPolicy } })
+  test.each<[string, Over, Over, string[]]>([
+    ['nothing', {}, {}, []],
+    ['a description', {}, tool({ description: 'New.' }), ['patch tool forecast /description changed']],
+    ['a new tool', {}, { tools: [toolOf(), toolOf({ name: 'b' })] }, ['minor tool b  is new']],
+    ['a new tool with powers, which an update refuses otherwise', {},
+      { tools: [toolOf(), toolOf({ name: 'b', requires: requires('a.example') })] },
+      ['major tool b /requires adds net: a.example; it may do more', 'minor tool b  is new']],
+    ['a removed tool', { tools: [toolOf(), toolOf({ name: 'b' })] }, {}, ['major tool b  was removed; calls to it fail']],
+    ['a renamed tool', {}, tool({ name: 'b' }),
+      ['major tool forecast  was renamed to b; calls to it fail', 'minor tool b  is new']],
+    ['a wider capability', tool({ requires: requires('a.example') }), tool({ requires: requires('*.example') }),
+      ['major tool forecast /requires adds net: *.example; it may do more']],
+    ['a narrower capability', tool({ requires: requires('*.example') }), tool({ requires: requires('a.example') }),
+      ['minor tool forecast /requires drops net: *.example']],
+    ['a variable', {}, { env: ['LANG'] }, ['major extension  adds env: LANG; it may do more']],
+    ['state', {}, state('1'),
+      ['major extension  adds state: kept by the extension; it may do more', 'patch extension /stateSlot changed']],
+    ['state that is rejected', state('1'), state('2'),
+      ['major extension /stateSlot/slotVersion was 1, is 2; stored state is rejected']],
+    ['state that is migrated', state('1', 'migrate'), state('2', 'migrate'),
+      ['patch extension /stateSlot/slotVersion changed']],
+    ['approval', tool({ gated: false }), {}, ['major tool forecast /gated requires approval now; calls may be denied']],
+    ['no approval', {}, tool({ gated: false }), ['major tool forecast /gated no longer requires approval']],
+    ['a mode', tool({ mode: 'read' }), tool({ mode: 'destructive' }),
+      ['major tool forecast /mode was read, is destructive; policies decide by it']],
+    ['a mode that follows from fewer powers', tool({ requires: { fs: { read: ['a'], write: ['b'] } } }),
+      tool({ requires: { fs: { read: ['a'] } } }),
+      ['minor tool forecast /requires drops fs.write', 'minor tool forecast /mode was local, is read; policies decide by it']],
+    ['an approval key', {}, tool({ approvalKey: '{city}' }),
+      ['major tool forecast /approvalKey changed; stored approvals no longer match']],
+    ['fewer hosts', { requiredCoreVersion: '>=1.0.0' }, { requiredCoreVersion: '^1.2.0' },
+      ['major extension /requiredCoreVersion was >=1.0.0, is ^1.2.0; some hosts can no longer run it']],
+    ['more hosts', { requiredCoreVersion: '^1.2.0' }, { requiredCoreVersion: '>=1.0.0' },
+      ['patch extension /requiredCoreVersion changed']],
+    ['a newer contract', {}, { contractVersion: '1.1.0' },
+      ['major extension /contractVersion was 1.0.0, is 1.1.0; some hosts can no longer run it']],
+    ['an older contract', { contractVersion: '1.1.0' }, {}, ['patch extension /contractVersion changed']],
+    ['a dependency', {}, { dependsOn: ['maps'] }, ['major extension /dependsOn needs maps; hosts without it can no longer run it']],
+    ['another id', {}, { id: 'climate' }, ['major extension /id was weather, is climate; it is another extension']],
+    ['optional configuration', {}, config({ units: {} }),
+      ['minor extension /configSchema/properties/units was not allowed, is allowed; it accepts more configurations']],
+    ['required configuration', config({ units: {} }), config({ units: {} }, { required: ['units'] }),
+      ['major extension /configSchema/required "units" was optional, is required; it may reject configurations that were valid']],
+    ['hidden characters', {}, tool({ inputSchema: { ...toolOf().inputSchema, required: ['city', 'a\u202eb'] } }),
+      [expect.stringContaining('"a\\u{202e}b" was optional')]],
+  ])('%s', (_, before, after, lines) => expect(summary(before, after)).toEqual(lines))
+
+  test('files', () => {
+    const files: [Over, Over] = [
+      { 'index.js': 'a', 'bulkhead.json': 'a', 'package.json': '{"version":"1.0.0"}', 'old.js': '' },
+      { 'index.js': 'b', 'bulkhead.json': 'b', 'package.json': '{"version":"1.0.1"}', 'new.js': '' },
+    ]
+    expect(summary({}, {}, files)).toEqual(['patch files  changed: index.js, old.js, new.js'])
+  })
+})
+
+describe('the version', () => {
+  const CHANGES = { major: argument({}, { required: ['v'] }), minor: argument({}), patch: tool({ description: 'New.' }), none: {} }
+  const inputSchema = { type: 'object', properties: {}, additionalProperties: false }
+  test.each<[keyof typeof CHANGES, from: string, to: string, required: string, actual: string, needs: string, ok: boolean]>([
+    ['major', '1.4.0', '2.0.0', 'major', 'major', '2.0.0', true],
+    ['major', '1.4.0', '1.5.0', 'major', 'minor', '2.0.0', false],
+    ['major', '1.4.0', '3.1.0', 'major', 'major', '2.0.0', true],
+    ['major', '1.4.0', '2.0.0-beta.1', 'major', 'major', '2.0.0', true],
+    ['major', '2.0.0-beta.1', '2.0.0-beta.2', 'major', 'major', '2.0.0', true],
+    ['major', '1.4.0', '1.4.0', 'major', 'none', '2.0.0', false],
+    ['minor', '1.4.0', '1.5.0', 'minor', 'minor', '1.5.0', true],
+    ['minor', '1.4.0', '1.4.1', 'minor', 'patch', '1.5.0', false],
+    ['patch', '1.4.0', '1.4.1', 'patch', 'patch', '1.4.1', true],
+    ['patch', '1.4.0', '1.4.0', 'patch', 'none', '1.4.1', false],
+    ['patch', '1.4.0', '1.3.9', 'patch', 'none', '1.4.1', false],
+    ['patch', '1.4.0', '1.4.1-beta.1', 'patch', 'patch', '1.4.1', true],
+    ['major', '0.4.1', '0.5.0', 'minor', 'minor', '0.5.0', true],
+    ['major', '0.4.1', '0.4.2', 'minor', 'patch', '0.5.0', false],
+    ['major', '0.4.1', '1.0.0', 'minor', 'major', '0.5.0', true],
+    ['minor', '0.4.1', '0.4.2', 'patch', 'patch', '0.4.2', true],
+    ['none', '1.4.0', '1.4.0', 'none', 'none', '1.4.0', true],
+    ['none', '1.4.0', '2.0.0', 'none', 'major', '1.4.0', true],
+    ['none', '1.4.0', '1.3.0', 'none', 'none', '1.4.0', true],
+  ])('%s, from %s to %s', (level, from, to, required, actual, needs, ok) => {
+    const base = tool({ inputSchema })
+    const after = level === 'none' ? base : level === 'patch' ? tool({ inputSchema, description: 'New.' }) : CHANGES[level]
+    expect(compare({ ...base, version: from }, { ...after, version: to }))
+      .toMatchObject({ from, to, required, actual, needs, ok })
+  })
+})
