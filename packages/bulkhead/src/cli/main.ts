@@ -77,6 +77,10 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
     summary: 'Check an extension against the conformance requirements',
     load: async () => (await import('./check.ts')).check,
   }],
+  ['diff', {
+    summary: 'Compare two versions of an extension, and check that the version number shows the changes',
+    load: async () => (await import('./diff.ts')).diff,
+  }],
   ['pack', {
     summary: 'Pack a folder into a tarball with an integrity file',
     load: async () => (await import('./pack.ts')).pack,

@@ -5,7 +5,9 @@ import { BulkheadError, type Loader } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { makeFolder } from '@bulkhead/kit/folders'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { createLoader, inspectPackage, INTEGRITY_FILE, packFolder, type Packed } from '@bulkhead/loader'
+import {
+  createLoader, inspectPackage, INTEGRITY_FILE, packFolder, type InspectOptions, type Packed,
+} from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { defineCommand, UsageError } from './command.ts'
@@ -64,7 +66,7 @@ function write(work: () => void, path: string): void {
 
 /** Packs a folder in memory. `config` is checked against the configSchema. Writes nothing. */
 export async function readExtensionFolder(
-  given: string, home: string | undefined, config?: JsonObject,
+  given: string, home: string | undefined, config?: JsonObject, reading: InspectOptions = {},
 ): Promise<Packed & { readonly folder: string }> {
   const folder = resolve(given)
   const fault = folderFault(folder)
@@ -75,7 +77,7 @@ export async function readExtensionFolder(
   }
   const bundle = (main: string) => bundleModule(folder, main)
   const loader = loaderOptions(homeFolder(home))
-  const packed = await packFolder(folder, { loader, bundle, ...(config && { config }) })
+  const packed = await packFolder(folder, { loader, bundle, ...reading, ...(config && { config }) })
   return { ...packed, folder }
 }
 

@@ -96,6 +96,8 @@ export interface Checked extends Compiled {
 /** What the stages check an extension against. */
 export interface ProofContext {
   readonly coreVersion: string
+  /** The package is only read, so it may be for other versions of the host. */
+  readonly anyCore?: boolean
   readonly config: ResolvedConfig
   readonly limits: LoaderLimits
   readonly schemas: SchemaChecker

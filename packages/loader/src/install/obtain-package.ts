@@ -186,10 +186,10 @@ export interface ProvenPackage {
 
 /** Runs all stages except the lock, as if the package were in the layer. Rejects with the fault of the package. */
 export async function provePackage(
-  obtained: ObtainedPackage, settings: Settings, layer: Layer, projectRoot: string | null,
+  obtained: ObtainedPackage, settings: Settings, layer: Layer, projectRoot: string | null, { anyCore = false } = {},
 ): Promise<ProvenPackage> {
   const { source, attested, location, contents, version } = obtained
-  const context = contextFor(settings, layer, projectRoot, { kind: 'deciding', source, attested })
+  const context = { ...contextFor(settings, layer, projectRoot, { kind: 'deciding', source, attested }), anyCore }
   const proof = await proveContents({ layer, location, part: location }, contents, context)
   if (proof.kind === 'disabled') {
     throw new BulkheadError('ConfigInvalid', `The configuration disables "${proof.id}". Enable it first.`)
@@ -229,11 +229,18 @@ export interface Inspection {
   readonly warnings: readonly string[]
 }
 
+export interface InspectOptions {
+  /** Accept a package for other versions of the host. */
+  readonly anyCore?: boolean
+}
+
 /**
  * Proves a folder or a tarball under the policy of the global layer. Makes no request and writes nothing. Rejects with
  * the fault of the package.
  */
-export async function inspectPackage(path: string, cwd: string, options: LoaderOptions): Promise<Inspection> {
+export async function inspectPackage(
+  path: string, cwd: string, options: LoaderOptions, reading: InspectOptions = {},
+): Promise<Inspection> {
   const settings = resolveSettings(options)
   const spec = parseInstallSpec(path, cwd)
   const { limits, trustRoot } = settings
@@ -241,7 +248,7 @@ export async function inspectPackage(path: string, cwd: string, options: LoaderO
     throw new BulkheadError('InstallSourceInvalid', `"${path}" is a package name. Use a folder or a tarball.`)
   }
   const obtained = await obtainPackage(spec, { limits, trustRoot: trustRoot.json, registry }, '')
-  const { extension, warnings } = await provePackage(obtained, settings, 'global', null)
+  const { extension, warnings } = await provePackage(obtained, settings, 'global', null, reading)
   const sizes = [...obtained.contents.bytes.values()].map(({ length }) => length)
   return { extension, warnings, files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) }
 }

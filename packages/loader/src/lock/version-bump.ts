@@ -1,7 +1,6 @@
 import { classifyToolMode, MANIFEST_FILE, type Manifest, type ToolManifest, type ToolMode } from '@bulkhead/contract'
 import { contractCompatible } from '@bulkhead/contract/validation'
 import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { visibleText } from '@bulkhead/kit/text'
 import gt from 'semver/functions/gt.js'
 import gte from 'semver/functions/gte.js'
 import inc from 'semver/functions/inc.js'
@@ -20,6 +19,7 @@ export interface VersionChange {
   readonly subject: string
   /** JSON Pointer from the tool, or from the manifest for the extension. */
   readonly path?: string
+  /** `path` and `text` may contain text of the package. */
   readonly text: string
 }
 
@@ -51,7 +51,7 @@ export function compareVersions(before: ExtensionVersion, after: ExtensionVersio
   const found = [
     ...extensionChanges(before.manifest, after.manifest), ...toolsChanges(before.manifest, after.manifest),
     ...fileChanges(before.files, after.files),
-  ].map((change) => ({ ...change, text: visibleText(change.text) }))
+  ]
   const changes = LEVELS.flatMap((level) => found.filter((change) => change.level === level))
   const highest = changes[0]?.level
   const required = highest === undefined ? 'none' : parse(from)!.major === 0 ? BEFORE_1[highest] : highest
@@ -69,7 +69,9 @@ const BEFORE_1: Readonly<Record<BumpLevel, BumpLevel>> = { major: 'minor', minor
 function extensionChanges(before: Manifest, after: Manifest): readonly VersionChange[] {
   const change = changesOf('extension')
   const found = [
-    ...(before.id === after.id ? [] : [change('major', '/id', `was ${before.id}, is ${after.id}; it is another extension`)]),
+    ...(before.id === after.id ? [] : [
+      change('major', '/id', `was ${before.id}, is ${after.id}; it is another extension`),
+    ]),
     ...(subset(before.requiredCoreVersion, after.requiredCoreVersion) ? [] : [change(
       'major', '/requiredCoreVersion',
       `was ${before.requiredCoreVersion}, is ${after.requiredCoreVersion}; some hosts can no longer run it`,
@@ -157,7 +159,9 @@ const toolPowerChanges = (before: ToolManifest | undefined, after: ToolManifest)
 
 type Capabilities = Parameters<typeof capabilityDiff>[0]
 
-function powerChanges(subject: string, before: Capabilities, after: Capabilities, path?: string): readonly VersionChange[] {
+function powerChanges(
+  subject: string, before: Capabilities, after: Capabilities, path?: string,
+): readonly VersionChange[] {
   const { adds, drops } = capabilityDiff(before, after)
   const about = { subject, ...(path !== undefined && { path }) }
   return [
@@ -231,7 +235,8 @@ function fileChanges(
 function contentOf(path: string, bytes: Uint8Array | undefined): string | undefined {
   const text = bytes && Buffer.from(bytes).toString('latin1')
   const parsed = path === 'package.json' && text !== undefined ? parseJson(text) : undefined
-  return parsed?.ok && isJsonObject(parsed.value) ? canonicalJson({ ...parsed.value, version: '', bulkhead: null }) : text
+  if (!parsed?.ok || !isJsonObject(parsed.value)) return text
+  return canonicalJson({ ...parsed.value, version: '', bulkhead: null })
 }
 
 const changesOf = (subject: string) =>

@@ -13,14 +13,14 @@ import { coveredFiles, INTEGRITY_FILE, integrityText, SIGNATURE_FILE } from '../
 import { findWindowsFault, contentsOf, readPackage, unsafeFile } from '../files/read-package.ts'
 import { parseStrictJson } from '../files/json-file.ts'
 import { writeTarball } from '../files/tar-format.ts'
-import { provePackage } from '../install/obtain-package.ts'
+import { provePackage, type InspectOptions } from '../install/obtain-package.ts'
 import { byteOrder } from '../model/digest.ts'
 import { faultError, next, type Fault } from '../model/result.ts'
 import { Yielder } from '../model/yielder.ts'
 import { checkShape, readManifest } from '../prove/check-manifest.ts'
 import type { ModuleFault, ModuleRequest } from './module-thread.ts'
 
-export interface PackOptions {
+export interface PackOptions extends InspectOptions {
   /** Roots and configuration are ignored, so that packing is reproducible. */
   readonly loader: LoaderOptions
   /** A configuration to check against the configSchema. Without it, a required configuration is a warning. */
@@ -44,7 +44,9 @@ export interface Packed {
  * Packs a folder: checks it like the loader does, and adds the integrity file. Writes nothing. Rejects with the fault
  * of the package.
  */
-export async function packFolder(folder: string, { loader, bundle, config }: PackOptions): Promise<Packed> {
+export async function packFolder(
+  folder: string, { loader, bundle, config, anyCore = false }: PackOptions,
+): Promise<Packed> {
   const unconfigured = resolveSettings({ ...loader, roots: { ...loader.roots, global: null } })
   const skipped: string[] = []
   const skip = (path: string): boolean => isNeverPacked(path) && skipped.push(path) > 0
@@ -73,7 +75,7 @@ export async function packFolder(folder: string, { loader, bundle, config }: Pac
     ? unconfigured : { ...unconfigured, defaults: configFor(manifestOf(folder, files), config) }
   const { extension, warnings } = await provePackage({
     source: 'in-place', location: folder, contents: contentsOf(files), attested: null, version: null, warnings: [],
-  }, settings, 'global', null)
+  }, settings, 'global', null, { anyCore })
   await parseModules(extension.manifest.main.slice('./'.length), files)
   return {
     extension, files, bundled, integrityFile, tarball: await writeTarball(files),

@@ -199,10 +199,10 @@ export function checkContractVersion(shaped: Shaped): StageResult<Shaped> {
 }
 
 /** The version of this host must be in the range that the extension requires. */
-export function checkCoreVersion(shaped: Shaped, { coreVersion }: ProofContext): StageResult<Shaped> {
+export function checkCoreVersion(shaped: Shaped, { coreVersion, anyCore }: ProofContext): StageResult<Shaped> {
   const range = shaped.manifest.requiredCoreVersion
-  if (coreSatisfies(range, coreVersion)) return pass(shaped)
   const readable = validRange(range) !== null
+  if (coreSatisfies(range, coreVersion) || (anyCore && readable)) return pass(shaped)
   return refuse({
     stage: 'requiredCoreVersion', code: 'RequiredCoreVersionMismatch', path: '/requiredCoreVersion',
     message: readable

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject } from '@bulkhead/kit/json'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { constrains } from '@bulkhead/kit/schema'
 import { PLAIN } from './plain-keywords.ts'
 import { assumed, below, Facts, matches, namedTypes, partsOf, typeOf, type Part, type Place } from './schema-facts.ts'
@@ -71,7 +71,8 @@ class Cover {
     const key = [part.id, ...narrow.parts.map(({ id }) => id).toSorted()].join('\n')
     if (this.#open.has(key)) return []
     if (++this.#steps > MAX_STEPS) {
-      return [{ path: part.path, about: 'is too large to compare;', wide: shown(part.schema), narrow: 'another schema' }]
+      const about = 'is too large to compare;'
+      return [{ path: part.path, about, wide: shown(part.schema), narrow: 'another schema' }]
     }
     this.#open.add(key)
     const found = this.#keywordGaps(part, narrow)
@@ -156,9 +157,10 @@ class Cover {
     },
     dependentRequired: (wanted, part, narrow) => {
       const isImplied = ([name, needs]: [string, Json]): boolean => {
-        const known = [...narrow.required, ...narrow.settings('dependentRequired')
-          .flatMap((one) => Object.hasOwn(one as JsonObject, name) ? (one as JsonObject)[name] as string[] : [])]
-        return (needs as readonly string[]).every((need) => known.includes(need)) || narrow.property(name).impossible
+        const own = narrow.settings('dependentRequired')
+          .flatMap((one) => Object.hasOwn(one as JsonObject, name) ? (one as JsonObject)[name] as string[] : [])
+        const known = narrow.required.union(new Set(own))
+        return (needs as readonly string[]).every((need) => known.has(need)) || narrow.property(name).impossible
       }
       return !narrow.types.has('object') || Object.entries(wanted as JsonObject).every(isImplied)
         ? [] : [gapAt(part, 'dependentRequired', narrow)]

@@ -1,5 +1,7 @@
 import { canonicalJson, isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { inModernKeywords, patternEngine, readSchema, type LinearPattern, type SchemaDocument } from '@bulkhead/kit/schema'
+import {
+  inModernKeywords, patternEngine, readSchema, type LinearPattern, type SchemaDocument,
+} from '@bulkhead/kit/schema'
 import { RE2JS } from 're2js'
 
 /** A schema and its position. */

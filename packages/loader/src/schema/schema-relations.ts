@@ -30,7 +30,10 @@ export function casesOf(narrow: Facts, part: Part): readonly Facts[] | undefined
 export function areDisjoint(a: Facts, b: Facts, depth = 3): boolean {
   const common = a.types.intersection(b.types)
   if (common.size === 0) return true
-  if (a.values?.length && b.values !== undefined) return !a.values.some((value) => isWithin({ values: [value] }, b.values!))
+  const { values } = b
+  if (a.values !== undefined && values !== undefined) {
+    return !a.values.some((value) => isWithin({ values: [value] }, values))
+  }
   if (depth === 0 || common.size > 1 || !common.has('object')) return false
   return [...a.required.union(b.required)].some((name) => areDisjoint(a.property(name), b.property(name), depth - 1))
 }

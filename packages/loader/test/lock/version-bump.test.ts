@@ -89,7 +89,7 @@ describe('a narrower schema of the input is major, and a wider one minor:', () =
   ])('%s', (_, wide, narrow, at) => {
     expect(places(argument(wide), argument(narrow))).toContain(`major ${at}`)
     const widening = places(argument(narrow), argument(wide))
-    expect(widening.filter((place) => !place.startsWith('patch'))[0]).toMatch(/^minor /)
+    expect(widening.find((place) => !place.startsWith('patch'))).toMatch(/^minor /)
   })
 
   test('a definition that contains itself', () => {
@@ -232,8 +232,6 @@ describe('definitions and capabilities', () => {
       ['minor extension /configSchema/properties/units was not allowed, is allowed; it accepts more configurations']],
     ['required configuration', config({ units: {} }), config({ units: {} }, { required: ['units'] }),
       ['major extension /configSchema/required "units" was optional, is required; it may reject configurations that were valid']],
-    ['hidden characters', {}, tool({ inputSchema: { ...toolOf().inputSchema, required: ['city', 'a\u202eb'] } }),
-      [expect.stringContaining('"a\\u{202e}b" was optional')]],
   ])('%s', (_, before, after, lines) => expect(summary(before, after)).toEqual(lines))
 
   test('files', () => {
