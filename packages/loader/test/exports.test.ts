@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import * as loader from '../src/index.ts'
+import * as compare from '../src/lock/version-bump.ts'
 
 test('exports the documented names', () => {
   expect(Object.keys(loader).toSorted()).toEqual([
@@ -10,6 +11,7 @@ test('exports the documented names', () => {
     'readNpmConfig', 'refreshTrustRoot',
     'schemaThread', 'signerInWords', 'verifyNpmAttestations',
   ])
+  expect(Object.keys(compare)).toEqual(['compareVersions'])
 })
 
 test('keeps the values of exported constants', () => {
