@@ -2,8 +2,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConfigFile, Outcome } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHost, type Host, type Session } from '../src/index.ts'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { CACHE } from './cache.ts'
 import { writeExtension } from './extension-folder.ts'
 
@@ -40,9 +42,10 @@ const IMPORTS = {
   'import of a builtin': [`import 'node:fs'`, 'BuiltinDenied'],
   'import of a file': [`import '../../../canary.js'`, 'ModuleNotFound'],
 } as const
+/** The attack corpus of the sandbox has more of them. */
 const MEMORY = {
   'the heap': ['CompartmentOutOfHeap', 'const a = []; for (;;) a.push(new Array(1e6).fill(1))'],
-  'one huge array': ['CompartmentOutOfHeap', 'return new Array(1e9).fill(1).length'],
+  ...thoroughly({}, { 'one huge array': ['CompartmentOutOfHeap', 'return new Array(1e9).fill(1).length'] }),
   buffers: ['CompartmentOutOfMemory', 'const a = []; for (;;) try { a.push(new Uint8Array(5e7).fill(1)) } catch {}'],
 } as const
 const FLOOD = `for (let i = 0; i < 5000; i++) runtime.progress('x'); await new Promise((resolve) => setTimeout(resolve))`
@@ -62,8 +65,12 @@ const EVERYWHERE: Readonly<Record<string, Hostile>> = {
   twice: { code: exporting(attack(`execute: () => ({ then(resolve) { resolve('first'); resolve('second'); throw new Error('third') } })`)) },
   undeclared: { code: exporting(`${attack('execute: () => 1')}, extra: { execute: () => 2 }`) },
   ...each(IMPORTS, ([statement]) => ({ code: `${statement}\n${exporting(attack('execute: () => 1'))}` })),
-  ...each(THROWN, (thrown) => ({ code: exporting(attack(`execute() { throw ${thrown} }`)) })),
-  ...each(RETURNED, (execute) => ({ code: exporting(attack(`execute: ${execute}`)) })),
+  // One extension: it goes on after each of these.
+  results: {
+    code: exporting(attack(`execute: ({ at }) => [
+      ${[...Object.values(THROWN).map((thrown) => `() => { throw ${thrown} }`), ...Object.values(RETURNED)].join(', ')}
+    ][at]()`)),
+  },
 }
 const IN_PROCESS: Readonly<Record<string, Hostile>> = {
   ...each(MEMORY, ([, body]) => ({ code: exporting(attack(`execute() { ${body} }`)), timeoutMs: HANGS_MS })),
@@ -92,8 +99,10 @@ async function end(): Promise<void> {
   expect(children()).toEqual([])
 }
 
-const call = (name: string): Promise<Outcome> => session.call({ id: crypto.randomUUID(), name, arguments: {} })
-const callOf = (title: string, tool: 'attack' | 'innocent'): Promise<Outcome> => call(`${idOf(title).replaceAll('-', '_')}_${tool}`)
+const call = (name: string, args: JsonObject = {}): Promise<Outcome> =>
+  session.call({ id: crypto.randomUUID(), name, arguments: args })
+const callOf = (title: string, tool: 'attack' | 'innocent', args?: JsonObject): Promise<Outcome> =>
+  call(`${idOf(title).replaceAll('-', '_')}_${tool}`, args)
 const codeOf = (outcome: Outcome) => outcome.type === 'error' ? outcome.error.code : outcome.data
 
 /** After the attack the neighbour works, and the canary is unchanged. */
@@ -106,7 +115,8 @@ async function expectRestarted(title: string): Promise<void> {
   expect(codeOf(await callOf(title, 'innocent'))).toBe('fine')
 }
 
-describe.each(['process', 'thread'] as const)('a hostile extension in a %s', (isolation) => {
+// The tests and the corpus of the sandbox attack from a thread too.
+describe.each(thoroughly<readonly ('process' | 'thread')[]>(['process'], ['process', 'thread']))('a hostile extension in a %s', (isolation) => {
   beforeAll(() => start(isolation === 'process' ? { ...EVERYWHERE, ...IN_PROCESS } : EVERYWHERE, { isolation: { global: isolation } }))
   afterAll(end)
 
@@ -163,14 +173,12 @@ describe.each(['process', 'thread'] as const)('a hostile extension in a %s', (is
     await expectUnharmed()
   })
 
-  it.each(Object.keys(THROWN))('that throws %s fails that call only', async (title) => {
-    expect(codeOf(await callOf(title, 'attack'))).toBe('ToolExecutionFailed')
-    await expectRestarted(title)
-  })
-
-  it.each(Object.keys(RETURNED))('that returns %s fails with OutputMalformed', async (title) => {
-    expect(codeOf(await callOf(title, 'attack'))).toBe('OutputMalformed')
-    await expectRestarted(title)
+  it.each([
+    ...Object.keys(THROWN).map((title, at) => [`throws ${title}`, 'ToolExecutionFailed', at] as const),
+    ...Object.keys(RETURNED).map((title, at) => [`returns ${title}`, 'OutputMalformed', Object.keys(THROWN).length + at] as const),
+  ])('that %s fails that call only, with %s', async (_what, code, at) => {
+    expect(codeOf(await callOf('results', 'attack', { at }))).toBe(code)
+    await expectRestarted('results')
   })
 
   describe.runIf(isolation === 'process')('of its own', () => {
