@@ -20,7 +20,8 @@ const turbo = await run(
     ...['run', ...TASKS, '--continue=always', `--concurrency=${concurrency}`],
     ...['--output-logs=new-only', '--log-order=grouped', '--ui=stream', '--no-update-notifier', ...process.argv.slice(2)],
   ],
-  { cwd: root, env: { ...process.env, TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' } },
+  // The compiler ends before garbage collection pays off: without it, it takes a quarter less CPU and 150 MB more.
+  { cwd: root, env: { ...process.env, GOGC: 'off', TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' } },
 )
 
 const counts = readReports(root).map(countTests)
