@@ -73,6 +73,8 @@ describe('a narrower schema of the input is major, and a wider one minor:', () =
       { ...object, additionalProperties: { type: 'integer' } }, '/additionalProperties'],
     ['patternProperties', { ...object, patternProperties: { '^a': number } },
       { ...object, patternProperties: { '^a': { type: 'integer' } } }, '/patternProperties/^a/type'],
+    ['a pattern of a closed object', { ...object, patternProperties: { '^a': {} }, additionalProperties: false },
+      { ...object, additionalProperties: false }, '/additionalProperties'],
     ['propertyNames', object, { ...object, propertyNames: { maxLength: 3 } }, '/propertyNames'],
     ['dependentRequired', object, { ...object, dependentRequired: { a: ['b'] } }, '/dependentRequired'],
     ['dependentSchemas', object, { ...object, dependentSchemas: { a: { required: ['b'] } } },
@@ -116,6 +118,7 @@ describe('a schema that accepts the same needs a patch:', () => {
     ['contains', { contains: text }, { contains: text, title: 'New' }],
     ['unevaluatedProperties', { properties: { a: text }, unevaluatedProperties: false },
       { properties: { a: text }, unevaluatedProperties: false, title: 'New' }],
+    ['a definition that contains itself', { contains: { $ref: '#' } }, { contains: { $ref: '#' }, title: 'New' }],
     ['names that are no keywords', text, { ...text, constructor: 1, toString: {} }],
   ])('%s', (_, one, other) => {
     expect(compare(argument(one), argument(other)).required).toBe('patch')
@@ -128,6 +131,9 @@ describe('a schema that accepts the same needs a patch:', () => {
     const $schema = 'http://json-schema.org/draft-07/schema#'
     expect(compare(argument({ type: 'array', prefixItems: [text], items: false }), argument(tuple, { $schema })).required)
       .toBe('patch')
+    // Keywords beside a reference are ignored.
+    const beside = { $ref: '#/definitions/text', maxLength: 1 }
+    expect(compare(argument(text), argument(beside, { $schema, definitions: { text } })).required).toBe('patch')
   })
 })
 
@@ -138,10 +144,18 @@ describe('a change that may do both is major:', () => {
     ['options that may overlap', { oneOf: [{ minimum: 1 }] }, { oneOf: [{ minimum: 1 }, { maxLength: 1 }] }],
     ['unevaluatedProperties with a new property', { properties: {}, unevaluatedProperties: false },
       { properties: { a: {} }, unevaluatedProperties: false }],
+    ['unevaluatedProperties without what evaluated them', { additionalProperties: {}, unevaluatedProperties: false },
+      { unevaluatedProperties: false }],
+    ['a property that another keyword may cover',
+      { type: 'object', patternProperties: { '(?=a)': {} }, additionalProperties: { type: 'string' } },
+      { type: 'object', patternProperties: { '(?=a)': {} }, properties: { a: { type: 'string' } } }],
     ['a property under a pattern that cannot run', { type: 'object', properties: { a: {} } },
       { type: 'object', patternProperties: { '(?=a)': { type: 'string' } } }],
   ])('%s', (_, one, other) => {
-    expect(compare(argument(one), argument(other)).required).toBe('major')
+    const { required, changes } = compare(argument(one), argument(other))
+    expect(required).toBe('major')
+    // A place that is reported as narrowed is not reported as widened too.
+    expect(new Set(changes.map(({ path }) => path)).size).toBe(changes.length)
   })
 
   test('one that is too large to compare', () => {
@@ -214,6 +228,8 @@ describe('definitions and capabilities', () => {
     ['no approval', {}, tool({ gated: false }), ['major tool forecast /gated no longer requires approval']],
     ['a mode', tool({ mode: 'read' }), tool({ mode: 'destructive' }),
       ['major tool forecast /mode was read, is destructive; policies decide by it']],
+    ['a mode that asks less', tool({ mode: 'local' }), tool({ mode: 'read' }),
+      ['major tool forecast /mode was local, is read; policies decide by it']],
     ['a mode that follows from fewer powers', tool({ requires: { fs: { read: ['a'], write: ['b'] } } }),
       tool({ requires: { fs: { read: ['a'] } } }),
       ['minor tool forecast /requires drops fs.write', 'minor tool forecast /mode was local, is read; policies decide by it']],
@@ -259,6 +275,7 @@ describe('the version', () => {
     ['patch', '1.4.0', '1.4.0', 'patch', 'none', '1.4.1', false],
     ['patch', '1.4.0', '1.3.9', 'patch', 'none', '1.4.1', false],
     ['patch', '1.4.0', '1.4.1-beta.1', 'patch', 'patch', '1.4.1', true],
+    ['patch', '1.4.1-beta.2', '1.4.1-beta.1', 'patch', 'none', '1.4.1', false],
     ['major', '0.4.1', '0.5.0', 'minor', 'minor', '0.5.0', true],
     ['major', '0.4.1', '0.4.2', 'minor', 'patch', '0.5.0', false],
     ['major', '0.4.1', '1.0.0', 'minor', 'major', '0.5.0', true],
