@@ -6,7 +6,7 @@ const INTRODUCTION = `# Command line
 
 Generated from \`packages/bulkhead/src/cli\`. \`bulkhead COMMAND --help\` prints the same. Options follow the command.
 
-- Every command except \`mcp\` has \`--json\`, also for errors. \`--quiet\` prints no progress and no hints; results, warnings and errors stay.
+- Every command except \`mcp\` and \`completion\` has \`--json\`, also for errors. \`--quiet\` prints no progress and no hints; results, warnings and errors stay.
 - \`--no-color\`, \`NO_COLOR=1\`, or output that is not a terminal: no colors.
 - \`bulkhead\` alone shows what is in this folder and what to do next. \`source <(bulkhead completion bash)\` completes commands; zsh and fish work too.
 - \`call\`, \`explain\` and \`mcp\` keep approvals, state and the audit in \`~/.bulkhead/bulkhead.db\`, or in \`--home DIR\`. \`--no-store\` works without it.

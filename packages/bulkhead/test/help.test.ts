@@ -11,8 +11,8 @@ let folder: string
 beforeAll(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-help-')) })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Examples that need a registry, the network, time, or a client. */
-const NOT_RUN = /^bulkhead (?:mcp|install @|update|outdated|check|reload|trust-root --refresh|audit archive)/
+/** Examples that need a registry, the network, time or a client, or that have their own test. */
+const NOT_RUN = /^bulkhead (?:mcp|doctor|install @|update|outdated|check|reload|trust-root --refresh|audit archive)/
 
 it('every example is a valid command line, and does what it says', async () => {
   writeFileSync(join(folder, 'README.md'), '# Shop\n')

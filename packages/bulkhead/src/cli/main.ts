@@ -156,7 +156,7 @@ async function printUsageFault(message: string, usage: string): Promise<void> {
 }
 
 const MORE = `Run bulkhead COMMAND --help for its options and examples.
-Every command: --json for machine-readable output, --quiet for no progress and no hints, --no-color.
+Add --json for machine-readable output, --quiet for no progress and no hints, --no-color for no colors.
 Exit code: 0 on success, 1 if the command was refused or failed, 2 for wrong usage.`
 
 function help(): string {

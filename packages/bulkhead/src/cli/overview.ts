@@ -17,7 +17,7 @@ export const overview = defineCommand({
 
   async run({ values, positionals }) {
     if (positionals.length > 0) {
-      const [first] = Object.keys(values)
+      const [first = 'help'] = Object.keys(values)
       throw new UsageError(`Put options after the command: bulkhead COMMAND --${first}.`)
     }
     const inspection = await inspect(values)
