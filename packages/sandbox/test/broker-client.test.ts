@@ -41,12 +41,12 @@ describe.each(REMOTE)('a tool that sends many messages from a %s', (placement) =
     const source = running(`
       const text = 'a'.repeat(8_000_000)
       const written = await Promise.all(
-        Array.from({ length: ${thoroughly(35, 60)} }, () => runtime.fs.write('out.txt', text)),
+        Array.from({ length: ${thoroughly(24, 60)} }, () => runtime.fs.write('out.txt', text)),
       )
       return written.every(({ bytes }) => bytes === text.length)
     `)
     const tools = [toolOf('run', { fs: { write: ['**'] } }, workspace)]
-    const session = await newSandbox(workspace).open(requestOf({ placement, source, tools, limits: { memoryMb: 256 } }))
+    const session = await newSandbox(workspace).open(requestOf({ placement, source, tools, limits: { memoryMb: thoroughly(176, 256) } }))
     expect(await session.call(invocation())).toBe(true)
   })
 })
