@@ -131,7 +131,7 @@ test('a schema and a value that are slow together do not block the host, and are
     [{ type: 'string', pattern: '[ab]*a[ab]{400}c' }, `c${withoutPeriod(900_000)}`],
     [{ type: 'array', contains: { enum: MANY.slice(0, 1_500) }, minContains: 99_999 }, MANY.toReversed()],
   ]
-  for (const [schema, value] of slow) {
+  for (const [schema, value] of thoroughly(slow.slice(0, 1), slow)) {
     const check = validators.compile(schema)
     for (const chars of thoroughly([900_000], [undefined, 900_000])) {
       expect(check(value, chars)).toMatchObject({ message: expect.stringContaining('longer than 1000 ms') })
