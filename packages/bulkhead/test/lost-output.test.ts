@@ -26,7 +26,7 @@ const start = (args: readonly string[], stdout: number | 'pipe', stderr: number 
   })
 
 it.each(
-  thoroughly([[['tools']]], [[['--help']], [['tools']], [['tools', '--json']]]),
+  thoroughly([[['tools', '--help']]], [[['tools', '--help']], [['--help']], [['tools']], [['tools', '--json']]]),
 )('%j reports that standard output cannot be written', async (args) => {
   const child = start(args, unwritable, 'pipe')
   const [stderr, [code]] = await Promise.all([text(child.stderr!), once(child, 'close')])

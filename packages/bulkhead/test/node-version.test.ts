@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 
 const packages = join(import.meta.dirname, '../..')
 let folder: string
@@ -43,7 +44,8 @@ const old = ['/usr/local/bin/node', '/usr/bin/node', '/bin/node'].find((path) =>
   return major > 0 && major < 26
 })
 
-describe.runIf(old !== undefined)('on an older Node, as published', () => {
+// Builds three packages.
+describe.runIf(old !== undefined && thoroughly(false, true))('on an older Node, as published', () => {
   beforeAll(() => {
     for (const [name, from] of [['bulkhead', 'bulkhead'], ['@bulkhead/contract', 'contract'], ['@bulkhead/kit', 'kit']] as const) {
       const to = join(folder, 'node_modules', name)

@@ -76,8 +76,8 @@ function descendants(pid: number): readonly number[] {
   return below(pid)
 }
 
-// Tests of both eras in one process: serve-tools.test.ts.
-describe.each(thoroughly<readonly Era[]>(['modern'], ERAS))('a client of the %s era that starts the command', (era) => {
+// serve-tools.test.ts has the same in one process.
+describe.runIf(thoroughly(false, true)).each(ERAS)('a client of the %s era that starts the command', (era) => {
   it('lists and calls tools, and its user is asked', async () => {
     const asked: string[] = []
     const client = await connect(era, ({ message }) => {
