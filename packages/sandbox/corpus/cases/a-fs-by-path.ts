@@ -207,9 +207,9 @@ export const fsByPath = [
       ambient: await attempt(async () => (await reach('fs')).readFileSync(beside, 'utf8')),
       broker: await attempt(() => runtime.fs.readText(beside)),
       climbing: await attempt(() => runtime.fs.readText('../wxrk/secret.txt')),
-      own: await attempt(() => runtime.fs.readText('own/hello.txt')),
+      own: (await runtime.fs.readText('own/hello.txt')).trim(),
     }
-  `, { ambient: 'BuiltinDenied', broker: 'CapabilityDenied', climbing: 'CapabilityDenied', own: { got: 'hello\n' } }, {
+  `, { ambient: 'BuiltinDenied', broker: 'CapabilityDenied', climbing: 'CapabilityDenied', own: 'hello' }, {
     workspace: 'w*rk', requires: { fs: { read: ['**'] } },
   }),
   attack(20, 'a workspace with a comma in its name', `
