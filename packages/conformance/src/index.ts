@@ -1,3 +1,6 @@
+export { conform, REQUIREMENTS, type CheckResult, type RequirementGroup, type SuiteOptions } from './suite.ts'
+export type { Level, Requirement } from './requirement.ts'
+export type { ConformanceTarget } from './target.ts'
 export {
-  conform, REQUIREMENTS, worstArguments, type ConformanceResult, type ConformanceTarget, type RequirementId,
-} from './conform.ts'
+  badgeOf, junitOf, reportLines, reportOf, type Counts, type Mark, type Report, type ReportSources,
+} from './report.ts'

@@ -1,0 +1,103 @@
+import { BulkheadError, CALL_LIMITS, compileApprovalKey, type ToolManifest } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import type { CallsFacts } from './calls.ts'
+import { firstOf, type Requirement } from './requirement.ts'
+import { inCompartment, type ConformanceTarget } from './target.ts'
+
+export interface KeyFact {
+  readonly tool: ToolManifest
+  readonly args: JsonObject
+  /** The keys of the same arguments: twice, with reordered members, and in another compartment. */
+  readonly keys: readonly string[]
+  readonly error?: BulkheadError
+}
+
+export interface KeyFacts {
+  readonly keys: readonly KeyFact[]
+}
+
+type Derive = (tool: ToolManifest, args: JsonObject) => Promise<string> | undefined
+
+/** Derives the approval key of each valid call several times. Tools whose key is their name are left out. */
+export async function observeKeys(target: ConformanceTarget, { calls }: CallsFacts): Promise<KeyFacts> {
+  const valid = calls.filter(({ kind }) => kind === 'valid' || kind === 'boundary')
+  const derived = await Promise.all([0, 1].map(() => inCompartment(target, async ({ session }) => {
+    const derive: Derive = (tool, args) => {
+      const template = tool.approvalKey
+      if (template !== undefined) return derivedFrom(template, args)
+      if (!session.offers.approvalKeys.has(tool.name)) return undefined
+      return session.deriveApprovalKey(tool.name, args, AbortSignal.timeout(60_000))
+    }
+    const facts: KeyFact[] = []
+    for (const { tool, args } of valid) {
+      const orders = [args, args, reordered(args)].map((each) => derive(tool, each))
+      if (orders[0] === undefined) continue
+      facts.push(await Promise.all(orders).then(
+        (keys) => ({ tool, args, keys: keys as string[] }),
+        (thrown: unknown) => ({ tool, args, keys: [], error: BulkheadError.from(thrown) }),
+      ))
+    }
+    return facts
+  })))
+  const [first = [], second = []] = derived
+  return { keys: first.map((fact, index) => ({ ...fact, keys: [...fact.keys, ...second[index]?.keys ?? []] })) }
+}
+
+const derivedFrom = async (template: string, args: JsonObject): Promise<string> => compileApprovalKey(template)(args)
+
+/** The same members in the opposite order, at every depth. */
+function reordered<Value extends Json>(value: Value): Value {
+  if (Array.isArray(value)) return value.map((item: Json) => reordered(item)) as never
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(Object.entries(value).toReversed().map(([name, item]) => [name, reordered(item)])) as never
+}
+
+const SPEC = 'docs/guides/approvals.md'
+const shown = (args: JsonObject): string => JSON.stringify(args).slice(0, 120)
+const firstKey = (
+  { keys }: KeyFacts, evidence: (fact: KeyFact) => string | undefined | false,
+): string | undefined => firstOf(keys, (fact) => {
+  const found = evidence(fact)
+  return found ? `${fact.tool.name} ${shown(fact.args)}: ${found}` : undefined
+})
+
+export const KEY_REQUIREMENTS: readonly Requirement<KeyFacts>[] = [
+  {
+    id: 'key-derives', level: 'must', spec: SPEC,
+    statement: 'Every valid call has an approval key.',
+    why: 'Without a key the call is denied.',
+    cure: 'Handle missing optional members in deriveApprovalKey.',
+    check: (facts) => firstKey(facts, ({ error }) => error && error.code !== 'ApprovalKeyInvalid'
+      && `${error.code}: ${error.message}`),
+  },
+  {
+    id: 'key-valid', level: 'must', spec: SPEC,
+    statement: `An approval key has 1 to ${CALL_LIMITS.approvalKeyBytes} bytes and no control characters.`,
+    why: 'A person reads it, and hosts refuse others.',
+    cure: 'Shorten long parts to their beginning and a digest.',
+    check: (facts) => firstKey(facts, ({ error }) => error?.code === 'ApprovalKeyInvalid' && error.message),
+  },
+  {
+    id: 'key-deterministic', level: 'must', spec: SPEC,
+    statement: 'The same arguments have the same key, in any order of members and in every compartment.',
+    why: 'An approval covers calls by their key. A time or random part makes a person answer again and again.',
+    cure: 'Derive the key from the arguments alone, with sorted members.',
+    check: (facts) => firstKey(facts, ({ keys }) => {
+      const other = keys.find((key) => key !== keys[0])
+      return other !== undefined && `"${keys[0]!.slice(0, 60)}", then "${other.slice(0, 60)}"`
+    }),
+  },
+  {
+    id: 'key-distinct', level: 'must', spec: SPEC,
+    statement: 'Different targets have different keys.',
+    why: 'One approval would cover all of them.',
+    cure: 'Put what the call acts on into the key: the path, the host, the command.',
+    check: ({ keys }) => firstOf(new Set(keys.map(({ tool }) => tool)), (tool) => {
+      const own = keys.filter((fact) => fact.tool === tool && fact.keys.length > 0)
+      const targets = new Set(own.map(({ args }) => JSON.stringify(args)))
+      const different = new Set(own.map(({ keys: [key] }) => key))
+      return targets.size > 3 && different.size === 1
+        ? `${tool.name}: ${targets.size} different calls have the key "${own[0]!.keys[0]!.slice(0, 60)}"` : undefined
+    }),
+  },
+]

@@ -1,0 +1,266 @@
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import * as fc from 'fast-check'
+
+/** valid and boundary satisfy the schema of the tool; invalid do not; hostile may or may not. */
+export type ArgumentsKind = 'valid' | 'boundary' | 'invalid' | 'hostile'
+
+export interface GeneratedArguments {
+  readonly kind: ArgumentsKind
+  readonly args: JsonObject
+}
+
+export interface Generation {
+  readonly schema: JsonObject
+  /** Whether a value satisfies the schema. */
+  readonly accepts: (value: Json) => boolean
+  readonly seed: number
+  /** How many of each kind, at most. */
+  readonly runs: number
+}
+
+/**
+ * Arguments for a tool, generated from its schema. The same seed gives the same arguments. Whether arguments are valid
+ * is decided by the validator alone: what the generator does not know of a schema costs coverage, not truth.
+ */
+export function generateArguments({ schema, accepts, seed, runs }: Generation): readonly GeneratedArguments[] {
+  const sample = (arbitrary: fc.Arbitrary<Json>): readonly JsonObject[] =>
+    fc.sample(arbitrary, { numRuns: runs, seed }).filter(isJsonObject)
+  const valid = sample(arbitraryOf(schema, schema, 0)).filter(accepts)
+  const [example] = valid
+  const edges = boundaries(schema, schema, 0).filter(isJsonObject).filter(accepts).slice(0, runs)
+  const broken = [...mutations(schema, example ?? {}), ...sample(anyObject)].filter((args) => !accepts(args))
+  return distinct([
+    ...valid.map((args) => ({ kind: 'valid' as const, args })),
+    ...edges.map((args) => ({ kind: 'boundary' as const, args })),
+    ...broken.slice(0, runs).map((args) => ({ kind: 'invalid' as const, args })),
+    ...hostileArguments(schema, example ?? {}).map((args) => ({ kind: 'hostile' as const, args })),
+  ])
+}
+
+function distinct(all: readonly GeneratedArguments[]): readonly GeneratedArguments[] {
+  const seen = new Set<string>()
+  return all.filter(({ args }) => {
+    const text = JSON.stringify(args)
+    return !seen.has(text) && seen.add(text)
+  })
+}
+
+/** A schema that refers to itself is followed this deep. */
+const MAX_DEPTH = 6
+const anyValue: fc.Arbitrary<Json> = fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>
+const anyObject: fc.Arbitrary<Json> = fc.dictionary(fc.string({ maxLength: 8 }), anyValue, { maxKeys: 4 }) as never
+
+function arbitraryOf(schema: Json | undefined, root: JsonObject, depth: number): fc.Arbitrary<Json> {
+  if (!isJsonObject(schema)) return anyValue
+  if (depth > MAX_DEPTH) return fc.constant(null)
+  const inner = (part: Json | undefined): fc.Arbitrary<Json> => arbitraryOf(part, root, depth + 1)
+  if ('const' in schema) return fc.constant(schema['const']!)
+  if (Array.isArray(schema['enum'])) return fc.constantFrom(...schema['enum'] as Json[])
+  if (typeof schema['$ref'] === 'string') return inner(resolved(schema['$ref'], root))
+  for (const keyword of ['anyOf', 'oneOf'] as const) {
+    const branches = schema[keyword]
+    if (Array.isArray(branches)) return fc.oneof(...branches.map((branch: Json) => inner(merged(schema, branch, keyword))))
+  }
+  if (Array.isArray(schema['allOf'])) {
+    return inner((schema['allOf'] as readonly Json[]).reduce((all, part) => merged(all, part, 'allOf'), schema))
+  }
+  const types = typesOf(schema)
+  return types.length === 0 ? anyValue : fc.oneof(...types.map((type) => ofType(type, schema, inner)))
+}
+
+function ofType(
+  type: Json, schema: JsonObject, inner: (part: Json | undefined) => fc.Arbitrary<Json>,
+): fc.Arbitrary<Json> {
+  switch (type) {
+    case 'string':
+      return strings(schema)
+    case 'integer':
+    case 'number':
+      return numbers(schema, type === 'integer')
+    case 'boolean':
+      return fc.boolean()
+    case 'null':
+      return fc.constant(null)
+    case 'array': {
+      const { minItems: minLength, maxItems: maxLength } = bounds(schema, 'Items', 5)
+      const items = inner(schema['items'])
+      return schema['uniqueItems'] === true
+        ? fc.uniqueArray(items, { minLength, maxLength, selector: (item) => JSON.stringify(item) }) as never
+        : fc.array(items, { minLength, maxLength }) as never
+    }
+    default: {
+      const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
+      const model = Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, inner(part)]))
+      return fc.record(model, { requiredKeys: requiredOf(schema).filter((name) => name in model) }) as never
+    }
+  }
+}
+
+function strings(schema: JsonObject): fc.Arbitrary<Json> {
+  const { pattern, format } = schema
+  const { minLength, maxLength } = bounds(schema, 'Length', 24)
+  if (typeof pattern === 'string') {
+    try {
+      return fc.stringMatching(new RegExp(pattern, 'u'))
+    } catch {
+      // The validator drops the ones that do not match.
+    }
+  }
+  if (format === 'uri' || format === 'url') return fc.webUrl()
+  if (format === 'date-time') return fc.date({ noInvalidDate: true }).map((date) => date.toISOString())
+  if (format === 'email') return fc.emailAddress()
+  if (format === 'uuid') return fc.uuid()
+  return fc.oneof(
+    fc.string({ minLength, maxLength }), fc.string({ minLength, maxLength, unit: 'grapheme' }),
+    fc.constantFrom(...PLAUSIBLE).filter(({ length }) => length >= minLength && length <= maxLength),
+  )
+}
+
+/** Strings that many tools expect: a path, a URL, a word, a question. */
+const PLAUSIBLE = ['README.md', 'https://example.com/', 'Lisbon', 'What time is it?', '2026-01-31', '.'] as const
+
+function numbers(schema: JsonObject, isInteger: boolean): fc.Arbitrary<Json> {
+  const { min, max } = numberBounds(schema)
+  const step = schema['multipleOf']
+  if (typeof step === 'number') {
+    return fc.integer({ min: Math.ceil(min / step), max: Math.floor(max / step) }).map((times) => times * step)
+  }
+  return isInteger ? fc.integer({ min: Math.ceil(min), max: Math.floor(max) })
+    : fc.double({ min, max, noNaN: true, noDefaultInfinity: true })
+}
+
+function numberBounds(schema: JsonObject): { readonly min: number; readonly max: number } {
+  const at = (key: string): number | undefined => typeof schema[key] === 'number' ? schema[key] : undefined
+  const min = at('minimum') ?? (at('exclusiveMinimum') ?? -1_001) + 1
+  const max = at('maximum') ?? (at('exclusiveMaximum') ?? Math.max(min, 1_000) + 1) - 1
+  return { min, max: Math.max(min, max) }
+}
+
+type Bounds<Of extends string> = { readonly [Key in `min${Of}` | `max${Of}`]: number }
+
+/** `spare`: how much longer than its minimum a value without a maximum gets. */
+function bounds<Of extends string>(schema: JsonObject, of: Of, spare: number): Bounds<Of> {
+  const [low, high] = [schema[`min${of}`], schema[`max${of}`]]
+  const min = typeof low === 'number' ? low : 0
+  const max = Math.min(typeof high === 'number' ? high : Infinity, min + spare)
+  return { [`min${of}`]: min, [`max${of}`]: max } as Bounds<Of>
+}
+
+const typesOf = ({ type, properties }: JsonObject): readonly Json[] => {
+  if (Array.isArray(type)) return type as readonly Json[]
+  if (type !== undefined) return [type]
+  return properties === undefined ? [] : ['object']
+}
+
+const requiredOf = ({ required }: JsonObject): readonly string[] =>
+  Array.isArray(required) ? (required as readonly Json[]).filter((name) => typeof name === 'string') : []
+
+/** A local reference only: others are refused when the package is loaded. */
+function resolved(reference: string, root: JsonObject): Json | undefined {
+  if (!reference.startsWith('#')) return undefined
+  return reference.slice(1).split('/').slice(1).reduce<Json | undefined>((part, step) => {
+    const name = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
+    if (Array.isArray(part)) return (part as readonly Json[])[Number(name)]
+    return isJsonObject(part) ? part[name] : undefined
+  }, root)
+}
+
+/** The keywords of both, without the one that joins them. */
+function merged(schema: Json, part: Json, keyword: string): Json {
+  if (!isJsonObject(schema) || !isJsonObject(part)) return part
+  const { [keyword]: _, ...rest } = schema
+  const both = (name: string) => isJsonObject(rest[name]) && isJsonObject(part[name])
+    ? { [name]: { ...rest[name], ...part[name] } } : {}
+  const required = [...requiredOf(rest), ...requiredOf(part)]
+  return { ...rest, ...part, ...both('properties'), ...(required.length > 0 && { required }) }
+}
+
+/** Values at the limits of a schema: the shortest and the longest, the least and the most, all or no optional members. */
+function boundaries(schema: Json | undefined, root: JsonObject, depth: number): readonly Json[] {
+  if (!isJsonObject(schema) || depth > MAX_DEPTH) return [null]
+  if ('const' in schema) return [schema['const']!]
+  if (Array.isArray(schema['enum'])) return schema['enum'] as readonly Json[]
+  if (typeof schema['$ref'] === 'string') return boundaries(resolved(schema['$ref'], root), root, depth + 1)
+  for (const keyword of ['anyOf', 'oneOf', 'allOf'] as const) {
+    const parts = schema[keyword]
+    if (!Array.isArray(parts)) continue
+    return parts.flatMap((part: Json) => boundaries(merged(schema, part, keyword), root, depth + 1))
+  }
+  return typesOf(schema).flatMap((type) => boundariesOfType(type, schema, root, depth))
+}
+
+/** The longest string and list that a limit without a maximum is tried with. */
+const LONG = { chars: 4_096, items: 100 }
+
+function boundariesOfType(type: Json, schema: JsonObject, root: JsonObject, depth: number): readonly Json[] {
+  switch (type) {
+    case 'string': {
+      const { minLength, maxLength } = bounds(schema, 'Length', LONG.chars)
+      return ['x'.repeat(minLength), 'x'.repeat(maxLength), '\u{1F600}'.repeat(minLength), ...PLAUSIBLE]
+    }
+    case 'integer':
+    case 'number': {
+      const { min, max } = numberBounds(schema)
+      return [min, max, 0, Number.MAX_SAFE_INTEGER, -1]
+    }
+    case 'boolean':
+      return [true, false]
+    case 'null':
+      return [null]
+    case 'array': {
+      const { minItems, maxItems } = bounds(schema, 'Items', LONG.items)
+      const [item = null] = boundaries(schema['items'], root, depth + 1)
+      return [minItems, maxItems].map((length) => Array.from({ length }, () => item))
+    }
+    default:
+      return objectBoundaries(schema, root, depth)
+  }
+}
+
+function objectBoundaries(schema: JsonObject, root: JsonObject, depth: number): readonly Json[] {
+  const properties = isJsonObject(schema['properties']) ? Object.entries(schema['properties']) : []
+  const values = new Map(properties.map(([name, part]) => [name, boundaries(part, root, depth + 1)]))
+  const required = new Set(requiredOf(schema))
+  const first = (names: Iterable<string>): JsonObject =>
+    Object.fromEntries([...names].flatMap((name) => values.has(name) ? [[name, values.get(name)![0] ?? null]] : []))
+  const all = first(values.keys())
+  return [
+    first(required), all,
+    ...[...values].flatMap(([name, edges]) => edges.map((edge) => ({ ...all, [name]: edge }))),
+  ]
+}
+
+/** Valid arguments with one thing wrong: a member that is missing, unknown, or of another type. */
+function mutations(schema: JsonObject, valid: JsonObject): readonly JsonObject[] {
+  const names = Object.keys(isJsonObject(schema['properties']) ? schema['properties'] : {})
+  const wrong: readonly Json[] = [null, '', 0, -1, true, [], {}, ['x'], { x: 1 }]
+  return [
+    {},
+    ...requiredOf(schema).map((missing) => Object.fromEntries(Object.entries(valid).filter(([name]) => name !== missing))),
+    { ...valid, unknownMember: 1 },
+    ...names.flatMap((name) => wrong.map((value) => ({ ...valid, [name]: value }))),
+  ]
+}
+
+const MEGABYTE = 1024 * 1024
+
+/** Strings and values that break careless code. A model may send any of them. */
+const HOSTILE: readonly Json[] = [
+  '../../../../etc/passwd', 'file:///etc/passwd', '$(id)', '\u001B[2J', '\uD800', '\u202Egnp.exe', '__proto__',
+  '%00', '{{7*7}}', '\'; DROP TABLE x; --', 'x'.repeat(MEGABYTE / 2), Number.MAX_VALUE, -0, 1e-320,
+]
+
+function hostileArguments(schema: JsonObject, valid: JsonObject): readonly JsonObject[] {
+  const names = Object.keys(isJsonObject(schema['properties']) ? schema['properties'] : {})
+  return [
+    JSON.parse('{ "__proto__": { "polluted": true }, "constructor": { "prototype": { "polluted": true } } }') as JsonObject,
+    { ...valid, toString: null, hasOwnProperty: 0, length: -1 },
+    { ...valid, list: Array.from({ length: 10_000 }, (_, index) => index) },
+    { ...valid, deep: nested(28) },
+    ...names.flatMap((name) => HOSTILE.map((value) => ({ ...valid, [name]: value }))),
+  ]
+}
+
+function nested(depth: number): JsonObject {
+  return depth === 0 ? { end: true } : { next: nested(depth - 1) }
+}

@@ -1,0 +1,117 @@
+import { BulkheadError, LIFECYCLE_PHASES, type CompartmentSession, type LifecyclePhase } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { firstOf, type Requirement } from './requirement.ts'
+import { openCompartment, type ConformanceTarget } from './target.ts'
+
+/** How one attempt to run phases ended: the phase that failed, and why. */
+export type Run = { readonly phase: LifecyclePhase | 'open' | 'close'; readonly error: BulkheadError } | undefined
+
+export interface LifecycleFacts {
+  readonly start: Run
+  readonly inOrder: Run
+  readonly disposedTwice: Run
+  readonly disposedWithoutInit: Run
+  readonly deactivatedTwice: Run
+  readonly activatedAgain: Run
+  readonly restarts: readonly Run[]
+  /** With a configuration that breaks the configSchema. */
+  readonly logged: readonly string[]
+}
+
+const RESTARTS = 20
+
+/** Runs phases in new compartments, in order and out of order. */
+export async function observeLifecycle(target: ConformanceTarget): Promise<LifecycleFacts> {
+  const logged: string[] = []
+  const run = (...phases: readonly LifecyclePhase[]): Promise<Run> => runPhases(target, phases, logged)
+  const start = await run()
+  if (start) return { ...NEVER_STARTED, start }
+  const restarts: Run[] = []
+  for (let count = 0; count < RESTARTS; count++) restarts.push(await run(...LIFECYCLE_PHASES))
+  return {
+    start, restarts, logged,
+    inOrder: restarts[0],
+    disposedTwice: await run('init', 'activate', 'deactivate', 'dispose', 'dispose'),
+    disposedWithoutInit: await run('dispose'),
+    deactivatedTwice: await run('init', 'activate', 'deactivate', 'deactivate'),
+    activatedAgain: await run('init', 'activate', 'deactivate', 'activate', 'deactivate', 'dispose'),
+  }
+}
+
+const NEVER_STARTED = {
+  inOrder: undefined, disposedTwice: undefined, disposedWithoutInit: undefined, deactivatedTwice: undefined,
+  activatedAgain: undefined, restarts: [], logged: [],
+} satisfies Omit<LifecycleFacts, 'start'>
+
+async function runPhases(
+  target: ConformanceTarget, phases: readonly LifecyclePhase[], logged: string[],
+): Promise<Run> {
+  let session: CompartmentSession | undefined
+  let phase: LifecyclePhase | 'open' = 'open'
+  try {
+    const opened = await openCompartment(target)
+    session = opened.session
+    for (phase of phases) await session.lifecycle(phase)
+    logged.push(...opened.log.map(({ text }) => text))
+    return undefined
+  } catch (thrown) {
+    return { phase, error: BulkheadError.from(thrown) }
+  } finally {
+    await session?.close()
+  }
+}
+
+const evidence = (run: Run): string | undefined => run && `${run.phase}: ${run.error.code}: ${messageOf(run.error)}`
+const SPEC = 'docs/guides/lifecycle.md'
+
+export const LIFECYCLE_REQUIREMENTS: readonly Requirement<LifecycleFacts>[] = [
+  {
+    id: 'exports', level: 'must', spec: SPEC,
+    statement: 'The code loads and exports exactly what the manifest declares.',
+    why: 'A host refuses to start anything else.',
+    cure: 'Export one tool for each tool of the manifest, under its name.',
+    check: ({ start }) => evidence(start),
+  },
+  {
+    id: 'lifecycle-order', level: 'must', spec: SPEC,
+    statement: 'init, activate, deactivate and dispose succeed in this order, each within its deadline.',
+    why: 'Every host runs the phases in this order.',
+    cure: 'Make the phase succeed without network, credentials or files that a new machine lacks.',
+    check: ({ inOrder }) => evidence(inOrder),
+  },
+  {
+    id: 'dispose-idempotent', level: 'must', spec: SPEC,
+    statement: 'A second dispose does nothing and does not fail.',
+    why: 'A host that stops while an extension stops may dispose it again.',
+    cure: 'Return early from dispose if everything is released.',
+    check: ({ disposedTwice }) => evidence(disposedTwice),
+  },
+  {
+    id: 'dispose-without-init', level: 'must', spec: SPEC,
+    statement: 'dispose succeeds if init never ran.',
+    why: 'A host disposes an extension whose start was cancelled.',
+    cure: 'Do not rely in dispose on anything that init creates.',
+    check: ({ disposedWithoutInit }) => evidence(disposedWithoutInit),
+  },
+  {
+    id: 'deactivate-idempotent', level: 'must', spec: SPEC,
+    statement: 'A second deactivate does nothing and does not fail.',
+    why: 'A reload that is interrupted deactivates again.',
+    cure: 'Return early from deactivate if it ran already.',
+    check: ({ deactivatedTwice }) => evidence(deactivatedTwice),
+  },
+  {
+    id: 'activate-again', level: 'must', spec: SPEC,
+    statement: 'activate succeeds again after deactivate.',
+    why: 'A host puts the last good version back into service after a failed reload.',
+    cure: 'Create in activate what deactivate released.',
+    check: ({ activatedAgain }) => evidence(activatedAgain),
+  },
+  {
+    id: 'restarts', level: 'must', spec: SPEC,
+    statement: `The extension starts and stops ${RESTARTS} times.`,
+    why: 'A host stops idle extensions and starts them again.',
+    cure: 'Look for files or state that one run leaves for the next.',
+    check: ({ restarts }) => firstOf(restarts.entries(), ([index, run]) => run && `run ${index + 1}: ${evidence(run)}`),
+  },
+]
