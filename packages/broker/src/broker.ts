@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module'
 import {
-  BROKER_METHODS, BulkheadError, type BrokerMethod, type CapabilityName, type CompartmentLimits,
-  type CompartmentRequest, type RuntimePart,
+  BROKER_METHODS, BulkheadError, type BrokerMethod, type CapabilityName, type CapabilityUse, type CompartmentLimits,
+  type CompartmentRequest, type DryRun, type RuntimePart,
 } from '@bulkhead/contract'
-import type { Json } from '@bulkhead/kit/json'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { fsCapability } from './fs/fs.ts'
 import { findRipgrep } from './fs/search/ripgrep.ts'
 import {
@@ -32,6 +32,7 @@ export interface BrokerOptions {
   readonly missingSandbox?: MissingSandboxReporter | undefined
   /** Commands run only where an OS sandbox works. */
   readonly requiresSandbox?: boolean | undefined
+  readonly dryRun?: DryRun | undefined
 }
 
 export type BrokerRequest =
@@ -66,6 +67,7 @@ export class Broker {
   readonly #log: (callId: string | null, args: readonly Json[]) => void
   /** A list, because it is short. A map would cost every call, and few calls use a capability. */
   readonly #calls: OpenCall[] = []
+  readonly #dryRun: DryRun | undefined
   readonly #askInInit: (phase: OpenInit, args: readonly Json[]) => Promise<Json>
   /** Set while `init` runs. */
   #init: OpenInit | undefined
@@ -74,13 +76,14 @@ export class Broker {
     { tools, services, limits, extension, code }: BrokerRequest, workspace: string,
     options: BrokerOptions = {},
   ) {
-    const { operator, reserved, ownCode = [], projectLayer, usedSecrets, missingSandbox, requiresSandbox } = options
+    const { operator, reserved, ownCode = [], projectLayer, usedSecrets, missingSandbox, requiresSandbox, dryRun } = options
     // In the home folder, the project layer is the home of the host, where tools keep data.
     const layer = projectLayer === undefined || reserved?.includes(projectLayer) ? [] : [projectLayer]
     const folders = { reserved, readOnly: [...layer, ...ownCode] }
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
     this.#isBundled = extension?.layer === 'bundled' || code?.kind === 'module'
     this.#limits = limits
+    this.#dryRun = dryRun
     this.#log = logCapability(services, limits.logBytes)
     const anyHas = (power: RuntimePart) => this.#powers.values().some((powers) => powers.has(power))
     const secrets = anyHas('secrets') && services.secrets !== undefined
@@ -89,9 +92,10 @@ export class Broker {
       ...(anyHas('fs.read') || anyHas('fs.write')
         ? [fsCapability(workspace, { ...folders, extraFiles: services.lentFiles })] : []),
       ...(secrets !== undefined ? [secrets] : []),
-      ...(anyHas('net') ? [netCapability({ secrets })] : []),
+      ...(anyHas('net') ? [netCapability({ secrets, answeredBy: dryRun?.port })] : []),
       ...(anyHas('shell') ? [shellCapability({
         workspace, tools, secrets, operator, projectLayer, missingSandbox, requiresSandbox, ...folders,
+        runsNothing: dryRun !== undefined,
         isBundled: extension?.layer === 'bundled' && code?.kind === 'module',
       })] : []),
     ]
@@ -178,7 +182,9 @@ export class Broker {
         )
       }
       call.effects ??= new EffectCounter(this.#limits)
-      return await capability(call, args)
+      if (this.#dryRun === undefined || power === null) return await capability(call, args)
+      const use = { tool: call.tool.name, part: power, subject: subjectOf(method, args) }
+      return await recorded(this.#dryRun, use, () => capability(call, args))
     } catch (error) {
       throw publicError(this.#isBundled && error instanceof Denial ? error.toCaller() : error)
     }
@@ -192,6 +198,27 @@ export class Broker {
   #call(callId: unknown): OpenCall | undefined {
     return this.#calls.find((call) => call.callId === callId)
   }
+}
+
+/** A use counts also if it fails, unless it is denied. */
+async function recorded<Answer>(dryRun: DryRun, use: CapabilityUse, work: () => Promise<Answer> | Answer): Promise<Answer> {
+  try {
+    const answer = await work()
+    dryRun.used(use)
+    return answer
+  } catch (error) {
+    if (!BulkheadError.is(error) || error.code !== 'CapabilityDenied') dryRun.used(use)
+    throw error
+  }
+}
+
+const textOf = (value: Json | undefined): string => typeof value === 'string' ? value : JSON.stringify(value ?? null)
+
+function subjectOf(method: BrokerMethod, args: readonly Json[]): string {
+  const [first, second] = args
+  if (method === 'net.fetch') return `${isJsonObject(second) ? textOf(second['method'] ?? 'GET') : 'GET'} ${textOf(first)}`
+  if (method === 'shell.run') return [first, ...Array.isArray(second) ? second as readonly Json[] : []].map(textOf).join(' ')
+  return textOf(first)
 }
 
 /** An error as a compartment may see it: code, message and data, without cause and stack trace. */

@@ -154,11 +154,15 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
   },
   {
     id: 'call-accepts-valid', level: 'should', spec: SPEC,
-    statement: 'Arguments that satisfy the schema are not rejected as invalid.',
+    statement: 'A tool accepts most arguments that satisfy its schema.',
     why: 'A model relies on the schema.',
     cure: 'Say in the inputSchema what the tool checks itself.',
-    check: (facts) => firstCall(facts, ({ kind, error }) =>
-      (kind === 'valid' || kind === 'boundary') && error?.code === 'InputInvalid' && error.message),
+    check: (facts) => firstOf(facts.manifest.tools, (tool) => {
+      const own = facts.calls.filter((call) => call.tool === tool && call.kind === 'valid')
+      const refused = own.filter(({ error }) => error?.code === 'InputInvalid')
+      return own.length > 0 && refused.length === own.length
+        ? `${tool.name} rejects all of ${own.length} valid calls: ${refused[0]!.error!.message}` : undefined
+    }),
   },
   {
     id: 'call-parallel', level: 'must', spec: SPEC,

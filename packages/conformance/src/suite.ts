@@ -7,6 +7,7 @@ import { CALL_REQUIREMENTS, observeCalls } from './calls.ts'
 import { LIFECYCLE_REQUIREMENTS, observeLifecycle } from './lifecycle.ts'
 import { MANIFEST_REQUIREMENTS } from './manifest.ts'
 import { observePackage, PACKAGE_REQUIREMENTS } from './package.ts'
+import { observePowers, POWER_REQUIREMENTS } from './powers.ts'
 import type { Requirement } from './requirement.ts'
 import { requireTarget, type ConformanceTarget } from './target.ts'
 
@@ -18,6 +19,7 @@ export const REQUIREMENTS = {
   calls: CALL_REQUIREMENTS,
   abort: ABORT_REQUIREMENTS,
   keys: KEY_REQUIREMENTS,
+  powers: POWER_REQUIREMENTS,
 } as const
 
 export type RequirementGroup = keyof typeof REQUIREMENTS
@@ -62,7 +64,7 @@ export async function conform(target: ConformanceTarget, options: SuiteOptions =
   judged('manifest', MANIFEST_REQUIREMENTS, found)
   judged('package', PACKAGE_REQUIREMENTS, found)
 
-  const needsRun = wants('calls') || wants('abort') || wants('keys')
+  const needsRun = wants('calls') || wants('abort') || wants('keys') || wants('powers')
   if (!wants('lifecycle') && !needsRun) return results
   onProgress('starting and stopping')
   const lifecycle = await attempt(() => observeLifecycle(target))
@@ -78,6 +80,7 @@ export async function conform(target: ConformanceTarget, options: SuiteOptions =
   judged('abort', ABORT_REQUIREMENTS, typeof calls === 'string' ? calls : await attempt(() => observeAbort(target, calls)))
   onProgress('deriving approval keys')
   judged('keys', KEY_REQUIREMENTS, typeof calls === 'string' ? calls : await attempt(() => observeKeys(target, calls)))
+  judged('powers', POWER_REQUIREMENTS, typeof calls === 'string' ? calls : observePowers(target, calls))
   return results
 }
 

@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { patternEngine, readSchema, schemaCompiler } from '@bulkhead/kit/schema'
 import { RE2JS } from 're2js'
+import type { Recorder } from './recorder.ts'
 
 /** The extension to check, and where to run it. */
 export interface ConformanceTarget {
@@ -16,6 +17,8 @@ export interface ConformanceTarget {
   readonly sandbox: Sandbox
   /** The folder that the tools see as the workspace. Its contents may change. */
   readonly workspace: string
+  /** Records what tools use; the sandbox has its dry run. Without it, powers are not checked. */
+  readonly recorder?: Recorder
   /** Configuration to start it with. It must satisfy the configSchema. */
   readonly config?: JsonObject
 }
@@ -24,7 +27,7 @@ const TARGET: OptionForms<ConformanceTarget> = {
   extension: forms.whole({
     id: forms.text, manifest: forms.whole({ tools: forms.list(forms.object) }), code: forms.object,
   }),
-  warnings: forms.list(forms.text), sandbox: forms.having('open'), workspace: forms.text, config: forms.object,
+  warnings: forms.list(forms.text), sandbox: forms.having('open'), recorder: forms.having('close'), workspace: forms.text, config: forms.object,
 }
 
 /** Throws ConfigInvalid. */

@@ -58,8 +58,9 @@ export {
   type ProjectTrust, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport, type TrustStanding,
 } from './ports/loader.ts'
 export {
-  BROKER_METHODS, type BrokerMethod, type CompartmentCode, type CompartmentEnd, type CompartmentRequest,
-  type CompartmentServices, type CompartmentSession, type CompartmentTool, type LogEntry, type MissingWall, type Wall,
+  BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
+  type CompartmentRequest, type CompartmentServices, type CompartmentSession, type CompartmentTool, type DryRun,
+  type LogEntry, type MissingWall, type Wall,
   type RuntimePart, type Sandbox, type SecretGrant, type SessionAccess, type StateAccess, type ToolInvocation,
 } from './ports/sandbox.ts'
 export {

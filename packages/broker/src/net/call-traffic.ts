@@ -6,7 +6,7 @@ import type { Agent, Dispatcher } from 'undici'
 import type { OpenCall } from '../model/capability.ts'
 import type { CallSecrets } from '../secrets/secrets.ts'
 import type { Redaction } from '../secrets/redaction.ts'
-import { checkedConnector, type Lookup } from './connect.ts'
+import { checkedConnector, loopbackConnector, type Lookup } from './connect.ts'
 import { ResponseBody, type DecoderMemory } from './response-body.ts'
 import { HostAllowList, checkUrl, type Target } from '../hosts/url-policy.ts'
 import { readResponseHead, netError } from './response.ts'
@@ -18,6 +18,8 @@ export interface NetContext {
   readonly limits: NetLimits
   readonly lookup: Lookup
   readonly ca: string | undefined
+  /** The port of a server on the loopback interface that answers for every host. */
+  readonly answeredBy?: number | undefined
   /** Takes a slot for a request. Throws ResourceBusy if none is free. Call the returned function to release it. */
   claim(): () => void
   readonly decoders: DecoderMemory
@@ -171,12 +173,12 @@ export class CallTraffic {
 
   /** Created with the first request: loading undici takes longer than most calls, and most calls do not use it. */
   async #openAgent(): Promise<Agent> {
-    const { limits, lookup, ca } = this.#context
+    const { limits, lookup, ca, answeredBy } = this.#context
     const undici = await import('undici')
     return new undici.Agent({
-      connect: checkedConnector({
+      connect: answeredBy === undefined ? checkedConnector({
         scope: this.#scope, lookup, ca, timeoutMs: limits.connectMs, sockets: this.#sockets,
-      }),
+      }) : loopbackConnector(answeredBy, this.#sockets),
       // One per request: a request queued behind unread bodies would wait forever.
       connections: limits.requestsPerCall,
       allowH2: false,

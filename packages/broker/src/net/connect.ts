@@ -73,6 +73,17 @@ export function checkedConnector({ scope, lookup, ca, timeoutMs, sockets }: Dial
   }
 }
 
+/** Connects every host to one server on the loopback interface, without TLS. */
+export function loopbackConnector(port: number, sockets: Set<Socket>): buildConnector.connector {
+  return (_address, callback) => {
+    const socket = connectPlain({ host: '127.0.0.1', port, noDelay: true })
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+    socket.once('connect', () => callback(null, socket))
+    socket.once('error', (error) => callback(error, null))
+  }
+}
+
 function checkedLookup(port: number, scope: HostAllowList, lookup: Lookup): LookupFunction {
   const resolveAllowed = callbackify(async (host: string): Promise<{ address: string; family: number }[]> => {
     const addresses = await lookup(host)

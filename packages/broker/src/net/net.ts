@@ -14,12 +14,16 @@ export interface NetOptions {
   /** CA certificates to trust instead of the system's, in PEM. */
   readonly ca?: string
   readonly limits?: Partial<NetLimits>
+  /** The port of a server on the loopback interface that answers for every host. */
+  readonly answeredBy?: number | undefined
   /** Replaces handles in requests, and redacts responses. */
   readonly secrets?: SecretsCapability | undefined
 }
 
 /** Requests over http and https to the hosts of the grant. No proxy, no cookies, no cache. */
-export function netCapability({ lookup = systemLookup, ca, limits: given, secrets }: NetOptions): CapabilityUnit {
+export function netCapability(
+  { lookup = systemLookup, ca, limits: given, secrets, answeredBy }: NetOptions,
+): CapabilityUnit {
   const limits = { ...NET_LIMITS, ...given }
   const calls = new Map<string, { readonly traffic: CallTraffic; readonly forget: () => void }>()
   const closing = new Set<Promise<void>>()
@@ -29,6 +33,7 @@ export function netCapability({ lookup = systemLookup, ca, limits: given, secret
   const compartment: NetContext = {
     limits,
     ca,
+    answeredBy,
     claim: requests,
     decoders: new DecoderMemory(limits.decoderBytes),
     async lookup(host) {

@@ -40,12 +40,14 @@ export interface ShellOptions extends HostFolders {
   /** The code ships with the host and runs in its thread. */
   readonly isBundled?: boolean
   readonly platform?: NodeJS.Platform
+  /** Commands are checked and not run: each succeeds without output. */
+  readonly runsNothing?: boolean
 }
 
 /** Runs the commands of the grant by name and argument vector, without a shell. */
 export function shellCapability(options: ShellOptions): CapabilityUnit {
   const { workspace, tools, secrets, operator, reserved, readOnly, projectLayer } = options
-  const { missingSandbox, requiresSandbox, isBundled = false } = options
+  const { missingSandbox, requiresSandbox, isBundled = false, runsNothing = false } = options
   const { path = SYSTEM_PATH, platform = process.platform } = options
   const { concurrentRuns = 8, outputBytes = 200 * 1024, graceMs = 300, drainMs = 100, updateMs = 100 } = options
   // Without process groups a command cannot be ended together with what it started.
@@ -69,6 +71,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
       async 'shell.run'(call, args) {
         const asked = readRequest(args)
         checkRequest(call.tool, asked)
+        if (runsNothing) return { ...SUCCESS, ...NO_OUTPUT }
         call.effects?.add('sentBytes', Buffer.byteLength(asked.input ?? ''))
         const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
         return running.run(call, (stop) => starter.start(call, request, stop))
@@ -76,6 +79,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
       async 'shell.pipe'(call, args) {
         const asked = readPipeRequest(args)
         checkPipe(call.tool, asked, isBundled)
+        if (runsNothing) return { exits: asked.stages.map(() => SUCCESS), ...NO_OUTPUT, timedOut: false }
         const { input } = asked.stages[0]!
         if (typeof input === 'string') call.effects?.add('sentBytes', Buffer.byteLength(input))
         const request = secrets === undefined ? asked : withStageSecrets(asked, secrets.of(call.callId))
@@ -86,6 +90,9 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     close: () => running.close(),
   }
 }
+
+const SUCCESS = { exitCode: 0, signal: null }
+const NO_OUTPUT = { stdout: '', stderr: '', truncated: false }
 
 /** A command that is being looked up, running, or being ended. */
 interface Attempt {

@@ -190,6 +190,22 @@ export interface CompartmentServices {
 export type RuntimePart =
   | 'fs.read' | 'fs.write' | 'net' | 'shell' | 'env' | 'secrets' | 'state' | 'interact' | 'tools' | 'session'
 
+/** One use of a power that the grant of a tool covers. */
+export interface CapabilityUse {
+  readonly tool: string
+  readonly part: RuntimePart
+  /** The path, the method and URL, the command line, or the name of what was used. */
+  readonly subject: string
+}
+
+/** For running code that is not trusted yet: uses are recorded, no request leaves the machine, and no command runs. */
+export interface DryRun {
+  /** Contract: must not throw. */
+  used(use: CapabilityUse): void
+  /** The port of an HTTP server on the loopback interface. It answers for every host, also for https. */
+  readonly port: number
+}
+
 /**
  * What a compartment may request of the broker, each with the part of `runtime` it belongs to. `null`: every call may.
  */

@@ -1,0 +1,65 @@
+import type { JsonObject } from '@bulkhead/kit/json'
+import type { Example } from './package-of.ts'
+
+/** The parts that every good example has. */
+export function extension(id: string, tools: readonly JsonObject[], more: JsonObject = {}): JsonObject {
+  return {
+    $schema: './bulkhead.schema.json', kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id,
+    version: '1.0.0', title: id, description: 'An example of a conforming extension.', tools: [...tools], ...more,
+  }
+}
+
+export const FILES = {
+  'README.md': '# An example\n',
+  'package.json': JSON.stringify({
+    name: 'example', version: '1.0.0', type: 'module', license: 'Apache-2.0', repository: 'https://example.com/example',
+  }),
+}
+
+export const input = (properties: JsonObject, required: readonly string[] = Object.keys(properties)): JsonObject =>
+  ({ type: 'object', properties, required: [...required], additionalProperties: false })
+
+export const WORD: JsonObject = { type: 'string', minLength: 1, maxLength: 200, description: 'A word or a sentence.' }
+
+export const SHOUT: JsonObject = {
+  name: 'shout', description: 'Returns the text in capital letters.', inputSchema: input({ text: WORD }),
+  outputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+  mode: 'read', gated: false,
+}
+export const SHOUT_CODE = 'export default { tools: { shout: { execute: ({ text }) => ({ text: text.toUpperCase() }) } } }\n'
+
+const COUNT: JsonObject = {
+  name: 'count_words', description: 'Counts the words of a text file.', mode: 'read', approvalKey: '{path}',
+  inputSchema: input({ path: { type: 'string', minLength: 1, maxLength: 200, description: 'Path in the workspace.' } }),
+  outputSchema: { type: 'object', properties: { words: { type: 'integer' } }, required: ['words'] },
+  requires: { fs: { read: ['{workspace}/**'] } },
+}
+const COUNT_CODE = `export default { tools: { count_words: { async execute({ path }, runtime) {
+  const text = await runtime.fs.readText(path)
+  return { words: text.split(/\\s+/).filter(Boolean).length }
+} } } }
+`
+
+const FORECAST: JsonObject = {
+  name: 'forecast', description: 'Fetches the weather forecast of a city.', approvalKey: '{city}',
+  inputSchema: input({ city: WORD }),
+  outputSchema: { type: 'object' },
+  requires: { net: { hosts: ['api.example.com'] } }, mode: 'external',
+}
+const FORECAST_CODE = `export default { tools: { forecast: { async execute({ city }, runtime) {
+  const key = await runtime.secrets.handle('WEATHER_KEY')
+  const url = 'https://api.example.com/v1/forecast?city=' + encodeURIComponent(city)
+  const response = await runtime.net.fetch(url, { headers: { authorization: 'Bearer ' + key } })
+  return await response.json()
+} } } }
+`
+
+/** Extensions that pass every check but the signature. */
+export const GOOD: Readonly<Record<string, Example>> = {
+  'a pure function': { manifest: extension('shout', [SHOUT]), code: SHOUT_CODE, files: FILES },
+  'a reader of files': { manifest: extension('count-words', [COUNT]), code: COUNT_CODE, files: FILES },
+  'a client of an API with a secret': {
+    manifest: extension('forecast', [FORECAST], { secrets: [{ name: 'WEATHER_KEY', hosts: ['api.example.com'] }] }),
+    code: FORECAST_CODE, files: FILES,
+  },
+}
