@@ -42,9 +42,10 @@ async function cancelOne(
     if (isOver) late.push(text)
   }
   const call = session.call({ callId: 'cancelled', tool: tool.name, args, signal: cancel.signal, onProgress })
+    .catch(() => undefined)
   await delay(startMs / 20)
   cancel.abort(new BulkheadError('ToolCancelled', 'Cancelled by the conformance suite.'))
-  await call.catch(() => undefined)
+  await call
   // Settles when the tool has stopped, or was killed after its grace period.
   await session.quiet
   isOver = true

@@ -32,6 +32,12 @@ export interface CallsOptions {
 const RUNS = 12
 const PARALLEL = 100
 const REPEATED = 4
+/** After so many, a tool is not called any more: each costs its whole timeout. */
+const MOST_TIMEOUTS = 2
+const GIVEN_UP: Pick<CallFact, 'error' | 'progress'> = {
+  error: { code: 'ExecutionTimeout', class: 'ToolTransient', message: 'Not called, because earlier calls took too long.' },
+  progress: [],
+}
 
 /** Calls every tool with generated arguments, one after the other, then the same again, then many at once. */
 export async function observeCalls(target: ConformanceTarget, { seed, progress }: CallsOptions): Promise<CallsFacts> {
@@ -44,11 +50,14 @@ export async function observeCalls(target: ConformanceTarget, { seed, progress }
   })
   const calls: CallFact[] = []
   const repeated: (readonly [CallFact, CallFact])[] = []
+  const isHopeless = (tool: ToolManifest): boolean =>
+    calls.filter((call) => call.tool === tool && call.error?.code === 'ExecutionTimeout').length >= MOST_TIMEOUTS
   // A call that ends its compartment must not take the others with it.
   while (calls.length < planned.length) {
     await inCompartment(target, async (opened) => {
       while (calls.length < planned.length) {
-        const fact = await callOnce(opened, planned[calls.length]!)
+        const next = planned[calls.length]!
+        const fact = isHopeless(next.tool) ? { ...next, ...GIVEN_UP } : await callOnce(opened, next)
         calls.push(fact)
         progress(calls.length, planned.length)
         if (endsCompartment(fact)) break
@@ -57,7 +66,7 @@ export async function observeCalls(target: ConformanceTarget, { seed, progress }
     })
   }
   const valid = manifest.tools.flatMap((tool) =>
-    calls.filter((fact) => fact.tool === tool && fact.kind === 'valid').slice(0, REPEATED))
+    calls.filter((fact) => fact.tool === tool && fact.kind === 'valid' && !isHopeless(tool)).slice(0, REPEATED))
   await inCompartment(target, async (opened) => {
     for (const fact of valid) repeated.push([fact, await callOnce(opened, { ...fact, kind: 'repeated' })])
   })
@@ -95,6 +104,9 @@ async function callOnce(
 }
 
 const endsCompartment = ({ error }: CallFact): boolean => error?.class === 'ExtensionHost'
+
+/** Whether a host would pass the arguments on. */
+const isValid = ({ kind }: CallFact): boolean => kind !== 'invalid' && kind !== 'hostile'
 
 /** The beginning of arguments, for people. */
 const shown = (args: JsonObject): string => {
@@ -180,7 +192,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     check: (facts) => {
       const checks = new Map(facts.manifest.tools.flatMap((tool) =>
         tool.outputSchema === undefined ? [] : [[tool, validatorOf(tool.outputSchema)]]))
-      return firstCall(facts, ({ tool, value }) => value !== undefined && checks.get(tool)?.(value))
+      return firstCall(facts, (call) => isValid(call) && call.value !== undefined && checks.get(call.tool)?.(call.value))
     },
   },
   {

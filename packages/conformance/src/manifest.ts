@@ -1,4 +1,4 @@
-import { ANY_COMMAND, CALL_LIMITS, classifyToolMode, hasEffects, type ToolManifest } from '@bulkhead/contract'
+import { CALL_LIMITS, classifyToolMode, hasEffects, type ToolManifest } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { PackageFacts } from './package.ts'
 import { firstOf, type Requirement } from './requirement.ts'
@@ -244,18 +244,6 @@ export const MANIFEST_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
       && !files.values().some((bytes) => new TextDecoder().decode(bytes).includes('deriveApprovalKey')) && 'it has none'),
   },
   {
-    id: 'approval-key-arguments', level: 'must', spec: 'docs/guides/approvals.md',
-    statement: 'The approval key uses arguments that exist.',
-    why: 'A missing one makes the same key for all calls.',
-    cure: 'Use names of the inputSchema.',
-    check: eachTool(({ approvalKey = '', inputSchema }) => {
-      const known = propertiesOf(inputSchema)
-      const unknown = [...approvalKey.matchAll(/\{([^{}.]+)/g)].map(([, name]) => name!)
-        .find((name) => !Object.hasOwn(known, name))
-      return unknown !== undefined && `there is no argument "${unknown}"`
-    }),
-  },
-  {
     id: 'power-files', level: 'should', spec: PUBLISHING,
     statement: 'A tool does not write the whole workspace.',
     why: 'A person has to trust it with every file.',
@@ -268,13 +256,6 @@ export const MANIFEST_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
     why: 'It could send anything anywhere.',
     cure: 'Name the hosts.',
     check: eachTool(({ requires }) => requires.net?.hosts?.find((host) => host === '*' || host.startsWith('*:'))),
-  },
-  {
-    id: 'power-commands', level: 'must', spec: PUBLISHING,
-    statement: 'A tool does not run every command.',
-    why: 'It could do whatever the user can.',
-    cure: 'Name the commands.',
-    check: eachTool(({ requires }) => (requires.shell ?? []).some(({ cmd }) => cmd === ANY_COMMAND) && 'it may run every command'),
   },
   {
     id: 'power-credentials', level: 'must', spec: PUBLISHING,
