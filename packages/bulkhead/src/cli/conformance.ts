@@ -1,0 +1,138 @@
+import { mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { styleText } from 'node:util'
+import {
+  badgeOf, conform, createRecorder, junitOf, reportLines, reportOf, type CheckResult, type Mark,
+  type SuiteOptions,
+} from '@bulkhead/conformance'
+import { BulkheadError, EXTENSION_ID_PATTERN, type ExtensionDescriptor } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/kit/json'
+import { inspectPackage } from '@bulkhead/loader'
+import { createSandbox } from '@bulkhead/sandbox'
+import { homeFolder } from '../facade/folders.ts'
+import { loaderOptions } from '../facade/loader-options.ts'
+import { CORE_VERSION } from '../facade/version.ts'
+import { defineCommand, UsageError } from './command.ts'
+import { readInstalled } from './diff.ts'
+import { COMMON_OPTIONS, type HostValues } from './host-options.ts'
+import { printJson } from './output.ts'
+import { readExtensionFolder, replaceFile } from './pack.ts'
+import { extensionLines } from './review.ts'
+
+export const conformance = defineCommand({
+  usage: 'bulkhead conformance TARGET [--only IDS] [--seed N] [--config JSON] [--json] [--junit FILE] [--badge FILE] '
+    + '[--workspace DIR] [--home DIR] [--trust-project]',
+  operands: { TARGET: { text: 'folder, tarball, or id of an installed extension', completes: 'folder' } },
+  options: {
+    only: { type: 'string', value: 'IDS', text: 'requirements or groups to check, with commas between them' },
+    seed: { type: 'string', value: 'N', text: 'repeat the generated arguments of an earlier run (default: 1)' },
+    config: {
+      type: 'string', value: 'JSON',
+      text: 'configuration to start it with; must match its configSchema (default: {})',
+    },
+    junit: { type: 'string', value: 'FILE', completes: 'file', text: 'write the results as JUnit XML' },
+    badge: { type: 'string', value: 'FILE', completes: 'file', text: 'write an SVG for a README' },
+    ...COMMON_OPTIONS,
+  },
+  details: `For publishers. Verifies the extension as "pack" does, then starts and stops it, calls its tools with
+arguments that are generated from their schemas, cancels calls, and compares the powers that it uses with those that
+it declares. Nothing leaves this machine: tools see an empty workspace and fake secrets, one server on this machine
+answers for every host, and commands are recorded and not run.`,
+  exits: ['if the extension conforms', 'if it does not'],
+  examples: [
+    { command: 'bulkhead conformance ./word-count', text: 'before you publish' },
+    { command: 'bulkhead conformance ./word-count --only manifest,package', text: 'only what needs no run' },
+    { command: 'bulkhead conformance ./word-count --junit report.xml', text: 'in CI' },
+  ],
+
+  async run({ values, positionals: [target, ...more] }) {
+    if (target === undefined || more.length > 0) throw new UsageError('Name one folder, tarball or id.')
+    const config = readConfig(values.config)
+    const seed = readSeed(values.seed)
+    const only = values.only?.split(',').map((id) => id.trim()).filter((id) => id !== '')
+    const isShown = !values.json && !values.quiet && process.stderr.isTTY
+    const onProgress = (text: string): void => void (isShown && process.stderr.write(`\r\u001B[K${text}`))
+    const read = await readTarget(target, values, config)
+    const results = await conformAlone(read, config ?? {}, { seed, onProgress, ...(only && { only }) })
+    onProgress('')
+    const report = reportOf({ extension: read.extension, hostVersion: CORE_VERSION, seed, results })
+    if (values.junit !== undefined) write(values.junit, junitOf(results, report))
+    if (values.badge !== undefined) write(values.badge, badgeOf(report))
+    const { conforms } = report.summary
+    if (values.json) printJson(report)
+    else {
+      process.stdout.write([
+        ...extensionLines(read.extension), '', ...reportLines(results, painted), '',
+        conforms ? 'It conforms.' : 'It does not conform.', '',
+      ].join('\n'))
+    }
+    return conforms ? 0 : 1
+  },
+})
+
+interface Read {
+  readonly extension: ExtensionDescriptor
+  readonly warnings: readonly string[]
+}
+
+/** A folder or file of that name comes first; any other name is an id. */
+async function readTarget(given: string, values: HostValues, config: JsonObject | undefined): Promise<Read> {
+  const found = EXTENSION_ID_PATTERN.test(given) && statSync(given, { throwIfNoEntry: false }) === undefined
+  if (found) return { extension: await readInstalled(given, values), warnings: [] }
+  if (!/\.(?:tgz|tar\.gz)$/.test(given)) return readExtensionFolder(given, values.home, config)
+  const { cache: _, ...options } = loaderOptions(homeFolder(values.home))
+  return inspectPackage(resolve(given), process.cwd(), options)
+}
+
+/** Files that many tools look for. */
+const WORKSPACE = { 'README.md': '# A workspace\n\nFor the conformance suite.\n', 'data.json': '{ "items": [1, 2, 3] }\n' }
+
+/** In a temporary folder, so that tools cannot read the files of the publisher. */
+async function conformAlone(
+  { extension, warnings }: Read, config: JsonObject, options: SuiteOptions,
+): Promise<readonly CheckResult[]> {
+  await using opened = new AsyncDisposableStack()
+  const workspace = temporaryFolder()
+  opened.defer(() => rmSync(workspace, { recursive: true, force: true }))
+  for (const [name, text] of Object.entries(WORKSPACE)) writeFileSync(join(workspace, name), text)
+  const recorder = await createRecorder()
+  opened.defer(() => recorder.close())
+  const sandbox = createSandbox({ workspace, dryRun: recorder.dryRun })
+  opened.defer(() => sandbox.close())
+  return conform({ extension, warnings, sandbox, workspace, recorder, config }, options)
+}
+
+function temporaryFolder(): string {
+  try {
+    return realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-conformance-')))
+  } catch (error) {
+    const message = `Cannot create a temporary folder: ${messageOf(error)}. Set TMPDIR to a writable folder.`
+    throw new BulkheadError('InstallFailed', message, { cause: error })
+  }
+}
+
+const COLORS = { FAIL: 'red', warn: 'yellow', skip: 'dim', ok: 'green' } as const
+const painted = (mark: Mark): string => styleText(COLORS[mark], mark)
+
+function write(file: string, text: string): void {
+  try {
+    replaceFile(resolve(file), text)
+  } catch (error) {
+    throw new BulkheadError('InstallFailed', `"${file}" could not be written: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+function readConfig(text: string | undefined): JsonObject | undefined {
+  if (text === undefined) return undefined
+  const parsed = parseJson(text)
+  if (!parsed.ok) throw new UsageError(`--config ${parsed.fault.message}.`)
+  if (!isJsonObject(parsed.value)) throw new UsageError('--config must be a JSON object.')
+  return parsed.value
+}
+
+function readSeed(text = '1'): number {
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError('--seed must be a whole number below 1,000,000,000.')
+  return Number(text)
+}
