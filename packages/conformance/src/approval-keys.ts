@@ -1,4 +1,4 @@
-import { BulkheadError, CALL_LIMITS, compileApprovalKey, type ToolManifest } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, checkApprovalKey, compileApprovalKey, type ToolManifest } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { CallsFacts } from './calls.ts'
 import { firstOf, type Requirement } from './requirement.ts'
@@ -26,7 +26,7 @@ export async function observeKeys(target: ConformanceTarget, { calls }: CallsFac
       const template = tool.approvalKey
       if (template !== undefined) return derivedFrom(template, args)
       if (!session.offers.approvalKeys.has(tool.name)) return undefined
-      return session.deriveApprovalKey(tool.name, args, AbortSignal.timeout(60_000))
+      return session.deriveApprovalKey(tool.name, args, AbortSignal.timeout(60_000)).then((key) => checkApprovalKey(key))
     }
     const facts: KeyFact[] = []
     for (const { tool, args } of valid) {

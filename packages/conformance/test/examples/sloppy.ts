@@ -140,21 +140,57 @@ export const SLOPPY: Readonly<Record<string, SloppyExample>> = {
     manifest: extension('sample', [shout({ outputSchema: { type: 'object' } })], { env: ['LANGUAGE'] }), files: FILES,
     code: execute(`const language = await runtime.env.get('LANGUAGE')
       return { language, home: '/home/alice/notes', text: '\\u001b[31m' + 'x'.repeat(300_000), at: Math.random() }`),
-    fails: ['output-size', 'output-secrets', 'output-paths', 'output-characters', 'read-deterministic'],
+    fails: ['package-machine-paths', 'output-size', 'output-secrets', 'output-paths', 'output-characters', 'read-deterministic'],
   },
   'a tool with unreadable errors': {
-    manifest: extension('sample', [shout({ idempotent: true, outputSchema: { type: 'object' } })]), files: FILES,
+    manifest: extension('sample', [shout({ outputSchema: { type: 'object' } })]), files: FILES,
     code: `let calls = 0
       export default { tools: { shout: { execute({ text }, runtime) {
-        for (let i = 0; i < 1500; i++) runtime.progress('step ' + i)
-        if (++calls > 1 && calls < 4) return { text }
+        if (++calls === 1) for (let i = 0; i < 1500; i++) runtime.progress('step ' + i)
+        if (calls === 2 || calls === 3) return { text }
         throw new Error(calls % 2 ? 'x'.repeat(3_000) : 'failed\\n    at shout (index.js:3:7)')
       } } } }\n`,
-    fails: ['error-message', 'error-stack', 'progress-bounded', 'idempotent-repeats'],
+    fails: ['error-message', 'error-stack', 'progress-bounded'],
   },
   'a tool that cannot be cancelled': {
     ...withCode(execute('if (!globalThis.used) { globalThis.used = true; await new Promise((done) => setTimeout(done, 2_000)) } return { text }')),
     fails: ['abort'],
+  },
+  'a tool that cannot be repeated': {
+    ...withTool({
+      idempotent: true, gated: true, mode: 'safe_write', approvalKey: '{text}',
+      requires: { fs: { read: ['{workspace}/notes/**'], write: ['{workspace}/notes/**'] } },
+    }),
+    code: execute(`const path = 'notes/' + encodeURIComponent(text).slice(0, 60)
+      const known = await runtime.fs.readText(path).catch(() => undefined)
+      if (known !== undefined) throw new Error('It exists.')
+      await runtime.fs.write(path, text)
+      return { text }`),
+    fails: ['idempotent-repeats'],
+  },
+  'a tool that is too slow': {
+    manifest: extension('sample', [shout({ timeoutMs: 300 })]), files: FILES,
+    code: execute(`await new Promise((done) => { setTimeout(done, 5_000); runtime.signal.addEventListener('abort', done) })
+      return { text }`),
+    fails: ['call-in-time', 'call-succeeds'],
+  },
+  'a tool that runs on': {
+    ...withCode(execute('setInterval(() => console.log("still here"), 5); return { text }')), fails: ['abort-quiet'],
+  },
+  'a tool that is broken after a cancellation': {
+    ...withCode(execute(`if (globalThis.aborted) await new Promise(() => queueMicrotask(() => { throw new Error('locked') }))
+      if (!globalThis.used) await new Promise((done) => {
+        globalThis.used = true
+        setTimeout(done, 1_000)
+        runtime.signal.addEventListener('abort', () => { globalThis.aborted = true; done() })
+      })
+      return { text }`)),
+    fails: ['abort-next'],
+  },
+  'a tool that reads what it does not declare': {
+    ...withTool({ requires: { fs: { read: ['{workspace}/docs/**'] } } }),
+    code: execute('return { text: await runtime.fs.readText("README.md") }'),
+    fails: ['call-succeeds', 'power-declared', 'power-used-read'],
   },
   'a random approval key': {
     ...withTool({}), code: `export default { tools: { shout: {
@@ -164,7 +200,7 @@ export const SLOPPY: Readonly<Record<string, SloppyExample>> = {
   'an approval key that fails': {
     ...withTool({}), code: `export default { tools: { shout: {
       execute: ({ text }) => ({ text }),
-      deriveApprovalKey: ({ text }) => { if (text.length > 150) throw new Error('too long'); return text.length > 20 ? '' : 'say' } } } }\n`,
+      deriveApprovalKey: ({ text }) => { if (text.length > 150) throw new Error('too long'); return text.length > 8 ? '' : 'say' } } } }\n`,
     fails: ['key-derives', 'key-valid', 'key-distinct'],
   },
 }
