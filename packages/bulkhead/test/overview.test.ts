@@ -54,7 +54,7 @@ it('does not use up trust that applies to the next start', async () => {
 
 it('the folder of an extension: how to check and pack it', async () => {
   await inside(['new', 'word-count'], folder)
-  expect(commands(await facts('--workspace', 'word-count')).slice(0, 2)).toEqual(['bulkhead check .', 'bulkhead pack .'])
+  expect(commands(await facts('--workspace', 'word-count')).slice(0, 2)).toEqual(['bulkhead conformance .', 'bulkhead pack .'])
 })
 
 it('a broken folder is described, not a stack trace', async () => {

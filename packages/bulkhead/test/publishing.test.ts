@@ -28,7 +28,7 @@ it('the example of docs/guides/publishing.md conforms, uses a secret that it can
     mkdirSync(join(folder, 'weather-tool'))
     writeFileSync(join(folder, 'weather-tool/bulkhead.json'), here(block('json bulkhead.json')))
     writeFileSync(join(folder, 'weather-tool/index.js'), here(block('js index.js')))
-    expect(await inside(['check', './weather-tool'], folder)).toMatchObject({ code: 0, stderr: '' })
+    expect(await inside(['conformance', './weather-tool'], folder)).toMatchObject({ code: 0, stderr: '' })
     expect(await inside(['install', './weather-tool', '--yes'], folder)).toMatchObject({ code: 0 })
 
     const forecast = (city: string) => inside(

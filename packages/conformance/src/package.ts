@@ -49,7 +49,7 @@ const CODE = /\.(?:m?js|json|md|txt|css|html|wasm|map|svg|d\.ts)$|^LICEN[CS]E|^N
 
 export const PACKAGE_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
   {
-    id: 'package-license', level: 'must', spec: SPEC,
+    id: 'package-license', level: 'should', spec: SPEC,
     statement: 'The package names its licence, in package.json or a LICENSE file.',
     why: 'Without a licence no one may use it.',
     cure: 'Add "license" to package.json, or a LICENSE file.',

@@ -17,7 +17,7 @@ import { CORE_VERSION } from '../facade/version.ts'
 import { defineCommand, UsageError } from './command.ts'
 import { readInstalled } from './diff.ts'
 import { COMMON_OPTIONS, type HostValues } from './host-options.ts'
-import { printJson } from './output.ts'
+import { hint, printJson } from './output.ts'
 import { readExtensionFolder, replaceFile } from './pack.ts'
 import { extensionLines } from './review.ts'
 
@@ -52,8 +52,8 @@ answers for every host, and commands are recorded and not run.`,
     const config = readConfig(values.config)
     const seed = readSeed(values.seed)
     const only = values.only?.split(',').map((id) => id.trim()).filter((id) => id !== '')
-    const isShown = !values.json && !values.quiet && process.stderr.isTTY
-    const onProgress = (text: string): void => void (isShown && process.stderr.write(`\r\u001B[K${text}`))
+    const onProgress = (text: string): void =>
+      void (process.stderr.isTTY && process.stderr.write(hint(`\r\u001B[2K${text}`)))
     const read = await readTarget(target, values, config)
     const results = await conformAlone(read, config ?? {}, { seed, onProgress, ...(only && { only }) })
     onProgress('')

@@ -64,7 +64,7 @@ async function readPath(path: string, home: string | undefined): Promise<Extensi
   return (await inspectPackage(given, process.cwd(), loader, reading)).extension
 }
 
-async function readInstalled(id: string, values: HostValues): Promise<ExtensionDescriptor> {
+export async function readInstalled(id: string, values: HostValues): Promise<ExtensionDescriptor> {
   const { extensions, absent } = await createLoader(loaderOptions(homeFolder(values.home))).load({
     workspace: workspaceFolder(values.workspace), trust: values['trust-project'] ? 'once' : 'declined',
     projectDigest: 'any',

@@ -73,9 +73,13 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
     summary: 'Create a new extension: a manifest and a module',
     load: async () => (await import('./new.ts')).newExtension,
   }],
-  ['check', {
+  ['conformance', {
     summary: 'Check an extension against the conformance requirements',
-    load: async () => (await import('./check.ts')).check,
+    load: async () => (await import('./conformance.ts')).conformance,
+  }],
+  ['check', {
+    summary: 'The same as conformance',
+    load: async () => (await import('./conformance.ts')).conformance,
   }],
   ['diff', {
     summary: 'Compare two versions of an extension, and check that the version number shows the changes',

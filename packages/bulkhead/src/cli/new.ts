@@ -12,7 +12,7 @@ export const newExtension = defineCommand({
   operands: { DIR: { text: 'new or empty folder; its name becomes the id of the extension', completes: 'folder' } },
   options: { json: { type: 'boolean', text: 'print JSON' } },
   details: 'Writes a working example: a manifest and a module with a tool that counts the words of a file.',
-  examples: [{ command: 'bulkhead new word-count', text: 'the folder word-count, ready for "bulkhead check"' }],
+  examples: [{ command: 'bulkhead new word-count', text: 'the folder word-count, ready for "bulkhead conformance"' }],
 
   async run({ values, positionals: [dir, ...more] }) {
     if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "new".')
@@ -30,9 +30,9 @@ export const newExtension = defineCommand({
       process.stdout.write([
         `Wrote ${Object.keys(files).map((name) => join(shown, name)).join(' and ')}.\n`,
         hint([
-          '', `  bulkhead check ./${shown}      # test it against the conformance requirements`,
-          `  bulkhead install ./${shown}    # then: bulkhead call ${id} --args '{"path":"README.md"}'`,
-          `  bulkhead pack ./${shown}       # a tarball for others`, '',
+          '', `  bulkhead conformance ./${shown}    # test it against the conformance requirements`,
+          `  bulkhead install ./${shown}        # then: bulkhead call ${id} --args '{"path":"README.md"}'`,
+          `  bulkhead pack ./${shown}           # a tarball for others`, '',
         ].join('\n')),
       ].join(''))
     }
@@ -63,12 +63,19 @@ function write(folder: string, files: Readonly<Record<string, string>>): void {
 
 const manifestOf = (id: string): string => `${JSON.stringify({
   kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: `^${CORE_VERSION}`,
-  id, version: '0.1.0', main: './index.js',
+  id, version: '0.1.0', title: id, description: 'Counts words in the files of a project.', main: './index.js',
   tools: [{
     name: id,
     description: 'Counts the words of a text file.',
     inputSchema: {
-      type: 'object', properties: { path: { type: 'string' } }, required: ['path'], additionalProperties: false,
+      type: 'object', required: ['path'], additionalProperties: false,
+      properties: {
+        path: { type: 'string', minLength: 1, maxLength: 500, description: 'Path of the file in the workspace.' },
+      },
+    },
+    outputSchema: {
+      type: 'object', required: ['path', 'words'],
+      properties: { path: { type: 'string' }, words: { type: 'integer', description: 'The number of words.' } },
     },
     requires: { fs: { read: ['{workspace}/**'] } },
     approvalKey: '{path}',

@@ -81,7 +81,7 @@ function nextCommands({ workspace, project, extensions, servers, problems }: Omi
   const suggestions: readonly (readonly [fits: boolean, command: string, text: string])[] = [
     [project === 'unknown' || project === 'changed', 'bulkhead trust', "review the project's tools and settings"],
     [problems.errors + problems.warnings > 0, 'bulkhead doctor', 'show what is wrong, and how to fix it'],
-    [isExtension, 'bulkhead check .', 'test this extension against the conformance requirements'],
+    [isExtension, 'bulkhead conformance .', 'test this extension against the conformance requirements'],
     [isExtension, 'bulkhead pack .', 'make a tarball of this extension'],
     [servers.some(({ state }) => state === 'unknown'), 'bulkhead tools --connect', 'list the tools of your servers'],
     [true, 'bulkhead tools', 'list the tools and what each may do'],

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@bulkhead/kit/json'
-import { extension, FILES, input, SHOUT, SHOUT_CODE, WORD } from './good.ts'
+import { extension, FILES, SHOUT, SHOUT_CODE, WORD } from './good.ts'
 import type { Example } from './package-of.ts'
 
 export interface SloppyExample extends Example {
@@ -15,9 +15,6 @@ const withTool = (change: JsonObject, more?: JsonObject): Omit<Example, 'code'> 
 const withCode = (code: string): Example => ({ manifest: extension('sample', [SHOUT]), code, files: FILES })
 const execute = (body: string, more = ''): string =>
   `export default { ${more} tools: { shout: { async execute({ text }, runtime) { ${body} } } } }\n`
-const packageJson = (change: JsonObject): Record<string, string> =>
-  ({ 'package.json': JSON.stringify({ ...JSON.parse(FILES['package.json']) as JsonObject, ...change }) })
-
 const deep = (depth: number): JsonObject => depth === 0 ? WORD
   : { type: 'object', description: 'One level.', properties: { next: deep(depth - 1) }, additionalProperties: false }
 
