@@ -101,7 +101,7 @@ async function conformAlone(
   opened.defer(() => recorder.close())
   const sandbox = createSandbox({ workspace, dryRun: recorder.dryRun })
   opened.defer(() => sandbox.close())
-  return conform({ extension, warnings, sandbox, workspace, recorder, config }, options)
+  return await conform({ extension, warnings, sandbox, workspace, recorder, config }, options)
 }
 
 function temporaryFolder(): string {
