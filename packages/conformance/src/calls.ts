@@ -142,7 +142,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     why: 'A model may send anything, and other calls run in the same compartment.',
     cure: 'Catch the error in the tool, and throw it from execute.',
     check: (facts) => firstCall(facts, (call) =>
-      endsCompartment(call) && call.error!.code !== 'CompartmentGone' && `${call.error!.code}: ${call.error!.message}`),
+      call.kind !== 'parallel' && endsCompartment(call) && call.error!.code !== 'CompartmentGone' && `${call.error!.code}: ${call.error!.message}`),
   },
   {
     id: 'call-in-time', level: 'must', spec: SPEC,

@@ -67,7 +67,7 @@ export function reportLines(results: readonly CheckResult[], paint: (mark: Mark)
       `      ${result.cure}`,
     ]),
     ...(skipped.length === 0 ? [] : [
-      `${paint('skip')}  ${skipped.length} checks could not run: ${visibleText(skipped[0]!.evidence ?? '')}`,
+      `${paint('skip')}  ${skipped.length} of the checks could not run: ${visibleText(skipped[0]!.evidence ?? '')}`,
     ]),
     `${paint('ok')}    ${results.filter(({ ok }) => ok === true).length} of ${results.length} requirements hold.`,
   ]

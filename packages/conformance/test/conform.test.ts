@@ -1,82 +1,130 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ExtensionDescriptor, Sandbox } from '@bulkhead/contract'
-import { createLoader } from '@bulkhead/loader'
+import { packFolder } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { conform, REQUIREMENTS } from '../src/index.ts'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
+import {
+  badgeOf, conform, createRecorder, junitOf, reportLines, reportOf, REQUIREMENTS, type CheckResult,
+} from '../src/index.ts'
+import { GOOD } from './examples/good.ts'
+import { writeExample, type Example } from './examples/package-of.ts'
+import { SLOPPY } from './examples/sloppy.ts'
+
+const ALL = Object.values(REQUIREMENTS).flat()
+/** They depend on how a package was installed, not on what is in it. */
+const BY_ORIGIN = ['package-integrity', 'package-provenance']
+const loader = { coreVersion: '1.0.0', roots: { global: null }, bundled: [] }
 
 let folder: string
-let sandbox: Sandbox
-beforeAll(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-conform-')))
-  sandbox = createSandbox({ workspace: folder })
-})
-afterAll(async () => {
-  await sandbox.close()
-  rmSync(folder, { recursive: true })
-})
+beforeAll(() => { folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-conform-'))) })
+afterAll(() => rmSync(folder, { recursive: true }))
 
 let count = 0
-async function extension(code: string): Promise<ExtensionDescriptor> {
-  const home = join(folder, `home-${++count}`)
-  const place = join(home, 'tools/sample')
-  mkdirSync(place, { recursive: true })
-  writeFileSync(join(place, 'index.js'), code)
-  writeFileSync(join(place, 'bulkhead.json'), JSON.stringify({
-    kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id: 'sample', version: '1.0.0',
-    tools: [{ name: 'sample', description: 'A sample.', inputSchema: { type: 'object' } }],
-  }))
-  const loader = createLoader({
-    coreVersion: '1.0.0', roots: { global: home, projectFolder: '.bulkhead' }, bundled: [],
-  })
-  const overrides = { policy: { lock: { global: 'off' as const } } }
-  const { extensions, diagnostics } = await loader.load({
-    workspace: folder, trust: 'declined', projectDigest: 'any', overrides,
-  })
-  expect(diagnostics).toEqual([])
-  return extensions[0]!
+/** Each run has a workspace of its own: what one extension writes must not help another. */
+async function run(example: Example, only?: readonly string[]): Promise<readonly CheckResult[]> {
+  const workspace = join(folder, `workspace-${++count}`)
+  mkdirSync(workspace)
+  writeFileSync(join(workspace, 'README.md'), 'Some words.\n')
+  const { extension, warnings } = await packFolder(writeExample(join(folder, `example-${count}`), example), { loader })
+  const recorder = await createRecorder()
+  const sandbox = createSandbox({ workspace, dryRun: recorder.dryRun })
+  try {
+    return await conform({ extension, warnings, sandbox, workspace, recorder }, only && { only })
+  } finally {
+    await sandbox.close()
+    await recorder.close()
+  }
 }
 
-const failing = async (code: string) =>
-  (await conform({ extension: await extension(code), sandbox })).filter(({ ok }) => !ok)
-    .map(({ requirement, detail }) => [requirement, detail])
+const ids = (results: readonly CheckResult[], ok: boolean | null): readonly string[] =>
+  results.filter((result) => result.ok === ok).map(({ id }) => id).filter((id) => !BY_ORIGIN.includes(id))
 
-describe.concurrent('the conformance suite', () => {
-  it('passes every requirement for a good extension', async () => {
-    const results = await conform({
-      extension: await extension(`export default { tools: { sample: { execute: (args) => Object.keys(args) } } }`),
-      sandbox,
+describe('the requirements', () => {
+  it('have distinct ids, and each has a statement, a reason, a cure and a page', () => {
+    expect(new Set(ALL.map(({ id }) => id)).size).toBe(ALL.length)
+    for (const { statement, why, cure, spec } of ALL) {
+      for (const text of [statement, why, cure]) expect(text).toMatch(/^[A-Za-z`0-9].*\.$/)
+      expect(spec).toMatch(/^docs\/.*\.md$/)
+    }
+  })
+
+  it('can each be broken: an example or another origin fails the check', () => {
+    const broken = new Set([...Object.values(SLOPPY).flatMap(({ fails }) => fails), ...BY_ORIGIN])
+    expect(ALL.map(({ id }) => id).filter((id) => !broken.has(id))).toEqual([])
+    const known = new Set(ALL.map(({ id }) => id))
+    expect([...broken].filter((id) => !known.has(id))).toEqual([])
+  })
+})
+
+/** `pnpm soak` runs all of them. */
+const good = Object.entries(GOOD).slice(0, thoroughly(1, Infinity))
+it.each(good)('%s passes every check', async (_, example) => {
+  const results = await run(example)
+  expect(results.filter(({ ok, id }) => ok !== true && !BY_ORIGIN.includes(id))).toEqual([])
+  expect(results).toHaveLength(ALL.length)
+  expect(results.find(({ id }) => id === 'package-provenance')).toMatchObject({ ok: false, level: 'should' })
+}, 300_000)
+
+/** Checked whole in `pnpm soak`; here only what needs no run, and two that run. */
+const RUN_HERE = ['another export', 'a random approval key']
+it.each(Object.entries(SLOPPY))('finds what is wrong with an extension: %s', async (name, { fails, skips = [], ...example }) => {
+  const only = thoroughly(RUN_HERE.includes(name) ? ['manifest', 'package', 'lifecycle', 'keys'] : ['manifest', 'package'], undefined)
+  const results = await run(example, only)
+  const checked = new Set(results.map(({ id }) => id))
+  expect(ids(results, false).toSorted()).toEqual(fails.filter((id) => checked.has(id)).toSorted())
+  const skipped = new Set(results.filter(({ ok }) => ok === null).map(({ group }) => group))
+  expect([...skipped]).toEqual(skips.filter((group) => results.some((result) => result.group === group)))
+}, 300_000)
+
+it('a package whose files nothing verifies is found', async () => {
+  const { extension } = await packFolder(writeExample(join(folder, 'unpinned'), Object.values(GOOD)[0]!), { loader })
+  const sandbox = { open: () => Promise.reject(new Error('not used')), close: async () => undefined }
+  const target = { extension: { ...extension, integrity: 'unpinned' as const }, sandbox, workspace: folder }
+  expect(await conform(target, { only: ['package-integrity'] })).toMatchObject([{ id: 'package-integrity', ok: false }])
+})
+
+it('rejects an unknown id with the nearest one', async () => {
+  await expect(run(Object.values(GOOD)[0]!, ['abrot'])).rejects.toMatchObject({
+    code: 'ConfigInvalid', message: expect.stringContaining('"abort"'),
+  })
+})
+
+describe('the report', () => {
+  const result = (id: string, level: 'must' | 'should', ok: boolean | null, evidence?: string): CheckResult => ({
+    group: 'calls', id, level, ok, statement: `About ${id}.`, why: '', spec: '', cure: `Mend ${id}.`,
+    ...(evidence !== undefined && { evidence }),
+  })
+  const results = [
+    result('fine', 'must', true), result('sad', 'should', false, 'it is <sad>'), result('bad', 'must', false, 'it is\u001B[2J'),
+    result('late', 'must', null, 'it does not start'),
+  ]
+  const extension = { id: 'sample', version: '1.0.0', digests: { package: 'abc' } as never }
+  const report = reportOf({ extension, hostVersion: '1.2.3', seed: 7, results })
+
+  it('counts, and an extension conforms if no must failed or was skipped', () => {
+    expect(report).toMatchObject({
+      extension: { id: 'sample', version: '1.0.0' }, digest: 'abc', host: { version: '1.2.3' }, seed: 7,
+      summary: { must: { passed: 1, failed: 1, skipped: 1 }, should: { passed: 0, failed: 1, skipped: 0 }, conforms: false },
     })
-    expect(results).toEqual(Object.keys(REQUIREMENTS).map((requirement) => ({ requirement, ok: true })))
+    expect(report.checks[2]).toEqual({ id: 'bad', group: 'calls', level: 'must', ok: false, evidence: 'it is\u001B[2J' })
+    const passing = results.filter(({ id }) => id === 'fine' || id === 'sad')
+    expect(reportOf({ extension, hostVersion: '1.2.3', seed: 7, results: passing }).summary.conforms).toBe(true)
   })
 
-  it('accepts a tool that fails', async () => {
-    expect(await failing(`export default { tools: { sample: { execute() { throw new Error('no') } } } }`)).toEqual([])
+  it('shows the worst first, with evidence and cure, and no control characters', () => {
+    const lines = reportLines(results, (mark) => mark)
+    expect(lines.filter((line) => !line.startsWith(' ')).map((line) => line.split(' ')[0])).toEqual(['FAIL', 'warn', 'skip', 'ok'])
+    expect(lines.join('\n')).toContain('Mend bad.')
+    expect(lines.join('\n')).not.toContain('\u001B')
   })
 
-  it.each([
-    [
-      'other tools than declared', `export default { tools: { other: { execute: () => 1 } } }`, 'exports',
-      /ExportsMismatch/,
-    ],
-    [
-      'a phase that throws',
-      `export default { activate() { throw new Error('not ready') }, tools: { sample: { execute: () => 1 } } }`,
-      'lifecycle-order', /LifecycleFailure.*not ready/,
-    ],
-    ['a dispose that fails the second time', `let done = false
-      export default { dispose() { if (done) throw new Error('twice'); done = true }, tools: { sample: { execute: () => 1 } } }`, 'dispose-idempotent', /twice/],
-    ['a tool that crashes on unusual arguments', `export default { tools: { sample: { execute: (args) => new Promise((resolve) => {
-        if (args.number) queueMicrotask(() => { throw new Error('too much') }); else resolve(1)
-      }) } } }`, 'worst-arguments', /CompartmentCrashed/],
-    [
-      'a tool that cannot be cancelled',
-      `export default { tools: { sample: { execute(args) { if (Object.keys(args).length === 0) for (;;); } } } }`,
-      'abort', /.+/,
-    ],
-  ])('finds %s', async (_, code, requirement, detail) => {
-    expect(await failing(code)).toContainEqual([requirement, expect.stringMatching(detail)])
+  it('is written as JUnit XML and as a badge', () => {
+    const xml = junitOf(results, report)
+    expect(xml).toContain('tests="4" failures="1" skipped="2"')
+    expect(xml).toContain('it is &#60;sad&#62;')
+    expect(xml).not.toContain('\u001B')
+    expect(badgeOf(report)).toContain('2 missing')
   })
 })

@@ -2,5 +2,7 @@ import { expect, it } from 'vitest'
 import * as conformance from '../src/index.ts'
 
 it('exports exactly this', () => {
-  expect(Object.keys(conformance).toSorted()).toEqual(['REQUIREMENTS', 'conform', 'worstArguments'])
+  expect(Object.keys(conformance).toSorted()).toEqual([
+    'REQUIREMENTS', 'badgeOf', 'conform', 'createRecorder', 'junitOf', 'reportLines', 'reportOf',
+  ])
 })

@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 
@@ -10,10 +9,10 @@ export interface Example {
   readonly files?: Readonly<Record<string, string>>
 }
 
-/** Writes an example into a new folder. */
-export function writeExample({ manifest, code, files = {} }: Example): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-example-')))
-  const all = { 'bulkhead.json': JSON.stringify(manifest, null, 2), 'index.js': code, ...files }
+/** Writes an example into a folder, and returns it. Members of the manifest that are null are left out. */
+export function writeExample(folder: string, { manifest, code, files = {} }: Example): string {
+  const written = JSON.stringify(manifest, (_, value: unknown) => value ?? undefined, 2)
+  const all = { 'bulkhead.json': written, 'index.js': code, ...files }
   for (const [path, text] of Object.entries(all)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     writeFileSync(join(folder, path), text)

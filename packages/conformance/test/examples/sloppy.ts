@@ -125,6 +125,16 @@ export const SLOPPY: Readonly<Record<string, SloppyExample>> = {
     ...withCode(execute(`if (text?.length > 1000) queueMicrotask(() => { throw new Error('boom') }); return { text: String(text) }`)),
     fails: ['call-survives'],
   },
+  'a tool for one call at a time': {
+    ...withCode(`let open = 0
+      export default { tools: { shout: { async execute({ text }) {
+        if (++open > 10) await new Promise(() => queueMicrotask(() => { throw new Error('busy') }))
+        await new Promise((done) => setTimeout(done, 5))
+        open--
+        return { text: String(text) }
+      } } } }\n`),
+    fails: ['call-parallel'],
+  },
   'a tool that always fails': { ...withCode(execute('throw new Error("Not today.")')), fails: ['call-succeeds'] },
   'a tool that hides its rules': {
     ...withCode(execute('throw Object.assign(new Error("Only on Sundays."), { code: "InputInvalid" })')),

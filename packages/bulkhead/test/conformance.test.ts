@@ -1,8 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { REQUIREMENTS } from '@bulkhead/conformance'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { Report } from '@bulkhead/conformance'
 import { inside } from './command-inside.ts'
 
 let folder: string
@@ -11,13 +11,20 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 it('a new extension conforms, installs and runs', async () => {
   const made = await inside(['new', 'word-count'], folder)
-  expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('bulkhead check ./word-count') })
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('bulkhead conformance ./word-count') })
   expect(readdirSync(join(folder, 'word-count')).toSorted()).toEqual(['bulkhead.json', 'index.js'])
-  const checked = await inside(['check', 'word-count', '--json'], folder)
+  const files = ['--junit', 'report.xml', '--badge', 'badge.svg']
+  const checked = await inside(['conformance', 'word-count', '--json', ...files], folder)
   expect(checked).toMatchObject({ code: 0, stderr: '' })
-  expect(JSON.parse(checked.stdout)).toEqual({
-    conforms: true, id: 'word-count', version: '0.1.0', warnings: [], results: Object.keys(REQUIREMENTS).map((requirement) => ({ requirement, ok: true })),
+  const report = JSON.parse(checked.stdout) as Report
+  expect(report).toMatchObject({
+    extension: { id: 'word-count', version: '0.1.0' }, digest: expect.stringMatching(/^[0-9a-f]{128}$/), seed: 1,
+    summary: { must: { failed: 0, skipped: 0 }, conforms: true },
   })
+  expect(report.checks.filter(({ ok }) => ok === false).map(({ id }) => id)).toEqual(
+    ['manifest-schema', 'package-license', 'package-readme', 'package-provenance'])
+  expect(readFileSync(join(folder, 'report.xml'), 'utf8')).toContain('failures="0"')
+  expect(readFileSync(join(folder, 'badge.svg'), 'utf8')).toContain('conformance')
   // The check changed no file.
   expect(readdirSync(join(folder, 'word-count')).toSorted()).toEqual(['bulkhead.json', 'index.js'])
   writeFileSync(join(folder, 'notes.md'), 'one two three\n')
@@ -30,9 +37,9 @@ it('a new extension conforms, installs and runs', async () => {
 it('a violation is reported once, with the requirement and the reason', async () => {
   await inside(['new', 'word-count'], folder)
   writeFileSync(join(folder, 'word-count/index.js'), 'export default { tools: {} }')
-  const { code, stdout } = await inside(['check', 'word-count'], folder)
+  const { code, stdout } = await inside(['check', 'word-count', '--only', 'exports,abort'], folder)
   expect(code).toBe(1)
-  expect(stdout).toMatch(/FAIL {2}exports +The code exports .*\n +ExportsMismatch: .*word-count[\s\S]*as above[\s\S]*It does not conform\./)
+  expect(stdout).toMatch(/FAIL {2}exports: The code loads .*\n +open: ExportsMismatch: .*word-count[\s\S]*skip {2}3 of the checks could not run[\s\S]*It does not conform\./)
   expect(stdout.match(/ExportsMismatch/g)).toHaveLength(1)
 })
 
@@ -44,8 +51,8 @@ it('an extension with required configuration starts with the given one', async (
   writeFileSync(join(folder, 'word-count/index.js'), `export default {
     init({ config }) { if (config.units !== 'metric') throw new Error('no units') }, tools: { 'word-count': { execute: () => 1 } },
   }`)
-  expect(await inside(['check', 'word-count'], folder)).toMatchObject({ code: 1, stdout: expect.stringMatching(/warning +Configure the extension[\s\S]*no units/) })
-  expect(await inside(['check', 'word-count', '--config', '{"units":"metric"}'], folder)).toMatchObject({ code: 0, stdout: expect.not.stringContaining('must be configured') })
+  expect(await inside(['check', 'word-count', '--only', 'lifecycle-order'], folder)).toMatchObject({ code: 1, stdout: expect.stringMatching(/no units/) })
+  expect(await inside(['check', 'word-count', '--config', '{"units":"metric"}', '--only', 'lifecycle-order'], folder)).toMatchObject({ code: 0 })
   expect(await inside(['check', 'word-count', '--config', '{"units":7}'], folder)).toMatchObject({
     code: 1, stderr: expect.stringMatching(/^ConfigSchemaViolation The configuration at \/extensions\/word-count\/config\/units /),
   })
@@ -68,6 +75,9 @@ it('`new` overwrites nothing, and rejects a name that is not an id', async () =>
   expect(readFileSync(join(folder, 'word-count/index.js'), 'utf8')).toBe(before)
   expect(await inside(['new', 'Word Count'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('is not a valid extension id') })
   expect(await inside(['check', 'x'.repeat(300)], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid .*cannot be read/) })
+  expect(await inside(['check', 'word-count', '--seed', 'x'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('--seed must be') })
+  expect(await inside(['check', 'word-count', '--only', 'abrot'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('"abort"') })
+  expect(await inside(['check', 'word-cuont'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('is not installed') })
   expect(await inside(['check', 'word-count', '--config', '[]'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('must be a JSON object') })
   expect(readdirSync(folder)).toEqual(['word-count'])
 })
