@@ -76,7 +76,8 @@ export class Broker {
     { tools, services, limits, extension, code }: BrokerRequest, workspace: string,
     options: BrokerOptions = {},
   ) {
-    const { operator, reserved, ownCode = [], projectLayer, usedSecrets, missingSandbox, requiresSandbox, dryRun } = options
+    const { operator, reserved, ownCode = [], projectLayer, usedSecrets, missingSandbox } = options
+    const { requiresSandbox, dryRun } = options
     // In the home folder, the project layer is the home of the host, where tools keep data.
     const layer = projectLayer === undefined || reserved?.includes(projectLayer) ? [] : [projectLayer]
     const folders = { reserved, readOnly: [...layer, ...ownCode] }
@@ -201,7 +202,9 @@ export class Broker {
 }
 
 /** A use counts also if it fails, unless it is denied. */
-async function recorded<Answer>(dryRun: DryRun, use: CapabilityUse, work: () => Promise<Answer> | Answer): Promise<Answer> {
+async function recorded<Answer>(
+  dryRun: DryRun, use: CapabilityUse, work: () => Promise<Answer> | Answer,
+): Promise<Answer> {
   try {
     const answer = await work()
     dryRun.used(use)
@@ -216,8 +219,10 @@ const textOf = (value: Json | undefined): string => typeof value === 'string' ? 
 
 function subjectOf(method: BrokerMethod, args: readonly Json[]): string {
   const [first, second] = args
-  if (method === 'net.fetch') return `${isJsonObject(second) ? textOf(second['method'] ?? 'GET') : 'GET'} ${textOf(first)}`
-  if (method === 'shell.run') return [first, ...Array.isArray(second) ? second as readonly Json[] : []].map(textOf).join(' ')
+  const verb = isJsonObject(second) ? second['method'] : undefined
+  if (method === 'net.fetch') return `${textOf(verb ?? 'GET')} ${textOf(first)}`
+  const more = method === 'shell.run' && Array.isArray(second) ? second as readonly Json[] : []
+  if (more.length > 0) return [first, ...more].map(textOf).join(' ')
   return textOf(first)
 }
 

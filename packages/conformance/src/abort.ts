@@ -19,7 +19,10 @@ export interface AbortFacts {
   readonly tools: readonly AbortFact[]
 }
 
-/** Cancels a call of each tool shortly after it began, and calls again. Times are relative to the start of a compartment. */
+/**
+ * Cancels a call of each tool shortly after it began, and calls again. Times are relative to the start of a
+ * compartment.
+ */
 export async function observeAbort(target: ConformanceTarget, { calls }: CallsFacts): Promise<AbortFacts> {
   const began = performance.now()
   await (await openCompartment(target)).session.close()
@@ -82,7 +85,8 @@ export const ABORT_REQUIREMENTS: readonly Requirement<AbortFacts>[] = [
     statement: 'Nothing of a cancelled call runs on.',
     why: 'Its user has moved on.',
     cure: 'Clear timers and close streams when runtime.signal aborts.',
-    check: (facts) => firstAbort(facts, ({ late }) => late.length > 0 && `it reported "${late[0]!.slice(0, 80)}" afterwards`),
+    check: (facts) => firstAbort(facts, ({ late }) =>
+      late.length > 0 && `it reported "${late[0]!.slice(0, 80)}" afterwards`),
   },
   {
     id: 'abort-next', level: 'must', spec: SPEC,

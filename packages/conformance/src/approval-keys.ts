@@ -26,7 +26,8 @@ export async function observeKeys(target: ConformanceTarget, { calls }: CallsFac
       const template = tool.approvalKey
       if (template !== undefined) return derivedFrom(template, args)
       if (!session.offers.approvalKeys.has(tool.name)) return undefined
-      return session.deriveApprovalKey(tool.name, args, AbortSignal.timeout(60_000)).then((key) => checkApprovalKey(key))
+      return session.deriveApprovalKey(tool.name, args, AbortSignal.timeout(60_000))
+        .then((key) => checkApprovalKey(key))
     }
     const facts: KeyFact[] = []
     for (const { tool, args } of valid) {

@@ -59,7 +59,8 @@ function arbitraryOf(schema: Json | undefined, root: JsonObject, depth: number):
   if (typeof schema['$ref'] === 'string') return inner(resolved(schema['$ref'], root))
   for (const keyword of ['anyOf', 'oneOf'] as const) {
     const branches = schema[keyword]
-    if (Array.isArray(branches)) return fc.oneof(...branches.map((branch: Json) => inner(merged(schema, branch, keyword))))
+    if (!Array.isArray(branches)) continue
+    return fc.oneof(...branches.map((branch: Json) => inner(merged(schema, branch, keyword))))
   }
   if (Array.isArray(schema['allOf'])) {
     return inner((schema['allOf'] as readonly Json[]).reduce((all, part) => merged(all, part, 'allOf'), schema))
@@ -175,7 +176,7 @@ function merged(schema: Json, part: Json, keyword: string): Json {
   return { ...rest, ...part, ...both('properties'), ...(required.length > 0 && { required }) }
 }
 
-/** Values at the limits of a schema: the shortest and the longest, the least and the most, all or no optional members. */
+/** Values at the limits of a schema: shortest and longest, least and most, all or no optional members. */
 function boundaries(schema: Json | undefined, root: JsonObject, depth: number): readonly Json[] {
   if (!isJsonObject(schema) || depth > MAX_DEPTH) return [null]
   if ('const' in schema) return [schema['const']!]
@@ -236,7 +237,8 @@ function mutations(schema: JsonObject, valid: JsonObject): readonly JsonObject[]
   const wrong: readonly Json[] = [null, '', 0, -1, true, [], {}, ['x'], { x: 1 }]
   return [
     {},
-    ...requiredOf(schema).map((missing) => Object.fromEntries(Object.entries(valid).filter(([name]) => name !== missing))),
+    ...requiredOf(schema).map((missing) =>
+      Object.fromEntries(Object.entries(valid).filter(([name]) => name !== missing))),
     { ...valid, unknownMember: 1 },
     ...names.flatMap((name) => wrong.map((value) => ({ ...valid, [name]: value }))),
   ]
@@ -253,7 +255,7 @@ const HOSTILE: readonly Json[] = [
 function hostileArguments(schema: JsonObject, valid: JsonObject): readonly JsonObject[] {
   const names = Object.keys(isJsonObject(schema['properties']) ? schema['properties'] : {})
   return [
-    JSON.parse('{ "__proto__": { "polluted": true }, "constructor": { "prototype": { "polluted": true } } }') as JsonObject,
+    JSON.parse('{ "__proto__": { "polluted": 1 }, "constructor": { "prototype": { "polluted": 1 } } }') as JsonObject,
     { ...valid, toString: null, hasOwnProperty: 0, length: -1 },
     { ...valid, list: Array.from({ length: 10_000 }, (_, index) => index) },
     { ...valid, deep: nested(28) },

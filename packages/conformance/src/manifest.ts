@@ -143,7 +143,8 @@ export const MANIFEST_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
     statement: 'Every argument has a type.',
     why: 'Without one a model may send anything.',
     cure: 'Add "type", "enum" or "const".',
-    check: inInput((schema, path) => path !== '' && TYPES.every((key) => schema[key] === undefined) && `${path} has none`),
+    check: inInput((schema, path) =>
+      path !== '' && TYPES.every((key) => schema[key] === undefined) && `${path} has none`),
   },
   {
     id: 'input-required', level: 'must', spec: PUBLISHING,
@@ -164,7 +165,8 @@ export const MANIFEST_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
     cure: 'Add maximum or maxItems.',
     check: inInput((schema, path) => {
       const isNumber = schema['type'] === 'number' || schema['type'] === 'integer'
-      if (isNumber && schema['maximum'] === undefined && schema['exclusiveMaximum'] === undefined) return `${path} has no maximum`
+      const hasMaximum = schema['maximum'] !== undefined || schema['exclusiveMaximum'] !== undefined
+      if (isNumber && !hasMaximum) return `${path} has no maximum`
       return schema['type'] === 'array' && schema['maxItems'] === undefined && `${path} has no maxItems`
     }),
   },
@@ -214,8 +216,9 @@ export const MANIFEST_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
     statement: 'Every configuration key has a description.',
     why: 'An operator has to fill it in.',
     cure: 'Add "description" to each property of the configSchema.',
-    check: ({ extension: { manifest: { configSchema } } }) => firstOf(Object.entries(propertiesOf(configSchema)), ([name, schema]) =>
-      isJsonObject(schema) && schema['description'] === undefined ? `"${name}" has none` : undefined),
+    check: ({ extension: { manifest: { configSchema: all } } }) => firstOf(Object.entries(propertiesOf(all)), (
+      [name, schema],
+    ) => isJsonObject(schema) && schema['description'] === undefined ? `"${name}" has none` : undefined),
   },
   {
     id: 'mode-declared', level: 'must', spec: SPEC,
@@ -241,14 +244,16 @@ export const MANIFEST_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
     cure: 'Add "approvalKey", such as "{path}", or deriveApprovalKey in code.',
     check: eachTool(({ approvalKey, requires, inputSchema }, { files }) => approvalKey === undefined
       && hasEffects(requires) && Object.keys(propertiesOf(inputSchema)).length > 0
-      && !files.values().some((bytes) => new TextDecoder().decode(bytes).includes('deriveApprovalKey')) && 'it has none'),
+      && !files.values().some((bytes) => new TextDecoder().decode(bytes).includes('deriveApprovalKey'))
+      && 'it has none'),
   },
   {
     id: 'power-files', level: 'should', spec: PUBLISHING,
     statement: 'A tool does not write the whole workspace.',
     why: 'A person has to trust it with every file.',
     cure: 'Name the folder or the kind of file, such as {workspace}/reports/**.',
-    check: eachTool(({ requires }) => requires.fs?.write?.find((pattern) => /^(?:\{workspace\}\/)?\*\*(?:\/\*)?$/.test(pattern))),
+    check: eachTool(({ requires }) =>
+      requires.fs?.write?.find((pattern) => /^(?:\{workspace\}\/)?\*\*(?:\/\*)?$/.test(pattern))),
   },
   {
     id: 'power-hosts', level: 'must', spec: PUBLISHING,
@@ -267,4 +272,5 @@ export const MANIFEST_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
 ]
 
 const TYPES = ['type', 'enum', 'const', '$ref', 'anyOf', 'oneOf', 'allOf'] as const
-const CREDENTIAL_NAME = /(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|APIKEY|API_KEY|ACCESS_KEY|PRIVATE_KEY)(?:_|$|\d)|^AWS_|^AZURE_.*KEY|^GOOGLE_APPLICATION/
+const CREDENTIAL_NAME =
+  /(?:^|_)(?:TOKEN|SECRET|PASSWORD|CREDENTIALS?|API_?KEY|ACCESS_KEY|PRIVATE_KEY)(?:_|$|\d)|^AWS_|^GOOGLE_APPLICATION/

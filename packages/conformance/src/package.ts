@@ -16,7 +16,8 @@ export interface PackageFacts {
 export async function observePackage({ extension, warnings = [] }: ConformanceTarget): Promise<PackageFacts> {
   const files: PackageFacts['files'] = extension.code.kind === 'files' ? await extension.code.readFiles() : new Map()
   return {
-    extension, files, warnings, written: jsonFile(files, MANIFEST_FILE) ?? {}, packageJson: jsonFile(files, 'package.json'),
+    extension, files, warnings, written: jsonFile(files, MANIFEST_FILE) ?? {},
+    packageJson: jsonFile(files, 'package.json'),
   }
 }
 
@@ -44,7 +45,9 @@ const names = (value: Json | undefined): readonly string[] => isJsonObject(value
 const ofPackageJson = (check: (packageJson: JsonObject, facts: PackageFacts) => string | undefined) =>
   (facts: PackageFacts): string | undefined => facts.packageJson && check(facts.packageJson, facts)
 
-const SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare', 'preuninstall', 'uninstall', 'postuninstall']
+const SCRIPTS: ReadonlySet<string> = new Set(
+  ['preinstall', 'install', 'postinstall', 'prepare', 'preuninstall', 'uninstall', 'postuninstall'],
+)
 const CODE = /\.(?:m?js|json|md|txt|css|html|wasm|map|svg|d\.ts)$|^LICEN[CS]E|^NOTICE|^[^.]+$/i
 
 export const PACKAGE_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
@@ -77,7 +80,7 @@ export const PACKAGE_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
     why: 'Hosts never run them, and npm would.',
     cure: 'Remove them. Build before you pack.',
     check: ofPackageJson(({ scripts }) => {
-      const found = names(scripts).filter((name) => SCRIPTS.includes(name))
+      const found = names(scripts).filter((name) => SCRIPTS.has(name))
       return found.length === 0 ? undefined : `it has ${found.join(', ')}`
     }),
   },
@@ -126,7 +129,8 @@ export const PACKAGE_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
     statement: 'The package has no tests.',
     why: 'They are never run from a package.',
     cure: 'List "files" in package.json without them.',
-    check: (facts) => firstFile(facts, (path) => /(?:^|\/)(?:tests?|__tests__)\/|\.(?:test|spec)\.[cm]?[jt]s$/.test(path)),
+    check: (facts) => firstFile(facts, (path) =>
+      /(?:^|\/)(?:tests?|__tests__)\/|\.(?:test|spec)\.[cm]?[jt]s$/.test(path)),
   },
   {
     id: 'package-native', level: 'must', spec: SPEC,
@@ -174,4 +178,6 @@ export const PACKAGE_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
   },
 ]
 
-const CREDENTIALS = /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----|\b(?:AKIA[0-9A-Z]{16}|ghp_[A-Za-z0-9]{36}|npm_[A-Za-z0-9]{36}|xox[abp]-[\w-]{20,}|sk-[A-Za-z0-9_-]{32,})\b/
+/** Private keys, and tokens of services that mark theirs. */
+const CREDENTIALS =
+  /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b|\b(?:ghp|npm)_[A-Za-z0-9]{36}\b|\bsk-[\w-]{32,}/

@@ -5,7 +5,7 @@ import {
 } from '@bulkhead/contract'
 import type { CallsFacts } from './calls.ts'
 import { firstOf, type Requirement } from './requirement.ts'
-import type { ConformanceTarget } from './target.ts'
+import { variablesIn, type ConformanceTarget } from './target.ts'
 
 export interface PowerFacts {
   readonly manifest: Manifest
@@ -42,8 +42,8 @@ export function observePowers(
       secrets: manifest.secrets.map(({ name }) => name).filter((name) => !names.has(name)),
       state: manifest.stateSlot !== null && !uses.some(({ part }) => part === 'state'),
     },
-    denied: calls.filter(({ error, kind }) => error?.code === 'CapabilityDenied' && (kind === 'valid' || kind === 'boundary'))
-      .map(({ tool, error }) => `${tool.name}: ${error!.message}`),
+    denied: calls.filter(({ kind }) => kind !== 'invalid' && kind !== 'hostile')
+      .filter(({ error }) => error?.code === 'CapabilityDenied').map(({ tool, error }) => `${tool.name}: ${error!.message}`),
   }
 }
 
@@ -52,7 +52,7 @@ function powersOf(tool: ToolManifest, uses: readonly CapabilityUse[], workspace:
     uses.filter((use) => use.part === part).map(({ subject }) => subject)
   const { fs = {}, net = {}, shell = [], capabilities = [] } = tool.requires
   const allows = (requires: RequirementSet, needs: readonly CallNeed[]): boolean => {
-    const grant = compileGrant(requires, { workspace: [workspace], 'user-data': [`${workspace}/.user-data`] })
+    const grant = compileGrant(requires, variablesIn(workspace))
     return needs.some((need) => allowsNeed(grant, need))
   }
   const paths = (kind: 'fs.read' | 'fs.write'): readonly CallNeed[] => subjects(kind)

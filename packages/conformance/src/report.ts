@@ -76,7 +76,8 @@ export function reportLines(results: readonly CheckResult[], paint: (mark: Mark)
 /** JUnit's XML, which CI systems read. Warnings count as skipped tests with a message. */
 export function junitOf(results: readonly CheckResult[], { extension: { id, version }, summary }: Report): string {
   const cases = results.map((result) => {
-    const open = `    <testcase classname="${escaped(result.group)}" name="${escaped(`${result.id}: ${result.statement}`)}"`
+    const name = escaped(`${result.id}: ${result.statement}`)
+    const open = `    <testcase classname="${escaped(result.group)}" name="${name}"`
     const rank = rankOf(result)
     if (rank === 3) return `${open}/>`
     const message = escaped(`${result.evidence ?? ''}`)

@@ -3,7 +3,8 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { meantNames } from '@bulkhead/kit/text'
 import { ABORT_REQUIREMENTS, observeAbort } from './abort.ts'
 import { KEY_REQUIREMENTS, observeKeys } from './approval-keys.ts'
-import { CALL_REQUIREMENTS, observeCalls } from './calls.ts'
+import { CALL_REQUIREMENTS } from './call-requirements.ts'
+import { observeCalls } from './calls.ts'
 import { LIFECYCLE_REQUIREMENTS, observeLifecycle } from './lifecycle.ts'
 import { MANIFEST_REQUIREMENTS } from './manifest.ts'
 import { observePackage, PACKAGE_REQUIREMENTS } from './package.ts'
@@ -50,10 +51,12 @@ export async function conform(target: ConformanceTarget, options: SuiteOptions =
   const isChosen = chosenBy(only)
   const results: CheckResult[] = []
   const wants = (group: RequirementGroup): boolean => REQUIREMENTS[group].some(({ id }) => isChosen(group, id))
-  const judged = <Facts>(group: RequirementGroup, requirements: readonly Requirement<Facts>[], facts: Facts | string): void => {
-    for (const { check, ...requirement } of requirements) {
+  const check = <Facts>(
+    group: RequirementGroup, requirements: readonly Requirement<Facts>[], facts: Facts | string,
+  ): void => {
+    for (const { check: evidenceIn, ...requirement } of requirements) {
       if (!isChosen(group, requirement.id)) continue
-      const evidence = typeof facts === 'string' ? facts : check(facts)
+      const evidence = typeof facts === 'string' ? facts : evidenceIn(facts)
       const ok = typeof facts === 'string' ? null : evidence === undefined
       results.push({ group, ...requirement, ok, ...(evidence !== undefined && { evidence }) })
     }
@@ -61,26 +64,28 @@ export async function conform(target: ConformanceTarget, options: SuiteOptions =
 
   onProgress('reading the package')
   const found = await observePackage(target)
-  judged('manifest', MANIFEST_REQUIREMENTS, found)
-  judged('package', PACKAGE_REQUIREMENTS, found)
+  check('manifest', MANIFEST_REQUIREMENTS, found)
+  check('package', PACKAGE_REQUIREMENTS, found)
 
   const needsRun = wants('calls') || wants('abort') || wants('keys') || wants('powers')
   if (!wants('lifecycle') && !needsRun) return results
   onProgress('starting and stopping')
   const lifecycle = await attempt(() => observeLifecycle(target))
-  judged('lifecycle', LIFECYCLE_REQUIREMENTS, lifecycle)
+  check('lifecycle', LIFECYCLE_REQUIREMENTS, lifecycle)
   if (!needsRun) return results
 
   const broken = typeof lifecycle === 'string' ? lifecycle
     : lifecycle.start ? 'the extension does not start' : lifecycle.inOrder && 'a lifecycle phase fails'
   const progress = (done: number, all: number): void => onProgress(`calling tools, ${done} of ${all}`)
   const calls = broken ?? await attempt(() => observeCalls(target, { seed, progress }))
-  judged('calls', CALL_REQUIREMENTS, calls)
+  check('calls', CALL_REQUIREMENTS, calls)
   onProgress('cancelling calls')
-  judged('abort', ABORT_REQUIREMENTS, typeof calls === 'string' ? calls : await attempt(() => observeAbort(target, calls)))
+  const aborted = typeof calls === 'string' ? calls : await attempt(() => observeAbort(target, calls))
+  check('abort', ABORT_REQUIREMENTS, aborted)
   onProgress('deriving approval keys')
-  judged('keys', KEY_REQUIREMENTS, typeof calls === 'string' ? calls : await attempt(() => observeKeys(target, calls)))
-  judged('powers', POWER_REQUIREMENTS, typeof calls === 'string' ? calls : observePowers(target, calls))
+  const keys = typeof calls === 'string' ? calls : await attempt(() => observeKeys(target, calls))
+  check('keys', KEY_REQUIREMENTS, keys)
+  check('powers', POWER_REQUIREMENTS, typeof calls === 'string' ? calls : observePowers(target, calls))
   return results
 }
 

@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import {
   BulkheadError, compileGrant, DEFAULT_LIMITS, requireOptions, type CompartmentServices, type CompartmentSession,
   type ExtensionDescriptor, type LogEntry, type Sandbox, type ToolManifest,
+  type VariableValues,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
@@ -27,7 +28,8 @@ const TARGET: OptionForms<ConformanceTarget> = {
   extension: forms.whole({
     id: forms.text, manifest: forms.whole({ tools: forms.list(forms.object) }), code: forms.object,
   }),
-  warnings: forms.list(forms.text), sandbox: forms.having('open'), recorder: forms.having('close'), workspace: forms.text, config: forms.object,
+  warnings: forms.list(forms.text), sandbox: forms.having('open'), recorder: forms.having('close'),
+  workspace: forms.text, config: forms.object,
 }
 
 /** Throws ConfigInvalid. */
@@ -73,7 +75,7 @@ export async function openCompartment(
     code: code.kind === 'module' ? code : { kind: 'files', main: manifest.main, files: await code.readFiles() },
     tools: manifest.tools.map(({ name, inputSchema, requires }) => ({
       name, inputSchema, requires: requires as JsonObject,
-      grant: compileGrant(requires, { workspace: [workspace], 'user-data': [`${workspace}/.user-data`] }, extensionPower),
+      grant: compileGrant(requires, variablesIn(workspace), extensionPower),
     })),
     config,
     limits: DEFAULT_LIMITS,
@@ -81,6 +83,10 @@ export async function openCompartment(
   })
   return { session, log }
 }
+
+/** The folders that patterns refer to. */
+export const variablesIn = (workspace: string): VariableValues =>
+  ({ 'workspace': [workspace], 'user-data': [`${workspace}/.user-data`] })
 
 /** The value of every declared variable and secret. */
 export const FAKE_VALUE = 'bulkhead-conformance-fake-value-7f3a9c'

@@ -87,7 +87,7 @@ async function readTarget(given: string, values: HostValues, config: JsonObject 
 }
 
 /** Files that many tools look for. */
-const WORKSPACE = { 'README.md': '# A workspace\n\nFor the conformance suite.\n', 'data.json': '{ "items": [1, 2, 3] }\n' }
+const WORKSPACE = { 'README.md': '# A workspace\n\nFor the suite.\n', 'data.json': '{ "items": [1, 2, 3] }\n' }
 
 /** In a temporary folder, so that tools cannot read the files of the publisher. */
 async function conformAlone(

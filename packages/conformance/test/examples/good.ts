@@ -16,7 +16,7 @@ export const FILES = {
   }),
 }
 
-export const input = (properties: JsonObject, required: readonly string[] = Object.keys(properties)): JsonObject =>
+const input = (properties: JsonObject, required: readonly string[] = Object.keys(properties)): JsonObject =>
   ({ type: 'object', properties, required: [...required], additionalProperties: false })
 
 export const WORD: JsonObject = { type: 'string', minLength: 1, maxLength: 200, description: 'A word or a sentence.' }
