@@ -31,7 +31,7 @@ const needsMore = ({ requires }: ToolManifest, { manifest: { secrets, configSche
 /** Tabs and line breaks are text; direction marks are not. */
 const CONTROL = /(?![\t\n\r])\p{Cc}|[\u202A-\u202E\u2066-\u2069]/u
 const MACHINE_PATH = /(?:\/home\/|\/Users\/|\/root\/|\/tmp\/|[A-Z]:\\\\Users\\\\)[^\s"']/
-const STACK = /\n\s+at .+:\d+:\d+/
+const STACK = /\n {2,8}at [^\n]{1,200}:\d/
 const MANY_PROGRESS = 1_000
 const ERROR_CHARS = 2_000
 const SPEC = 'docs/guides/publishing.md'

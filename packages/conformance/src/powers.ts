@@ -43,7 +43,8 @@ export function observePowers(
       state: manifest.stateSlot !== null && !uses.some(({ part }) => part === 'state'),
     },
     denied: calls.filter(({ kind }) => kind !== 'invalid' && kind !== 'hostile')
-      .filter(({ error }) => error?.code === 'CapabilityDenied').map(({ tool, error }) => `${tool.name}: ${error!.message}`),
+      .filter(({ error }) => error?.code === 'CapabilityDenied')
+      .map(({ tool, error }) => `${tool.name}: ${error!.message}`),
   }
 }
 
