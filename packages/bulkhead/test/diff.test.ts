@@ -26,9 +26,10 @@ const diff = (a: string, ...rest: string[]) => inside(['diff', a, './word-count'
 
 it('compares a tarball, a folder and an installed extension, and fails if the version is too low', async () => {
   expect(await diff('word-count')).toEqual({ code: 0, stderr: '', stdout: 'word-count 1.4.0 to 1.4.0\n\nNothing changed: needs no new version, has 1.4.0\n' })
-  const inputSchema = { type: 'object', properties: { path: { type: 'string', maxLength: 9 } }, required: ['path'], additionalProperties: false }
+  const path = { type: 'string', minLength: 1, maxLength: 9, description: 'Path of the file in the workspace.' }
+  const inputSchema = { type: 'object', properties: { path }, required: ['path'], additionalProperties: false }
   change({ version: '1.4.1' }, { description: 'Counts.', inputSchema })
-  const text = 'was absent, is 9; it may reject arguments that were valid'
+  const text = 'was 500, is 9; it may reject arguments that were valid'
   const report = await diff('word-count-1.4.0.tgz', '--json')
   expect([report.code, JSON.parse(report.stdout)]).toEqual([1, {
     from: '1.4.0', to: '1.4.1', required: 'major', actual: 'patch', ok: false, changes: [

@@ -12,7 +12,7 @@ export interface PowerFacts {
   readonly tools: readonly ToolPowers[]
   /** Of the whole extension. */
   readonly unused: { readonly env: readonly string[]; readonly secrets: readonly string[]; readonly state: boolean }
-  /** Calls that were denied a power. */
+  /** Tools of which every call was denied a power. */
   readonly denied: readonly string[]
 }
 
@@ -42,9 +42,13 @@ export function observePowers(
       secrets: manifest.secrets.map(({ name }) => name).filter((name) => !names.has(name)),
       state: manifest.stateSlot !== null && !uses.some(({ part }) => part === 'state'),
     },
-    denied: calls.filter(({ kind }) => kind !== 'invalid' && kind !== 'hostile')
-      .filter(({ error }) => error?.code === 'CapabilityDenied')
-      .map(({ tool, error }) => `${tool.name}: ${error!.message}`),
+    denied: manifest.tools.flatMap((tool) => {
+      const own = calls.filter(({ tool: called, kind }) => called === tool && (kind === 'valid' || kind === 'boundary'))
+      const [first] = own
+      // A path or host that a model chooses may lie outside the patterns.
+      const isAlways = own.every(({ error }) => error?.code === 'CapabilityDenied')
+      return first && isAlways ? [`${tool.name}: ${first.error!.message}`] : []
+    }),
   }
 }
 
@@ -125,7 +129,7 @@ const used = (
 export const POWER_REQUIREMENTS: readonly Requirement<PowerFacts>[] = [
   {
     id: 'power-declared', level: 'must', spec: SPEC,
-    statement: 'No valid call needs a power that the manifest does not declare.',
+    statement: 'No tool needs a power that the manifest does not declare.',
     why: 'Every host denies it.',
     cure: 'Declare it in requires, or do without.',
     check: ({ denied: [first] }) => first,

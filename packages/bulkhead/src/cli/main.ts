@@ -7,6 +7,9 @@ import { UsageError, type Command } from './command.ts'
 
 // Import nothing else of the workspace here: --help and --version must start fast.
 
+/** Earlier names of commands. */
+const ALIASES: ReadonlyMap<string, string> = new Map([['check', 'conformance']])
+
 /** All commands. Each module is imported on first use. */
 export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): Promise<Command> }> = new Map([
   ['tools', {
@@ -77,10 +80,6 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
     summary: 'Check an extension against the conformance requirements',
     load: async () => (await import('./conformance.ts')).conformance,
   }],
-  ['check', {
-    summary: 'The same as conformance',
-    load: async () => (await import('./conformance.ts')).conformance,
-  }],
   ['diff', {
     summary: 'Compare two versions of an extension, and check that the version number shows the changes',
     load: async () => (await import('./diff.ts')).diff,
@@ -117,7 +116,7 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
       usage = overview.usage
       return await run('', overview, argv)
     }
-    const entry = COMMANDS.get(name)
+    const entry = COMMANDS.get(ALIASES.get(name) ?? name)
     if (!entry) {
       const { meantNames } = await import('@bulkhead/kit/text')
       throw new UsageError(`There is no command "${name}".${meantNames(name, COMMANDS.keys())}`)
