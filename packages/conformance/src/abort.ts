@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { BulkheadError, type ToolManifest } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { CallsFacts } from './calls.ts'
-import { firstOf, type Requirement } from './requirement.ts'
+import { firstFact, type Requirement } from './requirement.ts'
 import { inCompartment, openCompartment, type ConformanceTarget } from './target.ts'
 
 export interface AbortFact {
@@ -65,12 +65,6 @@ async function cancelOne(
 }
 
 const SPEC = 'docs/guides/publishing.md'
-const firstAbort = (
-  { tools }: AbortFacts, evidence: (fact: AbortFact) => string | undefined | false,
-): string | undefined => firstOf(tools, (fact) => {
-  const found = evidence(fact)
-  return found ? `${fact.tool.name}: ${found}` : undefined
-})
 
 export const ABORT_REQUIREMENTS: readonly Requirement<AbortFacts>[] = [
   {
@@ -78,14 +72,14 @@ export const ABORT_REQUIREMENTS: readonly Requirement<AbortFacts>[] = [
     statement: 'A cancelled call stops within its grace period.',
     why: 'The host ends the compartment otherwise, and every other call in it.',
     cure: 'Pass runtime.signal to whatever waits, and check it in loops.',
-    check: (facts) => firstAbort(facts, ({ ended }) => ended && `${ended.code}: ${ended.message}`),
+    check: ({ tools }) => firstFact(tools, ({ ended }) => ended && `${ended.code}: ${ended.message}`),
   },
   {
     id: 'abort-quiet', level: 'must', spec: SPEC,
     statement: 'Nothing of a cancelled call runs on.',
     why: 'Its user has moved on.',
     cure: 'Clear timers and close streams when runtime.signal aborts.',
-    check: (facts) => firstAbort(facts, ({ late }) =>
+    check: ({ tools }) => firstFact(tools, ({ late }) =>
       late.length > 0 && `it reported "${late[0]!.slice(0, 80)}" afterwards`),
   },
   {
@@ -93,6 +87,6 @@ export const ABORT_REQUIREMENTS: readonly Requirement<AbortFacts>[] = [
     statement: 'The next call works after a cancelled one.',
     why: 'A session goes on after a person stops one call.',
     cure: 'Release locks and queues of a cancelled call.',
-    check: (facts) => firstAbort(facts, ({ ended, next }) => !ended && next && `${next.code}: ${next.message}`),
+    check: ({ tools }) => firstFact(tools, ({ ended, next }) => !ended && next && `${next.code}: ${next.message}`),
   },
 ]

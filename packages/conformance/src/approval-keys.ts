@@ -1,7 +1,7 @@
 import { BulkheadError, CALL_LIMITS, checkApprovalKey, compileApprovalKey, type ToolManifest } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { CallsFacts } from './calls.ts'
-import { firstOf, type Requirement } from './requirement.ts'
+import { isAccepted, type CallsFacts } from './calls.ts'
+import { firstFact, firstOf, type Requirement } from './requirement.ts'
 import { inCompartment, type ConformanceTarget } from './target.ts'
 
 export interface KeyFact {
@@ -20,7 +20,7 @@ type Derive = (tool: ToolManifest, args: JsonObject) => Promise<string> | undefi
 
 /** Derives the approval key of each valid call several times. Tools whose key is their name are left out. */
 export async function observeKeys(target: ConformanceTarget, { calls }: CallsFacts): Promise<KeyFacts> {
-  const valid = calls.filter(({ kind }) => kind === 'valid' || kind === 'boundary')
+  const valid = calls.filter(isAccepted)
   const derived = await Promise.all([0, 1].map(() => inCompartment(target, async ({ session }) => {
     const derive: Derive = (tool, args) => {
       const template = tool.approvalKey
@@ -54,13 +54,6 @@ function reordered<Value extends Json>(value: Value): Value {
 }
 
 const SPEC = 'docs/guides/approvals.md'
-const shown = (args: JsonObject): string => JSON.stringify(args).slice(0, 120)
-const firstKey = (
-  { keys }: KeyFacts, evidence: (fact: KeyFact) => string | undefined | false,
-): string | undefined => firstOf(keys, (fact) => {
-  const found = evidence(fact)
-  return found ? `${fact.tool.name} ${shown(fact.args)}: ${found}` : undefined
-})
 
 export const KEY_REQUIREMENTS: readonly Requirement<KeyFacts>[] = [
   {
@@ -68,7 +61,7 @@ export const KEY_REQUIREMENTS: readonly Requirement<KeyFacts>[] = [
     statement: 'Every valid call has an approval key.',
     why: 'Without a key the call is denied.',
     cure: 'Handle missing optional members in deriveApprovalKey.',
-    check: (facts) => firstKey(facts, ({ error }) => error && error.code !== 'ApprovalKeyInvalid'
+    check: ({ keys }) => firstFact(keys, ({ error }) => error && error.code !== 'ApprovalKeyInvalid'
       && `${error.code}: ${error.message}`),
   },
   {
@@ -76,14 +69,14 @@ export const KEY_REQUIREMENTS: readonly Requirement<KeyFacts>[] = [
     statement: `An approval key has 1 to ${CALL_LIMITS.approvalKeyBytes} bytes and no control characters.`,
     why: 'A person reads it, and hosts refuse others.',
     cure: 'Shorten long parts to their beginning and a digest.',
-    check: (facts) => firstKey(facts, ({ error }) => error?.code === 'ApprovalKeyInvalid' && error.message),
+    check: ({ keys }) => firstFact(keys, ({ error }) => error?.code === 'ApprovalKeyInvalid' && error.message),
   },
   {
     id: 'key-deterministic', level: 'must', spec: SPEC,
     statement: 'The same arguments have the same key, in any order of members and in every compartment.',
     why: 'An approval covers calls by their key. A time or random part makes a person answer again and again.',
     cure: 'Derive the key from the arguments alone, with sorted members.',
-    check: (facts) => firstKey(facts, ({ keys }) => {
+    check: (facts) => firstFact(facts.keys, ({ keys }) => {
       const other = keys.find((key) => key !== keys[0])
       return other !== undefined && `"${keys[0]!.slice(0, 60)}", then "${other.slice(0, 60)}"`
     }),

@@ -1,25 +1,12 @@
 import { homedir } from 'node:os'
 import { CALL_LIMITS, type ToolManifest } from '@bulkhead/contract'
-import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { endsCompartment, PARALLEL, type CallFact, type CallsFacts } from './calls.ts'
-import { firstOf, type Requirement } from './requirement.ts'
+import { about, firstFact, firstOf, type Requirement } from './requirement.ts'
 import { FAKE_VALUE, validatorOf } from './target.ts'
 
 /** Whether a host would pass the arguments on. */
 const isValid = ({ kind }: CallFact): boolean => kind !== 'invalid' && kind !== 'hostile'
-
-/** The beginning of arguments, for people. */
-const shown = (args: JsonObject): string => {
-  const text = JSON.stringify(args)
-  return text.length > 120 ? `${text.slice(0, 120)}…` : text
-}
-
-const firstCall = (
-  { calls }: CallsFacts, evidence: (call: CallFact) => string | undefined | false,
-): string | undefined => firstOf(calls, (call) => {
-  const found = evidence(call)
-  return found ? `${call.tool.name} ${shown(call.args)}: ${found}` : undefined
-})
 
 const jsonOf = ({ value, error }: CallFact): string => JSON.stringify(value ?? error?.message ?? null)
 
@@ -42,7 +29,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     statement: 'No arguments end the compartment.',
     why: 'A model may send anything, and other calls run in the same compartment.',
     cure: 'Catch the error in the tool, and throw it from execute.',
-    check: (facts) => firstCall(facts, (call) =>
+    check: ({ calls }) => firstFact(calls, (call) =>
       call.kind !== 'parallel' && endsCompartment(call) && call.error!.code !== 'CompartmentGone'
       && `${call.error!.code}: ${call.error!.message}`),
   },
@@ -51,7 +38,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     statement: 'Every call ends before its timeout.',
     why: 'An agent waits for the call.',
     cure: 'Bound the work, or declare a longer timeoutMs.',
-    check: (facts) => firstCall(facts, ({ error }) => error?.code === 'ExecutionTimeout' && error.message),
+    check: ({ calls }) => firstFact(calls, ({ error }) => error?.code === 'ExecutionTimeout' && error.message),
   },
   {
     id: 'call-succeeds', level: 'must', spec: SPEC,
@@ -83,7 +70,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     statement: `${PARALLEL} calls at once get an answer each.`,
     why: 'Agents call tools in parallel.',
     cure: 'Share nothing between calls that only one of them may use.',
-    check: (facts) => firstCall(facts, (call) => call.kind === 'parallel' && (endsCompartment(call)
+    check: ({ calls }) => firstFact(calls, (call) => call.kind === 'parallel' && (endsCompartment(call)
       || call.error?.code === 'ExecutionTimeout') && `${call.error!.code}: ${call.error!.message}`),
   },
   {
@@ -94,7 +81,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     check: (facts) => {
       const checks = new Map(facts.manifest.tools.flatMap((tool) =>
         tool.outputSchema === undefined ? [] : [[tool, validatorOf(tool.outputSchema)]]))
-      return firstCall(facts, (call) =>
+      return firstFact(facts.calls, (call) =>
         isValid(call) && call.value !== undefined && checks.get(call.tool)?.(call.value))
     },
   },
@@ -103,7 +90,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     statement: 'A result is short enough for a model to see all of it.',
     why: 'The rest goes to a file, and the model has to ask again.',
     cure: 'Return less, in pages, or declare maxOutput.',
-    check: (facts) => firstCall(facts, ({ kind, tool, value }) => kind === 'valid' && value !== undefined
+    check: ({ calls }) => firstFact(calls, ({ kind, tool, value }) => kind === 'valid' && value !== undefined
       && tool.maxOutput === undefined && JSON.stringify(value).length > CALL_LIMITS.shownBytes
       && `the result has ${JSON.stringify(value).length} characters`),
   },
@@ -114,7 +101,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     cure: 'Use a secret instead of a variable: its value never reaches the code.',
     check: (facts) => firstOf(facts.log, (text) =>
       text.includes(FAKE_VALUE) ? `the log: ${text.slice(0, 80)}` : undefined)
-      ?? firstCall(facts, (call) => (jsonOf(call).includes(FAKE_VALUE)
+      ?? firstFact(facts.calls, (call) => (jsonOf(call).includes(FAKE_VALUE)
         || call.progress.some((text) => text.includes(FAKE_VALUE))) && 'it shows the value of a variable or secret'),
   },
   {
@@ -122,10 +109,10 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     statement: 'No result or error has a path of the machine.',
     why: 'Paths outside the workspace tell a model about its user.',
     cure: 'Return paths relative to the workspace.',
-    check: (facts) => firstCall(facts, (call) => {
+    check: ({ calls, workspace }) => firstFact(calls, (call) => {
       const text = jsonOf(call)
       const sent = JSON.stringify(call.args)
-      const found = [facts.workspace, homedir()].find((path) => text.includes(path))
+      const found = [workspace, homedir()].find((path) => text.includes(path))
         ?? MACHINE_PATH.exec(text)?.[0]
       return found !== undefined && !sent.includes(found) && `it has ${found}`
     }),
@@ -135,7 +122,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     statement: 'No result or error has control characters that the arguments did not have.',
     why: 'They change what a terminal or a person sees.',
     cure: 'Remove escape sequences and direction marks.',
-    check: (facts) => firstCall(facts, ({ args, value, error }) => {
+    check: ({ calls }) => firstFact(calls, ({ args, value, error }) => {
       const text = error?.message ?? (typeof value === 'string' ? value : unescaped(value))
       return CONTROL.test(text) && !CONTROL.test(unescaped(args)) && 'it has control characters'
     }),
@@ -145,7 +132,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     statement: `An error has a message of at most ${ERROR_CHARS} characters more than the arguments.`,
     why: 'A model acts on it.',
     cure: 'Throw an Error with a message that says what happened and what to do.',
-    check: (facts) => firstCall(facts, ({ args, error }) => error !== undefined && error.class !== 'ExtensionHost'
+    check: ({ calls }) => firstFact(calls, ({ args, error }) => error !== undefined && error.class !== 'ExtensionHost'
       && (error.message.trim() === '' || error.message.length > ERROR_CHARS + JSON.stringify(args).length)
       && `the message of ${error.code} has ${error.message.length} characters`),
   },
@@ -154,7 +141,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     statement: 'No error message has a stack trace.',
     why: 'It is noise for a model, and names files of the machine.',
     cure: 'Use the message of the error, not its stack.',
-    check: (facts) => firstCall(facts, ({ error }) => error !== undefined && STACK.test(error.message)
+    check: ({ calls }) => firstFact(calls, ({ error }) => error !== undefined && STACK.test(error.message)
       && error.message.slice(0, 120)),
   },
   {
@@ -162,7 +149,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     statement: `A call reports progress at most ${MANY_PROGRESS} times.`,
     why: 'Each report is an event that people and agents see.',
     cure: 'Report at most a few times in a second.',
-    check: (facts) => firstCall(facts, ({ progress }) =>
+    check: ({ calls }) => firstFact(calls, ({ progress }) =>
       progress.length > MANY_PROGRESS && `${progress.length} reports`),
   },
   {
@@ -180,7 +167,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     cure: 'Remove idempotent, or make the second call succeed.',
     check: ({ repeated }) => firstOf(repeated, ([one, other]) =>
       one.tool.idempotent && one.error === undefined && other.error !== undefined
-        ? `${one.tool.name} ${shown(one.args)}: the second call failed with ${other.error.code}: ${other.error.message}`
+        ? about(one, `the second call failed with ${other.error.code}: ${other.error.message}`)
         : undefined),
   },
 ]
@@ -188,7 +175,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
 function difference(one: CallFact, other: CallFact): string | undefined {
   const [before, after] = [one, other].map(({ value, error }) => canonicalJson(value ?? (error?.message ?? null)))
   return before === after ? undefined
-    : `${one.tool.name} ${shown(one.args)}: ${before!.slice(0, 80)}, then ${after!.slice(0, 80)}`
+    : about(one, `${before!.slice(0, 80)}, then ${after!.slice(0, 80)}`)
 }
 
 /** All strings of a value. */

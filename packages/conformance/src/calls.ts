@@ -103,4 +103,7 @@ async function callOnce(
   }
 }
 
+/** Generated from the schema, and it accepts them. */
+export const isAccepted = ({ kind }: CallFact): boolean => kind === 'valid' || kind === 'boundary'
+
 export const endsCompartment = ({ error }: CallFact): boolean => error?.class === 'ExtensionHost'

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { valueAt } from '@bulkhead/kit/schema'
 import * as fc from 'fast-check'
 
 /** valid and boundary satisfy the schema of the tool; invalid do not; hostile may or may not. */
@@ -156,14 +157,10 @@ const typesOf = ({ type, properties }: JsonObject): readonly Json[] => {
 const requiredOf = ({ required }: JsonObject): readonly string[] =>
   Array.isArray(required) ? (required as readonly Json[]).filter((name) => typeof name === 'string') : []
 
-/** A local reference only: others are refused when the package is loaded. */
+/** The loader accepts local references only. */
 function resolved(reference: string, root: JsonObject): Json | undefined {
-  if (!reference.startsWith('#')) return undefined
-  return reference.slice(1).split('/').slice(1).reduce<Json | undefined>((part, step) => {
-    const name = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
-    if (Array.isArray(part)) return (part as readonly Json[])[Number(name)]
-    return isJsonObject(part) ? part[name] : undefined
-  }, root)
+  const pointer = decodeURIComponent(reference.slice(1))
+  return pointer.startsWith('/') ? valueAt(root, pointer) : root
 }
 
 /** The keywords of both, without the one that joins them. */

@@ -4,7 +4,7 @@ import { firstOf, type Requirement } from './requirement.ts'
 import { openCompartment, type ConformanceTarget } from './target.ts'
 
 /** How one attempt to run phases ended: the phase that failed, and why. */
-export type Run = { readonly phase: LifecyclePhase | 'open' | 'close'; readonly error: BulkheadError } | undefined
+export type Run = { readonly phase: LifecyclePhase | 'open'; readonly error: BulkheadError } | undefined
 
 export interface LifecycleFacts {
   readonly start: Run
@@ -14,22 +14,19 @@ export interface LifecycleFacts {
   readonly deactivatedTwice: Run
   readonly activatedAgain: Run
   readonly restarts: readonly Run[]
-  /** With a configuration that breaks the configSchema. */
-  readonly logged: readonly string[]
 }
 
 const RESTARTS = 20
 
 /** Runs phases in new compartments, in order and out of order. */
 export async function observeLifecycle(target: ConformanceTarget): Promise<LifecycleFacts> {
-  const logged: string[] = []
-  const run = (...phases: readonly LifecyclePhase[]): Promise<Run> => runPhases(target, phases, logged)
+  const run = (...phases: readonly LifecyclePhase[]): Promise<Run> => runPhases(target, phases)
   const start = await run()
   if (start) return { ...NEVER_STARTED, start }
   const restarts: Run[] = []
   for (let count = 0; count < RESTARTS; count++) restarts.push(await run(...LIFECYCLE_PHASES))
   return {
-    start, restarts, logged,
+    start, restarts,
     inOrder: restarts[0],
     disposedTwice: await run('init', 'activate', 'deactivate', 'dispose', 'dispose'),
     disposedWithoutInit: await run('dispose'),
@@ -40,19 +37,15 @@ export async function observeLifecycle(target: ConformanceTarget): Promise<Lifec
 
 const NEVER_STARTED = {
   inOrder: undefined, disposedTwice: undefined, disposedWithoutInit: undefined, deactivatedTwice: undefined,
-  activatedAgain: undefined, restarts: [], logged: [],
+  activatedAgain: undefined, restarts: [],
 } satisfies Omit<LifecycleFacts, 'start'>
 
-async function runPhases(
-  target: ConformanceTarget, phases: readonly LifecyclePhase[], logged: string[],
-): Promise<Run> {
+async function runPhases(target: ConformanceTarget, phases: readonly LifecyclePhase[]): Promise<Run> {
   let session: CompartmentSession | undefined
   let phase: LifecyclePhase | 'open' = 'open'
   try {
-    const opened = await openCompartment(target)
-    session = opened.session
+    ({ session } = await openCompartment(target))
     for (phase of phases) await session.lifecycle(phase)
-    logged.push(...opened.log.map(({ text }) => text))
     return undefined
   } catch (thrown) {
     return { phase, error: BulkheadError.from(thrown) }

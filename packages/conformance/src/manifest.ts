@@ -1,15 +1,16 @@
 import { CALL_LIMITS, classifyToolMode, hasEffects, type ToolManifest } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { PackageFacts } from './package.ts'
-import { firstOf, type Requirement } from './requirement.ts'
-import { firstTool, validatorOf } from './target.ts'
+import { textOf, type PackageFacts } from './package.ts'
+import { firstFact, firstOf, type Requirement } from './requirement.ts'
+import { validatorOf } from './target.ts'
 
 const SPEC = 'docs/reference/manifest.md'
 const PUBLISHING = 'docs/guides/publishing.md'
 
 /** A requirement on each tool of the manifest. */
 const eachTool = (evidence: (tool: ToolManifest, facts: PackageFacts) => string | undefined | false) =>
-  (facts: PackageFacts): string | undefined => firstTool(facts.extension, (tool) => evidence(tool, facts) || undefined)
+  (facts: PackageFacts): string | undefined =>
+    firstFact(facts.extension.manifest.tools.map((tool) => ({ tool })), ({ tool }) => evidence(tool, facts))
 
 const propertiesOf = (schema: Json | undefined): JsonObject =>
   isJsonObject(schema) && isJsonObject(schema['properties']) ? schema['properties'] : {}
@@ -244,7 +245,7 @@ export const MANIFEST_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
     cure: 'Add "approvalKey", such as "{path}", or deriveApprovalKey in code.',
     check: eachTool(({ approvalKey, requires, inputSchema }, { files }) => approvalKey === undefined
       && hasEffects(requires) && Object.keys(propertiesOf(inputSchema)).length > 0
-      && !files.values().some((bytes) => new TextDecoder().decode(bytes).includes('deriveApprovalKey'))
+      && !files.values().some((bytes) => textOf(bytes).includes('deriveApprovalKey'))
       && 'it has none'),
   },
   {

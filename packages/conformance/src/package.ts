@@ -27,7 +27,7 @@ function jsonFile(files: ReadonlyMap<string, Uint8Array>, name: string): JsonObj
   return parsed?.ok && isJsonObject(parsed.value) ? parsed.value : undefined
 }
 
-const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
+export const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 const SPEC = 'docs/guides/packages.md'
 const MEGABYTE = 1024 * 1024
 const MOST_BYTES = 5 * MEGABYTE

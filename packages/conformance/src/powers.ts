@@ -3,7 +3,7 @@ import {
   allowsNeed, compileGrant, type CallNeed, type CapabilityUse, type Manifest, type RequirementSet, type RuntimePart,
   type ToolManifest,
 } from '@bulkhead/contract'
-import type { CallsFacts } from './calls.ts'
+import { isAccepted, type CallsFacts } from './calls.ts'
 import { firstOf, type Requirement } from './requirement.ts'
 import { variablesIn, type ConformanceTarget } from './target.ts'
 
@@ -43,7 +43,7 @@ export function observePowers(
       state: manifest.stateSlot !== null && !uses.some(({ part }) => part === 'state'),
     },
     denied: manifest.tools.flatMap((tool) => {
-      const own = calls.filter(({ tool: called, kind }) => called === tool && (kind === 'valid' || kind === 'boundary'))
+      const own = calls.filter((call) => call.tool === tool && isAccepted(call))
       const [first] = own
       // A path or host that a model chooses may lie outside the patterns.
       const isAlways = own.every(({ error }) => error?.code === 'CapabilityDenied')

@@ -1,3 +1,5 @@
+import type { JsonObject } from '@bulkhead/kit/json'
+
 /** must: an extension that breaks it does not conform. should: a warning. */
 export type Level = 'must' | 'should'
 
@@ -15,6 +17,30 @@ export interface Requirement<Facts> {
   readonly cure: string
   readonly check: (facts: Facts) => string | undefined
 }
+
+/** What is known about one use of a tool. */
+export interface ToolFact {
+  readonly tool: { readonly name: string }
+  readonly args?: JsonObject
+}
+
+/** The beginning of arguments, for people. */
+const shown = (args: JsonObject): string => {
+  const text = JSON.stringify(args)
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text
+}
+
+/** Names the tool and its arguments before the evidence. */
+export const about = ({ tool, args }: ToolFact, evidence: string): string =>
+  `${tool.name}${args ? ` ${shown(args)}` : ''}: ${evidence}`
+
+/** The first use of a tool that breaks something. */
+export const firstFact = <Fact extends ToolFact>(
+  facts: Iterable<Fact>, evidence: (fact: Fact) => string | undefined | false,
+): string | undefined => firstOf(facts, (fact) => {
+  const found = evidence(fact)
+  return found ? about(fact, found) : undefined
+})
 
 /** The first evidence that a check of several things finds. */
 export function firstOf<Item>(

@@ -1,8 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import {
   BulkheadError, compileGrant, DEFAULT_LIMITS, requireOptions, type CompartmentServices, type CompartmentSession,
-  type ExtensionDescriptor, type LogEntry, type Sandbox, type ToolManifest,
-  type VariableValues,
+  type ExtensionDescriptor, type LogEntry, type Sandbox, type VariableValues,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
@@ -116,15 +115,4 @@ export function validatorOf(schema: JsonObject): (value: Json) => string | undef
     const fault = check(value)
     return fault && `${fault.path === '' ? 'it' : fault.path} ${fault.message}`
   }
-}
-
-/** The first tool that breaks something, by its name. */
-export function firstTool(
-  { manifest }: Pick<ExtensionDescriptor, 'manifest'>, evidence: (tool: ToolManifest) => string | undefined,
-): string | undefined {
-  for (const tool of manifest.tools) {
-    const found = evidence(tool)
-    if (found !== undefined) return `${tool.name}: ${found}`
-  }
-  return undefined
 }

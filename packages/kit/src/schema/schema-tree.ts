@@ -194,14 +194,15 @@ function find(reference: string, keyword: string, { resource, path }: SchemaNode
   if (owner === undefined) return refuse('; only references inside the schema are followed')
   const { fragment } = url!
   const target = fragment === '' ? owner.root
-    : fragment.startsWith('/') ? atPointer(owner.root, fragment) : owner.anchors.get(fragment)
+    : fragment.startsWith('/') ? valueAt(owner.root, fragment) : owner.anchors.get(fragment)
   // A value that is not a schema, such as a default, was not checked.
   const isSchema = typeof target === 'boolean' || (isJsonObject(target) && tree.of(target) !== undefined)
   if (isSchema) return { target, fragment }
   return refuse(', where there is no schema')
 }
 
-function atPointer(root: JsonObject, pointer: string): Json | undefined {
+/** The value that a JSON Pointer leads to. */
+export function valueAt(root: JsonObject, pointer: string): Json | undefined {
   let target: Json | undefined = root
   for (const step of pointer.slice(1).split('/')) {
     const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
