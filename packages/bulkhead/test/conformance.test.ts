@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Report } from '@bulkhead/conformance'
+import { conformanceReportSchema } from '@bulkhead/contract/validation'
 import { inside } from './command-inside.ts'
 
 let folder: string
@@ -17,6 +18,7 @@ it('a new extension conforms, installs and runs', async () => {
   const checked = await inside(['conformance', 'word-count', '--json', ...files], folder)
   expect(checked).toMatchObject({ code: 0, stderr: '' })
   const report = JSON.parse(checked.stdout) as Report
+  expect(conformanceReportSchema.parse(report)).toEqual(report)
   expect(report).toMatchObject({
     extension: { id: 'word-count', version: '0.1.0' }, digest: expect.stringMatching(/^[0-9a-f]{128}$/), seed: 1,
     summary: { must: { failed: 0, skipped: 0 }, conforms: true },

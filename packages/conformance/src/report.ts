@@ -1,23 +1,10 @@
-import type { ExtensionDescriptor } from '@bulkhead/contract'
+import type { ConformanceReport, ExtensionDescriptor } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import type { CheckResult } from './suite.ts'
 
-export interface Counts {
-  readonly passed: number
-  readonly failed: number
-  readonly skipped: number
-}
-
-/** The result of a run, for programs. `report.schema.json` describes it. */
-export interface Report {
-  readonly extension: { readonly id: string; readonly version: string }
-  /** Of the whole package, as in the lock file. */
-  readonly digest: string
-  readonly host: { readonly version: string; readonly node: string; readonly platform: string }
-  readonly seed: number
-  readonly checks: readonly Pick<CheckResult, 'id' | 'group' | 'level' | 'ok' | 'evidence'>[]
-  readonly summary: { readonly must: Counts; readonly should: Counts; readonly conforms: boolean }
-}
+/** The result of a run, for programs. `conformance-report.schema.json` of @bulkhead/contract describes it. */
+export type Report = ConformanceReport
+export type Counts = Report['summary']['must']
 
 export interface ReportSources {
   readonly extension: Pick<ExtensionDescriptor, 'id' | 'version' | 'digests'>

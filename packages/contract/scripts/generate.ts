@@ -1,6 +1,6 @@
 /**
  * Writes the generated files that are committed: the JSON Schemas for editors, and the reference pages of errors,
- * events, limits, the manifest and the configuration.
+ * events, limits, the manifest, the configuration and the conformance report.
  * --check writes nothing; the exit code is 1 if a file differs
  * --root FOLDER the root of the repository; default: the one of this file
  */

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { configFileSchema } from '../src/validation/config.ts'
+import { conformanceReportSchema } from '../src/validation/conformance.ts'
 import { manifestSchema } from '../src/validation/manifest.ts'
 import { editorSchema } from './editor-schema.ts'
 import { errorsPage } from './errors-page.ts'
 import { eventsPage } from './events-page.ts'
 import { limitsPage } from './limits-page.ts'
-import { configurationPage, manifestPage } from './reference-pages.ts'
+import { configurationPage, conformanceReportPage, manifestPage } from './reference-pages.ts'
 
 /** Every generated file, by absolute path, with its content. */
 export function generatedFiles(root: string): ReadonlyMap<string, string> {
@@ -21,10 +22,16 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
       title: 'Bulkhead configuration',
       description: 'config.json of one layer: what the operator allows and sets.',
     })],
+    [schema('conformance-report.schema.json'), editorSchema(conformanceReportSchema, {
+      name: 'conformance-report',
+      title: 'Bulkhead conformance report',
+      description: 'What bulkhead conformance --json prints.',
+    })],
     [join(root, 'docs', 'reference', 'errors.md'), errorsPage()],
     [join(root, 'docs', 'reference', 'events.md'), eventsPage()],
     [join(root, 'docs', 'reference', 'limits.md'), limitsPage()],
     [join(root, 'docs', 'reference', 'manifest.md'), manifestPage()],
     [join(root, 'docs', 'reference', 'configuration.md'), configurationPage()],
+    [join(root, 'docs', 'reference', 'conformance-report.md'), conformanceReportPage()],
   ])
 }

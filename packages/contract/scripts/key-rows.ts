@@ -49,6 +49,6 @@ function formOf(schema: Keys): string {
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${JSON.stringify(value)}\``).join(', ')
   if (alternatives(schema).length > 0) return [...new Set(alternatives(schema).map(formOf))].join(' or ')
   if (schema.items !== undefined) return `list of ${formOf(schema.items)}`
-  if (typeof schema.type === 'string') return schema.type
+  if (schema.type !== undefined) return [schema.type].flat().join(' or ')
   return 'any'
 }

@@ -1,4 +1,5 @@
 import { configFileSchema } from '../src/validation/config.ts'
+import { conformanceReportSchema } from '../src/validation/conformance.ts'
 import { manifestSchema } from '../src/validation/manifest.ts'
 import { keyRows } from './key-rows.ts'
 
@@ -54,4 +55,15 @@ names) and \`state\` (a boolean): [what it narrows](../explanation/security.md#p
 \`mcp\`: [MCP](../guides/mcp.md#tools-of-servers). \`openapi\`: [OpenAPI](../guides/openapi.md). Rules, modes and approvals: [approvals](../guides/approvals.md)
 and [policy in code](../guides/hooks.md).
 `
+}
+
+/** docs/reference/conformance-report.md: every key of the report for programs. */
+export function conformanceReportPage(): string {
+  return `# Conformance report
+
+Generated from \`packages/contract/src/validation/conformance.ts\`. \`bulkhead conformance TARGET --json\` prints this object, and \`reportOf\` of
+\`@bulkhead/conformance\` returns it. The JSON Schema is \`@bulkhead/contract/schema/conformance-report.schema.json\`. Later versions may add members and
+never remove one. An id of a requirement keeps its meaning.
+
+${HEAD}${keyRows(conformanceReportSchema, new Set())}`
 }

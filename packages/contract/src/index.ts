@@ -69,6 +69,7 @@ export {
 } from './ports/store.ts'
 
 export type { ConfigFile, ExtensionConfig, McpServerConfig, OpenapiConfig, ToolConfig } from './validation/config.ts'
+export type { ConformanceReport } from './validation/conformance.ts'
 export type { AcceptedCapabilities, LockEntry } from './validation/lock.ts'
 export type { Manifest, ManifestInput, StateSlot, ToolManifest } from './validation/manifest.ts'
 export type { CommandClassification, CommandSafetyConfig, CommandSafetyPattern, Rule } from './validation/policy.ts'

@@ -36,8 +36,8 @@ describe('the exports', () => {
 
   it('of @bulkhead/contract/validation', () => {
     expect(Object.keys(validation).toSorted()).toEqual([
-      'commandSafetyPatternSchema', 'configFileSchema', 'contractCompatible', 'coreSatisfies', 'lockFileSchema',
-      'manifestSchema', 'requirementSet',
+      'commandSafetyPatternSchema', 'configFileSchema', 'conformanceReportSchema', 'contractCompatible', 'coreSatisfies',
+      'lockFileSchema', 'manifestSchema', 'requirementSet',
       'ruleSchema',
     ])
   })

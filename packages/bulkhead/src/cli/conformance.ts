@@ -39,7 +39,8 @@ export const conformance = defineCommand({
   details: `For publishers. Verifies the extension as "pack" does, then starts and stops it, calls its tools with
 arguments that are generated from their schemas, cancels calls, and compares the powers that it uses with those that
 it declares. Nothing leaves this machine: tools see an empty workspace and fake secrets, one server on this machine
-answers for every host, and commands are recorded and not run. "bulkhead check" is the same command.`,
+answers for every host, and commands are recorded and not run. "bulkhead check" is the same command.
+The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-report.schema.json.`,
   exits: ['if the extension conforms', 'if it does not'],
   examples: [
     { command: 'bulkhead conformance ./word-count', text: 'before you publish' },

@@ -3,6 +3,7 @@
  * longer than the rest.
  */
 export { configFileSchema } from './config.ts'
+export { conformanceReportSchema } from './conformance.ts'
 export { lockFileSchema } from './lock.ts'
 export { contractCompatible, coreSatisfies, manifestSchema } from './manifest.ts'
 export { commandSafetyPatternSchema, ruleSchema } from './policy.ts'
