@@ -15,27 +15,31 @@ export interface ReportSources {
 
 /** An extension conforms if no must failed or was skipped. */
 export function reportOf({ extension: { id, version, digests }, hostVersion, seed, results }: ReportSources): Report {
-  const must = countsOf(results.filter(({ level }) => level === 'must'))
   return {
     extension: { id, version }, digest: digests.package, seed,
     host: { version: hostVersion, node: process.version, platform: `${process.platform} ${process.arch}` },
     checks: results.map(({ id: check, group, level, ok, evidence }) =>
       ({ id: check, group, level, ok, ...(evidence !== undefined && { evidence }) })),
-    summary: {
-      must, should: countsOf(results.filter(({ level }) => level === 'should')),
-      conforms: must.failed === 0 && must.skipped === 0,
-    },
+    summary: summaryOf(results),
   }
 }
 
-const countsOf = (results: readonly CheckResult[]): Counts => ({
+export function summaryOf(results: readonly CheckResult<string>[]): Report['summary'] {
+  const must = countsOf(results.filter(({ level }) => level === 'must'))
+  return {
+    must, should: countsOf(results.filter(({ level }) => level === 'should')),
+    conforms: must.failed === 0 && must.skipped === 0,
+  }
+}
+
+const countsOf = (results: readonly CheckResult<string>[]): Counts => ({
   passed: results.filter(({ ok }) => ok === true).length,
   failed: results.filter(({ ok }) => ok === false).length,
   skipped: results.filter(({ ok }) => ok === null).length,
 })
 
 /** 0: a must that failed. 1: a should that failed. 2: skipped. 3: passed. */
-function rankOf({ ok, level }: CheckResult): number {
+function rankOf({ ok, level }: CheckResult<string>): number {
   if (ok === false) return level === 'must' ? 0 : 1
   return ok === null ? 2 : 3
 }
@@ -44,7 +48,9 @@ const MARKS = ['FAIL', 'warn', 'skip', 'ok'] as const
 export type Mark = (typeof MARKS)[number]
 
 /** For people: the worst first, then by group. `paint` colours a mark. Requirements that hold are counted only. */
-export function reportLines(results: readonly CheckResult[], paint: (mark: Mark) => string): readonly string[] {
+export function reportLines(
+  results: readonly CheckResult<string>[], paint: (mark: Mark) => string,
+): readonly string[] {
   const shown = results.filter(({ ok }) => ok !== true).toSorted((one, other) => rankOf(one) - rankOf(other))
   const skipped = shown.filter(({ ok }) => ok === null)
   return [

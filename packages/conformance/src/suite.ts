@@ -25,8 +25,8 @@ export const REQUIREMENTS = {
 
 export type RequirementGroup = keyof typeof REQUIREMENTS
 
-export interface CheckResult extends Omit<Requirement<never>, 'check'> {
-  readonly group: RequirementGroup
+export interface CheckResult<Group extends string = RequirementGroup> extends Omit<Requirement<never>, 'check'> {
+  readonly group: Group
   /** null: the check could not run. */
   readonly ok: boolean | null
   /** What breaks the requirement, or why the check could not run. */
