@@ -145,6 +145,7 @@ describe('wrong usage exits with 2 and does nothing', () => {
     ['an unknown command', ['fly'], /no command "fly"/],
     ['a misspelt command', ['instal', 'x'], /no command "instal"\. Did you mean "install" or "uninstall"\?\n\nRun bulkhead --help/],
     ['an unknown option', ['tools', '--fast'], /--fast/],
+    ['an option of the command before it', ['--mode', 'yolo', 'call', 'read'], /^Put options after the command: bulkhead COMMAND --mode\./],
     ['an option before the command', ['--home', 'x', 'tools'], /^Put options after the command: bulkhead COMMAND --home\./],
     ['a misspelt option', ['tools', '--jsn'], /^Unknown option '--jsn'\. Did you mean "--json"\?\n/],
     ['a misspelt subcommand of audit', ['audit', 'vrify'], /no "audit vrify"\. Did you mean "verify"\?/],

@@ -114,7 +114,7 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
       beforeLoading?.()
       const { overview } = await import('./overview.ts')
       usage = overview.usage
-      return await run('', overview, argv)
+      return await run('', overview, argv).catch((error: unknown) => { throw beforeCommand(error, argv) })
     }
     const entry = COMMANDS.get(ALIASES.get(name) ?? name)
     if (!entry) {
@@ -151,6 +151,12 @@ async function run(name: string, command: Command, args: readonly string[]): Pro
   }
   const json = given.values['json'] === true
   return answering({ json, quiet: given.values.quiet === true }, () => command.run(given))
+}
+
+/** An option of a command is unknown without it. */
+function beforeCommand(error: unknown, argv: readonly string[]): unknown {
+  if (!(error instanceof UsageError) || !argv.some((word) => COMMANDS.has(word))) return error
+  return new UsageError(`Put options after the command: bulkhead COMMAND ${argv[0]}.`)
 }
 
 async function printUsageFault(message: string, usage: string): Promise<void> {
