@@ -79,5 +79,12 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
+/** For commands that take options only. */
+export function refuseArguments(command: string, positionals: readonly string[]): void {
+  if (positionals.length > 0) {
+    throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "${command}".`)
+  }
+}
+
 /** Signals that stop a command after its running calls are cancelled. A second signal ends the process at once. */
 export const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

@@ -27,11 +27,32 @@ const names = (kind: 'tool' | 'extension'): string => `$(bulkhead completion --n
 const listOf = ({ choices, values = [] }: Words): readonly Choice[] =>
   choices ?? values.map((value): Choice => [value, ''])
 
-/** Cases of a shell pattern, with the more specific ones first. */
 const patternOf = ({ command, subcommand }: Offer): string =>
   subcommand === undefined ? `'${command} '*` : `'${command} ${subcommand}'`
 const specificFirst = (offers: readonly Offer[]): readonly Offer[] =>
   [...offers.filter(({ subcommand }) => subcommand), ...offers.filter(({ subcommand }) => subcommand === undefined)]
+
+/**
+ * The end of the function in bash and zsh: offers options for a word that starts with a dash, otherwise arguments. The
+ * more specific cases come first.
+ */
+function lastCases(
+  offers: readonly Offer[], word: string, commands: string,
+  of: Readonly<Record<'options' | 'operand', (one: Offer) => string>>,
+): string {
+  const cases = (done: (one: Offer) => string): string => specificFirst(offers)
+    .map((one) => `      ${patternOf(one)}) ${done(one)} ;;`).join('\n')
+  return `  if [[ "${word}" == -* ]]; then
+    case "$place" in
+${cases(of.options)}
+    esac
+  else
+    case "$place" in
+      'help '*) ${commands} ;;
+${cases(of.operand)}
+    esac
+  fi`
+}
 
 /** One case for each option that takes a value. Options of the same name in subcommands are equal. */
 function valueCases(offers: readonly Offer[], action: (words: Words) => string): readonly string[] {
@@ -49,8 +70,6 @@ function bash({ commands, offers }: Completion): string {
     if (words.completes !== undefined) return offer(names(words.completes))
     return offer(listOf(words).map(([name]) => name).join(' '))
   }
-  const cases = (done: (one: Offer) => string) => specificFirst(offers)
-    .map((one) => `      ${patternOf(one)}) ${done(one)} ;;`).join('\n')
   const all = commands.map(([name]) => name).join(' ')
   return `# bash completion for bulkhead. Load it with: source <(bulkhead completion bash)
 _bulkhead_words() { COMPREPLY=($(compgen -W "$1" -- "$word")); }
@@ -63,16 +82,10 @@ _bulkhead() {
   case "\${COMP_WORDS[1]} $before" in
 ${valueCases(offers, (words) => `${action(words)}; return`).join('\n')}
   esac
-  if [[ "$word" == -* ]]; then
-    case "$place" in
-${cases(({ options }) => offer(options.map(({ name }) => `--${name}`).join(' ')))}
-    esac
-  else
-    case "$place" in
-      'help '*) _bulkhead_words "${all}" ;;
-${cases(({ operand }) => action(operand))}
-    esac
-  fi
+${lastCases(offers, '$word', offer(all), {
+  options: ({ options }) => offer(options.map(({ name }) => `--${name}`).join(' ')),
+  operand: ({ operand }) => action(operand),
+})}
 }
 complete -F _bulkhead bulkhead
 `
@@ -89,8 +102,6 @@ function zsh({ commands, offers }: Completion): string {
     if (words.completes !== undefined) return `found=(\${(f)"${names(words.completes)}"}); compadd -a found`
     return listOf(words).length === 0 ? ':' : described(listOf(words))
   }
-  const cases = (done: (one: Offer) => string) => specificFirst(offers)
-    .map((one) => `      ${patternOf(one)}) ${done(one)} ;;`).join('\n')
   return `#compdef bulkhead
 # zsh completion for bulkhead. Put it into a folder of your fpath, as _bulkhead.
 _bulkhead() {
@@ -101,16 +112,10 @@ _bulkhead() {
   case "$words[2] $words[CURRENT-1]" in
 ${valueCases(offers, (words) => `${action(words)}; return`).join('\n')}
   esac
-  if [[ "$words[CURRENT]" == -* ]]; then
-    case "$place" in
-${cases(({ options }) => described(options.map(({ name, text }): Choice => [`--${name}`, text]), true))}
-    esac
-  else
-    case "$place" in
-      'help '*) ${described(commands)} ;;
-${cases(({ operand }) => action(operand))}
-    esac
-  fi
+${lastCases(offers, '$words[CURRENT]', described(commands), {
+  options: ({ options }) => described(options.map(({ name, text }): Choice => [`--${name}`, text]), true),
+  operand: ({ operand }) => action(operand),
+})}
 }
 if [ "$funcstack[1]" = _bulkhead ]; then _bulkhead "$@"; else compdef _bulkhead bulkhead; fi
 `

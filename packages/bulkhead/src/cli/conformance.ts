@@ -18,8 +18,9 @@ import { defineCommand, UsageError } from './command.ts'
 import { readInstalled } from './diff.ts'
 import { COMMON_OPTIONS, type HostValues } from './host-options.ts'
 import { hint, printJson } from './output.ts'
-import { readExtensionFolder, replaceFile } from './pack.ts'
+import { readExtensionFolder } from './pack.ts'
 import { extensionLines } from './review.ts'
+import { replaceFile, writing } from './write-file.ts'
 
 export const conformance = defineCommand({
   usage: 'bulkhead conformance TARGET [--only IDS] [--seed N] [--config JSON] [--json] [--junit FILE] [--badge FILE] '
@@ -59,8 +60,9 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
     const results = await conformAlone(read, config ?? {}, { seed, onProgress, ...(only && { only }) })
     onProgress('')
     const report = reportOf({ extension: read.extension, hostVersion: CORE_VERSION, seed, results })
-    if (values.junit !== undefined) write(values.junit, junitOf(results, report))
-    if (values.badge !== undefined) write(values.badge, badgeOf(report))
+    const { junit, badge } = values
+    if (junit !== undefined) writing(junit, () => replaceFile(resolve(junit), junitOf(results, report)))
+    if (badge !== undefined) writing(badge, () => replaceFile(resolve(badge), badgeOf(report)))
     const { conforms } = report.summary
     if (values.json) printJson(report)
     else {
@@ -116,14 +118,6 @@ function temporaryFolder(): string {
 
 const COLORS = { FAIL: 'red', warn: 'yellow', skip: 'dim', ok: 'green' } as const
 const painted = (mark: Mark): string => styleText(COLORS[mark], mark)
-
-function write(file: string, text: string): void {
-  try {
-    replaceFile(resolve(file), text)
-  } catch (error) {
-    throw new BulkheadError('InstallFailed', `"${file}" could not be written: ${messageOf(error)}`, { cause: error })
-  }
-}
 
 function readConfig(text: string | undefined): JsonObject | undefined {
   if (text === undefined) return undefined

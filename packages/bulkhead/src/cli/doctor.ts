@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import { visibleText } from '@bulkhead/kit/text'
-import { defineCommand, UsageError } from './command.ts'
+import { defineCommand, refuseArguments } from './command.ts'
 import { COMMON_OPTIONS } from './host-options.ts'
 import { allChecks, type Check } from './doctor-checks.ts'
 import { printJson } from './output.ts'
@@ -18,7 +18,7 @@ what it costs and how to fix it. It starts no extension and connects to no serve
   ],
 
   async run({ values, positionals }) {
-    if (positionals.length > 0) throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "doctor".`)
+    refuseArguments('doctor', positionals)
     const checks = await allChecks(values)
     const count = (status: Check['status']) => checks.filter((check) => check.status === status).length
     const problems = count('problem')

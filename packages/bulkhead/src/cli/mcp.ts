@@ -4,7 +4,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
 import { CORE_VERSION } from '../facade/version.ts'
 import { MODE_OPTION } from './call.ts'
-import { defineCommand, ENDING_SIGNALS, UsageError } from './command.ts'
+import { defineCommand, ENDING_SIGNALS, refuseArguments, UsageError } from './command.ts'
 import { diagnosticText, hint } from './output.ts'
 import { COMMON_OPTIONS, openHost, STORE_OPTIONS } from './host-options.ts'
 
@@ -32,7 +32,7 @@ tools.`,
   ],
 
   async run({ values, positionals }) {
-    if (positionals.length > 0) throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "mcp".`)
+    refuseArguments('mcp', positionals)
     if (values.json) throw new UsageError('--json cannot be used with "mcp": standard output carries the protocol.')
     const { mode } = values
     const tools = values.tools?.split(',').map((name) => name.trim()).filter((name) => name !== '')

@@ -1,4 +1,4 @@
-import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { join, resolve } from 'node:path'
 import { BulkheadError, type Loader } from '@bulkhead/contract'
@@ -15,6 +15,7 @@ import { COMMON_OPTIONS, HOME_OPTIONS, type HostValues } from './host-options.ts
 import { workspaceFolder } from './install.ts'
 import { diagnosticText, printJson, sizeInWords, table } from './output.ts'
 import { extensionJson, extensionLines, line } from './review.ts'
+import { replaceFile, writing } from './write-file.ts'
 
 export const pack = defineCommand({
   usage: 'bulkhead pack DIR [--out DIR] [--json] [--home DIR]',
@@ -36,9 +37,10 @@ ${INTEGRITY_FILE} into bulkhead.sigstore.json in the same folder, then pack agai
     const { id, version } = packed.extension
     const out = resolve(values.out ?? '.')
     const tarball = join(out, `${id}-${version}.tgz`)
-    write(() => makeFolder(out), out)
-    write(() => replaceFile(join(folder, INTEGRITY_FILE), packed.integrityFile), join(folder, INTEGRITY_FILE))
-    write(() => replaceFile(tarball, packed.tarball), tarball)
+    const integrityFile = join(folder, INTEGRITY_FILE)
+    writing(out, () => makeFolder(out))
+    writing(integrityFile, () => replaceFile(integrityFile, packed.integrityFile))
+    writing(tarball, () => replaceFile(tarball, packed.tarball))
     const { leftOut, bundled, warnings, files } = packed
     const bytes = packed.tarball.length
     if (values.json) {
@@ -55,14 +57,6 @@ ${INTEGRITY_FILE} into bulkhead.sigstore.json in the same folder, then pack agai
     return 0
   },
 })
-
-function write(work: () => void, path: string): void {
-  try {
-    work()
-  } catch (error) {
-    throw new BulkheadError('InstallFailed', `"${path}" could not be written: ${messageOf(error)}`, { cause: error })
-  }
-}
 
 /** Packs a folder in memory. `config` is checked against the configSchema. Writes nothing. */
 export async function readExtensionFolder(
@@ -125,18 +119,6 @@ async function bundleModule(folder: string, main: string): Promise<string> {
     return chunk.code
   } catch (error) {
     throw new BulkheadError('ModuleNotFound', `${main} cannot be bundled: ${messageOf(error)}`, { cause: error })
-  }
-}
-
-/** Replaces a file atomically: a full disk must not leave a partial file. */
-export function replaceFile(path: string, content: string | Uint8Array): void {
-  const temporary = `${path}.${crypto.randomUUID()}.tmp`
-  try {
-    writeFileSync(temporary, content, { flag: 'wx' })
-    renameSync(temporary, path)
-  } catch (error) {
-    rmSync(temporary, { force: true })
-    throw error
   }
 }
 

@@ -1,6 +1,6 @@
 import { powerPhrases, type ToolListing } from '@bulkhead/contract'
 import { diagnosticText, printJson, serverJson, serverTable, table, UNCONFINED } from './output.ts'
-import { defineCommand, UsageError } from './command.ts'
+import { defineCommand, refuseArguments } from './command.ts'
 import { COMMON_OPTIONS, openHost } from './host-options.ts'
 
 export const tools = defineCommand({
@@ -20,7 +20,7 @@ SHADOWS lists tools of the same name that it replaces. MAY lists what it can acc
   ],
 
   async run({ values, positionals }) {
-    if (positionals.length > 0) throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "tools".`)
+    refuseArguments('tools', positionals)
     const host = await openHost(values)
     try {
       if (values.connect) await host.mcp.connect()

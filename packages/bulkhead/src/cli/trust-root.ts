@@ -8,9 +8,9 @@ import { ageInDays, parseTrustRoot, PUBLIC_GOOD_ROOT, refreshTrustRoot } from '@
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions, TRUST_ROOT_FILE } from '../facade/loader-options.ts'
 import { printJson } from './output.ts'
-import { defineCommand, UsageError } from './command.ts'
+import { defineCommand, refuseArguments, UsageError } from './command.ts'
 import { HOME_OPTIONS } from './host-options.ts'
-import { replaceFile } from './pack.ts'
+import { replaceFile } from './write-file.ts'
 
 export const trustRoot = defineCommand({
   usage: 'bulkhead trust-root [--refresh [--mirror URL --tuf-root FILE]] [--use FILE] [--reset] [--json] [--home DIR]',
@@ -39,9 +39,7 @@ Bulkhead is used.`,
   async run({ values, positionals }) {
     const asked = [values.refresh, values.use !== undefined, values.reset].filter((is) => is === true)
     if (asked.length > 1) throw new UsageError('--refresh, --use and --reset cannot be used together.')
-    if (positionals.length > 0) {
-      throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "trust-root".`)
-    }
+    refuseArguments('trust-root', positionals)
     if (!values.refresh && (values.mirror ?? values['tuf-root']) !== undefined) {
       throw new UsageError('--mirror and --tuf-root require --refresh.')
     }

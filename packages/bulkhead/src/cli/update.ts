@@ -2,7 +2,7 @@ import { BulkheadError, type LockEntry } from '@bulkhead/contract'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
 import type { Installer, NewerVersion } from '@bulkhead/loader'
 import { accountName } from '../facade/folders.ts'
-import { defineCommand, UsageError } from './command.ts'
+import { defineCommand, refuseArguments } from './command.ts'
 import { agree, planJson, planText, readConsent } from './review.ts'
 import { COMMON_OPTIONS } from './host-options.ts'
 import { CONSENT_OPTIONS, INSTALLER_OPTIONS, openInstaller } from './install.ts'
@@ -83,7 +83,7 @@ export const outdated = defineCommand({
   examples: [{ command: 'bulkhead outdated', text: 'which extensions have a newer version' }],
 
   async run({ values, positionals }) {
-    if (positionals.length > 0) throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "outdated".`)
+    refuseArguments('outdated', positionals)
     const { installer } = await openInstaller(values)
     const accepted = [...installer.accepted()]
     const { newer, unknown } = await newerVersions(installer, accepted)
