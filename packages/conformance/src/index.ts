@@ -5,3 +5,4 @@ export type { ConformanceTarget } from './target.ts'
 export {
   badgeOf, junitOf, reportLines, reportOf, type Counts, type Mark, type Report, type ReportSources,
 } from './report.ts'
+export { conformance, type ConformanceOptions } from './vitest.ts'

@@ -3,6 +3,6 @@ import * as conformance from '../src/index.ts'
 
 it('exports exactly this', () => {
   expect(Object.keys(conformance).toSorted()).toEqual([
-    'REQUIREMENTS', 'badgeOf', 'conform', 'createRecorder', 'junitOf', 'reportLines', 'reportOf',
+    'REQUIREMENTS', 'badgeOf', 'conform', 'conformance', 'createRecorder', 'junitOf', 'reportLines', 'reportOf',
   ])
 })
