@@ -63,7 +63,7 @@ function configsOf(cwd: string): UserConfig[] {
 function entryUrls(sources: string): NonNullable<UserConfig['plugins']> {
   return {
     name: 'urls-of-built-files',
-    /** Contract: only the literal form is rewritten; `package-check.mjs` refuses a package in which another form is left. */
+    /** Contract: only the literal form is rewritten; `pnpm release` refuses a package in which another form is left. */
     transform: {
       filter: { code: 'import.meta.url' },
       handler: (code: string, id: string) => code.replaceAll(

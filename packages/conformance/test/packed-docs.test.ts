@@ -3,8 +3,8 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { inspectContents } from '../../../scripts/package/contents.mjs'
-import { copyDocumentation } from '../../../scripts/package/docs.mjs'
+import { inspectContents } from '../../../scripts/release/contents.mjs'
+import { copyDocumentation } from '../../../scripts/release/docs.mjs'
 
 const ROOT = join(import.meta.dirname, '../../..')
 /** `pnpm check` puts pnpm on the PATH. A test that is run by hand uses the one that the setup installed. */
