@@ -224,6 +224,20 @@ describe('bulkhead pack and verify', () => {
     expect(await run('call', 'greet')).toMatchObject({ code: 0, stdout: 'bundled word\n' })
   })
 
+  it('bundle TypeScript, and list what goes into the package', async () => {
+    const at = greet('1.0.0')
+    rmSync(join(at, 'index.js'))
+    const manifest = JSON.parse(readFileSync(join(at, 'bulkhead.json'), 'utf8')) as object
+    writeFileSync(join(at, 'bulkhead.json'), JSON.stringify({ ...manifest, main: './index.ts' }))
+    writeFileSync(join(at, 'index.ts'), `import { word } from './word.ts'\nexport default { tools: { greet: { execute: (): string => word } } }`)
+    writeFileSync(join(at, 'word.ts'), `export const word: string = 'typed'`)
+    const { code, stdout } = await run('pack', at)
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/file +index\.js, \d+ B[\s\S]*left out index\.ts, word\.ts/) })
+    expect(await json('verify', 'greeter-1.0.0.tgz')).toMatchObject({ code: 0, files: 4 })
+    writeFileSync(join(at, 'word.ts'), 'export const word: = 1')
+    expect(await json('pack', at)).toMatchObject({ code: 1, error: { code: 'ModuleNotFound', message: expect.stringContaining('index.ts cannot be bundled') } })
+  })
+
   it('prefer the ES modules of a dual package, without unused code', async () => {
     const at = greet('1.0.0')
     const dual = join(at, 'node_modules/dual')

@@ -7,10 +7,10 @@ import type { BumpLevel, ExtensionVersion, VersionReport } from '@bulkhead/loade
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { defineCommand, UsageError } from './command.ts'
+import { readExtensionFolder } from './extension-source.ts'
 import { COMMON_OPTIONS, type HostValues } from './host-options.ts'
 import { workspaceFolder } from './install.ts'
 import { printJson } from './output.ts'
-import { readExtensionFolder } from './pack.ts'
 
 const FORMS = 'folder (./weather), tarball (weather-1.4.0.tgz) or id of an installed extension (weather)'
 

@@ -1,16 +1,11 @@
-import { statSync } from 'node:fs'
-import { builtinModules } from 'node:module'
 import { join, resolve } from 'node:path'
-import { BulkheadError, type Loader } from '@bulkhead/contract'
-import { messageOf } from '@bulkhead/kit/error-message'
+import type { Loader } from '@bulkhead/contract'
 import { makeFolder } from '@bulkhead/kit/folders'
-import type { JsonObject } from '@bulkhead/kit/json'
-import {
-  createLoader, inspectPackage, INTEGRITY_FILE, packFolder, type InspectOptions, type Packed,
-} from '@bulkhead/loader'
+import { createLoader, inspectPackage, INTEGRITY_FILE } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { defineCommand, UsageError } from './command.ts'
+import { readExtensionFolder } from './extension-source.ts'
 import { COMMON_OPTIONS, HOME_OPTIONS, type HostValues } from './host-options.ts'
 import { workspaceFolder } from './install.ts'
 import { diagnosticText, printJson, sizeInWords, table } from './output.ts'
@@ -26,8 +21,9 @@ export const pack = defineCommand({
   },
   details: `Checks the folder as a host does and parses its code without running it. Writes ${INTEGRITY_FILE} into the
 folder, and ID-VERSION.tgz. Dot files, node_modules, earlier tarballs and files not listed in "files" of package.json
-are left out. If the code uses dependencies, they are bundled into the main module. To sign: pack, sign
-${INTEGRITY_FILE} into bulkhead.sigstore.json in the same folder, then pack again.`,
+are left out. A main module in TypeScript, or one that uses dependencies, is bundled into one ES module with them; types
+are not checked. To sign: pack, sign ${INTEGRITY_FILE} into bulkhead.sigstore.json in the same folder, then pack
+again.`,
   examples: [{ command: 'bulkhead pack ./word-count --out dist', text: 'dist/word-count-0.1.0.tgz' }],
 
   async run({ values, positionals }) {
@@ -50,7 +46,7 @@ ${INTEGRITY_FILE} into bulkhead.sigstore.json in the same folder, then pack agai
     }
     const size = `${files.size} files, packed ${sizeInWords(bytes)}${bundled ? ', the main module bundled' : ''}`
     process.stdout.write([
-      ...extensionLines(packed.extension), line('size', size),
+      ...extensionLines(packed.extension), ...fileLines(files), line('size', size),
       ...(leftOut.length === 0 ? [] : [line('left out', leftOut.join(', '))]),
       ...warnings.map((text) => line('warning', text)), line('written', tarball), '',
     ].join('\n'))
@@ -58,68 +54,16 @@ ${INTEGRITY_FILE} into bulkhead.sigstore.json in the same folder, then pack agai
   },
 })
 
-/** Packs a folder in memory. `config` is checked against the configSchema. Writes nothing. */
-export async function readExtensionFolder(
-  given: string, home: string | undefined, config?: JsonObject, reading: InspectOptions = {},
-): Promise<Packed & { readonly folder: string }> {
-  const folder = resolve(given)
-  const fault = folderFault(folder)
-  if (fault !== undefined) {
-    throw new BulkheadError(
-      'InstallSourceInvalid', `"${given}" ${fault}. Name the folder of an extension, such as ./weather.`,
-    )
-  }
-  const bundle = (main: string) => bundleModule(folder, main)
-  const loader = loaderOptions(homeFolder(home))
-  const packed = await packFolder(folder, { loader, bundle, ...reading, ...(config && { config }) })
-  return { ...packed, folder }
-}
+const MOST_FILES = 20
 
-function folderFault(path: string): string | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? undefined : 'is not a folder'
-  } catch (error) {
-    return `cannot be read: ${messageOf(error)}`
-  }
-}
-
-const NO_BUNDLER = 'The extension has dependencies, and rolldown, which bundles them, is not installed. '
-  + 'Install it next to bulkhead (npm install rolldown), or bundle the extension yourself.'
-
-/** Modules that every compartment provides. */
-const PROVIDED: readonly (string | RegExp)[] = [
-  '@bulkhead/contract', '@bulkhead/contract/author', /^node:/, ...builtinModules,
-]
-
-/**
- * Bundles a module and its dependencies into one ES module: a compartment has neither `require` nor packages.
- * Only publishers need the bundler, and it is large, so it is not a dependency.
- */
-async function bundleModule(folder: string, main: string): Promise<string> {
-  let rolldown: typeof import('rolldown')
-  let plugins: typeof import('rolldown/plugins')
-  try {
-    [rolldown, plugins] = await Promise.all([import('rolldown'), import('rolldown/plugins')])
-  } catch (error) {
-    throw new BulkheadError('ModuleNotFound', NO_BUNDLER, { cause: error })
-  }
-  try {
-    const build = await rolldown.rolldown({
-      input: join(folder, main), cwd: folder, logLevel: 'silent',
-      // The `node` platform would add `createRequire`, which compartments lack. The bundler adds the `import` or
-      // `require` condition per import; naming `require` here would select the CommonJS build of every dual package.
-      platform: 'neutral', resolve: { mainFields: ['module', 'main'], conditionNames: ['node', 'default'] },
-      // Turns `require` of an external module into an import. The bundler would emit its own `require` otherwise.
-      plugins: [plugins.esmExternalRequirePlugin({ external: [...PROVIDED] })],
-    })
-    const { output } = await build.generate({ format: 'esm', codeSplitting: false })
-    await build.close()
-    const [chunk, ...others] = output
-    if (others.length > 0) throw new Error(`It needs ${others.length} further files.`)
-    return chunk.code
-  } catch (error) {
-    throw new BulkheadError('ModuleNotFound', `${main} cannot be bundled: ${messageOf(error)}`, { cause: error })
-  }
+/** The largest files of a package, with their sizes. */
+function fileLines(files: ReadonlyMap<string, Uint8Array>): readonly string[] {
+  const bySize = [...files].toSorted(([, one], [, other]) => other.length - one.length)
+  const others = bySize.length - MOST_FILES
+  return [
+    ...bySize.slice(0, MOST_FILES).map(([path, { length }]) => line('file', `${path}, ${sizeInWords(length)}`)),
+    ...(others > 0 ? [line('', `and ${others} smaller files`)] : []),
+  ]
 }
 
 export const verify = defineCommand({

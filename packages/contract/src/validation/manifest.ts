@@ -10,8 +10,8 @@ import { checkSecrets, requirementSet, secretManifest } from './requirements.ts'
 
 // Each segment is a name: not empty, not . or .., and without a backslash, a colon or a control character.
 const containedPath = z.string().max(512).regex(
-  /^\.(?:\/(?!\.\.?(?:\/|$))[^/\\:\p{Cc}]+)*\/[^/\\:\p{Cc}]+\.m?js$/u,
-  'a path inside the package to an ES module, such as ./dist/index.js',
+  /^\.(?:\/(?!\.\.?(?:\/|$))[^/\\:\p{Cc}]+)*\/[^/\\:\p{Cc}]+\.m?[jt]s$/u,
+  'a path inside the package to an ES module, such as ./index.js or ./index.ts',
 )
 
 const toolManifest = z.strictObject({
@@ -73,7 +73,10 @@ export const manifestSchema = z.strictObject({
   title: z.string().min(1).max(128).optional().describe('The name of the extension that a person sees.'),
   description: z.string().max(MANIFEST_LIMITS.descriptionChars).optional()
     .describe('What the extension is for, for people.'),
-  main: containedPath.default('./index.js').describe('The ES module whose default export is the extension.'),
+  main: containedPath.default('./index.js').describe(
+    'The ES module whose default export is the extension. The source of a package may name a TypeScript module, which '
+    + '"bulkhead pack" bundles.',
+  ),
   configSchema: configSchema.default({ type: 'object', additionalProperties: false, properties: {} })
     .describe('JSON Schema (2020-12) of the configuration, closed. enabled and timeoutMs are always accepted.'),
   stateSlot: z.union([z.null(), z.literal('none').transform(() => null), stateSlot]).default(null)

@@ -57,7 +57,7 @@ export const invalid: readonly (readonly [string, unknown, string])[] = [
   ['an empty title', { ...smallest, title: '' }, '/title'],
   ['a description that is too long', { ...smallest, description: 'x'.repeat(4097) }, '/description'],
   ...['index.js', '/abs/index.js', './../index.js', './a/../b.js', './a/..\n/../b.js', './.', './..', './a/./b.js', './a//b.js',
-    './a\\b.js', './c:/b.js', './a.ts', './a.cjs',
+    './a\\b.js', './c:/b.js', './a.tsx', './a.cjs',
     './.js/', '././a.js', './\0.js', './a\n.js'].map((main) =>
       [`the main ${JSON.stringify(main)}`, { ...smallest, main }, '/main'] as const),
   [

@@ -1,7 +1,3 @@
-import { once } from 'node:events'
-import { globSync } from 'node:fs'
-import { join, sep } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import {
   BulkheadError, MANIFEST_FILE, type ConfigFile, type ExtensionDescriptor, type Manifest,
 } from '@bulkhead/contract'
@@ -18,14 +14,18 @@ import { byteOrder } from '../model/digest.ts'
 import { faultError, next, type Fault } from '../model/result.ts'
 import { Yielder } from '../model/yielder.ts'
 import { checkShape, readManifest } from '../prove/check-manifest.ts'
-import type { ModuleFault, ModuleRequest } from './module-thread.ts'
+import { parseModules } from './parse-modules.ts'
+import { bundledFiles, isTypeScript, typeScriptSource, usesDependencies } from './source.ts'
 
 export interface PackOptions extends InspectOptions {
   /** Roots and configuration are ignored, so that packing is reproducible. */
   readonly loader: LoaderOptions
   /** A configuration to check against the configSchema. Without it, a required configuration is a warning. */
   readonly config?: JsonObject
-  /** Bundles a module with its imports into one ES module. Called if the code uses dependencies in node_modules. */
+  /**
+   * Bundles a module with its imports into one ES module. Called if the main module is TypeScript, or the code uses
+   * dependencies in node_modules.
+   */
   readonly bundle?: (main: string) => Promise<string>
 }
 
@@ -53,20 +53,21 @@ export async function packFolder(
   const read = await readPackage(folder, unconfigured.limits, new Yielder(), () => true, skip)
   if (!read.ok) throw faultError(read.faults)
   const { bytes } = read.value
-  const packed = packedPaths([...bytes.keys()], bytes.get('package.json'))
+  const source = typeScriptSource(folder, bytes)
+  const packed = packedPaths([...bytes.keys()], bytes.get('package.json'), source !== undefined)
   const files = new Map(packed.filter((path) => path !== INTEGRITY_FILE).map((path) => [path, bytes.get(path)!]))
   const unportable = [...files.keys()].flatMap(nameFaults)
   if (unportable.length > 0) throw faultError(unportable)
 
-  const bundled = skipped.includes('node_modules') && usesDependencies(folder, files)
+  const bundled = source !== undefined || (skipped.includes('node_modules') && usesDependencies(folder, files))
   if (bundled) {
-    const main = mainOf(folder, files)
-    if (bundle === undefined) {
-      throw new BulkheadError(
-        'ModuleNotFound', 'The code uses dependencies in node_modules, and no bundler is configured.',
-      )
+    if (bundle === undefined) throw new BulkheadError('ModuleNotFound', NO_BUNDLER)
+    if (source === undefined) {
+      const main = mainOf(folder, files)
+      files.set(main, Buffer.from(await bundle(main)))
+    } else {
+      for (const [path, content] of bundledFiles(source, await bundle(source.main), files)) files.set(path, content)
     }
-    files.set(main, Buffer.from(await bundle(main)))
   }
   const integrityFile = integrityText(coveredFiles(contentsOf(files).digests))
   files.set(INTEGRITY_FILE, Buffer.from(integrityFile))
@@ -83,6 +84,8 @@ export async function packFolder(
     leftOut: [...skipped, ...[...bytes.keys()].filter((path) => !files.has(path))].toSorted(byteOrder),
   }
 }
+
+const NO_BUNDLER = 'The code is TypeScript or uses dependencies in node_modules, and no bundler is configured.'
 
 function nameFaults(path: string): readonly Fault[] {
   const found = path.split('/').flatMap((name) => findWindowsFault(name) ?? [])
@@ -137,11 +140,13 @@ const OURS: ReadonlySet<string> = new Set([MANIFEST_FILE, INTEGRITY_FILE, SIGNAT
 const isNeverPacked = (path: string): boolean =>
   path.split('/').some((name) => name.startsWith('.') || name === 'node_modules') || /^[^/]+\.tgz$/.test(path)
 
-/** The files to pack: all of them, or those in `files` of package.json. */
-function packedPaths(paths: readonly string[], packageJson: Uint8Array | undefined): readonly string[] {
+/** The files to pack: those in `files` of package.json, or all of them; without the sources of a bundle. */
+function packedPaths(
+  paths: readonly string[], packageJson: Uint8Array | undefined, isBundle: boolean,
+): readonly string[] {
   const listed = filesOf(packageJson)
   const globs = listed?.map((pattern) => compileGlob(pattern.replace(/^\.?\//, '').replace(/\/$/, '')))
-  if (globs === undefined) return paths
+  if (globs === undefined) return paths.filter((path) => !isBundle || !isTypeScript(path))
   const isListed = (path: string): boolean => globs.some((covers) => covers(pathSegments(path)).covers)
   return paths.filter((path) => OURS.has(path) || ALWAYS.test(path) || isListed(path))
 }
@@ -157,73 +162,5 @@ function filesOf(packageJson: Uint8Array | undefined): readonly string[] | undef
   if (listed.every(isPattern)) return listed
   throw new BulkheadError(
     'ShapeInvalid', 'package.json: `files` must be a list of paths and patterns without negation.',
-  )
-}
-
-/** Available in all compartments. */
-const PROVIDED = '@bulkhead/contract'
-
-/**
- * Whether the code mentions a package in `node_modules`, so that it must be bundled. Does not parse: any quoted name
- * counts, because an unnecessary bundle costs less than a missing dependency.
- */
-function usesDependencies(folder: string, files: ReadonlyMap<string, Uint8Array>): boolean {
-  const about = files.get('package.json')
-  const parsed = about && parseStrictJson(about)
-  // Import maps may point at dependencies; the bundler resolves them.
-  if (parsed?.ok && isJsonObject(parsed.value) && parsed.value['imports'] !== undefined) return true
-  const code = [...files].filter(([path]) => /\.[cm]?js$/.test(path)).map(([, bytes]) => Buffer.from(bytes).toString())
-  const installed = installedIn(join(folder, 'node_modules'))
-  return code.some((text) => text.includes('node_modules/') || installed.some((name) => names(text, name)))
-}
-
-function names(text: string, dependency: string): boolean {
-  for (let at = text.indexOf(dependency); at >= 0; at = text.indexOf(dependency, at + 1)) {
-    const [before, after] = [text[at - 1] ?? '', text[at + dependency.length] ?? '']
-    if (/['"`]/.test(before) && /['"`/]/.test(after)) return true
-  }
-  return false
-}
-
-const installedIn = (folder: string): readonly string[] =>
-  globSync(['[!@.]*', '@*/*'], { cwd: folder }).map((path) => path.replaceAll(sep, '/'))
-    .filter((name) => name !== PROVIDED)
-
-const PARSED_FILE = /\.(?:m?js|json)$/
-
-/**
- * Parses the main module and its imports, so that a package that no host can import is not packed. Runs no code.
- * Rejects with CompartmentStartFailed for a syntax error, and with ModuleNotFound for an import that cannot be loaded.
- */
-export async function parseModules(main: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
-  const parsed = [...files].filter(([path]) => PARSED_FILE.test(path))
-  const request: ModuleRequest = {
-    main, names: new Set(files.keys()),
-    sources: new Map(parsed.map(([path, bytes]) => [path, new TextDecoder().decode(bytes)])),
-  }
-  const worker = new Worker(new URL('./module-thread.ts', import.meta.url), {
-    workerData: request, env: {}, execArgv: ['--experimental-vm-modules', '--no-warnings'],
-  })
-  const [fault] = await once(worker, 'message') as [ModuleFault | null]
-  if (fault !== null) throw inWords(fault)
-}
-
-function inWords(fault: ModuleFault): BulkheadError {
-  const path = visibleText(fault.path)
-  if (fault.kind === 'import') {
-    return new BulkheadError('ModuleNotFound', [
-      `${path} imports "${visibleText(fault.specifier)}", which is neither in the package nor installed in`,
-      'node_modules next to the manifest. Install it there, or import a file by its relative path, and try again.',
-    ].join(' '))
-  }
-  if (fault.kind === 'form') {
-    return new BulkheadError('ModuleNotFound', [
-      `${path} imports "${visibleText(fault.specifier)}", which is neither an ES module (.js, .mjs), JSON nor`,
-      'WebAssembly, so no host can load it. Build an ES module from it, import that, and try again.',
-    ].join(' '))
-  }
-  const place = fault.line === null ? path : `${path}, line ${fault.line},`
-  return new BulkheadError(
-    'CompartmentStartFailed', `${place} cannot be parsed: ${visibleText(fault.message)}. Correct it and try again.`,
   )
 }

@@ -178,9 +178,16 @@ function unknownArgument(
   return names.find((name) => !Object.hasOwn(known, name))
 }
 
-/** The main module must be in the package. Its code is not read here. */
+/** The main module must be JavaScript in the package. Its code is not read here. */
 export function checkMainFile(shaped: Shaped): StageResult<Shaped> {
   const { manifest: { main }, origin } = shaped
+  if (main.endsWith('ts')) {
+    return refuse({
+      stage: 'shape', code: 'ShapeInvalid', path: '/main',
+      message: `The module "${main}" is TypeScript, which a host does not run.`,
+      cure: 'Run "bulkhead pack" on the folder and use the tarball.',
+    })
+  }
   if (origin.kind === 'module' || origin.evidence.fileDigests().has(main.slice('./'.length))) return pass(shaped)
   return refuse({
     stage: 'shape', code: 'ShapeInvalid', path: '/main', message: `The module "${main}" is not in the package.`,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseModules } from '../../src/pack/pack-folder.ts'
+import { parseModules } from '../../src/pack/parse-modules.ts'
 
 const parse = (files: Readonly<Record<string, string>>) =>
   parseModules('index.js', new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)])))

@@ -1,0 +1,73 @@
+import { statSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { join, resolve } from 'node:path'
+import { BulkheadError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { packFolder, type InspectOptions, type Packed } from '@bulkhead/loader'
+import { homeFolder } from '../facade/folders.ts'
+import { loaderOptions } from '../facade/loader-options.ts'
+
+/**
+ * Turns the source of an extension into a package in memory: bundles it, and proves it as a host does. `config` is
+ * checked against the configSchema. Writes nothing.
+ */
+export async function readExtensionFolder(
+  given: string, home: string | undefined, config?: JsonObject, reading: InspectOptions = {},
+): Promise<Packed & { readonly folder: string }> {
+  const folder = resolve(given)
+  const fault = folderFault(folder)
+  if (fault !== undefined) {
+    throw new BulkheadError(
+      'InstallSourceInvalid', `"${given}" ${fault}. Name the folder of an extension, such as ./weather.`,
+    )
+  }
+  const bundle = (main: string) => bundleModule(folder, main)
+  const loader = loaderOptions(homeFolder(home))
+  const packed = await packFolder(folder, { loader, bundle, ...reading, ...(config && { config }) })
+  return { ...packed, folder }
+}
+
+function folderFault(path: string): string | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? undefined : 'is not a folder'
+  } catch (error) {
+    return `cannot be read: ${messageOf(error)}`
+  }
+}
+
+const NO_BUNDLER = 'The extension is TypeScript or has dependencies, and rolldown, which bundles them, cannot be loaded. '
+  + 'Install bulkhead again, with the optional dependencies of rolldown for this platform.'
+
+/** Modules that every compartment provides. */
+const PROVIDED: readonly (string | RegExp)[] = [
+  '@bulkhead/contract', '@bulkhead/contract/author', /^node:/, ...builtinModules,
+]
+
+/** Bundles a module and its dependencies into one ES module: a compartment has neither `require` nor packages. */
+async function bundleModule(folder: string, main: string): Promise<string> {
+  let rolldown: typeof import('rolldown')
+  let plugins: typeof import('rolldown/plugins')
+  try {
+    [rolldown, plugins] = await Promise.all([import('rolldown'), import('rolldown/plugins')])
+  } catch (error) {
+    throw new BulkheadError('ModuleNotFound', NO_BUNDLER, { cause: error })
+  }
+  try {
+    const build = await rolldown.rolldown({
+      input: join(folder, main), cwd: folder, logLevel: 'silent',
+      // The `node` platform would add `createRequire`, which compartments lack. The bundler adds the `import` or
+      // `require` condition per import; naming `require` here would select the CommonJS build of every dual package.
+      platform: 'neutral', resolve: { mainFields: ['module', 'main'], conditionNames: ['node', 'default'] },
+      // Turns `require` of an external module into an import. The bundler would emit its own `require` otherwise.
+      plugins: [plugins.esmExternalRequirePlugin({ external: [...PROVIDED] })],
+    })
+    const { output } = await build.generate({ format: 'esm', codeSplitting: false })
+    await build.close()
+    const [chunk, ...others] = output
+    if (others.length > 0) throw new Error(`It needs ${others.length} further files.`)
+    return chunk.code
+  } catch (error) {
+    throw new BulkheadError('ModuleNotFound', `${main} cannot be bundled: ${messageOf(error)}`, { cause: error })
+  }
+}
