@@ -6,3 +6,6 @@ export {
   badgeOf, junitOf, reportLines, reportOf, type Counts, type Mark, type Report, type ReportSources,
 } from './report.ts'
 export { conformance, type ConformanceOptions } from './vitest.ts'
+export { LOADER_REQUIREMENTS, verifyLoader } from './ports/loader.ts'
+export type { LoaderPlace, LoaderTarget } from './ports/loader-place.ts'
+export type { PortGroup, PortReport, VerifyOptions } from './ports/verify.ts'

@@ -3,6 +3,7 @@ import * as conformance from '../src/index.ts'
 
 it('exports exactly this', () => {
   expect(Object.keys(conformance).toSorted()).toEqual([
-    'REQUIREMENTS', 'badgeOf', 'conform', 'conformance', 'createRecorder', 'junitOf', 'reportLines', 'reportOf',
+    'LOADER_REQUIREMENTS', 'REQUIREMENTS', 'badgeOf', 'conform', 'conformance', 'createRecorder', 'junitOf',
+    'reportLines', 'reportOf', 'verifyLoader',
   ])
 })

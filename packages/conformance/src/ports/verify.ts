@@ -1,0 +1,134 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { BulkheadError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { meantNames } from '@bulkhead/kit/text'
+import { summaryOf, type Report } from '../report.ts'
+import type { Requirement } from '../requirement.ts'
+import type { CheckResult } from '../suite.ts'
+
+/** The result of a run against one port. The checks and the summary have the form of those of an extension. */
+export interface PortReport {
+  readonly port: 'loader' | 'sandbox' | 'host'
+  readonly checks: readonly CheckResult<string>[]
+  readonly summary: Report['summary']
+}
+
+export interface VerifyOptions {
+  /** Ids of requirements, or of groups. Default: all. */
+  readonly only?: readonly string[]
+  /** How long something may stay pending before it counts as never settled. Default: 30 seconds. */
+  readonly patienceMs?: number
+  readonly onProgress?: (text: string) => void
+}
+
+const PATIENCE_MS = 30_000
+
+/** What an experiment gets besides its target: a folder of its own, and how long to wait. */
+export interface Bench {
+  /** Canonical, empty, and removed after the experiment. */
+  readonly folder: string
+  readonly patienceMs: number
+}
+
+/** An experiment, and the requirements that are checked on its facts. */
+export interface PortGroup<Target> {
+  readonly requirements: readonly Omit<Requirement<never>, 'check'>[]
+  /** One evidence for each requirement, in order. */
+  run(target: Target, bench: Bench): Promise<readonly (string | undefined)[]>
+}
+
+export const groupOf = <Target, Facts>(
+  observe: (target: Target, bench: Bench) => Promise<Facts>, requirements: readonly Requirement<Facts>[],
+): PortGroup<Target> => ({
+  requirements,
+  async run(target, bench) {
+    const facts = await observe(target, bench)
+    return requirements.map(({ check }) => check(facts))
+  },
+})
+
+export type PortGroups<Target> = Readonly<Record<string, PortGroup<Target>>>
+
+/**
+ * Runs the experiments that the chosen requirements need. Contract: does not throw for anything the implementation
+ * does. Rejects with ConfigInvalid for an unknown id.
+ */
+export async function verifyPort<Target>(
+  port: PortReport['port'], groups: PortGroups<Target>, target: Target, options: VerifyOptions = {},
+): Promise<PortReport> {
+  const { only, patienceMs = PATIENCE_MS, onProgress = () => undefined } = options
+  const all = Object.values(groups).flatMap(({ requirements }) => requirements)
+  const known = [...Object.keys(groups), ...all.map(({ id }) => id)]
+  const unknown = only?.find((id) => !known.includes(id))
+  if (unknown !== undefined) {
+    throw new BulkheadError('ConfigInvalid', `There is no requirement "${unknown}".${meantNames(unknown, known)}`)
+  }
+  const checks: CheckResult<string>[] = []
+  for (const [group, { requirements, run }] of Object.entries(groups)) {
+    const isChosen = ({ id }: { readonly id: string }): boolean =>
+      only === undefined || only.includes(group) || only.includes(id)
+    if (!requirements.some(isChosen)) continue
+    onProgress(`${port}: ${group}`)
+    const folder = await realpath(await mkdtemp(join(tmpdir(), `bulkhead-verify-${port}-`)))
+    const found = await run(target, { folder, patienceMs }).catch(inWords)
+    await rm(folder, { recursive: true, force: true })
+    requirements.forEach((requirement, index) => {
+      const { id, level, statement, why, spec, cure } = requirement
+      if (!isChosen(requirement)) return
+      const evidence = typeof found === 'string' ? found : found[index]
+      const ok = typeof found === 'string' ? null : evidence === undefined
+      checks.push({ group, id, level, statement, why, spec, cure, ok, ...(evidence !== undefined && { evidence }) })
+    })
+  }
+  return { port, checks, summary: summaryOf(checks) }
+}
+
+const inWords = (thrown: unknown): string =>
+  BulkheadError.is(thrown) ? `${thrown.code}: ${thrown.message}` : messageOf(thrown)
+
+/** How a promise settled. `times` is above 1 for a thenable that calls back again. */
+export type Settled<Value> = {
+  readonly times: number
+  readonly value?: Value
+  readonly error?: BulkheadError
+  /** Set if the error is not a BulkheadError. */
+  readonly isUntyped?: true
+}
+
+/** Waits for a promise, but not forever. Contract: never rejects. */
+export function settle<Value>(
+  work: () => PromiseLike<Value>, { patienceMs }: Pick<Bench, 'patienceMs'>,
+): Promise<Settled<Value>> {
+  return new Promise((resolve) => {
+    let times = 0
+    let first: Omit<Settled<Value>, 'times'> = {}
+    const timer = setTimeout(() => resolve({ times: 0 }), patienceMs)
+    const done = (how: Omit<Settled<Value>, 'times'>): void => {
+      if (++times > 1) return
+      first = how
+      clearTimeout(timer)
+      // A second callback comes in the same tick, if at all.
+      setImmediate(() => resolve({ times, ...first }))
+    }
+    const failed = (thrown: unknown): void =>
+      done({ error: BulkheadError.from(thrown), ...(!BulkheadError.is(thrown) && { isUntyped: true }) })
+    try {
+      work().then((value) => done({ value }), failed)
+    } catch (thrown) {
+      failed(thrown)
+    }
+  })
+}
+
+/** How it settled, in a few words, for evidence. */
+function wordsOf({ times, value, error, isUntyped }: Settled<unknown>): string {
+  if (times === 0) return 'it never settled'
+  if (error) return `${isUntyped ? 'it rejected with an untyped error' : error.code}: ${error.message}`
+  return `it resolved with ${JSON.stringify(value)?.slice(0, 120) ?? 'undefined'}`
+}
+
+/** Evidence if it did not reject with one of the codes. */
+export const unlessRejected = (settled: Settled<unknown>, ...codes: readonly string[]): string | undefined =>
+  !settled.isUntyped && settled.error && codes.includes(settled.error.code) ? undefined : wordsOf(settled)
