@@ -1,7 +1,7 @@
 import type { Json } from '@bulkhead/kit/json'
 import { createMemoryStore } from '@bulkhead/store'
 import { expect, it } from 'vitest'
-import { auditTable, latestEntries } from '../src/cli/audit.ts'
+import { auditTable, type AuditFilter, latestEntries } from '../src/cli/audit.ts'
 
 const called = (tool: string) => ({ type: 'ToolInvocationSucceeded', tool })
 const moved = (to: string) => ({ type: 'LifecycleStateChanged', extensionId: 'weather', from: 'loaded', to })
@@ -33,6 +33,19 @@ it('finds the requested number of records, however many others lie between them'
   expect(await positions(many, 3)).toEqual([401, 801, 1201])
   expect(await positions(many, 50)).toEqual([1, 401, 801, 1201])
   expect(await positions(many, 3, true)).toEqual([1298, 1299, 1300])
+})
+
+it('selects records by tool, session and time', async () => {
+  const record = (at: string, sessionId: string, tool?: string) => ({ type: 'ToolInvocationSucceeded', at, sessionId, ...(tool && { tool }) })
+  const store = await storeOf([
+    record('2026-01-01T10:00:00.000Z', 'aa-1', 'read'), record('2026-01-02T10:00:00.000Z', 'aa-2', 'bash'), record('2026-01-03T10:00:00.000Z', 'bb-1', 'bash'),
+    record('2026-01-03T11:00:00.000Z', 'bb-1'), called('bash'),
+  ])
+  const found = async (filter: AuditFilter) => (await latestEntries(store, 20, false, filter)).map(({ position }) => position)
+  expect(await found({ tool: 'bash' })).toEqual([2, 3, 5])
+  expect(await found({ session: 'aa' })).toEqual([1, 2])
+  expect(await found({ since: new Date('2026-01-02T10:00:00Z') })).toEqual([2, 3, 4])
+  expect(await found({ tool: 'bash', session: 'bb', since: new Date('2026-01-03') })).toEqual([3])
 })
 
 it('shows nothing for an empty audit', async () => {

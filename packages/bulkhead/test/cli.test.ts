@@ -159,6 +159,7 @@ describe('wrong usage exits with 2 and does nothing', () => {
     ['a timeout that is too long', ['call', 'read', '--timeout', '9999999999'], /from 1 to 3600000/],
     ['an option of another command', ['new', 'x', '--workspace', 'y'], /--workspace/],
     ['a registry for uninstall', ['uninstall', 'x', '--registry', 'https://example.com'], /--registry/],
+    ['a time that is none', ['audit', 'tail', '--since', 'yesterday'], /^--since must be a duration such as 12h or a date such as 2026-01-31, not "yesterday"\./],
     ['an option of another audit subcommand', ['audit', 'tail', '--anchor', '1:a'], /--anchor cannot be used with "audit tail"/],
     ['an option of another approvals subcommand', ['approvals', 'show', 'abcd', '--tool', 'x'], /--tool cannot be used with "approvals show"/],
     ['help on an unknown command', ['help', 'fly'], /no command "fly"/],

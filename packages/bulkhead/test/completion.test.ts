@@ -17,7 +17,7 @@ const CASES: readonly (readonly [line: string, offered: readonly string[]])[] = 
   ['bulkhead call gre', ['greet', 'grep']],
   ['bulkhead uninstall ', ['greeter']],
   ['bulkhead audit ', ['archive', 'export', 'show', 'tail', 'verify']],
-  ['bulkhead audit tail --', ['--all', '--count', '--help', '--home', '--json', '--no-color', '--quiet']],
+  ['bulkhead audit tail --', ['--all', '--count', '--help', '--home', '--json', '--no-color', '--quiet', '--session', '--since', '--tool']],
   ['bulkhead approvals list --tool gre', ['greet', 'grep']],
   ['bulkhead completion ', ['bash', 'fish', 'zsh']],
   ['bulkhead help pa', ['pack']],

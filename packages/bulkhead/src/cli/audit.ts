@@ -15,7 +15,7 @@ const MOST_DAYS = 20_000
 
 export const audit = defineCommand({
   usage: `bulkhead audit verify [FILE] [--anchor POSITION:LINK] [--json] [--home DIR]
-bulkhead audit tail [--count N] [--all] [--json] [--home DIR]
+bulkhead audit tail [--tool NAME] [--session ID] [--since WHEN] [--count N] [--all] [--json] [--home DIR]
 bulkhead audit show POSITION [--json] [--home DIR]
 bulkhead audit export [--json] [--home DIR]
 bulkhead audit archive FILE [--keep DAYS] [--json] [--home DIR]`,
@@ -25,7 +25,8 @@ bulkhead audit archive FILE [--keep DAYS] [--json] [--home DIR]`,
       options: ['anchor'],
     },
     tail: {
-      text: 'show the latest records of calls, approvals, sessions and errors', options: ['count', 'all'],
+      text: 'show the latest records of calls, approvals, sessions and errors',
+      options: ['tool', 'session', 'since', 'count', 'all'],
     },
     show: { text: 'show one record in full', options: [] },
     export: { text: 'print all records as JSON lines', options: [] },
@@ -36,6 +37,12 @@ bulkhead audit archive FILE [--keep DAYS] [--json] [--home DIR]`,
       type: 'string', value: 'POSITION:LINK',
       text: 'a link you saved earlier; detects a log that was rewritten as a whole',
     },
+    tool: { type: 'string', value: 'NAME', completes: 'tool', text: 'only records of this tool' },
+    session: { type: 'string', value: 'ID', text: 'only records of this session; the start of its id is enough' },
+    since: {
+      type: 'string', value: 'WHEN',
+      text: 'only records from this time on: 90m, 12h or 7d ago, or a date such as 2026-01-31 or 2026-01-31T08:00Z',
+    },
     count: { type: 'string', value: 'N', text: `number of records (default: ${LATEST})` },
     all: { type: 'boolean', text: 'include the start and stop of extensions' },
     keep: { type: 'string', value: 'DAYS', text: `keep records newer than this (default: ${KEPT_DAYS})` },
@@ -45,6 +52,7 @@ bulkhead audit archive FILE [--keep DAYS] [--json] [--home DIR]`,
   exits: ['if the log is intact', 'if it is broken or cannot be read'],
   examples: [
     { command: 'bulkhead audit tail --count 5', text: 'what happened last' },
+    { command: 'bulkhead audit tail --tool bash --since 12h', text: 'the commands of the last twelve hours' },
     { command: 'bulkhead audit verify', text: 'was the log changed' },
     { command: 'bulkhead audit archive audit-2026.jsonl --keep 30', text: 'move records older than 30 days to a file' },
   ],
@@ -63,7 +71,9 @@ bulkhead audit archive FILE [--keep DAYS] [--json] [--home DIR]`,
       }
       case 'tail':
         refuseOperand(operand)
-        return withStore(values.home, 'audit', tail(readCount(values.count), values.all === true, json))
+        return withStore(
+          values.home, 'audit', tail(readCount(values.count), values.all === true, readFilter(values), json),
+        )
       case 'show':
         return withStore(values.home, 'audit', show(readPosition(operand)))
       case 'export':
@@ -110,12 +120,13 @@ const archive = (file: string, days: number, json: boolean) => async (store: Sto
   return 0
 }
 
-const tail = (count: number, all: boolean, json: boolean) => async (store: Store): Promise<number> => {
-  const entries = await latestEntries(store, count, all)
-  if (json) printJson(entries.map(shown))
-  else process.stdout.write(auditTable(entries))
-  return 0
-}
+const tail = (count: number, all: boolean, filter: AuditFilter, json: boolean) =>
+  async (store: Store): Promise<number> => {
+    const entries = await latestEntries(store, count, all, filter)
+    if (json) printJson(entries.map(shown))
+    else process.stdout.write(auditTable(entries))
+    return 0
+  }
 
 const show = (position: number) => async (store: Store): Promise<number> => {
   const [entry] = await store.records(position, 1)
@@ -152,6 +163,22 @@ function readCount(given = String(LATEST)): number {
   return count
 }
 
+function readFilter(
+  { tool, session, since }: Readonly<Partial<Record<'tool' | 'session' | 'since', string | undefined>>>,
+): AuditFilter {
+  return { tool, session, since: since === undefined ? undefined : readTime(since) }
+}
+
+const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS }
+
+function readTime(given: string): Date {
+  const [, amount, unit = ''] = /^(\d{1,6})([mhd])$/.exec(given) ?? []
+  const written = /^\d{4}-\d\d-\d\d(?:T|$)/.test(given) ? given : Number.NaN
+  const time = new Date(amount === undefined ? written : Date.now() - Number(amount) * UNITS[unit]!)
+  if (!Number.isNaN(time.getTime())) return time
+  throw new UsageError(`--since must be a duration such as 12h or a date such as 2026-01-31, not "${given}".`)
+}
+
 function readDays(given = String(KEPT_DAYS)): number {
   const days = Number(given)
   if (given === '' || !Number.isInteger(days) || days < 0 || days > MOST_DAYS) {
@@ -170,18 +197,33 @@ function readPosition(given: string | undefined): number {
 
 const PAGE = 500
 
+/** Only the records with all of these. */
+export interface AuditFilter {
+  readonly tool?: string | undefined
+  /** The start of its id. */
+  readonly session?: string | undefined
+  readonly since?: Date | undefined
+}
+
 /** The latest `count` records, oldest first. Without `all`, skips the normal start and stop of extensions. */
 export async function latestEntries(
-  store: Pick<Store, 'auditSpan' | 'records'>, count: number, all: boolean,
+  store: Pick<Store, 'auditSpan' | 'records'>, count: number, all: boolean, filter: AuditFilter = {},
 ): Promise<readonly AuditEntry[]> {
   const { first, last } = await store.auditSpan()
   const found: AuditEntry[] = []
   for (let end = last; end >= first && found.length < count; end -= PAGE) {
     const from = Math.max(first, end - PAGE + 1)
     const page = await store.records(from, end - from + 1)
-    found.push(...page.filter(({ record }) => all || !isHousekeeping(record)).toReversed())
+    found.push(...page.filter(({ record }) => (all || !isHousekeeping(record)) && fits(record, filter)).toReversed())
   }
   return found.slice(0, count).toReversed()
+}
+
+function fits(record: Json, { tool, session, since }: AuditFilter): boolean {
+  const of = isJsonObject(record) ? record : {}
+  return (tool === undefined || of['tool'] === tool)
+    && (session === undefined || text(of['sessionId']).startsWith(session))
+    && (since === undefined || text(of['at']) >= since.toISOString())
 }
 
 /** A normal start or stop of an extension. Failures and gaps in the audit are always shown. */
