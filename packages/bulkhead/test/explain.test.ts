@@ -51,3 +51,8 @@ it('shows the pattern that matched a dangerous command', async () => {
 it.each([[['explain']], [['explain', 'a', 'b']], [['explain', 'read', '--args', '{']]])('rejects wrong usage: %j', async (args) => {
   expect((await inside(args, folder)).code).toBe(2)
 })
+
+it('leaves no session records', async () => {
+  expect((await inside(read, folder)).code).toBe(0)
+  expect((await inside(['audit', 'tail', '--all', '--json'], folder)).stdout).toBe('[]\n')
+})

@@ -137,7 +137,7 @@ export const explain = defineCommand({
     const request = { id: 'cli', name, arguments: readArguments(values.args) }
     const { mode } = values
     const interactor = terminal()
-    const host = await openHost(values, true)
+    const host = await openHost(values, 'no sessions')
     try {
       const meant = await meantCall(host, request, values.connect === true)
       const session = await host.openSession({ ...(mode ? { mode } : {}), ...(interactor ? { interactor } : {}) })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { EventListener, Store } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { isJsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import type { CreateHostOptions } from '../facade/create-host.ts'
 import { homeFolder, storeFile, userCacheFolder } from '../facade/folders.ts'
@@ -45,12 +46,14 @@ export interface HostValues {
 
 /**
  * Creates a host. Its code is imported here because commands such as `install` do not need it. `remembering` uses the
- * store on disk. `serving` disables prompts, because the client owns the terminal, and reloads extensions on change.
+ * store on disk; with `no sessions`, the opening and closing of sessions leaves no records. `serving` disables prompts,
+ * because the client owns the terminal, and reloads extensions on change.
  */
-export async function openHost(values: HostValues, remembering = false, serving = false) {
+export async function openHost(values: HostValues, remembering: boolean | 'no sessions' = false, serving = false) {
   const { assembleHost } = await import('../facade/create-host.ts')
   const interactor = serving ? undefined : terminal()
-  const store = remembering && !values['no-store'] ? await openStore(values.home) : undefined
+  const opened = remembering && !values['no-store'] ? await openStore(values.home) : undefined
+  const store = opened && remembering === 'no sessions' ? withoutSessions(opened) : opened
   const options: CreateHostOptions = {
     ...foldersOf(values),
     ...(interactor ? { interactor } : {}),
@@ -104,6 +107,23 @@ async function openStore(home: string | undefined): Promise<Store> {
     throw new BulkheadError('StoreUnavailable', message, { cause: error, ...(data !== undefined && { data }) })
   }
 }
+
+const SESSION_EVENTS: ReadonlySet<unknown> = new Set(['SessionOpened', 'SessionClosed'])
+
+/** Without `appendAll`, each record passes `append`. */
+const withoutSessions = (store: Store): Store => ({
+  read: (collection, key) => store.read(collection, key),
+  write: (collection, key, value) => store.write(collection, key, value),
+  remove: (collection, key) => store.remove(collection, key),
+  update: (collection, key, change) => store.update(collection, key, change),
+  list: (collection, prefix) => store.list(collection, prefix),
+  ...(store.approvalRevision && { approvalRevision: () => store.approvalRevision!() }),
+  append: async (record) => isJsonObject(record) && SESSION_EVENTS.has(record['type']) ? 0 : store.append(record),
+  ...(store.notes && { notes: store.notes }),
+  records: (from, limit) => store.records(from, limit),
+  auditSpan: () => store.auditSpan(),
+  close: () => store.close(),
+})
 
 /** Opens an existing store and never creates one. `what` names the wanted data in the error message. */
 export async function withStore<Value>(
