@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { meantNames } from '@bulkhead/kit/text'
 import { summaryOf, type Report } from '../report.ts'
 import type { Requirement } from '../requirement.ts'
@@ -132,3 +133,7 @@ function wordsOf({ times, value, error, isUntyped }: Settled<unknown>): string {
 /** Evidence if it did not reject with one of the codes. */
 export const unlessRejected = (settled: Settled<unknown>, ...codes: readonly string[]): string | undefined =>
   !settled.isUntyped && settled.error && codes.includes(settled.error.code) ? undefined : wordsOf(settled)
+
+/** Evidence if it did not resolve with the value. */
+export const unlessResolved = (settled: Settled<Json>, value: Json): string | undefined =>
+  settled.value !== undefined && canonicalJson(settled.value) === canonicalJson(value) ? undefined : wordsOf(settled)

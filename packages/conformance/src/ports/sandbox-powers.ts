@@ -1,0 +1,173 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { NO_GRANT } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import { createRecorder } from '../recorder.ts'
+import { firstOf, type Requirement } from '../requirement.ts'
+import { withSandbox, type SandboxTarget } from './sandbox-bench.ts'
+import { groupOf, unlessRejected, unlessResolved, type Bench, type Settled } from './verify.ts'
+
+const CANARY = 'bulkhead-verify-canary-5d1f'
+
+const SOURCE = `
+const codeOf = (work) => Promise.resolve().then(work).then(() => 'done', (error) => error.code ?? String(error))
+const load = (name) => import(name)
+export default { tools: {
+  bare: { async execute(args, runtime) {
+    const members = []
+    for (const member in runtime) members.push(member)
+    return { members: members.sort(), used: await codeOf(() => runtime.fs.readText('in/a.txt')) }
+  } },
+  files: { async execute({ read, write }, runtime) {
+    const text = await codeOf(() => runtime.fs.readText(read))
+    return [text, await codeOf(() => runtime.fs.write(write, 'written'))]
+  } },
+  env: { execute: ({ names }, runtime) => Promise.all(names.map((name) => runtime.env.get(name).catch((error) => error.code))) },
+  ask: { execute: (args, runtime) => runtime.interact.confirm('Sure?') },
+  ambient: { async execute({ canary, path, port }) {
+    const ways = {
+      'node:fs': async () => (await load('node:fs')).readFileSync(path, 'utf8').includes(canary),
+      'node:fs/promises': async () => (await (await load('node:fs/promises')).readFile(path, 'utf8')).includes(canary),
+      'node:child_process': async () => (await load('node:child_process')).execFileSync('cat', [path], { encoding: 'utf8' }).includes(canary),
+      'process.env': () => Object.values(globalThis.process?.env ?? {}).includes(canary),
+      'process.binding': () => globalThis.process?.binding?.('fs') !== undefined,
+      'fetch': async () => (await fetch('http://127.0.0.1:' + port)).ok,
+      'a file outside of the package': async () => await load('file://' + path) !== undefined,
+    }
+    const found = []
+    for (const [name, way] of Object.entries(ways)) {
+      if (await Promise.resolve().then(way).catch(() => false)) found.push(name)
+    }
+    return found
+  } },
+  leave: { execute() { globalThis.left = 'here'; Array.prototype.left = 'here' } },
+  look: { execute: () => [globalThis.left ?? null, [].left ?? null] },
+} }
+`
+const FILES = { fs: { read: ['{workspace}/in/**'], write: ['{workspace}/out/**'] } }
+const ENV = ['VERIFY_SET', 'VERIFY_UNSET']
+const TOOLS = {
+  bare: {}, files: FILES, env: {}, ask: { capabilities: ['interact'] as ['interact'] }, ambient: {}, leave: {}, look: {},
+}
+
+interface PowerFacts {
+  readonly bare: Settled<Json>
+  readonly inside: Settled<Json>
+  readonly outside: Settled<Json>
+  readonly narrowed: Settled<Json>
+  /** The text of each file that was to be written. undefined: it does not exist. */
+  readonly written: { readonly inside: string | undefined; readonly outside: string | undefined }
+  readonly env: Settled<Json>
+  readonly alone: Settled<Json>
+  readonly ambient: Settled<Json>
+  readonly look: Settled<Json>
+}
+
+async function observePowers(target: SandboxTarget, bench: Bench): Promise<PowerFacts> {
+  return withSandbox(target, bench, async ({ workspace, open }) => {
+    const secret = join(bench.folder, 'secret.mjs')
+    await writeFile(secret, `export default '${CANARY}'\n`)
+    for (const folder of ['in', 'out']) await mkdir(join(workspace, folder))
+    await writeFile(join(workspace, 'in/a.txt'), 'text')
+    const services = { env: new Map([['VERIFY_SET', 'value']]) }
+    const { call } = await open({ source: SOURCE, tools: TOOLS, env: ENV, services })
+    const readText = (path: string): Promise<string | undefined> =>
+      readFile(join(workspace, path), 'utf8').catch(() => undefined)
+    const bare = await call('bare')
+    const inside = await call('files', { read: 'in/a.txt', write: 'out/a.txt' })
+    const outside = await call('files', { read: '../secret.mjs', write: 'in/a.txt' })
+    const narrowed = await call('files', { read: 'in/a.txt', write: 'out/narrow.txt' }, { grant: NO_GRANT })
+    const env = await call('env', { names: [...ENV, 'PATH'] })
+    const alone = await call('ask')
+    await call('leave')
+    const other = await open({ source: SOURCE, tools: TOOLS, env: ENV, services })
+    const look = await other.call('look')
+    const recorder = await createRecorder()
+    process.env[CANARY] = CANARY
+    const ambient = await call('ambient', { canary: CANARY, path: secret, port: recorder.dryRun.port })
+    delete process.env[CANARY]
+    await recorder.close()
+    const written = { inside: await readText('out/a.txt'), outside: await readText('in/a.txt') }
+    return { bare, inside, outside, narrowed, written, env, alone, ambient, look }
+  })
+}
+
+const SPEC = 'docs/explanation/security.md'
+const RUNTIME = 'docs/guides/publishing.md'
+const MEMBERS = ['callId', 'log', 'progress', 'signal', 'toolName', 'update']
+const membersOf = ({ value }: Settled<Json>): readonly string[] =>
+  ((value as { readonly members?: readonly string[] } | null | undefined)?.members ?? [])
+
+const REQUIREMENTS: readonly Requirement<PowerFacts>[] = [
+  {
+    id: 'sandbox-runtime-parts', level: 'must', spec: RUNTIME,
+    statement: 'The runtime of a tool has the members of every call, and further parts only as granted.',
+    why: 'A tool is confined to its own requirements, not to those of its extension.',
+    cure: 'Make the runtime from the grant of the tool that is called.',
+    check: ({ bare }) => firstOf(MEMBERS, (name) => membersOf(bare).includes(name) ? undefined : `${name} is missing`)
+      ?? firstOf(membersOf(bare), (name) => MEMBERS.includes(name) || name === 'env' ? undefined : `a tool without powers has ${name}`),
+  },
+  {
+    id: 'sandbox-undeclared', level: 'must', spec: RUNTIME,
+    statement: 'A part that is not granted rejects with CapabilityDenied.',
+    why: 'The author learns what to declare.',
+    cure: 'Check every use in the host, also of parts that the runtime does not show.',
+    check: ({ bare: { value } }) => {
+      const used = (value as { readonly used?: string } | null | undefined)?.used
+      return used === 'CapabilityDenied' ? undefined : `the use of fs ended with ${used}`
+    },
+  },
+  {
+    id: 'sandbox-files', level: 'must', spec: SPEC,
+    statement: 'A tool reads and writes files inside its patterns.',
+    why: 'That is what its manifest declares and a person agreed to.',
+    cure: 'Resolve relative paths in the workspace, and compare the real path with the patterns.',
+    check: ({ inside, written }) => unlessResolved(inside, ['done', 'done'])
+      ?? (written.inside === 'written' ? undefined : 'the file was not written'),
+  },
+  {
+    id: 'sandbox-files-outside', level: 'must', spec: SPEC,
+    statement: 'A file outside of the patterns is neither read nor written: CapabilityDenied.',
+    why: 'No person agreed to it.',
+    cure: 'Check every path in the host, after links and dots are resolved.',
+    check: ({ outside, written }) => unlessResolved(outside, ['CapabilityDenied', 'CapabilityDenied'])
+      ?? (written.outside === 'text' ? undefined : 'the file was written'),
+  },
+  {
+    id: 'sandbox-session-grant', level: 'must', spec: SPEC,
+    statement: 'The grant of a call, if it has one, applies instead of the grant of its tool.',
+    why: 'A session may allow less than the manifest asks for.',
+    cure: 'Check uses of a call against `grant` of its invocation.',
+    check: ({ narrowed }) => unlessResolved(narrowed, ['CapabilityDenied', 'CapabilityDenied']),
+  },
+  {
+    id: 'sandbox-env', level: 'must', spec: RUNTIME,
+    statement: 'A declared variable is read, one without a value is EnvNameNotSet, any other EnvNameUndeclared.',
+    why: 'Environments are full of credentials.',
+    cure: 'Look names up in the services of the compartment, never in the environment of the process.',
+    check: ({ env }) => unlessResolved(env, ['value', 'EnvNameNotSet', 'EnvNameUndeclared']),
+  },
+  {
+    id: 'sandbox-services', level: 'must', spec: RUNTIME,
+    statement: 'A service that the host does not provide is not there: a question is InteractionUnavailable.',
+    why: 'A tool must not wait for an answer that cannot come.',
+    cure: 'Treat an absent service as a power that the compartment does not have.',
+    check: ({ alone }) => unlessRejected(alone, 'InteractionUnavailable'),
+  },
+  {
+    id: 'sandbox-ambient', level: 'must', spec: SPEC,
+    statement: 'Code has no other way to files, commands, the network or the environment.',
+    why: 'Patterns and approvals mean nothing if code can avoid the broker.',
+    cure: 'Remove ambient access before the code is imported, and refuse imports from outside of the package.',
+    check: ({ ambient }) => unlessResolved(ambient, []),
+  },
+  {
+    id: 'sandbox-isolated', level: 'must', spec: SPEC,
+    statement: 'Compartments share no globals.',
+    why: 'One extension could change what another one does.',
+    cure: 'Give each compartment a thread or a process of its own.',
+    check: ({ look }) => unlessResolved(look, [null, null]),
+  },
+]
+
+export const POWERS = groupOf(observePowers, REQUIREMENTS)

@@ -1,0 +1,16 @@
+import type { SandboxTarget } from './sandbox-bench.ts'
+import { CALLS } from './sandbox-calls.ts'
+import { POWERS } from './sandbox-powers.ts'
+import { verifyPort, type PortGroups, type PortReport, type VerifyOptions } from './verify.ts'
+
+/** What every sandbox must do, by experiment. */
+export const SANDBOX_REQUIREMENTS = {
+  calls: CALLS, powers: POWERS,
+} as const satisfies PortGroups<SandboxTarget>
+
+/**
+ * Verifies a sandbox with example extensions. Contract: does not throw for anything the sandbox does. Rejects with
+ * ConfigInvalid for an unknown id in the options.
+ */
+export const verifySandbox = (target: SandboxTarget, options?: VerifyOptions): Promise<PortReport> =>
+  verifyPort('sandbox', SANDBOX_REQUIREMENTS, target, options)
