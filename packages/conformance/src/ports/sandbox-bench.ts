@@ -52,7 +52,8 @@ export async function withSandbox<Facts>(
   const sandbox = await create({ workspace })
   const open = async (example: ExampleCompartment): Promise<OpenedExample> => {
     const log: LogEntry[] = []
-    const session = await sandbox.open(requestOf(example, { placement, workspace, log: (entry) => void log.push(entry) }))
+    const request = requestOf(example, { placement, workspace, log: (entry) => void log.push(entry) })
+    const session = await sandbox.open(request)
     const call: OpenedExample['call'] = (tool, args = {}, more = {}) => settle(() => session.call({
       callId: `verify-${++count}`, tool, args, signal: new AbortController().signal, ...more,
     }), bench)

@@ -1,7 +1,7 @@
 import type { CompartmentServices } from '@bulkhead/contract'
-import { canonicalJson, type Json } from '@bulkhead/kit/json'
+import type { Json } from '@bulkhead/kit/json'
 import { firstOf, type Requirement } from '../requirement.ts'
-import { withSandbox, type SandboxTarget } from './sandbox-bench.ts'
+import { withSandbox, type ExampleCompartment, type SandboxTarget } from './sandbox-bench.ts'
 import { groupOf, settle, unlessRejected, unlessResolved, type Bench, type Settled } from './verify.ts'
 
 const SOURCE = `
@@ -28,7 +28,10 @@ export default { tools: {
   odd: { execute() {}, deriveApprovalKey: () => 7 },
 } }
 `
-const PLAIN = ['echo', 'nothing', 'map', 'cycle', 'big', 'fail', 'report', 'key', 'odd']
+const TOOLS: ExampleCompartment['tools'] = {
+  echo: {}, nothing: {}, map: {}, cycle: {}, big: {}, fail: {}, report: {}, key: {}, odd: {},
+  crowd: { capabilities: ['interact'] },
+}
 const OUTPUT_BYTES = 4096
 const MOST_CALLS = 2
 const ARGUMENTS = { text: 'grüße \u{1F6A2}', list: [1, null, true, { deep: [] }], empty: {} }
@@ -61,9 +64,8 @@ async function observeCalls(target: SandboxTarget, bench: Bench): Promise<CallFa
       // Two by two: those beyond the limit have begun by then, if the sandbox lets them.
       if (held.length === MOST_CALLS) for (const answer of held.splice(0)) answer()
     })
-    const tools = { ...Object.fromEntries(PLAIN.map((name) => [name, {}])), crowd: { capabilities: ['interact'] as ['interact'] } }
     const limits = { outputBytes: OUTPUT_BYTES, concurrentCalls: MOST_CALLS }
-    const { session, call } = await open({ source: SOURCE, tools, limits, services: { interact } })
+    const { session, call } = await open({ source: SOURCE, tools: TOOLS, limits, services: { interact } })
     const reports: string[] = []
     const reported = await call('report', {}, {
       onProgress: (text) => void reports.push(text), onUpdate: (partial) => void reports.push(JSON.stringify(partial)),
@@ -80,7 +82,8 @@ async function observeCalls(target: SandboxTarget, bench: Bench): Promise<CallFa
       thrown: await call('fail'), ownCode: await call('fail', { code: 'NotFound' }),
       hostCode: await call('fail', { code: 'SessionCancelled' }),
       crowd: await Promise.all(Array.from({ length: 6 }, () => call('crowd'))),
-      together: await Promise.all(Array.from({ length: 20 }, (_, index) => call(index % 2 ? 'echo' : 'fail', { index }))),
+      together: await Promise.all(Array.from({ length: 20 }, (_, index) =>
+        call(index % 2 ? 'echo' : 'fail', { index }))),
       keys: [await derive('key'), await derive('odd')],
       migrated: await settle(() => session.migrateState({ slotVersion: '1', data: {} }, signal), bench),
       inFlight: session.inFlight, offers: [...session.offers.approvalKeys].toSorted(),
@@ -90,7 +93,9 @@ async function observeCalls(target: SandboxTarget, bench: Bench): Promise<CallFa
 
 const member = (value: Json | undefined, name: string): Json | undefined =>
   typeof value === 'object' && value !== null ? (value as Record<string, Json>)[name] : undefined
-const same = (one: Json | undefined, other: Json): boolean => one !== undefined && canonicalJson(one) === canonicalJson(other)
+const ECHO = { args: ARGUMENTS, tool: 'echo', callId: 'verify-echo' }
+const unlessSays = ({ error }: Settled<Json>, message: string): string | undefined =>
+  error?.message.includes(message) ? undefined : `the message is "${error?.message}"`
 
 const SPEC = 'docs/guides/publishing.md'
 const REQUIREMENTS: readonly Requirement<CallFacts>[] = [
@@ -99,8 +104,7 @@ const REQUIREMENTS: readonly Requirement<CallFacts>[] = [
     statement: 'A call runs its tool with the given arguments and resolves with what the tool returns.',
     why: 'Arguments and results cross the boundary unchanged.',
     cure: 'Copy both as JSON. A tool that returns nothing returns null.',
-    check: ({ echo, nothing }) => same(echo.value, { args: ARGUMENTS, tool: 'echo', callId: 'verify-echo' })
-      ? unlessResolved(nothing, null) : unlessResolved(echo, ARGUMENTS),
+    check: ({ echo, nothing }) => unlessResolved(echo, ECHO) ?? unlessResolved(nothing, null),
   },
   {
     id: 'sandbox-result-json', level: 'must', spec: SPEC,
@@ -114,22 +118,23 @@ const REQUIREMENTS: readonly Requirement<CallFacts>[] = [
     statement: 'A result beyond outputBytes rejects with OutputTooLarge, and one within it resolves.',
     why: 'A tool must not fill the memory of the host.',
     cure: 'Count the bytes of the JSON on both sides of the boundary.',
-    check: ({ big, fitting }) => unlessRejected(big, 'OutputTooLarge') ?? (fitting.error && unlessResolved(fitting, 'x')),
+    check: ({ big, fitting }) =>
+      unlessRejected(big, 'OutputTooLarge') ?? unlessResolved(fitting, 'x'.repeat(OUTPUT_BYTES - 10)),
   },
   {
     id: 'sandbox-tool-error', level: 'must', spec: SPEC,
     statement: 'A tool that throws rejects its call with ToolExecutionFailed and its message.',
     why: 'A model reads the message to correct its call.',
     cure: 'Wrap whatever the tool throws.',
-    check: ({ thrown }) => unlessRejected(thrown, 'ToolExecutionFailed')
-      ?? (thrown.error?.message.includes('broken on purpose') ? undefined : `the message is "${thrown.error?.message}"`),
+    check: ({ thrown }) => unlessRejected(thrown, 'ToolExecutionFailed') ?? unlessSays(thrown, 'broken on purpose'),
   },
   {
     id: 'sandbox-error-codes', level: 'must', spec: SPEC,
     statement: 'A tool may use the error codes of tools, such as NotFound, and no code of the host.',
     why: 'A tool could end a session by pretending that a person cancelled it.',
     cure: 'Replace codes that do not belong to tools by ToolExecutionFailed.',
-    check: ({ ownCode, hostCode }) => unlessRejected(ownCode, 'NotFound') ?? unlessRejected(hostCode, 'ToolExecutionFailed'),
+    check: ({ ownCode, hostCode }) =>
+      unlessRejected(ownCode, 'NotFound') ?? unlessRejected(hostCode, 'ToolExecutionFailed'),
   },
   {
     id: 'sandbox-settles-once', level: 'must', spec: 'docs/guides/embedding.md',
@@ -139,7 +144,8 @@ const REQUIREMENTS: readonly Requirement<CallFacts>[] = [
     check: ({ together, inFlight }) => firstOf(together.keys(), (index) => {
       const one = together[index]!
       if (one.times !== 1) return `a call settled ${one.times} times`
-      const isOwn = index % 2 ? member(member(one.value, 'args'), 'index') === index : one.error?.code === 'ToolExecutionFailed'
+      const isOwn = index % 2 ? member(member(one.value, 'args'), 'index') === index
+        : one.error?.code === 'ToolExecutionFailed'
       return isOwn ? undefined : `the call ${index} got another result`
     }) ?? (inFlight === 0 ? undefined : `inFlight is ${inFlight} afterwards`),
   },
@@ -148,7 +154,8 @@ const REQUIREMENTS: readonly Requirement<CallFacts>[] = [
     statement: 'Progress and updates of a tool arrive in order, before its call settles.',
     why: 'A person watches them, and nothing may follow the end.',
     cure: 'Send them on the channel of the result.',
-    check: ({ reports }) => reports.join() === 'one,two,three,{"done":true},end' ? undefined : `the order is ${reports.join()}`,
+    check: ({ reports }) =>
+      reports.join() === 'one,two,three,{"done":true},end' ? undefined : `the order is ${reports.join()}`,
   },
   {
     id: 'sandbox-concurrency', level: 'must', spec: 'docs/reference/limits.md',
@@ -163,7 +170,8 @@ const REQUIREMENTS: readonly Requirement<CallFacts>[] = [
     statement: 'deriveApprovalKey returns the key of the tool, and rejects if it is not a string.',
     why: 'An approval covers this key.',
     cure: 'Run deriveApprovalKey of the tool, and name in `offers` the tools that have it.',
-    check: ({ keys: [key, odd], offers }) => unlessResolved(key!, 'city:Oslo') ?? unlessRejected(odd!, 'ApprovalKeyDerivationFailed')
+    check: ({ keys: [key, odd], offers }) => unlessResolved(key!, 'city:Oslo')
+      ?? unlessRejected(odd!, 'ApprovalKeyDerivationFailed')
       ?? (offers.join() === 'key,odd' ? undefined : `offers.approvalKeys is ${offers.join()}`),
   },
   {

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { NO_GRANT } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { createRecorder } from '../recorder.ts'
-import { firstOf, type Requirement } from '../requirement.ts'
-import { withSandbox, type SandboxTarget } from './sandbox-bench.ts'
+import type { Requirement } from '../requirement.ts'
+import { withSandbox, type ExampleCompartment, type SandboxTarget } from './sandbox-bench.ts'
 import { groupOf, unlessRejected, unlessResolved, type Bench, type Settled } from './verify.ts'
 
 const CANARY = 'bulkhead-verify-canary-5d1f'
@@ -22,13 +22,15 @@ export default { tools: {
     const text = await codeOf(() => runtime.fs.readText(read))
     return [text, await codeOf(() => runtime.fs.write(write, 'written'))]
   } },
-  env: { execute: ({ names }, runtime) => Promise.all(names.map((name) => runtime.env.get(name).catch((error) => error.code))) },
+  env: { execute: ({ names }, runtime) =>
+    Promise.all(names.map((name) => runtime.env.get(name).catch((error) => error.code))) },
   ask: { execute: (args, runtime) => runtime.interact.confirm('Sure?') },
   ambient: { async execute({ canary, path, port }) {
     const ways = {
       'node:fs': async () => (await load('node:fs')).readFileSync(path, 'utf8').includes(canary),
       'node:fs/promises': async () => (await (await load('node:fs/promises')).readFile(path, 'utf8')).includes(canary),
-      'node:child_process': async () => (await load('node:child_process')).execFileSync('cat', [path], { encoding: 'utf8' }).includes(canary),
+      'node:child_process': async () =>
+        (await load('node:child_process')).execFileSync('cat', [path], { encoding: 'utf8' }).includes(canary),
       'process.env': () => Object.values(globalThis.process?.env ?? {}).includes(canary),
       'process.binding': () => globalThis.process?.binding?.('fs') !== undefined,
       'fetch': async () => (await fetch('http://127.0.0.1:' + port)).ok,
@@ -46,8 +48,8 @@ export default { tools: {
 `
 const FILES = { fs: { read: ['{workspace}/in/**'], write: ['{workspace}/out/**'] } }
 const ENV = ['VERIFY_SET', 'VERIFY_UNSET']
-const TOOLS = {
-  bare: {}, files: FILES, env: {}, ask: { capabilities: ['interact'] as ['interact'] }, ambient: {}, leave: {}, look: {},
+const TOOLS: ExampleCompartment['tools'] = {
+  bare: {}, files: FILES, env: {}, ask: { capabilities: ['interact'] }, ambient: {}, leave: {}, look: {},
 }
 
 interface PowerFacts {
@@ -94,6 +96,7 @@ async function observePowers(target: SandboxTarget, bench: Bench): Promise<Power
 
 const SPEC = 'docs/explanation/security.md'
 const RUNTIME = 'docs/guides/publishing.md'
+/** Those of every call. `env` is declared for the whole extension. */
 const MEMBERS = ['callId', 'log', 'progress', 'signal', 'toolName', 'update']
 const membersOf = ({ value }: Settled<Json>): readonly string[] =>
   ((value as { readonly members?: readonly string[] } | null | undefined)?.members ?? [])
@@ -104,8 +107,11 @@ const REQUIREMENTS: readonly Requirement<PowerFacts>[] = [
     statement: 'The runtime of a tool has the members of every call, and further parts only as granted.',
     why: 'A tool is confined to its own requirements, not to those of its extension.',
     cure: 'Make the runtime from the grant of the tool that is called.',
-    check: ({ bare }) => firstOf(MEMBERS, (name) => membersOf(bare).includes(name) ? undefined : `${name} is missing`)
-      ?? firstOf(membersOf(bare), (name) => MEMBERS.includes(name) || name === 'env' ? undefined : `a tool without powers has ${name}`),
+    check: ({ bare }) => {
+      const missing = MEMBERS.find((name) => !membersOf(bare).includes(name))
+      const extra = membersOf(bare).find((name) => !MEMBERS.includes(name) && name !== 'env')
+      return missing ? `${missing} is missing` : extra && `a tool without powers has ${extra}`
+    },
   },
   {
     id: 'sandbox-undeclared', level: 'must', spec: RUNTIME,

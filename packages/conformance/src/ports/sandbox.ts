@@ -1,11 +1,13 @@
 import type { SandboxTarget } from './sandbox-bench.ts'
 import { CALLS } from './sandbox-calls.ts'
+import { ABORT, CLOSE, CRASH } from './sandbox-ends.ts'
+import { LIFECYCLE } from './sandbox-lifecycle.ts'
 import { POWERS } from './sandbox-powers.ts'
 import { verifyPort, type PortGroups, type PortReport, type VerifyOptions } from './verify.ts'
 
 /** What every sandbox must do, by experiment. */
 export const SANDBOX_REQUIREMENTS = {
-  calls: CALLS, powers: POWERS,
+  lifecycle: LIFECYCLE, calls: CALLS, powers: POWERS, abort: ABORT, crash: CRASH, close: CLOSE,
 } as const satisfies PortGroups<SandboxTarget>
 
 /**

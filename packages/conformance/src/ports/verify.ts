@@ -134,6 +134,10 @@ function wordsOf({ times, value, error, isUntyped }: Settled<unknown>): string {
 export const unlessRejected = (settled: Settled<unknown>, ...codes: readonly string[]): string | undefined =>
   !settled.isUntyped && settled.error && codes.includes(settled.error.code) ? undefined : wordsOf(settled)
 
+/** Evidence if it did not resolve. */
+export const unlessDone = (settled: Settled<unknown>): string | undefined =>
+  settled.times > 0 && !settled.error ? undefined : wordsOf(settled)
+
 /** Evidence if it did not resolve with the value. */
 export const unlessResolved = (settled: Settled<Json>, value: Json): string | undefined =>
   settled.value !== undefined && canonicalJson(settled.value) === canonicalJson(value) ? undefined : wordsOf(settled)

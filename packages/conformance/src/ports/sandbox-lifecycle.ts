@@ -1,0 +1,114 @@
+import type { LifecyclePhase } from '@bulkhead/contract'
+import type { Requirement } from '../requirement.ts'
+import { withSandbox, type ExampleCompartment, type SandboxTarget } from './sandbox-bench.ts'
+import { groupOf, settle, unlessDone, unlessRejected, type Bench, type Settled } from './verify.ts'
+
+const toolless = (more: string): string => `export default { ${more} tools: { run: { execute() {} } } }`
+const example = (source: string, more: Partial<ExampleCompartment> = {}): ExampleCompartment =>
+  ({ source, tools: { run: {} }, ...more })
+
+/** `activate` is missing, and `dispose` throws. */
+const PHASES = toolless(`
+  init({ config, log }) { log.info('init ' + config.greeting) },
+  async deactivate({ log }) { log.info('deactivate') },
+  dispose() { throw new Error('broken on purpose') },
+`)
+
+interface LifecycleFacts {
+  readonly offers: readonly string[]
+  readonly init: Settled<void>
+  readonly missing: Settled<void>
+  readonly deactivate: Settled<void>
+  readonly throwing: Settled<void>
+  readonly log: readonly string[]
+  readonly endless: Settled<void>
+  readonly mismatches: readonly Settled<string>[]
+  readonly failedImport: Settled<string>
+  readonly aborted: Settled<string>
+}
+
+async function observeLifecycle(target: SandboxTarget, bench: Bench): Promise<LifecycleFacts> {
+  return withSandbox(target, bench, async ({ open, tryOpen }) => {
+    const { session, log } = await open(example(PHASES, { config: { greeting: 'hello' } }))
+    const run = (phase: LifecyclePhase, one = session): Promise<Settled<void>> =>
+      settle(() => one.lifecycle(phase), bench)
+    const slow = await open(example(toolless('init() { return new Promise(() => {}) },'), { limits: { phaseMs: 100 } }))
+    return {
+      offers: [...session.offers.phases].toSorted(),
+      init: await run('init'), missing: await run('activate'), deactivate: await run('deactivate'),
+      throwing: await run('dispose'), log: log.map(({ text }) => text), endless: await run('init', slow.session),
+      mismatches: [
+        await tryOpen(example('export default { tools: { other: { execute() {} } } }')),
+        await tryOpen(example('export default 1')),
+      ],
+      failedImport: await tryOpen(example('throw new Error("broken on purpose")')),
+      aborted: await tryOpen(example(toolless(''), { signal: AbortSignal.abort() })),
+    }
+  })
+}
+
+const SPEC = 'docs/guides/lifecycle.md'
+const REQUIREMENTS: readonly Requirement<LifecycleFacts>[] = [
+  {
+    id: 'sandbox-phases', level: 'must', spec: SPEC,
+    statement: 'A phase of the code runs when the host asks for it, with the configuration.',
+    why: 'The host decides when an extension starts and stops.',
+    cure: 'Run no phase by default, and pass config and log to each.',
+    check: ({ init, deactivate, log }) => unlessDone(init) ?? unlessDone(deactivate)
+      ?? (log.join() === 'init hello,deactivate' ? undefined : `the code logged "${log.join(', ')}"`),
+  },
+  {
+    id: 'sandbox-phase-missing', level: 'must', spec: SPEC,
+    statement: 'A phase that the code does not have succeeds.',
+    why: 'All phases are optional.',
+    cure: 'Resolve at once.',
+    check: ({ missing }) => unlessDone(missing),
+  },
+  {
+    id: 'sandbox-phase-throws', level: 'must', spec: SPEC,
+    statement: 'A phase that throws rejects with LifecycleFailure and its message.',
+    why: 'An operator must know why an extension does not start.',
+    cure: 'Wrap whatever the phase throws.',
+    check: ({ throwing }) => unlessRejected(throwing, 'LifecycleFailure')
+      ?? (throwing.error!.message.includes('broken on purpose') ? undefined : 'it has another message'),
+  },
+  {
+    id: 'sandbox-phase-timeout', level: 'must', spec: SPEC,
+    statement: 'A phase that takes longer than phaseMs rejects with LifecycleTimeout.',
+    why: 'A host must start and stop in bounded time.',
+    cure: 'Measure the phase in the host.',
+    check: ({ endless }) => unlessRejected(endless, 'LifecycleTimeout'),
+  },
+  {
+    id: 'sandbox-offers', level: 'must', spec: SPEC,
+    statement: 'offers.phases names exactly the phases that the code has.',
+    why: 'A host skips the others.',
+    cure: 'Read them from the default export.',
+    check: ({ offers }) =>
+      offers.join() === 'deactivate,dispose,init' ? undefined : `it names ${offers.join(', ') || 'none'}`,
+  },
+  {
+    id: 'sandbox-exports', level: 'must', spec: SPEC,
+    statement: 'Code that does not offer the declared tools is not opened: ExportsMismatch.',
+    why: 'A person agreed to what the manifest declares.',
+    cure: 'Compare the default export with the tools of the request before `open` resolves.',
+    check: ({ mismatches }) => mismatches.map((one) => unlessRejected(one, 'ExportsMismatch')).find(Boolean),
+  },
+  {
+    id: 'sandbox-import', level: 'must', spec: SPEC,
+    statement: 'Code that throws while it is imported is not opened: CompartmentStartFailed.',
+    why: 'An extension that cannot start must not look as if it had.',
+    cure: 'Reject `open` with the reason, and leave nothing behind.',
+    check: ({ failedImport }) => unlessRejected(failedImport, 'CompartmentStartFailed'),
+  },
+  {
+    id: 'sandbox-open-aborted', level: 'must', spec: 'docs/guides/sessions.md',
+    statement: 'open rejects if its signal is aborted.',
+    why: 'A host that closes must not wait for a start that is not needed any more.',
+    cure: 'Stop the start, and close what was opened.',
+    check: ({ aborted: { times, error } }) =>
+      error ? undefined : times === 0 ? 'it never settled' : 'it opened a compartment',
+  },
+]
+
+export const LIFECYCLE = groupOf(observeLifecycle, REQUIREMENTS)
