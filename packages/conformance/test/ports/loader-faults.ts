@@ -88,7 +88,10 @@ export const FAULTY_LOADERS: Readonly<Record<string, FaultyLoader>> = {
   'loads what is disabled': accepts('loader-disabled', 'off'),
   'loads a workspace that does not exist': {
     breaks: ['loader-workspace'],
-    wrap: (loader) => ({ ...loader, load: (request) => loader.load(request).catch(() => ({ config: { merged: {}, layers: [] }, extensions: [], diagnostics: [] })) }),
+    wrap: (loader) => ({
+      ...loader, load: (request) => loader.load(request)
+        .catch((): LoadReport => ({ config: { merged: {}, layers: [] }, extensions: [], diagnostics: [] })),
+    }),
   },
 
   'trusts every project': {
@@ -108,7 +111,10 @@ export const FAULTY_LOADERS: Readonly<Record<string, FaultyLoader>> = {
   'revokes nothing': {
     breaks: ['loader-trust-revoked'],
     wrap: (loader) => ({
-      ...loader, trust: { ...loader.trust, decide: (path, decision) => loader.trust.decide(path, decision === 'revoked' ? 'trusted' : decision) },
+      ...loader, trust: {
+        ...loader.trust,
+        decide: (path, decision) => loader.trust.decide(path, decision === 'revoked' ? 'trusted' : decision),
+      },
     }),
   },
 

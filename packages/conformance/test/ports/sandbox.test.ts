@@ -1,14 +1,37 @@
+import type { Sandbox } from '@bulkhead/contract'
 import { createSandbox } from '@bulkhead/sandbox'
-import { expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import { verifySandbox, type SandboxTarget } from '../../src/index.ts'
+import { SANDBOX_REQUIREMENTS, verifySandbox, type SandboxTarget } from '../../src/index.ts'
+import { brokenBy, expectEachBroken, faultsIn } from './gate.ts'
+import { FAULTY_SANDBOXES } from './sandbox-faults.ts'
 
-const ours = (placement: 'thread' | 'process'): SandboxTarget => ({
-  placement, create: ({ workspace }) => createSandbox({ workspace, spares: { process: 0, thread: 0 } }),
+const opened: Sandbox[] = []
+/** A faulty one may not close. */
+afterEach(async () => {
+  for (const sandbox of opened.splice(0)) await sandbox.close()
+})
+
+const ours = (placement: 'thread' | 'process', wrap = (sandbox: Sandbox) => sandbox): SandboxTarget => ({
+  placement, create({ workspace }) {
+    const sandbox = createSandbox({ workspace, spares: { process: 0, thread: 0 } })
+    opened.push(sandbox)
+    return wrap(sandbox)
+  },
 })
 
 it.each(thoroughly(['thread'] as const, ['thread', 'process'] as const))('our sandbox meets every requirement in a %s', async (placement) => {
   const { checks, summary } = await verifySandbox(ours(placement))
   expect(checks.filter(({ ok }) => ok !== true)).toEqual([])
   expect(summary.conforms).toBe(true)
-})
+}, 120_000)
+
+it('each requirement on a sandbox can be broken', () => expectEachBroken(SANDBOX_REQUIREMENTS, FAULTY_SANDBOXES))
+
+/** `pnpm soak` tries all of them. */
+const SAMPLED = new Set(['calls back twice'])
+const tried = Object.entries(FAULTY_SANDBOXES).filter(([name]) => thoroughly(SAMPLED.has(name), true))
+it.each(tried)('finds a sandbox that %s', async (_, { breaks, wrap }) => {
+  const only = brokenBy(SANDBOX_REQUIREMENTS, breaks)
+  expect(faultsIn(await verifySandbox(ours('thread', wrap), { only, patienceMs: 5000 }))).toEqual(breaks.toSorted())
+}, 120_000)
