@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -25,17 +25,19 @@ it('the example of docs/guides/publishing.md conforms, uses a secret that it can
   try {
     const host = `localhost:${(server.address() as AddressInfo).port}`
     const here = (text: string) => text.replaceAll('https://api.weather.example', `http://${host}`).replaceAll('api.weather.example', host)
-    mkdirSync(join(folder, 'weather-tool'))
-    writeFileSync(join(folder, 'weather-tool/bulkhead.json'), here(block('json bulkhead.json')))
-    writeFileSync(join(folder, 'weather-tool/index.js'), here(block('js index.js')))
-    expect(await inside(['conformance', './weather-tool'], folder)).toMatchObject({ code: 0, stderr: '' })
-    expect(await inside(['install', './weather-tool', '--yes'], folder)).toMatchObject({ code: 0 })
+    mkdirSync(join(folder, 'weather-tool/node_modules'), { recursive: true })
+    symlinkSync(join(import.meta.dirname, '../../contract/node_modules/zod'), join(folder, 'weather-tool/node_modules/zod'))
+    writeFileSync(join(folder, 'weather-tool/package.json'), block('json package.json'))
+    writeFileSync(join(folder, 'weather-tool/index.ts'), here(block('ts index.ts')))
+    expect(await inside(['pack', './weather-tool'], folder)).toMatchObject({ code: 0, stderr: '' })
+    expect(await inside(['conformance', 'weather-1.0.0.tgz'], folder)).toMatchObject({ code: 0, stderr: '' })
+    expect(await inside(['install', './weather-1.0.0.tgz', '--yes'], folder)).toMatchObject({ code: 0 })
 
     const forecast = (city: string) => inside(
       ['call', 'forecast', '--mode', 'yolo', '--args', JSON.stringify({ city })], folder, { WEATHER_TOKEN: 'a-secret-of-the-operator' })
     const result = await forecast('Oslo')
     expect(result.stderr).toBe('')
-    expect(JSON.parse(result.stdout)).toMatchObject({ city: 'Oslo', sky: 'clear' })
+    expect(JSON.parse(result.stdout)).toMatchObject({ city: 'Oslo', weather: { sky: 'clear' } })
     expect(result.stdout + result.stderr).not.toContain('a-secret-of-the-operator')
     expect(JSON.parse(readFileSync(join(folder, 'weather/Oslo.json'), 'utf8'))).toMatchObject({ sky: 'clear' })
     expect(await forecast('Atlantis')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^NotFound There is no city "Atlantis"/) })

@@ -98,3 +98,48 @@ export const withState = defineExtension({
 
 // @ts-expect-error a tool without execute
 export const wrong = defineExtension({ tools: { nothing: { input: { type: 'object' } } } })
+
+const lookUp = defineTool({
+  description: 'Looks up a word.', approvalKey: '{word}', mode: 'external', timeoutMs: 5_000,
+  input: z.strictObject({ word: z.string(), limit: z.int().default(10) }),
+  output: z.object({ meanings: z.array(z.string()) }),
+  requires: { net: { hosts: ['words.example'] } },
+  secrets: [{ name: 'WORDS_KEY', hosts: ['words.example'] }],
+  async execute(args, runtime) {
+    same<typeof args, { word: string; limit: number }>(true)
+    await runtime.secrets.handle('WORDS_KEY')
+    // @ts-expect-error a secret that was not declared
+    await runtime.secrets.handle('OTHER_KEY')
+    // @ts-expect-error no file was declared
+    void runtime.fs
+    return { meanings: [await (await runtime.net.fetch('https://words.example')).text()] }
+  },
+})
+
+export const separate = defineExtension({ tools: { look_up: lookUp } })
+
+export const wrongResult = defineTool({
+  input: { type: 'object', properties: {} },
+  output: { type: 'object', properties: { count: { type: 'integer' } }, required: ['count'] },
+  // @ts-expect-error the result has a number
+  execute: () => ({ count: 'one' }),
+})
+
+// @ts-expect-error a mode that does not exist
+export const wrongMode = defineTool({ mode: 'fast', execute: () => 1 })
+
+export const slotFromSchema = defineExtension({
+  stateSlot: { slotVersion: '1', schema: z.object({ count: z.int() }) },
+  secrets: [{ name: 'COUNT_KEY', commands: ['count'] }],
+  tools: {
+    bump: {
+      async execute(_args, runtime) {
+        const before = await runtime.state.read()
+        await runtime.state.write({ count: (before?.count ?? 0) + 1 })
+        await runtime.secrets.handle('COUNT_KEY')
+        // @ts-expect-error the slot holds a number
+        await runtime.state.write({ count: 'one' })
+      },
+    },
+  },
+})

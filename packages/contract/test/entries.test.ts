@@ -18,9 +18,9 @@ const loadedBy = async (module: string): Promise<readonly string[]> => {
 }
 
 describe('the author API', () => {
-  it('loads two small files and no library', async () => {
+  it('loads three small files and no library', async () => {
     expect(await loadedBy('author/index.ts'))
-      .toEqual(['author/index.ts', 'author/extension.ts'].map((file) => source + file))
+      .toEqual(['author/index.ts', 'author/declared-manifest.ts', 'author/extension.ts'].map((file) => source + file))
   })
 
   it('only adds types', () => {

@@ -31,7 +31,7 @@ describe('the exports', () => {
   })
 
   it('of @bulkhead/contract/author', () => {
-    expect(Object.keys(author).toSorted()).toEqual(['ToolError', 'defineExtension', 'defineTool'])
+    expect(Object.keys(author).toSorted()).toEqual(['ToolError', 'declaredManifest', 'defineExtension', 'defineTool'])
   })
 
   it('of @bulkhead/contract/validation', () => {

@@ -1,13 +1,11 @@
-import { mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { styleText } from 'node:util'
 import {
   badgeOf, conform, createRecorder, junitOf, reportLines, reportOf, type CheckResult, type Mark,
   type SuiteOptions,
 } from '@bulkhead/conformance'
-import { BulkheadError, EXTENSION_ID_PATTERN, type ExtensionDescriptor } from '@bulkhead/contract'
-import { messageOf } from '@bulkhead/kit/error-message'
+import { EXTENSION_ID_PATTERN, type ExtensionDescriptor } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/kit/json'
 import { inspectPackage } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
@@ -20,7 +18,7 @@ import { readExtensionFolder } from './extension-source.ts'
 import { COMMON_OPTIONS, type HostValues } from './host-options.ts'
 import { hint, printJson } from './output.ts'
 import { extensionLines } from './review.ts'
-import { replaceFile, writing } from './write-file.ts'
+import { replaceFile, temporaryFolder, writing } from './write-file.ts'
 
 export const conformance = defineCommand({
   usage: 'bulkhead conformance TARGET [--only IDS] [--seed N] [--config JSON] [--json] [--junit FILE] [--badge FILE] '
@@ -97,7 +95,7 @@ async function conformAlone(
   { extension, warnings }: Read, config: JsonObject, options: SuiteOptions,
 ): Promise<readonly CheckResult[]> {
   await using opened = new AsyncDisposableStack()
-  const workspace = temporaryFolder()
+  const workspace = temporaryFolder('bulkhead-conformance-')
   opened.defer(() => rmSync(workspace, { recursive: true, force: true }))
   for (const [name, text] of Object.entries(WORKSPACE)) writeFileSync(join(workspace, name), text)
   const recorder = await createRecorder()
@@ -105,15 +103,6 @@ async function conformAlone(
   const sandbox = createSandbox({ workspace, dryRun: recorder.dryRun })
   opened.defer(() => sandbox.close())
   return await conform({ extension, warnings, sandbox, workspace, recorder, config }, options)
-}
-
-function temporaryFolder(): string {
-  try {
-    return realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-conformance-')))
-  } catch (error) {
-    const message = `Cannot create a temporary folder: ${messageOf(error)}. Set TMPDIR to a writable folder.`
-    throw new BulkheadError('InstallFailed', message, { cause: error })
-  }
 }
 
 const COLORS = { FAIL: 'red', warn: 'yellow', skip: 'dim', ok: 'green' } as const

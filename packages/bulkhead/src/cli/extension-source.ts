@@ -1,12 +1,13 @@
-import { statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { join, resolve } from 'node:path'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, DEFAULT_LIMITS, NO_GRANT } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import type { JsonObject } from '@bulkhead/kit/json'
+import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
 import { packFolder, type InspectOptions, type Packed } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
+import { temporaryFolder } from './write-file.ts'
 
 /**
  * Turns the source of an extension into a package in memory: bundles it, and proves it as a host does. `config` is
@@ -24,7 +25,7 @@ export async function readExtensionFolder(
   }
   const bundle = (main: string) => bundleModule(folder, main)
   const loader = loaderOptions(homeFolder(home))
-  const packed = await packFolder(folder, { loader, bundle, ...reading, ...(config && { config }) })
+  const packed = await packFolder(folder, { loader, bundle, describe, ...reading, ...(config && { config }) })
   return { ...packed, folder }
 }
 
@@ -70,4 +71,34 @@ async function bundleModule(folder: string, main: string): Promise<string> {
   } catch (error) {
     throw new BulkheadError('ModuleNotFound', `${main} cannot be bundled: ${messageOf(error)}`, { cause: error })
   }
+}
+
+const DESCRIBER = 'bulkhead.describe.js'
+
+/**
+ * The part of the manifest that a module declares. The module runs in a compartment without any power: it may contain
+ * the code of others.
+ */
+async function describe(module: string, files: ReadonlyMap<string, Uint8Array>): Promise<JsonObject> {
+  const { createSandbox } = await import('@bulkhead/sandbox')
+  const code = `import extension from ${JSON.stringify(`./${module}`)}
+import { declaredManifest } from '@bulkhead/contract/author'
+export default { tools: { describe: { execute: () => declaredManifest(extension) } } }
+`
+  await using opened = new AsyncDisposableStack()
+  const workspace = temporaryFolder('bulkhead-pack-')
+  opened.defer(() => rmSync(workspace, { recursive: true, force: true }))
+  const sandbox = createSandbox({ workspace })
+  opened.defer(() => sandbox.close())
+  const session = await sandbox.open({
+    extension: { id: 'source', version: '0.0.0', layer: 'global' }, placement: 'process', config: {},
+    code: { kind: 'files', main: `./${DESCRIBER}`, files: new Map([...files, [DESCRIBER, Buffer.from(code)]]) },
+    tools: [{ name: 'describe', grant: NO_GRANT, inputSchema: { type: 'object' }, requires: {} }],
+    limits: DEFAULT_LIMITS, services: { log: () => undefined, env: new Map(), envDeclared: new Set() },
+  })
+  opened.defer(() => session.close())
+  const signal = AbortSignal.timeout(CALL_LIMITS.defaultTimeoutMs)
+  const declared = await session.call({ callId: 'describe', tool: 'describe', args: {}, signal })
+  if (isJsonObject(declared)) return declared
+  throw new BulkheadError('ShapeInvalid', `${module} does not declare an extension.`)
 }

@@ -19,11 +19,12 @@ export const pack = defineCommand({
     out: { type: 'string', value: 'DIR', completes: 'folder', text: 'folder for the tarball (default: this folder)' },
     ...HOME_OPTIONS,
   },
-  details: `Checks the folder as a host does and parses its code without running it. Writes ${INTEGRITY_FILE} into the
-folder, and ID-VERSION.tgz. Dot files, node_modules, earlier tarballs and files not listed in "files" of package.json
-are left out. A main module in TypeScript, or one that uses dependencies, is bundled into one ES module with them; types
-are not checked. To sign: pack, sign ${INTEGRITY_FILE} into bulkhead.sigstore.json in the same folder, then pack
-again.`,
+  details: `Checks the folder as a host does. Writes ${INTEGRITY_FILE} into the folder, and ID-VERSION.tgz. Dot files,
+node_modules, earlier tarballs and files not listed in "files" of package.json are left out. A main module in
+TypeScript, or one that uses dependencies, is bundled into one ES module with them; types are not checked. If TypeScript
+has no manifest with tools, the manifest is generated: the module runs in a sandbox without any power and declares it.
+Other code is parsed and not run. To sign: pack, sign ${INTEGRITY_FILE} into bulkhead.sigstore.json in the same
+folder, then pack again.`,
   examples: [{ command: 'bulkhead pack ./word-count --out dist', text: 'dist/word-count-0.1.0.tgz' }],
 
   async run({ values, positionals }) {

@@ -1,4 +1,6 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 
@@ -20,5 +22,15 @@ export function writing(path: string, work: () => void): void {
     work()
   } catch (error) {
     throw new BulkheadError('InstallFailed', `"${path}" could not be written: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** A new folder. The caller removes it. Throws InstallFailed. */
+export function temporaryFolder(prefix: string): string {
+  try {
+    return realpathSync(mkdtempSync(join(tmpdir(), prefix)))
+  } catch (error) {
+    const message = `Cannot create a temporary folder: ${messageOf(error)}. Set TMPDIR to a writable folder.`
+    throw new BulkheadError('InstallFailed', message, { cause: error })
   }
 }

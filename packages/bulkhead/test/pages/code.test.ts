@@ -9,7 +9,7 @@ import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
 /** Blocks with a file name are complete programs. Each has its own test; tutorials.test.ts runs those of tutorials. */
 const RUN_BY_THEIR_OWN: readonly string[] = [
   'README.md bulkhead.json', 'README.md index.js', 'README.md agent.ts',
-  'docs/guides/mcp.md client.json', 'docs/guides/mcp.md server.ts', 'docs/guides/publishing.md bulkhead.json', 'docs/guides/publishing.md index.js',
+  'docs/guides/mcp.md client.json', 'docs/guides/mcp.md server.ts', 'docs/guides/publishing.md package.json', 'docs/guides/publishing.md index.ts',
 ]
 const OTHER_JSON = /^(?:client|package)\.json$/
 /** `typescript` marks declarations that are generated from the source, so they are not compiled again. */
@@ -31,6 +31,7 @@ function faultsOf(blocks: readonly Block[]): readonly string[] {
   for (const [name, target] of [
     ['bulkhead', 'packages/bulkhead'], ['@bulkhead', 'packages/bulkhead/node_modules/@bulkhead'],
     ['@opentelemetry', 'packages/bulkhead/node_modules/@opentelemetry'], ['@types/node', 'node_modules/@types/node'],
+    ['zod', 'packages/contract/node_modules/zod'],
   ] as const) symlinkSync(join(ROOT, target), join(folder, 'node_modules', name))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   copyFileSync(join(import.meta.dirname, 'fixtures/given.d.ts'), join(folder, 'given.d.ts'))
@@ -57,7 +58,7 @@ it('every block is in a language that a test checks', () => {
 
 it('the code of every page compiles with strict settings, and an error names its page and line', () => {
   const code = BLOCKS.filter(({ page, language, file }) =>
-    (language === 'ts' || language === 'js') && file === undefined || (language === 'ts' && page.startsWith('docs/tutorials/')))
+    (language === 'ts' || language === 'js') && file === undefined || (language === 'ts' && /^docs\/(?:tutorials|guides\/publishing)/.test(page)))
   const wrong: Block = { page: 'docs/x.md', line: 10, language: 'ts', file: undefined, text: 'await session.close()\nawait session.cloze()\n' }
   expect(faultsOf([...code, wrong])).toEqual([expect.stringMatching(/^docs\/x\.md:12: error TS2551: .*'cloze'/)])
 })

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
+import type { ManifestInput } from '../validation/manifest.ts'
 import type { RequirementSet } from '../validation/requirements.ts'
-import type { Interact, Log, Runtime } from './runtime.ts'
+import type { AnyRuntime, Interact, Log, Runtime } from './runtime.ts'
 
 /** The argument of the lifecycle phases. */
 export interface ExtensionContext {
@@ -16,17 +17,35 @@ export interface ExtensionContext {
 /** A plain value, or a result in one of the dialects. */
 export type ToolReturn = Json | object | undefined | void
 
+type ToolInput = ManifestInput['tools'][number]
+
+/** Keys of the manifest that code declares under the same name. Used only if the manifest is generated. */
+type DeclaredKeys = Partial<Omit<ToolInput, 'name' | 'inputSchema' | 'outputSchema' | 'requires'>>
+
 export interface ToolDeclaration<
   Input, Requires extends RequirementSet, EnvName extends string, Slot, SecretName extends string = never,
-> {
+  Output = unknown,
+> extends DeclaredKeys {
   /** The input schema, which gives `args` its type. A plain JSON Schema must equal the manifest's. */
   readonly input?: Input
+  /** The schema of the result, which gives it its type. */
+  readonly output?: Output
   /** Gives `runtime` its type. Must equal the manifest's. */
   readonly requires?: Requires
-  execute(args: ArgsOf<Input>, runtime: Runtime<Requires, EnvName, Slot, SecretName>): ToolReturn | Promise<ToolReturn>
+  execute(
+    args: ArgsOf<Input>, runtime: Runtime<Requires, EnvName, Slot, SecretName>,
+  ): ReturnOf<Output> | Promise<ReturnOf<Output>>
   /** Must be deterministic, quick and without effects. A template in the manifest is simpler and runs in the host. */
   deriveApprovalKey?(args: ArgsOf<Input>): string
 }
+
+/** A tool that fits into every extension. A test may call it with only those parts of `runtime` that it uses. */
+export interface DefinedTool<Input, Requires extends RequirementSet, Output>
+  extends Omit<ToolDeclaration<Input, Requires, never, never, never, Output>, 'execute'> {
+  execute(args: ArgsOf<Input>, runtime: Partial<AnyRuntime>): ReturnOf<Output> | Promise<ReturnOf<Output>>
+}
+
+type ReturnOf<Output> = unknown extends Output ? ToolReturn : ArgsOf<Output>
 
 export interface ExtensionPhases {
   init?(context: ExtensionContext): void | Promise<void>
@@ -40,7 +59,9 @@ export interface ExtensionPhases {
 export interface ExtensionModule extends ExtensionPhases {
   readonly tools: Readonly<Record<string, ModuleTool>>
   readonly env?: readonly string[]
-  readonly secrets?: readonly string[]
+  readonly secrets?: readonly (string | SecretDeclaration)[]
+  readonly stateSlot?: StateDeclaration | null
+  readonly configSchema?: unknown
   /** Migrates stored state of another version. Must be quick and without effects; it has no runtime. */
   migrateState?(stored: StoredState): StoredState | Promise<StoredState>
 }
@@ -51,6 +72,20 @@ export interface StoredState {
   readonly data: Json
 }
 
+/** As in the manifest. A name alone gives `runtime.secrets` its type, for manifests that are written by hand. */
+export interface SecretDeclaration<Name extends string = string> {
+  readonly name: Name
+  readonly hosts?: readonly string[]
+  readonly commands?: readonly string[]
+}
+
+/** As in the manifest, with a schema of any supported kind. */
+export interface StateDeclaration<Schema = unknown> {
+  readonly slotVersion: string
+  readonly schema: Schema
+  readonly driftPolicy?: 'migrate' | 'warn' | 'reject'
+}
+
 export interface ModuleTool {
   readonly input?: unknown
   readonly requires?: RequirementSet
@@ -58,23 +93,52 @@ export interface ModuleTool {
   deriveApprovalKey?(args: never): unknown
 }
 
-/** Types one tool, for tools in separate files. */
+/**
+ * Types one tool: `args` by `input`, the result by `output`, and `runtime` by `requires`, `env`, `secrets` and
+ * `stateType`. If `input` is a schema of a library, the arguments are parsed with it, so that its defaults apply.
+ */
 export function defineTool<
   const Input,
   const Requires extends RequirementSet = Record<never, never>,
   const EnvName extends string = never,
   Slot = never,
   const SecretName extends string = never,
+  const Output = unknown,
 >(
-  tool: ToolDeclaration<Input, Requires, EnvName, Slot, SecretName>
-    & { readonly env?: readonly EnvName[]; readonly secrets?: readonly SecretName[] },
-): ToolDeclaration<Input, Requires, EnvName, Slot, SecretName> {
-  return tool
+  tool: ToolDeclaration<Input, Requires, EnvName, Slot, SecretName, Output> & {
+    readonly env?: readonly EnvName[]
+    readonly secrets?: readonly (SecretName | SecretDeclaration<SecretName>)[]
+    /** Any value with the type of the state. Used only to type `runtime.state`. */
+    readonly stateType?: Slot
+  },
+): DefinedTool<Input, Requires, Output> {
+  const { input } = tool
+  const defined = tool as unknown as DefinedTool<Input, Requires, Output>
+  if (!isTypedSchema(input)) return defined
+  const parse = (args: unknown) => parsed(input, args) as Promise<ArgsOf<Input>>
+  return {
+    ...defined,
+    execute: async (args, runtime) => defined.execute(await parse(args), runtime),
+    ...(tool.deriveApprovalKey && {
+      // The host awaits the key.
+      deriveApprovalKey: (async (args: unknown) => tool.deriveApprovalKey!(await parse(args))) as never,
+    }),
+  }
+}
+
+async function parsed({ '~standard': { validate } }: TypedSchema, args: unknown): Promise<unknown> {
+  const { value, issues } = await validate(args)
+  if (issues === undefined) return value
+  const texts = issues.map(({ message, path = [] }) => {
+    const place = path.map((step) => `/${String(typeof step === 'object' ? step.key : step)}`).join('')
+    return place === '' ? message : `${place}: ${message}`
+  })
+  throw new ToolError('InputInvalid', texts.join('. '))
 }
 
 /**
  * Adds types and returns the same object. `args` is typed by each tool's `input`, `runtime` by its `requires` and the
- * extension's `env` and `secrets`.
+ * extension's `env`, `secrets` and `stateSlot`.
  */
 export function defineExtension<
   const Inputs extends Record<string, unknown>,
@@ -82,19 +146,22 @@ export function defineExtension<
   const EnvName extends string = never,
   Slot = never,
   const SecretName extends string = never,
+  const StateSchema = unknown,
 >(extension: ExtensionPhases & {
   readonly env?: readonly EnvName[]
-  /** Names of the manifest's secrets. Used only to type `runtime.secrets`. */
-  readonly secrets?: readonly SecretName[]
-  /** Any value with the type of the state. Used only to type `runtime.state`. */
+  readonly secrets?: readonly (SecretName | SecretDeclaration<SecretName>)[]
+  /** Any value with the type of the state. Used only to type `runtime.state`; `stateSlot` does as well. */
   readonly stateType?: Slot
+  readonly stateSlot?: StateDeclaration<StateSchema> | null
+  /** Used only if the manifest is generated. */
+  readonly configSchema?: unknown
   readonly tools:
     & { readonly [Name in keyof Requirements]: { readonly requires?: Requirements[Name] & RequirementSet } }
     & {
       readonly [Name in keyof Inputs]:
         ToolDeclaration<
           Inputs[Name], RequirementsOf<Name extends keyof Requirements ? Requirements[Name] : undefined>,
-          EnvName, Slot, SecretName
+          EnvName, SlotOf<Slot, StateSchema>, SecretName
         >
     }
   /** Migrates stored state of another version, if driftPolicy is `migrate`. */
@@ -102,6 +169,8 @@ export function defineExtension<
 }): ExtensionModule {
   return extension as unknown as ExtensionModule
 }
+
+type SlotOf<Slot, Schema> = [Slot] extends [never] ? unknown extends Schema ? never : ArgsOf<Schema> : Slot
 
 type RequirementsOf<Declared> = Declared extends RequirementSet ? Declared : Record<never, never>
 
@@ -124,8 +193,22 @@ export class ToolError extends Error {
 
 /** A zod schema, or any other that implements Standard Schema. */
 interface TypedSchema {
-  readonly '~standard': { readonly types?: { readonly input: unknown; readonly output: unknown } | undefined }
+  readonly '~standard': {
+    readonly types?: { readonly input: unknown; readonly output: unknown } | undefined
+    validate(value: unknown): Parsed | Promise<Parsed>
+  }
 }
+
+interface Parsed {
+  readonly value?: unknown
+  readonly issues?: readonly {
+    readonly message: string
+    readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+  }[] | undefined
+}
+
+export const isTypedSchema = (value: unknown): value is TypedSchema =>
+  typeof value === 'object' && value !== null && '~standard' in value
 
 /** The type of the arguments: from the types of the schema library, or from a JSON Schema literal. */
 export type ArgsOf<Schema> = Schema extends TypedSchema

@@ -1,11 +1,13 @@
 /** What an extension may import inside a compartment. Loads no validator. */
+export { declaredManifest } from './declared-manifest.ts'
 export { defineExtension, defineTool, ToolError } from './extension.ts'
 export type {
-  ArgsOf, ExtensionContext, ExtensionModule, ExtensionPhases, FromJsonSchema, StoredState, ToolDeclaration, ToolReturn,
+  ArgsOf, DefinedTool, ExtensionContext, ExtensionModule, ExtensionPhases, FromJsonSchema,
+  SecretDeclaration, StateDeclaration, StoredState, ToolDeclaration, ToolReturn,
 } from './extension.ts'
 export type {
-  BaseRuntime, DirectoryEntry, Edited, Env, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter,
-  Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions, PipeResult, ReadRange, Runtime,
+  AnyRuntime, BaseRuntime, DirectoryEntry, Edited, Env, FileChange, FileReader, FilesFound, FileStat, FileWatch,
+  FileWriter, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions, PipeResult, ReadRange, Runtime,
   SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget, State, Tools,
 } from './runtime.ts'
 export type { Json, JsonObject } from '@bulkhead/kit/json'

@@ -15,7 +15,7 @@ import { faultError, next, type Fault } from '../model/result.ts'
 import { Yielder } from '../model/yielder.ts'
 import { checkShape, readManifest } from '../prove/check-manifest.ts'
 import { parseModules } from './parse-modules.ts'
-import { bundledFiles, isTypeScript, typeScriptSource, usesDependencies } from './source.ts'
+import { buildSource, isTypeScript, typeScriptSource, usesDependencies, type SourceTools } from './source.ts'
 
 export interface PackOptions extends InspectOptions {
   /** Roots and configuration are ignored, so that packing is reproducible. */
@@ -26,7 +26,12 @@ export interface PackOptions extends InspectOptions {
    * Bundles a module with its imports into one ES module. Called if the main module is TypeScript, or the code uses
    * dependencies in node_modules.
    */
-  readonly bundle?: (main: string) => Promise<string>
+  readonly bundle?: SourceTools['bundle']
+  /**
+   * Runs the bundle in a compartment, and returns the part of the manifest that it declares. Called if the main module
+   * is TypeScript and the manifest has no tools.
+   */
+  readonly describe?: NonNullable<SourceTools['describe']>
 }
 
 export interface Packed {
@@ -45,7 +50,7 @@ export interface Packed {
  * of the package.
  */
 export async function packFolder(
-  folder: string, { loader, bundle, config, anyCore = false }: PackOptions,
+  folder: string, { loader, bundle, describe, config, anyCore = false }: PackOptions,
 ): Promise<Packed> {
   const unconfigured = resolveSettings({ ...loader, roots: { ...loader.roots, global: null } })
   const skipped: string[] = []
@@ -55,7 +60,7 @@ export async function packFolder(
   const { bytes } = read.value
   const source = typeScriptSource(folder, bytes)
   const packed = packedPaths([...bytes.keys()], bytes.get('package.json'), source !== undefined)
-  const files = new Map(packed.filter((path) => path !== INTEGRITY_FILE).map((path) => [path, bytes.get(path)!]))
+  let files = new Map(packed.filter((path) => path !== INTEGRITY_FILE).map((path) => [path, bytes.get(path)!]))
   const unportable = [...files.keys()].flatMap(nameFaults)
   if (unportable.length > 0) throw faultError(unportable)
 
@@ -66,7 +71,8 @@ export async function packFolder(
       const main = mainOf(folder, files)
       files.set(main, Buffer.from(await bundle(main)))
     } else {
-      for (const [path, content] of bundledFiles(source, await bundle(source.main), files)) files.set(path, content)
+      const { coreVersion } = loader
+      files = await buildSource(source, files, { bundle, coreVersion, ...(describe && { describe }) })
     }
   }
   const integrityFile = integrityText(coveredFiles(contentsOf(files).digests))

@@ -1,32 +1,53 @@
 import { globSync } from 'node:fs'
 import { join, sep } from 'node:path'
-import { BulkheadError, MANIFEST_FILE } from '@bulkhead/contract'
+import { BulkheadError, CONTRACT_VERSION, MANIFEST_FILE } from '@bulkhead/contract'
 import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { parseStrictJson } from '../files/json-file.ts'
 import { contentsOf } from '../files/read-package.ts'
-import { readManifest } from '../prove/check-manifest.ts'
+import { PACKAGE_FILE, readManifest } from '../prove/check-manifest.ts'
+
+type Files = ReadonlyMap<string, Uint8Array>
 
 /** The source of a package whose main module is TypeScript. */
 export interface TypeScriptSource {
   /** Path of the main module in the folder. */
   readonly main: string
-  /** As written. */
+  /** As written. Without `tools`, the code declares the rest. */
   readonly manifest: JsonObject
 }
 
-type Files = ReadonlyMap<string, Uint8Array>
+export interface SourceTools {
+  /** Bundles a module with its imports into one ES module. */
+  readonly bundle: (main: string) => Promise<string>
+  /** Runs a module of these files in a compartment, and returns the part of the manifest that it declares. */
+  readonly describe?: (module: string, files: Files) => Promise<JsonObject>
+  /** The version of the host that a generated manifest requires. */
+  readonly coreVersion: string
+}
 
 /** undefined if the main module is not TypeScript. */
 export function typeScriptSource(folder: string, files: Files): TypeScriptSource | undefined {
-  const written = readManifest({ layer: 'global', location: folder, part: '' }, contentsOf(files))
-  if (!written.ok || !isJsonObject(written.value.json)) return undefined
-  const { json: manifest } = written.value
-  const { main } = manifest
-  if (typeof main !== 'string' || !/^\.\/.+\.m?ts$/.test(main)) return undefined
+  const manifest = writtenManifest(folder, files)
+  const { main = files.has('index.ts') && !files.has('index.js') ? './index.ts' : '' } = manifest ?? {}
+  if (manifest === undefined || typeof main !== 'string' || !/^\.\/.+\.m?ts$/.test(main)) return undefined
   const path = main.slice('./'.length)
   if (files.has(path)) return { main: path, manifest }
   throw new BulkheadError('ShapeInvalid', `The folder has no ${visibleText(path)}, which the manifest names as main.`)
+}
+
+/** Empty if the folder has a package.json and no manifest. */
+function writtenManifest(folder: string, files: Files): JsonObject | undefined {
+  const written = readManifest({ layer: 'global', location: folder, part: '' }, contentsOf(files))
+  if (written.ok) return isJsonObject(written.value.json) ? written.value.json : undefined
+  const about = files.has(MANIFEST_FILE) ? undefined : packageJsonOf(files)
+  return about === undefined || 'bulkhead' in about ? undefined : {}
+}
+
+function packageJsonOf(files: Files): JsonObject | undefined {
+  const bytes = files.get(PACKAGE_FILE)
+  const parsed = bytes && parseStrictJson(bytes)
+  return parsed?.ok && isJsonObject(parsed.value) ? parsed.value : undefined
 }
 
 /** TypeScript, and not declarations. */
@@ -38,14 +59,34 @@ declare const extension: ExtensionModule
 export default extension
 `
 
-/** The files that a bundle of the main module adds to the package: module, declaration and manifest. */
-export function bundledFiles({ main, manifest }: TypeScriptSource, code: string, packed: Files): Files {
+/** The packed files with the bundle of the main module, its declaration and a manifest that names it. */
+export async function buildSource(
+  { main, manifest }: TypeScriptSource, packed: Files, { bundle, describe, coreVersion }: SourceTools,
+): Promise<Map<string, Uint8Array>> {
   const module = main.replace(/ts$/, 'js')
   const declaration = main.replace(/(m?)ts$/, 'd.$1ts')
-  const json = JSON.stringify({ ...manifest, main: `./${module}` }, null, 2)
-  return new Map([
-    [module, code], ...(packed.has(declaration) ? [] : [[declaration, DECLARATION] as const]), [MANIFEST_FILE, `${json}\n`],
-  ].map(([path, text]) => [path!, Buffer.from(text!)]))
+  const files = new Map([[declaration, Buffer.from(DECLARATION)], ...packed])
+  files.set(module, Buffer.from(await bundle(main)))
+  const built = { ...manifest, main: `./${module}` }
+  const whole = 'tools' in manifest ? built
+    : { ...factsOf(packageJsonOf(files), coreVersion), ...built, ...await declaredBy(describe, module, files) }
+  return files.set(MANIFEST_FILE, Buffer.from(`${JSON.stringify(whole, null, 2)}\n`))
+}
+
+/** The keys of a generated manifest that package.json has, or that are the same for all. */
+function factsOf(packageJson: JsonObject = {}, coreVersion: string): JsonObject {
+  const { name, version, description } = packageJson
+  return {
+    $schema: './node_modules/@bulkhead/contract/schema/manifest.schema.json',
+    kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: `^${coreVersion}`,
+    ...(typeof name === 'string' && { id: name.replace(/^@[^/]*\//, '') }),
+    ...(version !== undefined && { version }), ...(description !== undefined && { description }),
+  }
+}
+
+async function declaredBy(describe: SourceTools['describe'], module: string, files: Files): Promise<JsonObject> {
+  if (describe !== undefined) return describe(module, files)
+  throw new BulkheadError('ShapeInvalid', 'The manifest has no tools, and nothing is configured to run the code.')
 }
 
 /** Available in all compartments. */
@@ -55,11 +96,9 @@ const PROVIDED = '@bulkhead/contract'
  * Whether the code mentions a package in `node_modules`, so that it must be bundled. Does not parse: any quoted name
  * counts, because an unnecessary bundle costs less than a missing dependency.
  */
-export function usesDependencies(folder: string, files: ReadonlyMap<string, Uint8Array>): boolean {
-  const about = files.get('package.json')
-  const parsed = about && parseStrictJson(about)
+export function usesDependencies(folder: string, files: Files): boolean {
   // Import maps may point at dependencies; the bundler resolves them.
-  if (parsed?.ok && isJsonObject(parsed.value) && parsed.value['imports'] !== undefined) return true
+  if (packageJsonOf(files)?.['imports'] !== undefined) return true
   const code = [...files].filter(([path]) => /\.[cm]?js$/.test(path)).map(([, bytes]) => Buffer.from(bytes).toString())
   const installed = installedIn(join(folder, 'node_modules'))
   return code.some((text) => text.includes('node_modules/') || installed.some((name) => names(text, name)))

@@ -146,57 +146,6 @@ describe('packing a folder', () => {
   })
 })
 
-describe('a main module in TypeScript', () => {
-  const source = {
-    ...packageFiles(), 'bulkhead.json': manifestOf({ main: './src/index.ts' }), 'index.js': 'not the main module',
-    'src/index.ts': 'export default 1 as number', 'src/index.test.ts': '', 'src/more.d.ts': '',
-  }
-  const bundle = async (main: string) => `export default "the bundle of ${main}"`
-  const textOf = (packed: Awaited<ReturnType<typeof pack>>, path: string) =>
-    Buffer.from(packed.files.get(path)!).toString()
-
-  test('is replaced by its bundle, a declaration and a manifest that names the bundle', async () => {
-    using home = new HomeFixture()
-    const packed = await pack(home, source, bundle)
-    expect(packed).toMatchObject({
-      bundled: true, leftOut: ['src/index.test.ts', 'src/index.ts'], extension: { manifest: { main: './src/index.js' } },
-    })
-    expect(textOf(packed, 'src/index.js')).toBe('export default "the bundle of src/index.ts"')
-    expect(textOf(packed, 'src/index.d.ts')).toContain('declare const extension: ExtensionModule')
-    expect(packed.files.has('src/more.d.ts')).toBe(true)
-  })
-
-  test('keeps listed sources and the declaration of the author', async () => {
-    using home = new HomeFixture()
-    const listed = { 'package.json': { files: ['src'] }, 'src/index.d.ts': 'export {}' }
-    const packed = await pack(home, { ...source, ...listed }, bundle)
-    expect([...packed.files.keys()].filter((path) => path.startsWith('src/')).toSorted())
-      .toEqual(['src/index.d.ts', 'src/index.js', 'src/index.test.ts', 'src/index.ts', 'src/more.d.ts'])
-    expect(textOf(packed, 'src/index.d.ts')).toBe('export {}')
-  })
-
-  test('may be named in package.json', async () => {
-    using home = new HomeFixture()
-    const { version, ...manifest } = manifestOf({ main: './index.ts' })
-    const packed = await pack(home, {
-      'package.json': { name: 'weather', version, bulkhead: manifest }, 'index.ts': '',
-    }, bundle)
-    expect(packed.extension).toMatchObject({ version, manifest: { main: './index.js' } })
-  })
-
-  test('must exist, and needs a bundler', async () => {
-    using home = new HomeFixture()
-    expect(await codeOf(pack(home, source))).toBe('ModuleNotFound')
-    expect(await codeOf(pack(home, { 'bulkhead.json': manifestOf({ main: './gone.ts' }) }, bundle))).toBe('ShapeInvalid')
-  })
-
-  test('is refused by a host, with the cure', async () => {
-    using home = new HomeFixture()
-    const folder = join(home.base, folderOf(home, source))
-    await expect(inspectPackage(folder, home.base, home.options())).rejects.toThrow(/TypeScript.*"bulkhead pack"/)
-  })
-})
-
 test('refuses names that Windows cannot store, unless they are left out', async () => {
   using home = new HomeFixture()
   const files = { ...packageFiles(), 'lib/aux.js': '', 'docs/what?.md': '', 'docs./a': '' }
