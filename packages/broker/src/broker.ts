@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module'
 import {
-  BROKER_METHODS, BulkheadError, type BrokerMethod, type CapabilityName, type CapabilityUse, type CompartmentLimits,
-  type CompartmentRequest, type DryRun, type RuntimePart,
+  BROKER_METHODS, BulkheadError, type BrokerMethod, type CapabilityName, type CompartmentLimits, type CompartmentRequest,
+  type DryRun, type RuntimePart,
 } from '@bulkhead/contract'
-import { isJsonObject, type Json } from '@bulkhead/kit/json'
+import type { Json } from '@bulkhead/kit/json'
 import { fsCapability } from './fs/fs.ts'
 import { findRipgrep } from './fs/search/ripgrep.ts'
 import {
@@ -16,6 +16,7 @@ import { askPerson, logCapability, serviceCapabilities } from './services.ts'
 import type { OperatorEnvironment } from './shell/command-environment.ts'
 import type { MissingSandboxReporter } from './shell/command-sandbox.ts'
 import { shellCapability } from './shell/shell.ts'
+import { reported, usesOf, type UseListener } from './uses.ts'
 
 export type BrokerMethods = Readonly<Record<BrokerMethod, (callId: unknown, ...args: readonly Json[]) => Promise<Json>>>
 
@@ -33,6 +34,8 @@ export interface BrokerOptions {
   /** Commands run only where an OS sandbox works. */
   readonly requiresSandbox?: boolean | undefined
   readonly dryRun?: DryRun | undefined
+  /** Called after each use of a power, unless there is a dry run, which records them. */
+  readonly onUse?: UseListener | undefined
 }
 
 export type BrokerRequest =
@@ -67,7 +70,7 @@ export class Broker {
   readonly #log: (callId: string | null, args: readonly Json[]) => void
   /** A list, because it is short. A map would cost every call, and few calls use a capability. */
   readonly #calls: OpenCall[] = []
-  readonly #dryRun: DryRun | undefined
+  readonly #onUse: UseListener | undefined
   readonly #askInInit: (phase: OpenInit, args: readonly Json[]) => Promise<Json>
   /** Set while `init` runs. */
   #init: OpenInit | undefined
@@ -77,14 +80,14 @@ export class Broker {
     options: BrokerOptions = {},
   ) {
     const { operator, reserved, ownCode = [], projectLayer, usedSecrets, missingSandbox } = options
-    const { requiresSandbox, dryRun } = options
+    const { requiresSandbox, dryRun, onUse } = options
     // In the home folder, the project layer is the home of the host, where tools keep data.
     const layer = projectLayer === undefined || reserved?.includes(projectLayer) ? [] : [projectLayer]
     const folders = { reserved, readOnly: [...layer, ...ownCode] }
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
     this.#isBundled = extension?.layer === 'bundled' || code?.kind === 'module'
     this.#limits = limits
-    this.#dryRun = dryRun
+    this.#onUse = dryRun === undefined ? onUse : (use) => dryRun.used(use)
     this.#log = logCapability(services, limits.logBytes)
     const anyHas = (power: RuntimePart) => this.#powers.values().some((powers) => powers.has(power))
     const secrets = anyHas('secrets') && services.secrets !== undefined
@@ -111,6 +114,9 @@ export class Broker {
           'CapabilityDenied',
           'init asked a question, but no tool of the extension declares `interact`.',
         )
+      }
+      for (const [tool, powers] of this.#powers) {
+        if (powers.has('interact')) this.#onUse?.({ tool, part: 'interact', subject: 'init' })
       }
       const resume = phase.pause()
       try {
@@ -183,9 +189,8 @@ export class Broker {
         )
       }
       call.effects ??= new EffectCounter(this.#limits)
-      if (this.#dryRun === undefined || power === null) return await capability(call, args)
-      const use = { tool: call.tool.name, part: power, subject: subjectOf(method, args) }
-      return await recorded(this.#dryRun, use, () => capability(call, args))
+      if (this.#onUse === undefined || power === null) return await capability(call, args)
+      return await reported(this.#onUse, usesOf(call.tool.name, method, power, args), () => capability(call, args))
     } catch (error) {
       throw publicError(this.#isBundled && error instanceof Denial ? error.toCaller() : error)
     }
@@ -199,31 +204,6 @@ export class Broker {
   #call(callId: unknown): OpenCall | undefined {
     return this.#calls.find((call) => call.callId === callId)
   }
-}
-
-/** A use counts also if it fails, unless it is denied. */
-async function recorded<Answer>(
-  dryRun: DryRun, use: CapabilityUse, work: () => Promise<Answer> | Answer,
-): Promise<Answer> {
-  try {
-    const answer = await work()
-    dryRun.used(use)
-    return answer
-  } catch (error) {
-    if (!BulkheadError.is(error) || error.code !== 'CapabilityDenied') dryRun.used(use)
-    throw error
-  }
-}
-
-const textOf = (value: Json | undefined): string => typeof value === 'string' ? value : JSON.stringify(value ?? null)
-
-function subjectOf(method: BrokerMethod, args: readonly Json[]): string {
-  const [first, second] = args
-  const verb = isJsonObject(second) ? second['method'] : undefined
-  if (method === 'net.fetch') return `${textOf(verb ?? 'GET')} ${textOf(first)}`
-  const more = method === 'shell.run' && Array.isArray(second) ? second as readonly Json[] : []
-  if (more.length > 0) return [first, ...more].map(textOf).join(' ')
-  return textOf(first)
 }
 
 /** An error as a compartment may see it: code, message and data, without cause and stack trace. */

@@ -1,6 +1,6 @@
 import {
   BulkheadError, DEFAULT_LIMITS, requireOptions, type CompartmentLimits, type CompartmentRequest,
-  type CompartmentSession, type DryRun, type Sandbox,
+  type CapabilityUse, type CompartmentSession, type DryRun, type Sandbox,
 } from '@bulkhead/contract'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
@@ -48,6 +48,8 @@ export interface SandboxOptions extends PoolOptions {
   /** The folder of the project layer, canonical, even if missing: no tool writes there, nor a sandboxed command. */
   readonly projectLayer?: string
   readonly dryRun?: DryRun
+  /** Called after each use of a power, unless there is a dry run, which records them. Contract: must not throw. */
+  readonly onUse?: (use: CapabilityUse) => void
 }
 
 export interface PooledSandbox extends Required<Sandbox> {
@@ -68,7 +70,8 @@ const MIN_IDLE_MS = 250
 
 const OPTIONS: OptionForms<SandboxOptions> = {
   workspace: forms.text, idleMs: forms.above(0),
-  dryRun: forms.having('used'), kept: forms.list(forms.text), ownCode: forms.list(forms.text), projectLayer: forms.text,
+  dryRun: forms.having('used'), onUse: forms.method,
+  kept: forms.list(forms.text), ownCode: forms.list(forms.text), projectLayer: forms.text,
   operator: forms.fields({ path: forms.list(forms.text), env: forms.values(forms.text), outputBytes: forms.above(0) }),
   spares: forms.values(forms.number), most: forms.values(forms.number), os: forms.oneOf('auto', 'require', 'off'),
 }
@@ -77,7 +80,7 @@ const OPTIONS: OptionForms<SandboxOptions> = {
 export function createSandbox(given: SandboxOptions): PooledSandbox {
   requireNodeVersion()
   requireOptions('createSandbox', given, OPTIONS, 'workspace')
-  const { workspace, idleMs = IDLE_MS, operator, kept, ownCode, projectLayer, dryRun, ...options } = given
+  const { workspace, idleMs = IDLE_MS, operator, kept, ownCode, projectLayer, dryRun, onUse, ...options } = given
   const usedSecrets = new UsedSecrets()
   const sessions = new Set<CompartmentSession>()
   const { os = 'auto' } = options
@@ -89,7 +92,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
   const openOne: SessionOpener = (request, residency) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
     const broker = {
-      operator, reserved: kept, ownCode, projectLayer, usedSecrets, dryRun,
+      operator, reserved: kept, ownCode, projectLayer, usedSecrets, dryRun, onUse,
       missingSandbox: missing, requiresSandbox: os === 'require',
     }
     return openCompartment({ ...request, signal }, residency, workspace, pools, broker)

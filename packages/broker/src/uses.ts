@@ -1,0 +1,48 @@
+import { BulkheadError, type BrokerMethod, type CapabilityUse, type RuntimePart } from '@bulkhead/contract'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
+
+/** Contract: must not throw. */
+export type UseListener = (use: CapabilityUse) => void
+
+/** Reports uses after they happened. A use counts also if it fails, unless it is denied. */
+export async function reported<Answer>(
+  onUse: UseListener, uses: readonly CapabilityUse[], work: () => Promise<Answer> | Answer,
+): Promise<Answer> {
+  try {
+    const answer = await work()
+    uses.forEach(onUse)
+    return answer
+  } catch (error) {
+    if (!BulkheadError.is(error) || error.code !== 'CapabilityDenied') uses.forEach(onUse)
+    throw error
+  }
+}
+
+/** What a call of the broker uses. */
+export function usesOf(
+  tool: string, method: BrokerMethod, part: RuntimePart, [first, second]: readonly Json[],
+): readonly CapabilityUse[] {
+  const one = (subject: string): CapabilityUse => ({ tool, part, subject })
+  const options = isJsonObject(second) ? second : {}
+  const fileOf = (stream: Json | undefined, power: 'fs.read' | 'fs.write'): readonly CapabilityUse[] =>
+    isJsonObject(stream) ? [{ tool, part: power, subject: textOf(stream['path']) }] : []
+  switch (method) {
+    // They continue an earlier use.
+    case 'fs.watch.next': case 'net.read': return []
+    // The first argument is a pattern for names or text. Anything below the folder may be read.
+    case 'fs.glob': case 'fs.find': case 'fs.search': return [one(textOf(options['path'] ?? '.'))]
+    case 'fs.edit': return [one(textOf(first)), { ...one(textOf(first)), part: 'fs.read' }]
+    case 'net.fetch': return [one(`${textOf(options['method'] ?? 'GET')} ${textOf(first)}`)]
+    case 'shell.run': return [one(commandOf(first, second))]
+    case 'shell.pipe': return (Array.isArray(first) ? first as readonly Json[] : []).filter(isJsonObject)
+      .flatMap(({ cmd, args, input, stdout, stderr }) => [
+        one(commandOf(cmd, args)), ...fileOf(input, 'fs.read'), ...fileOf(stdout, 'fs.write'), ...fileOf(stderr, 'fs.write'),
+      ])
+    default: return [one(textOf(first))]
+  }
+}
+
+const commandOf = (cmd: Json | undefined, args: Json | undefined): string =>
+  [cmd, ...(Array.isArray(args) ? args as readonly Json[] : [])].map(textOf).join(' ')
+
+const textOf = (value: Json | undefined): string => typeof value === 'string' ? value : JSON.stringify(value ?? null)
