@@ -3,7 +3,7 @@ import { CALL_LIMITS, type ToolManifest } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { endsCompartment, PARALLEL, type CallFact, type CallsFacts } from './calls.ts'
 import { about, firstFact, firstOf, type Requirement } from './requirement.ts'
-import { FAKE_VALUE, validatorOf } from './target.ts'
+import { validatorOf } from './target.ts'
 
 /** Whether a host would pass the arguments on. */
 const isValid = ({ kind }: CallFact): boolean => kind !== 'invalid' && kind !== 'hostile'
@@ -99,10 +99,12 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     statement: 'No result, error, progress or log has the value of a secret or of a declared variable.',
     why: 'Results go to models and to people.',
     cure: 'Use a secret instead of a variable: its value never reaches the code.',
-    check: (facts) => firstOf(facts.log, (text) =>
-      text.includes(FAKE_VALUE) ? `the log: ${text.slice(0, 80)}` : undefined)
-      ?? firstFact(facts.calls, (call) => (jsonOf(call).includes(FAKE_VALUE)
-        || call.progress.some((text) => text.includes(FAKE_VALUE))) && 'it shows the value of a variable or secret'),
+    check: ({ calls, log, hidden }) => {
+      const isShown = (text: string): boolean => hidden.some((value) => text.includes(value))
+      return log.some(isShown) ? 'the log shows the value of a variable or secret'
+        : firstFact(calls, (call) => (isShown(jsonOf(call)) || call.progress.some(isShown))
+          && 'it shows the value of a variable or secret')
+    },
   },
   {
     id: 'output-paths', level: 'must', spec: SPEC,

@@ -1,7 +1,8 @@
 import { BulkheadError, CALL_LIMITS, type ErrorClass, type ToolManifest } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { MIN_SECRET_CHARS } from '@bulkhead/kit/text'
 import { generateArguments, type ArgumentsKind } from './generate.ts'
-import { inCompartment, validatorOf, type ConformanceTarget, type OpenedCompartment } from './target.ts'
+import { inCompartment, validatorOf, valuesOf, type ConformanceTarget, type OpenedCompartment } from './target.ts'
 
 export interface CallFact {
   readonly tool: ToolManifest
@@ -19,6 +20,8 @@ export interface CallsFacts {
   readonly log: readonly string[]
   readonly manifest: ConformanceTarget['extension']['manifest']
   readonly workspace: string
+  /** Values that no output may have. */
+  readonly hidden: readonly string[]
 }
 
 export interface CallsOptions {
@@ -77,7 +80,9 @@ export async function observeCalls(target: ConformanceTarget, { seed, progress }
       calls.push(...await Promise.all(parallel.map((fact) => callOnce(opened, { ...fact, kind: 'parallel' }))))
     })
   }
-  return { calls, repeated, log, manifest, workspace: target.workspace }
+  // Shorter values occur in texts by chance.
+  const hidden = [...valuesOf(target).values()].filter(({ length }) => length >= MIN_SECRET_CHARS)
+  return { calls, repeated, log, manifest, workspace: target.workspace, hidden }
 }
 
 let count = 0

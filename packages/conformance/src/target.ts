@@ -21,6 +21,8 @@ export interface ConformanceTarget {
   readonly recorder?: Recorder
   /** Configuration to start it with. It must satisfy the configSchema. */
   readonly config?: JsonObject
+  /** Values of the declared variables and secrets, for a run against real services. Default: one fake value for all. */
+  readonly values?: Readonly<Record<string, string | undefined>>
 }
 
 const TARGET: OptionForms<ConformanceTarget> = {
@@ -28,7 +30,7 @@ const TARGET: OptionForms<ConformanceTarget> = {
     id: forms.text, manifest: forms.whole({ tools: forms.list(forms.object) }), code: forms.object,
   }),
   warnings: forms.list(forms.text), sandbox: forms.having('open'), recorder: forms.having('close'),
-  workspace: forms.text, config: forms.object,
+  workspace: forms.text, config: forms.object, values: forms.object,
 }
 
 /** Throws ConfigInvalid. */
@@ -45,19 +47,21 @@ export interface OpenedCompartment {
 
 /** A compartment with the powers that the manifest declares, in the workspace of the target. */
 export async function openCompartment(
-  { extension, sandbox, workspace, config: given = {} }: ConformanceTarget, config = given,
+  target: ConformanceTarget, config = target.config ?? {},
 ): Promise<OpenedCompartment> {
+  const { extension, sandbox, workspace } = target
   const { id, version, layer, code, manifest } = extension
   const log: LogEntry[] = []
   const { env, secrets, stateSlot } = manifest
   const extensionPower = { env, secrets, state: stateSlot === null ? [] : [id] }
   let state: Json = null
+  const values = valuesOf(target)
   const services: CompartmentServices = {
     log: (entry) => void log.push(entry),
-    env: new Map(env.map((name) => [name, FAKE_VALUE])),
+    env: new Map(env.filter((name) => values.has(name)).map((name) => [name, values.get(name)!])),
     envDeclared: new Set(env),
-    secrets: new Map(secrets.map(({ name, hosts = [], commands = [] }) =>
-      [name, { value: FAKE_VALUE, hosts, commands }])),
+    secrets: new Map(secrets.filter(({ name }) => values.has(name)).map(({ name, hosts = [], commands = [] }) =>
+      [name, { value: values.get(name)!, hosts, commands }])),
     ...(stateSlot !== null && {
       state: {
         read: async () => state,
@@ -87,8 +91,16 @@ export async function openCompartment(
 export const variablesIn = (workspace: string): VariableValues =>
   ({ 'workspace': [workspace], 'user-data': [`${workspace}/.user-data`] })
 
-/** The value of every declared variable and secret. */
-export const FAKE_VALUE = 'bulkhead-conformance-fake-value-7f3a9c'
+const FAKE_VALUE = 'bulkhead-conformance-fake-value-7f3a9c'
+
+/** The values of the declared variables and secrets, by name. */
+export function valuesOf({ extension: { manifest }, values }: ConformanceTarget): ReadonlyMap<string, string> {
+  const names = [...manifest.env, ...manifest.secrets.map(({ name }) => name)]
+  return new Map(names.flatMap((name) => {
+    const value = values === undefined ? FAKE_VALUE : values[name]
+    return value === undefined ? [] : [[name, value] as const]
+  }))
+}
 
 /** Opens one, runs its phases up to activate, and closes it after the work. */
 export async function inCompartment<Result>(
