@@ -12,6 +12,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   hosts: ['coversName', 'coversPort', 'hostCovers', 'hostMatches', 'hostsOverlap', 'isThisMachine', 'readHostPattern'],
   json: ['JSON_LIMITS', 'atPointer', 'canonicalJson', 'findJsonFault', 'isJsonObject', 'parseJson', 'pointerStep'],
   'json-copy': ['copyJson'],
+  'json-edit': ['removeJson'],
   'node-version': ['nodeVersionFault', 'requireNodeVersion'],
   options: ['findOptionFault', 'forms'],
   processes: [
@@ -20,7 +21,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   ],
   schema: [
     'constrains', 'dialectOf', 'inModernKeywords', 'isMultipleOf', 'patternEngine', 'readSchema', 'schemaCompiler',
-    'schemaKeywordForm',
+    'schemaKeywordForm', 'valueAt',
   ],
   'thread-image': ['ThreadImage'],
   text: ['MIN_SECRET_CHARS', 'closeNames', 'givesAdvice', 'meantNames', 'visibleJson', 'visibleText', 'writtenForms'],
