@@ -36,7 +36,8 @@ export function usesOf(
     case 'shell.run': return [one(commandOf(first, second))]
     case 'shell.pipe': return (Array.isArray(first) ? first as readonly Json[] : []).filter(isJsonObject)
       .flatMap(({ cmd, args, input, stdout, stderr }) => [
-        one(commandOf(cmd, args)), ...fileOf(input, 'fs.read'), ...fileOf(stdout, 'fs.write'), ...fileOf(stderr, 'fs.write'),
+        one(commandOf(cmd, args)), ...fileOf(input, 'fs.read'),
+        ...fileOf(stdout, 'fs.write'), ...fileOf(stderr, 'fs.write'),
       ])
     default: return [one(textOf(first))]
   }

@@ -81,6 +81,8 @@ it('`new` overwrites nothing, and rejects a name that is not an id', async () =>
   expect(await inside(['check', 'word-count', '--only', 'abrot'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('"abort"') })
   expect(await inside(['check', 'word-cuont'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('is not installed') })
   expect(await inside(['check', 'word-count', '--config', '[]'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('must be a JSON object') })
+  expect(await inside(['check', 'word-count', '--fix', '--only', 'powers'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('Leave out --only.') })
+  expect(await inside(['check', 'word-count.tgz', '--fix'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('"word-count.tgz" is not one') })
   expect(readdirSync(folder)).toEqual(['word-count'])
 })
 

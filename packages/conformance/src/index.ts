@@ -1,5 +1,6 @@
 export { conform, REQUIREMENTS, type CheckResult, type RequirementGroup, type SuiteOptions } from './suite.ts'
 export type { Level, Requirement } from './requirement.ts'
+export { unusedPowers, type UnusedPowers } from './powers.ts'
 export { createRecorder, type Recorder } from './recorder.ts'
 export type { ConformanceTarget } from './target.ts'
 export {

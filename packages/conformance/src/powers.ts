@@ -10,8 +10,7 @@ import { variablesIn, type ConformanceTarget } from './target.ts'
 export interface PowerFacts {
   readonly manifest: Manifest
   readonly tools: readonly ToolPowers[]
-  /** Of the whole extension. */
-  readonly unused: { readonly env: readonly string[]; readonly secrets: readonly string[]; readonly state: boolean }
+  readonly unused: Pick<UnusedPowers, 'env' | 'secrets' | 'state'>
   /** Tools of which every call was denied a power. */
   readonly denied: readonly string[]
 }
@@ -27,21 +26,40 @@ export interface ToolPowers {
   readonly minimal: RequirementSet
 }
 
-/** Compares what the tools used in all calls so far with what they declare. */
-export function observePowers(
-  { extension: { manifest }, workspace, recorder }: ConformanceTarget, { calls }: CallsFacts,
-): PowerFacts | string {
-  if (recorder === undefined) return 'no recorder was given'
+/** What an extension declares and never used, whole patterns only. */
+export interface UnusedPowers {
+  /** By the name of the tool. */
+  readonly tools: ReadonlyMap<string, RequirementSet>
+  readonly env: readonly string[]
+  readonly secrets: readonly string[]
+  readonly state: boolean
+}
+
+/** Compares what was recorded with what is declared. Call it after `conform` has called the tools. */
+export function unusedPowers(
+  { extension: { manifest }, workspace, recorder }:
+  Pick<Required<ConformanceTarget>, 'extension' | 'workspace' | 'recorder'>,
+): UnusedPowers {
   const { uses } = recorder
   const names = new Set(uses.filter(({ part }) => part === 'env' || part === 'secrets').map(({ subject }) => subject))
   return {
+    tools: new Map(manifest.tools.map((tool) => [tool.name, powersOf(tool, uses, workspace).unused])),
+    env: manifest.env.filter((name) => !names.has(name)),
+    secrets: manifest.secrets.map(({ name }) => name).filter((name) => !names.has(name)),
+    state: manifest.stateSlot !== null && !uses.some(({ part }) => part === 'state'),
+  }
+}
+
+/** Compares what the tools used in all calls so far with what they declare. */
+export function observePowers(
+  { extension, workspace, recorder }: ConformanceTarget, { calls }: CallsFacts,
+): PowerFacts | string {
+  if (recorder === undefined) return 'no recorder was given'
+  const { manifest } = extension
+  return {
     manifest,
-    tools: manifest.tools.map((tool) => powersOf(tool, uses.filter((use) => use.tool === tool.name), workspace)),
-    unused: {
-      env: manifest.env.filter((name) => !names.has(name)),
-      secrets: manifest.secrets.map(({ name }) => name).filter((name) => !names.has(name)),
-      state: manifest.stateSlot !== null && !uses.some(({ part }) => part === 'state'),
-    },
+    tools: manifest.tools.map((tool) => powersOf(tool, recorder.uses, workspace)),
+    unused: unusedPowers({ extension, workspace, recorder }),
     denied: manifest.tools.flatMap((tool) => {
       const own = calls.filter((call) => call.tool === tool && isAccepted(call))
       const [first] = own
@@ -52,7 +70,8 @@ export function observePowers(
   }
 }
 
-function powersOf(tool: ToolManifest, uses: readonly CapabilityUse[], workspace: string): ToolPowers {
+function powersOf(tool: ToolManifest, all: readonly CapabilityUse[], workspace: string): ToolPowers {
+  const uses = all.filter((use) => use.tool === tool.name)
   const subjects = (part: RuntimePart): readonly string[] =>
     uses.filter((use) => use.part === part).map(({ subject }) => subject)
   const { fs = {}, net = {}, shell = [], capabilities = [] } = tool.requires

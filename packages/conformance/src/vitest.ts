@@ -88,7 +88,7 @@ function vitest(): typeof import('vitest') {
   return createRequire(import.meta.url)(fileURLToPath(import.meta.resolve('vitest'))) as typeof import('vitest')
 }
 
-/** The report of the command. It runs in a process of its own, so that nothing of the test runner changes the result. */
+/** The report of the command. It runs in its own process, so that the test runner does not change the result. */
 function reportOn(path: string, { config, only, seed }: ConformanceOptions): Promise<Report> {
   const args = [
     commandOf(path), 'conformance', path, '--json', ...(config ? ['--config', JSON.stringify(config)] : []),

@@ -4,6 +4,6 @@ import * as conformance from '../src/index.ts'
 it('exports exactly this', () => {
   expect(Object.keys(conformance).toSorted()).toEqual([
     'LOADER_REQUIREMENTS', 'REQUIREMENTS', 'SANDBOX_REQUIREMENTS', 'badgeOf', 'conform', 'conformance',
-    'createRecorder', 'junitOf', 'reportLines', 'reportOf', 'verifyLoader', 'verifySandbox',
+    'createRecorder', 'junitOf', 'reportLines', 'reportOf', 'unusedPowers', 'verifyLoader', 'verifySandbox',
   ])
 })

@@ -46,7 +46,8 @@ export function removeJson(text: string, pointers: ReadonlySet<string>): string 
     // Each child takes along what separates it from the one before it.
     const kept = children.flatMap((child, index) => {
       const written = write(child)
-      return written === undefined ? [] : [[text.slice(children[index - 1]?.end ?? start, child.start), written] as const]
+      const before = text.slice(children[index - 1]?.end ?? start, child.start)
+      return written === undefined ? [] : [[before, written] as const]
     })
     if (kept.length === 0) return undefined
     const opening = text.slice(start, first.start)
@@ -55,5 +56,6 @@ export function removeJson(text: string, pointers: ReadonlySet<string>): string 
   }
 
   const whole = read('')
-  return text.slice(0, whole.start) + (write(whole) ?? (text[whole.start] === '[' ? '[]' : '{}')) + text.slice(whole.end)
+  const left = write(whole) ?? (text[whole.start] === '[' ? '[]' : '{}')
+  return text.slice(0, whole.start) + left + text.slice(whole.end)
 }

@@ -1,28 +1,27 @@
-import { rmSync, statSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { styleText } from 'node:util'
-import {
-  badgeOf, conform, createRecorder, junitOf, reportLines, reportOf, type CheckResult, type Mark,
-  type SuiteOptions,
-} from '@bulkhead/conformance'
+import { badgeOf, junitOf, reportLines, reportOf, type Mark, type UnusedPowers } from '@bulkhead/conformance'
 import { EXTENSION_ID_PATTERN, type ExtensionDescriptor } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { inspectPackage } from '@bulkhead/loader'
-import { createSandbox } from '@bulkhead/sandbox'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { CORE_VERSION } from '../facade/version.ts'
 import { defineCommand, UsageError } from './command.ts'
+import { removeUnused } from './conformance-fix.ts'
+import { runSuite } from './conformance-run.ts'
 import { readInstalled } from './diff.ts'
 import { readExtensionFolder } from './extension-source.ts'
 import { COMMON_OPTIONS, type HostValues } from './host-options.ts'
 import { hint, printJson } from './output.ts'
 import { extensionLines } from './review.ts'
-import { replaceFile, temporaryFolder, writing } from './write-file.ts'
+import { replaceFile, writing } from './write-file.ts'
 
 export const conformance = defineCommand({
   usage: 'bulkhead conformance TARGET [--only IDS] [--seed N] [--config JSON] [--json] [--junit FILE] [--badge FILE] '
-    + '[--workspace DIR] [--home DIR] [--trust-project]',
+    + '[--live] [--fix] [--workspace DIR] [--home DIR] [--trust-project]',
   operands: { TARGET: { text: 'folder, tarball, or id of an installed extension', completes: 'folder' } },
   options: {
     only: { type: 'string', value: 'IDS', text: 'requirements or groups to check, with commas between them' },
@@ -33,18 +32,29 @@ export const conformance = defineCommand({
     },
     junit: { type: 'string', value: 'FILE', completes: 'file', text: 'write the results as JUnit XML' },
     badge: { type: 'string', value: 'FILE', completes: 'file', text: 'write an SVG for a README' },
+    live: { type: 'boolean', text: 'use real hosts, commands, variables and secrets' },
+    fix: { type: 'boolean', text: 'remove powers that no call used from the manifest of the folder' },
     ...COMMON_OPTIONS,
   },
   details: `For publishers. Verifies the extension as "pack" does, then starts and stops it, calls its tools with
 arguments that are generated from their schemas, cancels calls, and compares the powers that it uses with those that
 it declares. Nothing leaves this machine: tools see an empty workspace and fake secrets, one server on this machine
 answers for every host, and commands are recorded and not run. "bulkhead check" is the same command.
+
+--live makes hundreds of calls with generated arguments to the real hosts and commands that the manifest declares, with
+the values of its variables and secrets from the environment. The workspace is still an empty one. Use it with accounts
+and data that you can lose.
+
+--fix removes whole entries only: patterns, hosts, commands, capabilities, variables, secrets, state. It never narrows a
+pattern, and removes nothing from an extension that does not conform, whose calls may not have come to use everything.
+
 The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-report.schema.json.`,
   exits: ['if the extension conforms', 'if it does not'],
   examples: [
     { command: 'bulkhead conformance ./word-count', text: 'before you publish' },
     { command: 'bulkhead conformance ./word-count --only manifest,package', text: 'only what needs no run' },
     { command: 'bulkhead conformance ./word-count --junit report.xml', text: 'in CI' },
+    { command: 'bulkhead conformance ./word-count --fix', text: 'remove powers that are not used' },
   ],
 
   async run({ values, positionals: [target, ...more] }) {
@@ -54,10 +64,16 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
     const only = values.only?.split(',').map((id) => id.trim()).filter((id) => id !== '')
     const onProgress = (text: string): void =>
       void (process.stderr.isTTY && process.stderr.write(hint(`\r\u001B[2K${text}`)))
-    const read = await readTarget(target, values, config)
-    const results = await conformAlone(read, config ?? {}, { seed, onProgress, ...(only && { only }) })
+    const { live = false, fix = false } = values
+    if (fix && only) throw new UsageError('--fix needs the whole suite. Leave out --only.')
+    if (fix && statSync(target, { throwIfNoEntry: false })?.isDirectory() !== true) {
+      throw new UsageError(`--fix changes the manifest in a folder, and "${target}" is not one.`)
+    }
+    const { extension, warnings } = await readTarget(target, values, config)
+    const { results, unused } =
+      await runSuite({ extension, warnings, config: config ?? {}, live, seed, onProgress, ...(only && { only }) })
     onProgress('')
-    const report = reportOf({ extension: read.extension, hostVersion: CORE_VERSION, seed, results })
+    const report = reportOf({ extension, hostVersion: CORE_VERSION, seed, results })
     const { junit, badge } = values
     if (junit !== undefined) writing(junit, () => replaceFile(resolve(junit), junitOf(results, report)))
     if (badge !== undefined) writing(badge, () => replaceFile(resolve(badge), badgeOf(report)))
@@ -65,13 +81,28 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
     if (values.json) printJson(report)
     else {
       process.stdout.write([
-        ...extensionLines(read.extension), '', ...reportLines(results, painted), '',
+        ...extensionLines(extension), '', ...reportLines(results, painted), '',
         conforms ? 'It conforms.' : 'It does not conform.', '',
       ].join('\n'))
+    }
+    if (fix) {
+      const verify = (): Promise<unknown> => readExtensionFolder(target, values.home, config)
+      const lines = conforms
+        ? await fixed(resolve(target), unused, verify) : ['--fix removed nothing: first correct the failures.']
+      // The output of --json is one document.
+      process[values.json ? 'stderr' : 'stdout'].write(lines.map((text) => `${text}\n`).join(''))
     }
     return conforms ? 0 : 1
   },
 })
+
+async function fixed(
+  folder: string, unused: UnusedPowers, verify: () => Promise<unknown>,
+): Promise<readonly string[]> {
+  const { file, removed } = await removeUnused(folder, unused, verify)
+  if (removed.length === 0) return ['--fix: every power is used.']
+  return [`Removed from ${file}, because no call used it:`, ...removed.map((text) => `  ${visibleText(text)}`)]
+}
 
 interface Read {
   readonly extension: ExtensionDescriptor
@@ -85,24 +116,6 @@ async function readTarget(given: string, values: HostValues, config: JsonObject 
   if (!/\.(?:tgz|tar\.gz)$/.test(given)) return readExtensionFolder(given, values.home, config)
   const { cache: _, ...options } = loaderOptions(homeFolder(values.home))
   return inspectPackage(resolve(given), process.cwd(), options)
-}
-
-/** Files that many tools look for. */
-const WORKSPACE = { 'README.md': '# A workspace\n\nFor the suite.\n', 'data.json': '{ "items": [1, 2, 3] }\n' }
-
-/** In a temporary folder, so that tools cannot read the files of the publisher. */
-async function conformAlone(
-  { extension, warnings }: Read, config: JsonObject, options: SuiteOptions,
-): Promise<readonly CheckResult[]> {
-  await using opened = new AsyncDisposableStack()
-  const workspace = temporaryFolder('bulkhead-conformance-')
-  opened.defer(() => rmSync(workspace, { recursive: true, force: true }))
-  for (const [name, text] of Object.entries(WORKSPACE)) writeFileSync(join(workspace, name), text)
-  const recorder = await createRecorder()
-  opened.defer(() => recorder.close())
-  const sandbox = createSandbox({ workspace, dryRun: recorder.dryRun })
-  opened.defer(() => sandbox.close())
-  return await conform({ extension, warnings, sandbox, workspace, recorder, config }, options)
 }
 
 const COLORS = { FAIL: 'red', warn: 'yellow', skip: 'dim', ok: 'green' } as const
