@@ -21,6 +21,7 @@ export function configurationPage(): string {
 
 Generated from \`packages/contract/src/validation/config.ts\`. The file is \`~/.bulkhead/config.json\` for a user and \`.bulkhead/config.json\` in a project; \`config\`
 of \`createHost\` overrides both. All keys are optional. The JSON Schema for editors is \`@bulkhead/contract/schema/config.schema.json\`.
+\`bulkhead config list --origin\` shows each value in effect and the file that decides it; \`bulkhead config set KEY VALUE\` checks a value and writes it.
 
 - An unknown key or an invalid value is reported and ignored; \`bulkhead tools\` shows it and what applies instead.
 - A restriction that cannot be read applies at its strictest: a switch is off, a rule that is not \`allow\` denies or asks for every call of

@@ -6,6 +6,8 @@ export { capabilityDiffInWords, type CapabilityDiff, type DefinitionDiff } from 
 export type { RegistryAuthorization, RegistryOptions } from './install/registry.ts'
 export { signerInWords } from './signature/signer.ts'
 export { looseningSettings, type LooseningSetting } from './config/loosening.ts'
+export { editConfig, findKeyFault } from './config/edit-config.ts'
+export { settingOrigins, type SettingOrigin } from './config/setting-origins.ts'
 export { createLoader } from './load/loader.ts'
 export { LOADER_LIMITS, type LoaderLimits } from './model/limits.ts'
 export { PROJECT_FOLDER, type BundledExtension, type LoaderOptions } from './config/settings.ts'

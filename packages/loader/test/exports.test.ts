@@ -7,9 +7,9 @@ test('exports the documented names', () => {
     'INTEGRITY_FILE', 'Installer', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT', 'SIGNATURE_FILE',
     'TRUST_FILE',
     'ageInDays', 'capabilityDiffInWords',
-    'createLoader', 'findOwnershipFault', 'inspectPackage', 'looseningSettings', 'packFolder', 'parseTrustRoot',
+    'createLoader', 'editConfig', 'findKeyFault', 'findOwnershipFault', 'inspectPackage', 'looseningSettings', 'packFolder', 'parseTrustRoot',
     'readNpmConfig', 'refreshTrustRoot',
-    'schemaThread', 'signerInWords', 'verifyNpmAttestations',
+    'schemaThread', 'settingOrigins', 'signerInWords', 'verifyNpmAttestations',
   ])
   expect(Object.keys(compare)).toEqual(['compareVersions'])
 })

@@ -20,6 +20,10 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
     summary: 'Check this machine, your files and this folder, and show how to fix what is wrong',
     load: async () => (await import('./doctor.ts')).doctor,
   }],
+  ['config', {
+    summary: 'Show and change settings, and show which file decides each of them',
+    load: async () => (await import('./config.ts')).config,
+  }],
   ['explain', {
     summary: 'Show whether a call would be allowed, which rule decides, and how to change it',
     load: async () => (await import('./call.ts')).explain,

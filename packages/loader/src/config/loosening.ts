@@ -52,12 +52,12 @@ const placeOf = (at: readonly string[]): string => {
   }).join('/')
 }
 
-type IsStricter = (value: Json, before: Json | undefined) => boolean
+export type IsStricter = (value: Json, before: Json | undefined) => boolean
 
 /** `order` starts with the strictest. `unset` is the default. */
-const stricterIn = (order: readonly string[], unset: string): IsStricter => (value, before) =>
+export const stricterIn = (order: readonly string[], unset: string): IsStricter => (value, before) =>
   order.includes(value as string) && order.indexOf(value as string) <= order.indexOf((before ?? unset) as string)
-const lowerThan = (unset: number): IsStricter => (value, before) => Number(value) <= Number(before ?? unset)
+export const lowerThan = (unset: number): IsStricter => (value, before) => Number(value) <= Number(before ?? unset)
 const lower = lowerThan(Number.POSITIVE_INFINITY)
 const switchedOff: IsStricter = (value, before) => value === false || before === undefined
 const noEffect: IsStricter = () => true

@@ -2,8 +2,9 @@ import { join } from 'node:path'
 import {
   CONFIG_FILE, type ConfigFile, type Diagnostic, type Layer, type LayerConfig, type ResolvedConfig,
 } from '@bulkhead/contract'
-import { findJsonFault, isJsonObject, JSON_LIMITS, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { findJsonFault, JSON_LIMITS, type JsonObject } from '@bulkhead/kit/json'
 import { diagnose, type Fault } from '../model/result.ts'
+import { deepFreeze, mergeLayers } from './merge-layers.ts'
 import { readConfigFile, unreadable, validateConfig, type ConfigSource } from './config-file.ts'
 import type { Settings } from './settings.ts'
 
@@ -45,7 +46,7 @@ export function resolveConfig(
     deepFreeze({ layer, location, config, ...(omitted.length > 0 && { omitted }) }))
   return {
     projectFileDigest: sources.find(({ layer }) => layer === 'project')?.written.digest ?? null,
-    config: Object.freeze({ merged: mergeConfigs(layers.map(({ config }) => config)), layers: Object.freeze(layers) }),
+    config: Object.freeze({ merged: mergeLayers(layers), layers: Object.freeze(layers) }),
     diagnostics: [
       ...validated.flatMap(({ source, faults }) =>
         [...source.written.faults, ...faults].map((fault) => report(source, fault, 'error'))),
@@ -98,58 +99,6 @@ function allowlistWithoutMode(config: ConfigFile, layers: readonly LayerConfig[]
   if ((config.allowlist?.length ?? 0) === 0 || layers.some((layer) => layer.config.mode === 'allowlist')) return []
   const message = 'The allowlist has entries, but no layer sets the mode to allowlist.'
   return [{ stage: 'configSchema', code: 'AllowlistWithoutMode', path: '/allowlist', message }]
-}
-
-/**
- * Maps that are merged key by key; `*` is any name. Everything else is replaced as a whole: a server merged from two
- * layers could send the secrets of one to the other.
- */
-const MERGED_MAPS: ReadonlySet<string> = new Set([
-  '', 'roles', 'tools', 'tools/*', 'extensions', 'extensions/*', 'extensions/*/config', 'extensions/*/limits',
-  'isolation', 'policy', 'policy/integrity', 'policy/signature', 'policy/identities', 'policy/lock', 'policy/scopes',
-  'policy/update',
-  'mcp', 'openapi', 'search', 'skills', 'limits', 'sandbox', 'sandbox/spares', 'sandbox/most', 'budget', 'audit',
-  'approvals', 'watchdogs', 'watchdogs/commandSafety', 'watchdogs/commandSafety/severity', 'guards',
-])
-/** Lists that are concatenated over all layers. */
-const JOINED_LISTS: ReadonlySet<string> = new Set(['rules', 'allowlist', 'watchdogs/commandSafety/patterns'])
-
-/**
- * Later layers override earlier ones. Maps in the result have no prototype, because a tool may be named `constructor`.
- */
-function mergeConfigs(configs: readonly ConfigFile[]): ConfigFile {
-  const mergeNext = (merged: Json, config: ConfigFile): Json => merge(merged, config as unknown as Json, '')
-  return deepFreeze(configs.reduce<Json>(mergeNext, {}) as ConfigFile)
-}
-
-function merge(earlier: Json | undefined, later: Json, place: string): Json {
-  // No layer can undo these restrictions of a lower one.
-  if (place === 'toolsEnabled' && earlier === false) return false
-  if (place === 'sandbox/os' && earlier === 'require') return earlier
-  if (place === 'audit/require' && earlier === true) return true
-  if (JOINED_LISTS.has(place) && Array.isArray(later)) return [...(Array.isArray(earlier) ? earlier : []), ...later]
-  if (!isJsonObject(later) || !MERGED_MAPS.has(place)) return later
-  const merged: Record<string, Json> = Object.assign(Object.create(null), isJsonObject(earlier) ? earlier : {})
-  for (const [key, value] of Object.entries(later)) {
-    merged[key] = merge(Object.hasOwn(merged, key) ? merged[key] : undefined, value, placeBelow(place, key))
-  }
-  return merged
-}
-
-function placeBelow(place: string, key: string): string {
-  if (place === 'tools' || place === 'extensions') return `${place}/*`
-  return place === '' ? key : `${place}/${key}`
-}
-
-/** Freezes plain data recursively. */
-export function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  Object.freeze(value)
-  for (const key in value) {
-    const member = value[key]
-    if (typeof member === 'object') deepFreeze(member)
-  }
-  return value
 }
 
 /** A member by an untrusted name: `constructor` must not find the inherited one. */

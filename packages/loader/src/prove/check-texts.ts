@@ -3,7 +3,7 @@ import { isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead
 import { schemaKeywordForm } from '@bulkhead/kit/schema'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Shaped } from '../describe/extension.ts'
-import { deepFreeze } from '../config/resolve-config.ts'
+import { deepFreeze } from '../config/merge-layers.ts'
 import { MAX_FAULTS, pass, type Fault, type StageResult } from '../model/result.ts'
 
 /**

@@ -1,0 +1,94 @@
+import type { ConfigFile, LayerConfig } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { lowerThan, stricterIn, type IsStricter } from './loosening.ts'
+
+/**
+ * Maps that are merged key by key; `*` is any name. Everything else is replaced as a whole: a server merged from two
+ * layers could send the secrets of one to the other.
+ */
+export const MERGED_MAPS: ReadonlySet<string> = new Set([
+  '', 'roles', 'tools', 'tools/*', 'extensions', 'extensions/*', 'extensions/*/config', 'extensions/*/limits',
+  'isolation', 'policy', 'policy/integrity', 'policy/signature', 'policy/identities', 'policy/lock', 'policy/scopes',
+  'policy/update',
+  'mcp', 'openapi', 'search', 'skills', 'limits', 'sandbox', 'sandbox/spares', 'sandbox/most', 'budget', 'audit',
+  'approvals', 'watchdogs', 'watchdogs/commandSafety', 'watchdogs/commandSafety/severity', 'guards',
+])
+/** Lists that are concatenated over all layers. */
+export const JOINED_LISTS: ReadonlySet<string> = new Set(['rules', 'allowlist', 'watchdogs/commandSafety/patterns'])
+
+/**
+ * The effective configuration. Later layers override earlier ones, except where a layer can only restrict. Maps in the
+ * result have no prototype, because a tool may be named `constructor`.
+ */
+export function mergeLayers(layers: readonly LayerConfig[]): ConfigFile {
+  const parts = layers.map(partsOf)
+  const overridden = parts.reduce<Json>((merged, { overrides }) => merge(merged, overrides, ''), {})
+  const whole = parts.reduce<Json>((merged, { restrictions }) => restrict(merged, restrictions, '') ?? {}, overridden)
+  return deepFreeze(whole as ConfigFile)
+}
+
+/** A project, which may be third-party, cannot lengthen approvals or disable watchdogs. */
+function partsOf({ layer, config }: LayerConfig): Readonly<Record<'overrides' | 'restrictions', JsonObject>> {
+  const all = config as unknown as JsonObject
+  if (layer !== 'project') return { overrides: all, restrictions: {} }
+  const { approvals, watchdogs, ...overrides } = all
+  return { overrides, restrictions: { ...(approvals && { approvals }), ...(watchdogs && { watchdogs }) } }
+}
+
+type Combine = (earlier: Json | undefined, later: Json, place: string) => Json | undefined
+
+/** Merges what every layer merges: maps and joined lists. undefined for any other place. */
+function mergeParts(earlier: Json | undefined, later: Json, place: string, combine: Combine): Json | undefined {
+  if (JOINED_LISTS.has(place) && Array.isArray(later)) return [...(Array.isArray(earlier) ? earlier : []), ...later]
+  if (!isJsonObject(later) || !MERGED_MAPS.has(place)) return undefined
+  const merged: Record<string, Json> = Object.assign(Object.create(null), isJsonObject(earlier) ? earlier : {})
+  for (const [key, value] of Object.entries(later)) {
+    const combined = combine(Object.hasOwn(merged, key) ? merged[key] : undefined, value, placeBelow(place, key))
+    if (combined !== undefined) merged[key] = combined
+  }
+  return merged
+}
+
+function merge(earlier: Json | undefined, later: Json, place: string): Json {
+  // No layer can undo these restrictions of a lower one.
+  if (place === 'toolsEnabled' && earlier === false) return false
+  if (place === 'sandbox/os' && earlier === 'require') return earlier
+  if (place === 'audit/require' && earlier === true) return true
+  return mergeParts(earlier, later, place, merge) ?? later
+}
+
+/** What the host uses if no layer sets it. */
+const PROJECT_DAYS = 30
+
+const stricterSeverity = stricterIn(['critical', 'warning', 'off'], 'off')
+
+/** When a value of a layer that can only restrict replaces the one below. Other values always do. */
+const RESTRICTIONS: readonly (readonly [RegExp, IsStricter])[] = [
+  [/^approvals\/projectDays$/, lowerThan(PROJECT_DAYS)],
+  [/^approvals\/sessionMinutes$/, lowerThan(Number.POSITIVE_INFINITY)],
+  [/^watchdogs\/commandSafety\/enabled$/, (value) => value === true],
+  [/^watchdogs\/commandSafety\/severity\//, (value, before) => value !== 'off' && stricterSeverity(value, before)],
+]
+
+function restrict(earlier: Json | undefined, later: Json, place: string): Json | undefined {
+  const merged = mergeParts(earlier, later, place, restrict)
+  if (merged !== undefined) return merged
+  const isStricter = RESTRICTIONS.find(([pattern]) => pattern.test(place))?.[1]
+  return isStricter === undefined || isStricter(later, earlier) ? later : earlier
+}
+
+export function placeBelow(place: string, key: string): string {
+  if (place === 'tools' || place === 'extensions') return `${place}/*`
+  return place === '' ? key : `${place}/${key}`
+}
+
+/** Freezes plain data recursively. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  Object.freeze(value)
+  for (const key in value) {
+    const member = value[key]
+    if (typeof member === 'object') deepFreeze(member)
+  }
+  return value
+}
