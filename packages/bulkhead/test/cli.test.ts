@@ -173,7 +173,7 @@ describe('wrong usage exits with 2 and does nothing', () => {
     const { code, stdout, stderr } = await inside(['call', '--json'], folder)
     expect({ code, stderr }).toEqual({ code: 2, stderr: '' })
     expect(JSON.parse(stdout)).toEqual({ error: {
-      code: 'UsageInvalid', message: 'Missing tool name. Use: bulkhead call NAME.', cure: expect.any(String), data: { usage: expect.stringContaining('bulkhead call NAME') },
+      code: 'UsageInvalid', message: 'Missing tool name. Use: bulkhead call NAME.', cure: expect.any(String), data: { usage: expect.stringContaining('bulkhead call [DIR] NAME') },
     } })
     expect(JSON.parse((await inside(['--json', 'tools'], folder)).stdout)).toMatchObject({ error: { code: 'UsageInvalid' } })
   })

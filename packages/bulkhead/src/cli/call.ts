@@ -1,8 +1,13 @@
+import { readFileSync } from 'node:fs'
+import { text as readAll } from 'node:stream/consumers'
 import { styleText } from 'node:util'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
-import { CALL_LIMITS, SECURITY_MODES, type Outcome, type SecurityMode } from '@bulkhead/contract'
+import {
+  BulkheadError, CALL_LIMITS, SECURITY_MODES, type ExtensionDescriptor, type Outcome, type SecurityMode,
+} from '@bulkhead/contract'
 import { canonicalCall } from '@bulkhead/contract/dialects'
 import type { ExplainedStep, Explanation } from '@bulkhead/host'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { parseJson, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../facade/create-host.ts'
@@ -19,15 +24,19 @@ export const MODE_OPTION = {
 } as const satisfies CommandOptions
 
 const CALL_OPTIONS = {
-  args: { type: 'string', value: 'JSON', text: 'arguments, a JSON object (default: {})' }, ...MODE_OPTION,
+  args: {
+    type: 'string', value: 'JSON',
+    text: 'arguments, a JSON object; or @FILE to read it from a file, or - from standard input (default: {})',
+  },
+  ...MODE_OPTION,
 } as const satisfies CommandOptions
 
 const TOOL_NAME = { NAME: { text: 'name of a tool, as "bulkhead tools" lists it', completes: 'tool' } } as const
 
 export const call = defineCommand({
-  usage: 'bulkhead call NAME [--args JSON] [--mode ask|allowlist|yolo] [--timeout MS] [--no-store] [--json] '
+  usage: 'bulkhead call [DIR] NAME [--args JSON] [--mode ask|allowlist|yolo] [--timeout MS] [--no-store] [--json] '
     + '[--workspace DIR] [--home DIR] [--trust-project]',
-  operands: TOOL_NAME,
+  operands: { ...TOOL_NAME, DIR: { text: 'folder of an extension, such as ./weather, to call its tool from there' } },
   options: {
     ...CALL_OPTIONS,
     timeout: {
@@ -36,22 +45,26 @@ export const call = defineCommand({
     },
     ...STORE_OPTIONS, ...COMMON_OPTIONS,
   },
+  details: `With DIR, the extension in that folder is built as "bulkhead pack" does, and takes the place of an installed
+one with its id for this call. It gets what it declares and nothing else; policy, rules and approvals apply as for every
+other tool.`,
   exits: ['if the call succeeded', 'if it failed'],
   examples: [
     { command: `bulkhead call read --args '{"path":"README.md","limit":5}'`, text: 'the first five lines of a file' },
     { command: `bulkhead call glob --args '{"pattern":"*.md"}' --json`, text: 'the whole outcome as JSON' },
+    { command: `bulkhead call ./word-count word-count --args @arguments.json`, text: 'a tool that you work on' },
   ],
 
   async run({ values, positionals }) {
-    const [name, ...more] = positionals
-    if (name === undefined) throw new UsageError('Missing tool name. Use: bulkhead call NAME.')
-    if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}". Name one tool.`)
+    const { folder, name } = readTarget(positionals)
     const request = {
-      name, arguments: readArguments(values.args), mode: values.mode, timeoutMs: readTimeout(values.timeout),
+      name, arguments: await readArguments(values.args), mode: values.mode, timeoutMs: readTimeout(values.timeout),
     }
 
+    const extension = folder === undefined ? undefined : await readTool(folder, name, values.home)
     const host = await openHost(values, true)
     try {
+      if (extension !== undefined) await (await import('./extension-source.ts')).offer(host, extension)
       const outcome = await callOnce(host, await meantCall(host, request, true))
       print(outcome, values.json === true)
       if (outcome.type === 'output') return 0
@@ -63,6 +76,29 @@ export const call = defineCommand({
     }
   },
 })
+
+/** A tool, or a folder and one of its tools. No tool name contains a dot or a slash. */
+function readTarget(
+  [first, ...more]: readonly string[],
+): { readonly folder: string | undefined; readonly name: string } {
+  if (first === undefined) throw new UsageError('Missing tool name. Use: bulkhead call NAME.')
+  const isFolder = /^\.{1,2}$|[/\\]/.test(first)
+  const [name, ...others] = isFolder ? more : [first, ...more]
+  if (name === undefined) throw new UsageError(`Missing tool name. Use: bulkhead call ${first} NAME.`)
+  if (others.length > 0) throw new UsageError(`Unexpected argument "${others.join(' ')}". Name one tool.`)
+  return { folder: isFolder ? first : undefined, name }
+}
+
+/** Builds the extension in a folder. Rejects with ToolNotRegistered if it has no such tool. */
+async function readTool(folder: string, name: string, home: string | undefined): Promise<ExtensionDescriptor> {
+  const { readForProject } = await import('./extension-source.ts')
+  const { extension, warnings } = await readForProject(folder, home)
+  process.stderr.write(warnings.map((warning) => `Warning: ${visibleText(warning)}\n`).join(''))
+  const names = extension.manifest.tools.map((tool) => tool.name)
+  if (names.includes(name)) return extension
+  const message = `${visibleText(folder)} has no tool "${visibleText(name)}". It has ${names.join(', ')}.`
+  throw new BulkheadError('ToolNotRegistered', message)
+}
 
 const NO_TERMINAL = 'There is no terminal to ask for approval. "bulkhead explain" shows how to allow the call; '
   + '--mode yolo skips approval.\n'
@@ -134,7 +170,7 @@ export const explain = defineCommand({
   async run({ values, positionals: [name, ...more] }) {
     if (name === undefined) throw new UsageError('Missing tool name. Use: bulkhead explain NAME.')
     if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}". Name one tool.`)
-    const request = { id: 'cli', name, arguments: readArguments(values.args) }
+    const request = { id: 'cli', name, arguments: await readArguments(values.args) }
     const { mode } = values
     const interactor = terminal()
     const host = await openHost(values, 'no sessions')
@@ -179,12 +215,22 @@ function readTimeout(text: string | undefined): number | undefined {
   )
 }
 
-function readArguments(text = '{}'): Json {
-  const parsed = parseJson(text)
+async function readArguments(given = '{}'): Promise<Json> {
+  const parsed = parseJson(await argumentsText(given))
   if (!parsed.ok) {
     throw new UsageError(`--args ${parsed.fault.path === '' ? '' : `at ${parsed.fault.path} `}${parsed.fault.message}.`)
   }
   return parsed.value
+}
+
+async function argumentsText(given: string): Promise<string> {
+  if (given === '-') return readAll(process.stdin)
+  if (!given.startsWith('@')) return given
+  try {
+    return readFileSync(given.slice(1), 'utf8')
+  } catch (error) {
+    throw new UsageError(`--args: "${given.slice(1)}" cannot be read: ${messageOf(error)}`)
+  }
 }
 
 /**

@@ -1,10 +1,11 @@
 import { rmSync, statSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { join, resolve } from 'node:path'
-import { BulkheadError, CALL_LIMITS, DEFAULT_LIMITS, NO_GRANT } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, DEFAULT_LIMITS, NO_GRANT, type ExtensionDescriptor } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
-import { packFolder, type InspectOptions, type Packed } from '@bulkhead/loader'
+import { packFolder, type Packed, type PackOptions } from '@bulkhead/loader'
+import type { Host } from '../facade/create-host.ts'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { temporaryFolder } from './write-file.ts'
@@ -14,7 +15,8 @@ import { temporaryFolder } from './write-file.ts'
  * checked against the configSchema. Writes nothing.
  */
 export async function readExtensionFolder(
-  given: string, home: string | undefined, config?: JsonObject, reading: InspectOptions = {},
+  given: string, home: string | undefined, config?: JsonObject,
+  reading: Pick<PackOptions, 'anyCore' | 'forProject'> = {},
 ): Promise<Packed & { readonly folder: string }> {
   const folder = resolve(given)
   const fault = folderFault(folder)
@@ -27,6 +29,20 @@ export async function readExtensionFolder(
   const loader = loaderOptions(homeFolder(home))
   const packed = await packFolder(folder, { loader, bundle, describe, ...reading, ...(config && { config }) })
   return { ...packed, folder }
+}
+
+/**
+ * Builds the extension of a folder that the user named, to run it from there. It counts as a part of the project: the
+ * policy of that layer applies, and so do rules and approvals.
+ */
+export const readForProject = (folder: string, home: string | undefined): Promise<Packed> =>
+  readExtensionFolder(folder, home, undefined, { forProject: true })
+
+/** Offers an extension in a running host, in place of any other with its id. */
+export async function offer(host: Host, extension: ExtensionDescriptor): Promise<void> {
+  const others = host.extensions().filter(({ id }) => id === extension.id)
+  for (const { id, layer } of others) await host.unregister(id, layer)
+  await host.register([extension])
 }
 
 function folderFault(path: string): string | undefined {

@@ -18,8 +18,10 @@ import { parseModules } from './parse-modules.ts'
 import { buildSource, isTypeScript, typeScriptSource, usesDependencies, type SourceTools } from './source.ts'
 
 export interface PackOptions extends InspectOptions {
-  /** Roots and configuration are ignored, so that packing is reproducible. */
+  /** Roots and configuration are ignored, so that packing is reproducible, unless `forProject` is set. */
   readonly loader: LoaderOptions
+  /** Prove it as a part of the project layer, under the configuration and policy of the user. */
+  readonly forProject?: boolean
   /** A configuration to check against the configSchema. Without it, a required configuration is a warning. */
   readonly config?: JsonObject
   /**
@@ -50,7 +52,7 @@ export interface Packed {
  * of the package.
  */
 export async function packFolder(
-  folder: string, { loader, bundle, describe, config, anyCore = false }: PackOptions,
+  folder: string, { loader, bundle, describe, config, anyCore = false, forProject = false }: PackOptions,
 ): Promise<Packed> {
   const unconfigured = resolveSettings({ ...loader, roots: { ...loader.roots, global: null } })
   const skipped: string[] = []
@@ -78,11 +80,11 @@ export async function packFolder(
   const integrityFile = integrityText(coveredFiles(contentsOf(files).digests))
   files.set(INTEGRITY_FILE, Buffer.from(integrityFile))
 
-  const settings = config === undefined
+  const settings = forProject ? resolveSettings(loader) : config === undefined
     ? unconfigured : { ...unconfigured, defaults: configFor(manifestOf(folder, files), config) }
   const { extension, warnings } = await provePackage({
     source: 'in-place', location: folder, contents: contentsOf(files), attested: null, version: null, warnings: [],
-  }, settings, 'global', null, { anyCore })
+  }, settings, forProject ? 'project' : 'global', null, { anyCore })
   await parseModules(extension.manifest.main.slice('./'.length), files)
   return {
     extension, files, bundled, integrityFile, tarball: await writeTarball(files),
