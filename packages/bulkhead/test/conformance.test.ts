@@ -1,10 +1,15 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { Report } from '@bulkhead/conformance'
+import { pathToFileURL } from 'node:url'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { HOST_REQUIREMENTS, verifyHost, type HostTarget, type Report } from '@bulkhead/conformance'
 import { conformanceReportSchema } from '@bulkhead/contract/validation'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { brokenBy, expectEachBroken, faultsIn } from '../../conformance/test/ports/gate.ts'
+import { createHost, openSqliteStore } from '../src/index.ts'
 import { inside } from './command-inside.ts'
+import { FAULTY_HOSTS } from './host-faults.ts'
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-check-command-')) })
@@ -91,3 +96,37 @@ it('an unusable temporary folder is reported with the variable to set', async ()
   expect(await inside(['check', 'word-count'], folder, { TMPDIR: join(folder, 'nowhere') }))
     .toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallFailed .* Set TMPDIR to a writable folder\.\n$/) })
 })
+
+it('our host meets every requirement on hosts, as the program of docs/guides/verifying.md shows', async () => {
+  const root = join(import.meta.dirname, '../../..')
+  const page = readFileSync(join(root, 'docs/guides/verifying.md'), 'utf8')
+  const block = (info: string): string => new RegExp('^```' + info.replace('.', '\\.') + '\\n([\\s\\S]*?)^```', 'm').exec(page)![1]!
+  mkdirSync(join(folder, 'node_modules/@bulkhead'), { recursive: true })
+  symlinkSync(join(root, 'packages/bulkhead'), join(folder, 'node_modules/bulkhead'))
+  symlinkSync(join(root, 'packages/conformance'), join(folder, 'node_modules/@bulkhead/conformance'))
+  writeFileSync(join(folder, 'verify.ts'), block('ts verify.ts'))
+  const printed: unknown[] = []
+  const log = vi.spyOn(console, 'log').mockImplementation((text: unknown) => void printed.push(text))
+  try {
+    await import(pathToFileURL(join(folder, 'verify.ts')).href)
+  } finally {
+    log.mockRestore()
+  }
+  expect(`${printed.join('\n')}\n`).toBe(block('text'))
+}, 60_000)
+
+it('each requirement on a host can be broken', () => expectEachBroken(HOST_REQUIREMENTS, FAULTY_HOSTS))
+
+const host: HostTarget = {
+  async create({ workspace, home }) {
+    const store = await openSqliteStore({ file: join(home, 'store.db') })
+    const config = { isolation: { global: 'thread' }, sandbox: { spares: { thread: 0 } } } as const
+    const made = await createHost({ workspace, home, store, trust: 'declined', config })
+    return { ...made, audit: async () => (await made.flush(), store.records()) }
+  },
+}
+it.each(thoroughly([], Object.entries(FAULTY_HOSTS)))('finds a host that %s', async (_, { breaks, wrap }) => {
+  const only = brokenBy(HOST_REQUIREMENTS, breaks)
+  const target: HostTarget = { create: async (place) => wrap(await host.create(place)) }
+  expect(faultsIn(await verifyHost(target, { only, patienceMs: 5000 }))).toEqual(breaks.toSorted())
+}, 120_000)

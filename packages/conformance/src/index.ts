@@ -12,3 +12,7 @@ export type { LoaderPlace, LoaderTarget } from './ports/loader-place.ts'
 export type { PortGroup, PortReport, VerifyOptions } from './ports/verify.ts'
 export { SANDBOX_REQUIREMENTS, verifySandbox } from './ports/sandbox.ts'
 export type { SandboxTarget } from './ports/sandbox-bench.ts'
+export { HOST_REQUIREMENTS, verifyHost } from './ports/host.ts'
+export type {
+  HostPlace, HostTarget, VerifiedCall, VerifiedHost, VerifiedSession, VerifiedSessionOptions,
+} from './ports/host-bench.ts'
