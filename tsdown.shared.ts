@@ -9,20 +9,18 @@ import { defineConfig, type UserConfig } from 'tsdown'
  * The code of a package is bundled into a few files, because Node takes about a millisecond to find and link each module. Its
  * entries are what package.json exports or runs, and what a thread starts with: `src/a/b.ts` becomes `dist/a/b.js`. Threads
  * name their entry by URL, `new URL('../worker/main.ts', import.meta.url)`, which runs as it is from the sources; the build
- * writes the path from the file that the code ends up in. Declarations are not bundled: one file for each source.
+ * writes the path from the file that the code ends up in. `scripts/release/declarations.mjs` adds the declarations.
  */
 const shared: UserConfig = {
   root: 'src',
-  // Without the tests: they import from other packages, and the compiler would write declarations beside what they import.
-  tsconfig: 'tsconfig.build.json',
   format: 'esm',
   platform: 'node',
   target: false,
+  dts: false,
   fixedExtension: false,
   treeshake: false,
   deps: { neverBundle: true },
   failOnWarn: true,
-  suppressWarnings: /TypeScript 7\.0 does not yet have a stable API/,
   report: false,
   // A busy machine is no fault of the build.
   checks: { pluginTimings: false },
@@ -46,18 +44,15 @@ const built = 'built:'
 /** In the folder of a package only that one, elsewhere all of them: one process builds them in a third of the CPU. */
 const root = fileURLToPath(new URL('.', import.meta.url))
 const folders = globSync('packages/*', { cwd: root }).map((name) => join(root, name))
-export default defineConfig((folders.includes(process.cwd()) ? [process.cwd()] : folders).flatMap(configsOf))
+export default defineConfig((folders.includes(process.cwd()) ? [process.cwd()] : folders).map(configOf))
 
-function configsOf(cwd: string): UserConfig[] {
+function configOf(cwd: string): UserConfig {
   const { name, exports, bin } = JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8')) as
     { name: string; exports: unknown; bin?: unknown }
   const plugins = [entryUrls(join(cwd, 'src'))]
-  if (UNBUNDLED.has(name)) return [{ ...shared, cwd, entry: EVERY_FILE, unbundle: true, dts: true, plugins }]
+  if (UNBUNDLED.has(name)) return { ...shared, cwd, entry: EVERY_FILE, unbundle: true, plugins }
   const entry = [...new Set([...sourcesIn(exports), ...sourcesIn(bin), ...threadEntries(cwd)])]
-  return [
-    { ...shared, cwd, entry: EVERY_FILE, unbundle: true, dts: { emitDtsOnly: true } },
-    { ...shared, ...BUNDLED_DEPENDENCIES[name], cwd, entry, clean: false, dts: false, plugins },
-  ]
+  return { ...shared, ...BUNDLED_DEPENDENCIES[name], cwd, entry, plugins }
 }
 
 function entryUrls(sources: string): NonNullable<UserConfig['plugins']> {
