@@ -1,6 +1,6 @@
-import { CALL_LIMITS, classifyToolMode, hasEffects, type ToolManifest } from '@bulkhead/contract'
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { textOf, type PackageFacts } from './package.ts'
+import { CALL_LIMITS, isLockedTool, type ToolManifest } from '@bulkhead/contract'
+import { isJsonObject } from '@bulkhead/kit/json'
+import type { PackageFacts } from './package.ts'
 import { firstFact, firstOf, type Requirement } from './requirement.ts'
 import { validatorOf } from './target.ts'
 
@@ -8,39 +8,21 @@ const SPEC = 'docs/reference/manifest.md'
 const PUBLISHING = 'docs/guides/publishing.md'
 
 /** A requirement on each tool of the manifest. */
-const eachTool = (evidence: (tool: ToolManifest, facts: PackageFacts) => string | undefined | false) =>
+export const eachTool = (evidence: (tool: ToolManifest, facts: PackageFacts) => string | undefined | false) =>
   (facts: PackageFacts): string | undefined =>
     firstFact(facts.extension.manifest.tools.map((tool) => ({ tool })), ({ tool }) => evidence(tool, facts))
 
-const propertiesOf = (schema: Json | undefined): JsonObject =>
-  isJsonObject(schema) && isJsonObject(schema['properties']) ? schema['properties'] : {}
-
-/** Calls `visit` with each subschema of the properties and items, and its path. */
-function firstSchema(
-  schema: Json | undefined, visit: (schema: JsonObject, path: string, depth: number) => string | undefined | false,
-  path = '', depth = 0,
-): string | undefined {
-  if (!isJsonObject(schema) || depth > 64) return undefined
-  const found = visit(schema, path, depth)
-  if (found) return found
-  const inner = [
-    ...Object.entries(propertiesOf(schema)).map(([name, part]) => [`${path}/${name}`, part] as const),
-    [`${path}/*`, schema['items']] as const,
-    ...['anyOf', 'oneOf', 'allOf'].flatMap((key) =>
-      Array.isArray(schema[key]) ? (schema[key] as readonly Json[]).map((part) => [path, part] as const) : []),
-  ]
-  return firstOf(inner, ([at, part]) => firstSchema(part, visit, at, depth + 1))
+/** The first two items with the same key. */
+function twins<Item>(items: readonly Item[], key: (item: Item) => string): readonly [Item, Item] | undefined {
+  const [first, second] = Map.groupBy(items, key).values().find(({ length }) => length > 1) ?? []
+  return first === undefined || second === undefined ? undefined : [first, second]
 }
 
-const inInput = (visit: Parameters<typeof firstSchema>[1]) =>
-  eachTool(({ inputSchema }) => firstSchema(inputSchema, visit))
-
 const MIN_DESCRIPTION = 20
+const MOST_DESCRIPTION = 1_024
 const MOST_TOOLS = 32
-const MOST_DEPTH = 8
-const MOST_PROPERTIES = 24
-const MOST_SCHEMA_CHARS = 16_384
 const LONG_TIMEOUT_MS = 10 * 60_000
+const SHORT_TIMEOUT_MS = 1_000
 
 export const MANIFEST_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
   {
@@ -124,154 +106,66 @@ export const MANIFEST_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
     check: eachTool(({ timeoutMs = CALL_LIMITS.defaultTimeoutMs }) => timeoutMs > LONG_TIMEOUT_MS && `${timeoutMs} ms`),
   },
   {
-    id: 'input-closed', level: 'must', spec: PUBLISHING,
-    statement: 'The inputSchema has additionalProperties: false.',
-    why: 'A misspelled argument would be ignored.',
-    cure: 'Add "additionalProperties": false.',
-    check: eachTool(({ inputSchema: { additionalProperties, unevaluatedProperties } }) =>
-      additionalProperties !== false && unevaluatedProperties !== false && 'unknown members are accepted'),
+    id: 'tools-distinct', level: 'must', spec: PUBLISHING,
+    statement: 'The names of two tools differ in more than case, _ and -.',
+    why: 'Models mix them up, and some APIs treat them as equal.',
+    cure: 'Give one of them another name.',
+    check: ({ extension: { manifest: { tools } } }) => {
+      const same = twins(tools, ({ name }) => name.toLowerCase().replaceAll(/[_-]/g, ''))
+      return same && `"${same[0].name}" and "${same[1].name}"`
+    },
   },
   {
-    id: 'input-described', level: 'should', spec: PUBLISHING,
-    statement: 'Every argument has a description.',
-    why: 'A model fills it in by its description.',
-    cure: 'Add "description" to each property.',
-    check: inInput((schema, path) => path !== '' && !path.endsWith('/*') && schema['description'] === undefined
-      && schema['$ref'] === undefined && `${path} has none`),
+    id: 'tool-description-distinct', level: 'must', spec: PUBLISHING,
+    statement: 'No two tools have the same description.',
+    why: 'A model cannot choose between them.',
+    cure: 'Describe what differs.',
+    check: ({ extension: { manifest: { tools } } }) => {
+      const same = twins(tools, ({ description }) => description.trim().toLowerCase())
+      return same && `"${same[0].name}" and "${same[1].name}" have the same`
+    },
   },
   {
-    id: 'input-typed', level: 'must', spec: PUBLISHING,
-    statement: 'Every argument has a type.',
-    why: 'Without one a model may send anything.',
-    cure: 'Add "type", "enum" or "const".',
-    check: inInput((schema, path) =>
-      path !== '' && TYPES.every((key) => schema[key] === undefined) && `${path} has none`),
-  },
-  {
-    id: 'input-required', level: 'must', spec: PUBLISHING,
-    statement: 'Each name in "required" is a property.',
-    why: 'The model cannot know what to send.',
-    cure: 'Describe the property, or remove the name.',
-    check: inInput((schema) => {
-      const known = propertiesOf(schema)
-      const missing = (Array.isArray(schema['required']) ? schema['required'] as readonly Json[] : [])
-        .find((name) => typeof name === 'string' && !Object.hasOwn(known, name))
-      return missing !== undefined && schema['properties'] !== undefined && `"${String(missing)}" is not described`
-    }),
-  },
-  {
-    id: 'input-bounded', level: 'should', spec: PUBLISHING,
-    statement: 'Numbers and lists have limits.',
-    why: 'A model can ask for a million of them.',
-    cure: 'Add maximum or maxItems.',
-    check: inInput((schema, path) => {
-      const isNumber = schema['type'] === 'number' || schema['type'] === 'integer'
-      const hasMaximum = schema['maximum'] !== undefined || schema['exclusiveMaximum'] !== undefined
-      if (isNumber && !hasMaximum) return `${path} has no maximum`
-      return schema['type'] === 'array' && schema['maxItems'] === undefined && `${path} has no maxItems`
-    }),
-  },
-  {
-    id: 'input-defaults', level: 'must', spec: PUBLISHING,
-    statement: 'A default satisfies its own schema.',
-    why: 'Models copy it.',
-    cure: 'Correct the default.',
-    check: inInput((schema, path) => {
-      const { default: value, ...rest } = schema
-      const fault = value === undefined || schema['$ref'] !== undefined ? undefined : validatorOf(rest)(value)
-      return fault && `${path}: ${JSON.stringify(value)}, but ${fault}`
-    }),
-  },
-  {
-    id: 'input-depth', level: 'should', spec: PUBLISHING,
-    statement: `The inputSchema is nested at most ${MOST_DEPTH} deep.`,
-    why: 'Models make mistakes in deep structures.',
-    cure: 'Flatten the arguments.',
-    check: inInput((_, path, depth) => depth > MOST_DEPTH && `${path} is ${depth} deep`),
-  },
-  {
-    id: 'input-members', level: 'should', spec: PUBLISHING,
-    statement: `A tool has at most ${MOST_PROPERTIES} arguments.`,
-    why: 'Models confuse them.',
-    cure: 'Split the tool, or group arguments.',
-    check: eachTool(({ inputSchema }) => Object.keys(propertiesOf(inputSchema)).length > MOST_PROPERTIES
-      && `it has ${Object.keys(propertiesOf(inputSchema)).length}`),
-  },
-  {
-    id: 'input-size', level: 'should', spec: PUBLISHING,
-    statement: `The inputSchema has at most ${MOST_SCHEMA_CHARS} characters.`,
+    id: 'tool-description-length', level: 'should', spec: PUBLISHING,
+    statement: `The description of a tool has at most ${MOST_DESCRIPTION} characters.`,
     why: 'It is sent to the model with every message.',
-    cure: 'Shorten descriptions and lists of values.',
-    check: eachTool(({ inputSchema }) => JSON.stringify(inputSchema).length > MOST_SCHEMA_CHARS
-      && `it has ${JSON.stringify(inputSchema).length}`),
+    cure: 'Move details to the descriptions of arguments and to the README.',
+    check: eachTool(({ description }) => description.length > MOST_DESCRIPTION && `it has ${description.length}`),
   },
   {
-    id: 'output-declared', level: 'should', spec: PUBLISHING,
-    statement: 'A tool declares its outputSchema.',
-    why: 'Programs and models know then what to expect.',
-    cure: 'Add "outputSchema".',
-    check: eachTool(({ outputSchema }) => outputSchema === undefined && 'there is none'),
+    id: 'tool-reserved', level: 'must', spec: PUBLISHING,
+    statement: 'No tool has the name of a built-in tool.',
+    why: 'Hosts refuse a built-in name with another schema or more powers.',
+    cure: 'Put the subject into the name, such as read_calendar.',
+    check: eachTool(({ name }) => isLockedTool(name) && 'the name is reserved'),
   },
   {
-    id: 'config-described', level: 'should', spec: SPEC,
-    statement: 'Every configuration key has a description.',
-    why: 'An operator has to fill it in.',
-    cure: 'Add "description" to each property of the configSchema.',
-    check: ({ extension: { manifest: { configSchema: all } } }) => firstOf(Object.entries(propertiesOf(all)), (
-      [name, schema],
-    ) => isJsonObject(schema) && schema['description'] === undefined ? `"${name}" has none` : undefined),
+    id: 'tool-timeout-short', level: 'should', spec: SPEC,
+    statement: `A timeout is at least ${SHORT_TIMEOUT_MS} ms.`,
+    why: 'A busy machine needs longer than yours, and the call fails.',
+    cure: 'Declare a longer timeoutMs, or leave it out.',
+    check: eachTool(({ timeoutMs = Infinity }) => timeoutMs < SHORT_TIMEOUT_MS && `${timeoutMs} ms`),
   },
   {
-    id: 'mode-declared', level: 'must', spec: SPEC,
-    statement: 'The declared mode is not milder than what the tool may do.',
-    why: 'Hosts and people rely on it to ask.',
-    cure: 'Declare the mode that fits, or remove it: the host derives it.',
-    check: eachTool(({ name, mode, requires }) => {
-      const derived = classifyToolMode({ name, requires })
-      return mode === 'read' && hasEffects(requires) && `it says read, and its requirements make it ${derived}`
+    id: 'kind-fits', level: 'must', spec: SPEC,
+    statement: 'A tool with effects does not have the kind read, search or think.',
+    why: 'Editors show the call as harmless.',
+    cure: 'Declare the kind that fits, such as edit, fetch or execute.',
+    check: eachTool(({ kind, requires: { fs, shell } }) => (kind === 'read' || kind === 'search' || kind === 'think')
+      && ((fs?.write?.length ?? 0) > 0 || (shell?.length ?? 0) > 0) && `it has the kind ${kind}`),
+  },
+  {
+    id: 'examples-valid', level: 'must', spec: SPEC,
+    statement: 'The arguments of each example satisfy the inputSchema, and its result the outputSchema.',
+    why: 'People and models copy examples.',
+    cure: 'Correct the example or the schema.',
+    check: eachTool(({ examples = [], inputSchema, outputSchema }) => {
+      const input = validatorOf(inputSchema)
+      const output = outputSchema && validatorOf(outputSchema)
+      return firstOf(examples.entries(), ([index, { arguments: args, result }]) => {
+        const fault = input(args) ?? (result === undefined || isJsonObject(result) ? undefined : output?.(result))
+        return fault && `example ${index + 1}: ${fault}`
+      })
     }),
-  },
-  {
-    id: 'gated-effects', level: 'must', spec: SPEC,
-    statement: 'A tool with effects is gated.',
-    why: 'The host gates it anyway, and the manifest would say something else.',
-    cure: 'Remove "gated": false.',
-    check: eachTool(({ gated, requires }) => !gated && hasEffects(requires) && 'it is not gated'),
-  },
-  {
-    id: 'approval-key-declared', level: 'should', spec: 'docs/guides/approvals.md',
-    statement: 'A tool with effects and arguments has an approval key.',
-    why: 'Otherwise one approval covers every call of the tool.',
-    cure: 'Add "approvalKey", such as "{path}", or deriveApprovalKey in code.',
-    check: eachTool(({ approvalKey, requires, inputSchema }, { files }) => approvalKey === undefined
-      && hasEffects(requires) && Object.keys(propertiesOf(inputSchema)).length > 0
-      && !files.values().some((bytes) => textOf(bytes).includes('deriveApprovalKey'))
-      && 'it has none'),
-  },
-  {
-    id: 'power-files', level: 'should', spec: PUBLISHING,
-    statement: 'A tool does not write the whole workspace.',
-    why: 'A person has to trust it with every file.',
-    cure: 'Name the folder or the kind of file, such as {workspace}/reports/**.',
-    check: eachTool(({ requires }) =>
-      requires.fs?.write?.find((pattern) => /^(?:\{workspace\}\/)?\*\*(?:\/\*)?$/.test(pattern))),
-  },
-  {
-    id: 'power-hosts', level: 'must', spec: PUBLISHING,
-    statement: 'A tool does not reach every host.',
-    why: 'It could send anything anywhere.',
-    cure: 'Name the hosts.',
-    check: eachTool(({ requires }) => requires.net?.hosts?.find((host) => host === '*' || host.startsWith('*:'))),
-  },
-  {
-    id: 'power-credentials', level: 'must', spec: PUBLISHING,
-    statement: 'Credentials are secrets, not environment variables.',
-    why: 'Code sees the value of a variable. It never sees that of a secret.',
-    cure: 'Move the name from "env" to "secrets", with the hosts it may go to.',
-    check: ({ extension: { manifest: { env } } }) => env.find((name) => CREDENTIAL_NAME.test(name)),
   },
 ]
-
-const TYPES = ['type', 'enum', 'const', '$ref', 'anyOf', 'oneOf', 'allOf'] as const
-const CREDENTIAL_NAME =
-  /(?:^|_)(?:TOKEN|SECRET|PASSWORD|CREDENTIALS?|API_?KEY|ACCESS_KEY|PRIVATE_KEY)(?:_|$|\d)|^AWS_|^GOOGLE_APPLICATION/

@@ -163,6 +163,78 @@ export const PACKAGE_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
       && /(?:\/home\/|\/Users\/)[a-z][\w.-]*\//.test(textOf(bytes))),
   },
   {
+    id: 'package-name', level: 'must', spec: SPEC,
+    statement: 'package.json has a name that npm accepts.',
+    why: 'A registry refuses the package otherwise.',
+    cure: 'Use lower case, such as @you/weather.',
+    check: ofPackageJson(({ name }) => typeof name === 'string' && NPM_NAME.test(name) && name.length <= 214
+      ? undefined : `the name is ${JSON.stringify(name ?? null)}`),
+  },
+  {
+    id: 'package-private', level: 'must', spec: SPEC,
+    statement: 'package.json is not private.',
+    why: 'npm refuses to publish it.',
+    cure: 'Remove "private".',
+    check: ofPackageJson((packageJson) => packageJson['private'] === true ? 'it has "private": true' : undefined),
+  },
+  {
+    id: 'package-bin', level: 'must', spec: SPEC,
+    statement: 'package.json has no commands.',
+    why: 'npm would put them into the path of the user, outside every compartment.',
+    cure: 'Remove "bin", or publish the command as another package.',
+    check: ofPackageJson(({ bin }) => bin === undefined ? undefined : 'it has "bin"'),
+  },
+  {
+    id: 'package-license-known', level: 'should', spec: SPEC,
+    statement: 'The licence in package.json is an SPDX expression that lets others use it.',
+    why: 'Programs check licences by this name.',
+    cure: 'Use a name such as MIT or Apache-2.0.',
+    check: ofPackageJson(({ license }) => license === undefined
+      || (typeof license === 'string' && SPDX.test(license) && license !== 'UNLICENSED')
+      ? undefined : `it is ${JSON.stringify(license)}`),
+  },
+  {
+    id: 'package-hidden', level: 'must', spec: SPEC,
+    statement: 'The package has no hidden files.',
+    why: 'They often hold credentials and settings, and a reviewer does not see them.',
+    cure: 'List "files" in package.json without them.',
+    check: (facts) => firstFile(facts, (path) => /(?:^|\/)\.[^/]/.test(path)),
+  },
+  {
+    id: 'readme-tools', level: 'should', spec: SPEC,
+    statement: 'The README names each tool.',
+    why: 'A person looks there for what the package offers.',
+    cure: 'Describe each tool by its name.',
+    check: ({ files, extension: { manifest: { tools } } }) => {
+      const [, readme] = files.entries().find(([path]) => /^readme/i.test(path)) ?? []
+      const missing = readme && tools.find(({ name }) => !textOf(readme).includes(name))
+      return missing && `it does not name "${missing.name}"`
+    },
+  },
+  {
+    id: 'code-characters', level: 'must', spec: SPEC,
+    statement: 'The code has no invisible characters and no marks of direction.',
+    why: 'A reviewer sees other code than the one that runs.',
+    cure: 'Write them as escapes, such as \\u202e.',
+    check: (facts) => firstFile(facts, (path, bytes) => MODULE.test(path) && HIDDEN.test(textOf(bytes))),
+  },
+  {
+    id: 'code-eval', level: 'should', spec: SPEC,
+    statement: 'The code does not compile strings.',
+    why: 'A reviewer cannot see what runs.',
+    cure: 'Write the code as functions.',
+    check: (facts) => firstFile(facts, (path, bytes) => MODULE.test(path)
+      && /(?<![.\w$])eval\s*\(|\bnew\s+Function\s*\(/.test(textOf(bytes))),
+  },
+  {
+    id: 'code-readable', level: 'should', spec: SPEC,
+    statement: 'The code is not minified.',
+    why: 'A reviewer cannot read it.',
+    cure: 'Pack without a minifier.',
+    check: (facts) => firstFile(facts, (path, bytes) => MODULE.test(path)
+      && textOf(bytes).split('\n').some(({ length }) => length > LONG_LINE)),
+  },
+  {
     id: 'package-integrity', level: 'must', spec: SPEC,
     statement: 'The package has an integrity file, and it matches.',
     why: 'Hosts verify each byte against it.',
@@ -176,7 +248,30 @@ export const PACKAGE_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
     cure: 'Publish from CI with provenance, or sign the integrity file.',
     check: ({ extension: { integrity } }) => integrity === 'signed' ? undefined : 'it is not signed',
   },
+  {
+    id: 'provenance-repository', level: 'must', spec: SPEC,
+    statement: 'A signed build comes from the repository that package.json names.',
+    why: 'People review one repository, and would run the code of another one.',
+    cure: 'Correct "repository" in package.json.',
+    check: ofPackageJson(({ repository }, { extension: { signer } }) => {
+      const named = isJsonObject(repository) ? repository['url'] : repository
+      const built = signer?.repository
+      return typeof named !== 'string' || !built || repositoryName(named) === repositoryName(built)
+        ? undefined : `package.json names ${named}, and ${built} was built`
+    }),
+  },
 ]
+
+/** Owner and name, for the forms that package.json allows. */
+const repositoryName = (url: string): string =>
+  url.toLowerCase().replace(/\.git$/, '').split(/[/:]/).filter((part) => part !== '').slice(-2).join('/')
+
+const NPM_NAME = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/
+const SPDX = /^\(?[A-Za-z0-9.+-]+(?: (?:OR|AND|WITH) \(?[A-Za-z0-9.+-]+\)?)*\)?$/
+const MODULE = /\.m?js$/
+/** A byte order mark is allowed at the beginning only. */
+const HIDDEN = /[\u202A-\u202E\u2066-\u2069\u200B\u2060]|(?<=[\s\S])\uFEFF/
+const LONG_LINE = 20_000
 
 /** Private keys, and tokens of services that mark theirs. */
 const CREDENTIALS =

@@ -5,16 +5,18 @@ import { ABORT_REQUIREMENTS, observeAbort } from './abort.ts'
 import { KEY_REQUIREMENTS, observeKeys } from './approval-keys.ts'
 import { CALL_REQUIREMENTS } from './call-requirements.ts'
 import { observeCalls } from './calls.ts'
+import { DECLARED_POWER_REQUIREMENTS } from './declared-powers.ts'
 import { LIFECYCLE_REQUIREMENTS, observeLifecycle } from './lifecycle.ts'
 import { MANIFEST_REQUIREMENTS } from './manifest.ts'
 import { observePackage, PACKAGE_REQUIREMENTS } from './package.ts'
 import { observePowers, POWER_REQUIREMENTS } from './powers.ts'
 import type { Requirement } from './requirement.ts'
+import { SCHEMA_REQUIREMENTS } from './schemas.ts'
 import { requireTarget, type ConformanceTarget } from './target.ts'
 
 /** All requirements, by group. Each group is checked on the facts of one experiment. */
 export const REQUIREMENTS = {
-  manifest: MANIFEST_REQUIREMENTS,
+  manifest: [...MANIFEST_REQUIREMENTS, ...SCHEMA_REQUIREMENTS, ...DECLARED_POWER_REQUIREMENTS],
   package: PACKAGE_REQUIREMENTS,
   lifecycle: LIFECYCLE_REQUIREMENTS,
   calls: CALL_REQUIREMENTS,
@@ -64,7 +66,7 @@ export async function conform(target: ConformanceTarget, options: SuiteOptions =
 
   onProgress('reading the package')
   const found = await observePackage(target)
-  check('manifest', MANIFEST_REQUIREMENTS, found)
+  check('manifest', REQUIREMENTS.manifest, found)
   check('package', PACKAGE_REQUIREMENTS, found)
 
   const needsRun = wants('calls') || wants('abort') || wants('keys') || wants('powers')

@@ -10,11 +10,13 @@ import {
 } from '../src/index.ts'
 import { GOOD } from './examples/good.ts'
 import { writeExample, type Example } from './examples/package-of.ts'
-import { SLOPPY } from './examples/sloppy.ts'
+import { SLOPPY_PACKAGES } from './examples/sloppy-packages.ts'
+import { SLOPPY_RUNS } from './examples/sloppy-runs.ts'
 
+const SLOPPY = { ...SLOPPY_PACKAGES, ...SLOPPY_RUNS }
 const ALL = Object.values(REQUIREMENTS).flat()
-/** They depend on how a package was installed, not on what is in it. */
-const BY_ORIGIN = ['package-integrity', 'package-provenance']
+/** They depend on how a package was made, not on what is in its folder. */
+const BY_ORIGIN = ['package-hidden', 'package-integrity', 'package-provenance', 'provenance-repository']
 const loader = { coreVersion: '1.0.0', roots: { global: null }, bundled: [] }
 
 let folder: string
@@ -78,11 +80,20 @@ it.each(Object.entries(SLOPPY))('finds what is wrong with an extension: %s', asy
   expect([...skipped]).toEqual(skips.filter((group) => results.some((result) => result.group === group)))
 }, 300_000)
 
-it('a package whose files nothing verifies is found', async () => {
-  const { extension } = await packFolder(writeExample(join(folder, 'unpinned'), Object.values(GOOD)[0]!), { loader })
+it('what depends on the origin of a package is found', async () => {
+  const { extension } = await packFolder(writeExample(join(folder, 'origin'), Object.values(GOOD)[0]!), { loader })
+  const { code } = extension
+  if (code.kind !== 'files') throw new Error('a package has files')
+  const signer = { issuer: 'https://ci.example.com', subject: 'build', repository: 'https://example.com/x/y', workflow: null, ref: null }
+  const readFiles = async () => new Map([...await code.readFiles(), ['.env', new Uint8Array(3)]])
   const sandbox = { open: () => Promise.reject(new Error('not used')), close: async () => undefined }
-  const target = { extension: { ...extension, integrity: 'unpinned' as const }, sandbox, workspace: folder }
-  expect(await conform(target, { only: ['package-integrity'] })).toMatchObject([{ id: 'package-integrity', ok: false }])
+  const checked = async (change: Partial<typeof extension>): Promise<readonly string[]> =>
+    (await conform({ extension: { ...extension, ...change }, sandbox, workspace: folder }, { only: BY_ORIGIN }))
+      .filter(({ ok }) => ok === false).map(({ id }) => id)
+  expect(await checked({ integrity: 'signed', signer: { ...signer, repository: 'https://example.com/acme/example' } })).toEqual([])
+  expect(await checked({ integrity: 'signed', signer })).toEqual(['provenance-repository'])
+  expect(await checked({ integrity: 'unpinned' })).toEqual(['package-integrity', 'package-provenance'])
+  expect(await checked({ integrity: 'signed', code: { kind: 'files', readFiles } })).toEqual(['package-hidden'])
 })
 
 it('rejects an unknown id with the nearest one', async () => {

@@ -1,32 +1,6 @@
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { Example } from './package-of.ts'
-
-/** The parts that every good example has. */
-export function extension(id: string, tools: readonly JsonObject[], more: JsonObject = {}): JsonObject {
-  return {
-    $schema: './bulkhead.schema.json', kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id,
-    version: '1.0.0', title: id, description: 'An example of a conforming extension.', tools: [...tools], ...more,
-  }
-}
-
-export const FILES = {
-  'README.md': '# An example\n',
-  'package.json': JSON.stringify({
-    name: 'example', version: '1.0.0', type: 'module', license: 'Apache-2.0', repository: 'https://example.com/example',
-  }),
-}
-
-const input = (properties: JsonObject, required: readonly string[] = Object.keys(properties)): JsonObject =>
-  ({ type: 'object', properties, required: [...required], additionalProperties: false })
-
-export const WORD: JsonObject = { type: 'string', minLength: 1, maxLength: 200, description: 'A word or a sentence.' }
-
-export const SHOUT: JsonObject = {
-  name: 'shout', description: 'Returns the text in capital letters.', inputSchema: input({ text: WORD }),
-  outputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
-  mode: 'read', gated: false,
-}
-export const SHOUT_CODE = 'export default { tools: { shout: { execute: ({ text }) => ({ text: text.toUpperCase() }) } } }\n'
+import { extension, input, SHOUT, SHOUT_CODE, WORD } from './parts.ts'
 
 const COUNT: JsonObject = {
   name: 'count_words', description: 'Counts the words of a text file.', mode: 'read', approvalKey: '{path}',
@@ -43,7 +17,7 @@ const COUNT_CODE = `export default { tools: { count_words: { async execute({ pat
 const FORECAST: JsonObject = {
   name: 'forecast', description: 'Fetches the weather forecast of a city.', approvalKey: '{city}',
   inputSchema: input({ city: WORD }),
-  outputSchema: { type: 'object' },
+  outputSchema: { type: 'object', additionalProperties: { type: 'string' } },
   requires: { net: { hosts: ['api.example.com'] } }, mode: 'external',
 }
 const FORECAST_CODE = `export default { tools: { forecast: { async execute({ city }, runtime) {
@@ -56,10 +30,10 @@ const FORECAST_CODE = `export default { tools: { forecast: { async execute({ cit
 
 /** Extensions that pass every check but the signature. */
 export const GOOD: Readonly<Record<string, Example>> = {
-  'a pure function': { manifest: extension('shout', [SHOUT]), code: SHOUT_CODE, files: FILES },
-  'a reader of files': { manifest: extension('count-words', [COUNT]), code: COUNT_CODE, files: FILES },
+  'a pure function': { manifest: extension('shout', [SHOUT]), code: SHOUT_CODE },
+  'a reader of files': { manifest: extension('count-words', [COUNT]), code: COUNT_CODE },
   'a client of an API with a secret': {
     manifest: extension('forecast', [FORECAST], { secrets: [{ name: 'WEATHER_KEY', hosts: ['api.example.com'] }] }),
-    code: FORECAST_CODE, files: FILES,
+    code: FORECAST_CODE,
   },
 }

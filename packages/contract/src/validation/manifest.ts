@@ -14,6 +14,15 @@ const containedPath = z.string().max(512).regex(
   'a path inside the package to an ES module, such as ./index.js or ./index.ts',
 )
 
+const toolExample = z.strictObject({
+  arguments: z.record(z.string(), z.json()).describe('Arguments of the call. They must match the inputSchema.'),
+  result: z.json().optional()
+    .describe('The expected result. Members of an object that are not named here may have any value.'),
+  error: z.string().min(1).max(64).optional().describe('The code of the expected error, such as NotFound.'),
+}).refine(({ result, error }) => result === undefined || error === undefined, {
+  error: 'an example with either a result or an error',
+})
+
 const toolManifest = z.strictObject({
   name: toolName.describe('The name that a model calls.'),
   label: z.string().min(1).max(128).optional().describe('The name that a person sees.'),
@@ -39,6 +48,8 @@ const toolManifest = z.strictObject({
     .describe('How many entries of each list in a result the model sees; the rest goes to a file.'),
   maxOutput: byteSize.optional()
     .describe('How much of a result the model sees; the rest goes to a file. Default: 200KB.'),
+  examples: z.array(toolExample).max(16).optional()
+    .describe('Calls of the tool and how they end. `bulkhead conformance` runs them.'),
 })
 
 const cardinality = z.union([

@@ -22,6 +22,7 @@ export const whole = {
       shell: [{ cmd: 'git', args: ['log', { wildcard: true }, { prefix: '-' }] }], capabilities: ['interact'] },
     gated: true, approvalKey: '{city}', mode: 'external', kind: 'fetch', idempotent: true, timeoutMs: 10_000,
     maxOutput: '200KB',
+    examples: [{ arguments: { city: 'Lisbon' }, result: 'sunny' }, { arguments: { city: '' }, error: 'NotFound' }],
   }],
   _meta: { 'com.example.badge': { color: 'red' } },
 }
