@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { BulkheadError, type ToolManifest } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import type { CallsFacts } from './calls.ts'
+import { callOnce, type CallFact, type CallsFacts } from './calls.ts'
 import { firstFact, type Requirement } from './requirement.ts'
-import { inCompartment, openCompartment, type ConformanceTarget } from './target.ts'
+import { inCompartment, openCompartment, type ConformanceTarget, type OpenedCompartment } from './target.ts'
 
 export interface AbortFact {
   readonly tool: ToolManifest
@@ -16,27 +16,53 @@ export interface AbortFact {
 }
 
 export interface AbortFacts {
-  readonly tools: readonly AbortFact[]
+  readonly cancelled: readonly AbortFact[]
+  readonly overdue: readonly AbortFact[]
+  /** Calls that ran beside a cancelled one. */
+  readonly beside: readonly CallFact[]
 }
+
+const CANCELLED = new BulkheadError('ToolCancelled', 'Cancelled by the conformance suite.')
+const OVERDUE = new BulkheadError('ExecutionTimeout', 'The conformance suite gave the call a short deadline.')
 
 /**
  * Cancels a call of each tool shortly after it began, and calls again. Times are relative to the start of a
  * compartment.
  */
-export async function observeAbort(target: ConformanceTarget, { calls }: CallsFacts): Promise<AbortFacts> {
+export async function observeAbort(target: ConformanceTarget, { calls, reliable }: CallsFacts): Promise<AbortFacts> {
   const began = performance.now()
   await (await openCompartment(target)).session.close()
   const startMs = performance.now() - began
-  const tools: AbortFact[] = []
-  for (const tool of target.extension.manifest.tools) {
-    const args = calls.find((call) => call.tool === tool && call.kind === 'valid')?.args ?? {}
-    tools.push(await inCompartment(target, (opened) => cancelOne(opened, tool, args, startMs)))
+  const facts = async (reason: BulkheadError): Promise<readonly AbortFact[]> => {
+    const all: AbortFact[] = []
+    for (const tool of target.extension.manifest.tools) {
+      const args = calls.find((call) => call.tool === tool && call.kind === 'valid')?.args ?? {}
+      all.push(await inCompartment(target, (opened) => cancelOne(opened, { tool, args, reason, startMs })))
+    }
+    return all
   }
-  return { tools }
+  const beside = await Promise.all(reliable.map((fact) => inCompartment(target, async (opened) => {
+    const cancel = new AbortController()
+    const { tool: { name }, args } = fact
+    const one = opened.session.call({ callId: 'one', tool: name, args, signal: cancel.signal }).catch(() => undefined)
+    const other = callOnce(opened, fact)
+    await delay(startMs / 20)
+    cancel.abort(CANCELLED)
+    await one
+    return await other
+  })))
+  return { cancelled: await facts(CANCELLED), overdue: await facts(OVERDUE), beside }
+}
+
+interface Cancellation {
+  readonly tool: ToolManifest
+  readonly args: JsonObject
+  readonly reason: BulkheadError
+  readonly startMs: number
 }
 
 async function cancelOne(
-  { session, log }: Awaited<ReturnType<typeof openCompartment>>, tool: ToolManifest, args: JsonObject, startMs: number,
+  { session, log }: OpenedCompartment, { tool, args, reason, startMs }: Cancellation,
 ): Promise<AbortFact> {
   const cancel = new AbortController()
   const late: string[] = []
@@ -47,7 +73,7 @@ async function cancelOne(
   const call = session.call({ callId: 'cancelled', tool: tool.name, args, signal: cancel.signal, onProgress })
     .catch(() => undefined)
   await delay(startMs / 20)
-  cancel.abort(new BulkheadError('ToolCancelled', 'Cancelled by the conformance suite.'))
+  cancel.abort(reason)
   await call
   // Settles when the tool has stopped, or was killed after its grace period.
   await session.quiet
@@ -72,14 +98,14 @@ export const ABORT_REQUIREMENTS: readonly Requirement<AbortFacts>[] = [
     statement: 'A cancelled call stops within its grace period.',
     why: 'The host ends the compartment otherwise, and every other call in it.',
     cure: 'Pass runtime.signal to whatever waits, and check it in loops.',
-    check: ({ tools }) => firstFact(tools, ({ ended }) => ended && `${ended.code}: ${ended.message}`),
+    check: ({ cancelled }) => firstFact(cancelled, ({ ended }) => ended && `${ended.code}: ${ended.message}`),
   },
   {
     id: 'abort-quiet', level: 'must', spec: SPEC,
     statement: 'Nothing of a cancelled call runs on.',
     why: 'Its user has moved on.',
     cure: 'Clear timers and close streams when runtime.signal aborts.',
-    check: ({ tools }) => firstFact(tools, ({ late }) =>
+    check: ({ cancelled }) => firstFact(cancelled, ({ late }) =>
       late.length > 0 && `it reported "${late[0]!.slice(0, 80)}" afterwards`),
   },
   {
@@ -87,6 +113,21 @@ export const ABORT_REQUIREMENTS: readonly Requirement<AbortFacts>[] = [
     statement: 'The next call works after a cancelled one.',
     why: 'A session goes on after a person stops one call.',
     cure: 'Release locks and queues of a cancelled call.',
-    check: ({ tools }) => firstFact(tools, ({ ended, next }) => !ended && next && `${next.code}: ${next.message}`),
+    check: ({ cancelled }) =>
+      firstFact(cancelled, ({ ended, next }) => !ended && next && `${next.code}: ${next.message}`),
+  },
+  {
+    id: 'deadline', level: 'must', spec: SPEC,
+    statement: 'A call whose deadline passes stops within its grace period.',
+    why: 'The host ends the compartment otherwise, and every other call in it.',
+    cure: 'Treat every reason of runtime.signal alike. Do not try again after an abort.',
+    check: ({ overdue }) => firstFact(overdue, ({ ended }) => ended && `${ended.code}: ${ended.message}`),
+  },
+  {
+    id: 'abort-others', level: 'must', spec: SPEC,
+    statement: 'Cancelling one call does not disturb another one.',
+    why: 'An agent cancels one of several calls.',
+    cure: 'Use the signal of each call. Share no AbortController between calls.',
+    check: ({ beside }) => firstFact(beside, ({ error }) => error && `${error.code}: ${error.message}`),
   },
 ]

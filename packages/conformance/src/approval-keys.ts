@@ -1,8 +1,10 @@
-import { BulkheadError, CALL_LIMITS, checkApprovalKey, compileApprovalKey, type ToolManifest } from '@bulkhead/contract'
+import {
+  BulkheadError, CALL_LIMITS, checkApprovalKey, compileApprovalKey, type CompartmentSession, type ToolManifest,
+} from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { isAccepted, type CallsFacts } from './calls.ts'
 import { firstFact, firstOf, type Requirement } from './requirement.ts'
-import { inCompartment, type ConformanceTarget } from './target.ts'
+import { inCompartment, validatorOf, type ConformanceTarget } from './target.ts'
 
 export interface KeyFact {
   readonly tool: ToolManifest
@@ -14,6 +16,8 @@ export interface KeyFact {
 
 export interface KeyFacts {
   readonly keys: readonly KeyFact[]
+  /** The keys of two calls that differ only in where one argument ends and the next begins. */
+  readonly shifted: readonly KeyFact[]
 }
 
 type Derive = (tool: ToolManifest, args: JsonObject) => Promise<string> | undefined
@@ -22,13 +26,7 @@ type Derive = (tool: ToolManifest, args: JsonObject) => Promise<string> | undefi
 export async function observeKeys(target: ConformanceTarget, { calls }: CallsFacts): Promise<KeyFacts> {
   const valid = calls.filter(isAccepted)
   const derived = await Promise.all([0, 1].map(() => inCompartment(target, async ({ session }) => {
-    const derive: Derive = (tool, args) => {
-      const template = tool.approvalKey
-      if (template !== undefined) return derivedFrom(template, args)
-      if (!session.offers.approvalKeys.has(tool.name)) return undefined
-      return session.deriveApprovalKey(tool.name, args, AbortSignal.timeout(60_000))
-        .then((key) => checkApprovalKey(key))
-    }
+    const derive = deriving(session)
     const facts: KeyFact[] = []
     for (const { tool, args } of valid) {
       const orders = [args, args, reordered(args)].map((each) => derive(tool, each))
@@ -41,7 +39,42 @@ export async function observeKeys(target: ConformanceTarget, { calls }: CallsFac
     return facts
   })))
   const [first = [], second = []] = derived
-  return { keys: first.map((fact, index) => ({ ...fact, keys: [...fact.keys, ...second[index]?.keys ?? []] })) }
+  return {
+    keys: first.map((fact, index) => ({ ...fact, keys: [...fact.keys, ...second[index]?.keys ?? []] })),
+    shifted: await inCompartment(target, ({ session }) =>
+      shiftedKeys(target.extension.manifest.tools, deriving(session))),
+  }
+}
+
+const deriving = (session: CompartmentSession): Derive => (tool, args) => {
+  const template = tool.approvalKey
+  if (template !== undefined) return derivedFrom(template, args)
+  if (!session.offers.approvalKeys.has(tool.name)) return undefined
+  return session.deriveApprovalKey(tool.name, args, AbortSignal.timeout(60_000)).then((key) => checkApprovalKey(key))
+}
+
+/** What code may put between two arguments. */
+const SEPARATORS = ['', ' ', ':', '-', ','] as const
+
+/** Moves the border between two string arguments, for tools whose key depends on them. */
+async function shiftedKeys(tools: readonly ToolManifest[], derive: Derive): Promise<readonly KeyFact[]> {
+  const facts: KeyFact[] = []
+  for (const tool of tools) {
+    const check = validatorOf(tool.inputSchema)
+    const [one, two] = Object.entries((tool.inputSchema['properties'] ?? {}) as JsonObject)
+      .filter(([, schema]) => isJsonObject(schema) && schema['type'] === 'string').map(([name]) => name)
+    if (one === undefined || two === undefined) continue
+    for (const separator of SEPARATORS) {
+      const calls = [
+        { [one]: `x${separator}y`, [two]: 'z' }, { [one]: 'x', [two]: `y${separator}z` }, { [one]: 'q', [two]: 'w' },
+      ]
+      if (calls.some((args) => check(args) !== undefined)) continue
+      const [first, second, third] = await Promise.all(calls.map((args) => derive(tool, args)?.catch(() => undefined)))
+      const keys = [first, second].filter((key) => key !== undefined)
+      if (first !== third) facts.push({ tool, args: calls[0]!, keys })
+    }
+  }
+  return facts
 }
 
 const derivedFrom = async (template: string, args: JsonObject): Promise<string> => compileApprovalKey(template)(args)
@@ -54,6 +87,7 @@ function reordered<Value extends Json>(value: Value): Value {
 }
 
 const SPEC = 'docs/guides/approvals.md'
+const DIGEST = /^[0-9a-f]{32,}$|^[A-Za-z0-9+/]{43}=$/
 
 export const KEY_REQUIREMENTS: readonly Requirement<KeyFacts>[] = [
   {
@@ -93,5 +127,21 @@ export const KEY_REQUIREMENTS: readonly Requirement<KeyFacts>[] = [
       return targets.size > 3 && different.size === 1
         ? `${tool.name}: ${targets.size} different calls have the key "${own[0]!.keys[0]!.slice(0, 60)}"` : undefined
     }),
+  },
+  {
+    id: 'key-readable', level: 'should', spec: SPEC,
+    statement: 'A person can read an approval key.',
+    why: 'It is shown in the question, and a digest says nothing.',
+    cure: 'Use the arguments themselves: the path, the host, the command.',
+    check: (facts) => firstFact(facts.keys, ({ args, keys: [key = ''] }) =>
+      DIGEST.test(key) && !JSON.stringify(args).includes(key) && `the key is ${key.slice(0, 60)}`),
+  },
+  {
+    id: 'key-unambiguous', level: 'should', spec: SPEC,
+    statement: 'Arguments with another border between them have another key.',
+    why: 'An approval of one call would cover another one.',
+    cure: 'Use a template in "approvalKey", which escapes separators, or escape them yourself.',
+    check: ({ shifted }) => firstFact(shifted, ({ keys: [one, other] }) =>
+      one !== undefined && one === other && `other arguments have the same key "${one.slice(0, 60)}"`),
   },
 ]

@@ -1,26 +1,14 @@
-import { homedir } from 'node:os'
-import { CALL_LIMITS, type ToolManifest } from '@bulkhead/contract'
-import { canonicalJson, type Json } from '@bulkhead/kit/json'
-import { endsCompartment, PARALLEL, type CallFact, type CallsFacts } from './calls.ts'
+import type { ToolManifest } from '@bulkhead/contract'
+import { canonicalJson, isJsonObject, type Json } from '@bulkhead/kit/json'
+import { endsCompartment, isAccepted, PARALLEL, type CallFact, type CallsFacts } from './calls.ts'
 import { about, firstFact, firstOf, type Requirement } from './requirement.ts'
-import { validatorOf } from './target.ts'
-
-/** Whether a host would pass the arguments on. */
-const isValid = ({ kind }: CallFact): boolean => kind !== 'invalid' && kind !== 'hostile'
-
-const jsonOf = ({ value, error }: CallFact): string => JSON.stringify(value ?? error?.message ?? null)
 
 /** Whether the manifest names something that the run cannot give: configuration, a host, a command or a secret. */
 const needsMore = ({ requires }: ToolManifest, { manifest: { secrets, configSchema } }: CallsFacts): boolean =>
   secrets.length > 0 || 'required' in configSchema || (requires.net?.hosts?.length ?? 0) > 0
   || (requires.shell?.length ?? 0) > 0
 
-/** Tabs and line breaks are text; direction marks are not. */
-const CONTROL = /(?![\t\n\r])\p{Cc}|[\u202A-\u202E\u2066-\u2069]/u
-const MACHINE_PATH = /(?:\/home\/|\/Users\/|\/root\/|\/tmp\/|[A-Z]:\\\\Users\\\\)[^\s"']/
-const STACK = /\n {2,8}at [^\n]{1,200}:\d/
-const MANY_PROGRESS = 1_000
-const ERROR_CHARS = 2_000
+const MANY_LOGGED = 100
 const SPEC = 'docs/guides/publishing.md'
 
 export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
@@ -46,7 +34,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     why: 'A tool that always fails is of no use.',
     cure: 'Declare what the tool needs in requires, secrets or configSchema, or fix it.',
     check: (facts) => firstOf(facts.manifest.tools, (tool) => {
-      const own = facts.calls.filter((call) => call.tool === tool && isValid(call) && call.kind !== 'parallel')
+      const own = facts.calls.filter((call) => call.tool === tool && isAccepted(call))
       const [first] = own
       if (!first || own.some(({ error }) => error === undefined) || needsMore(tool, facts)) return undefined
       return `${tool.name}: all of ${own.length} valid calls failed, the first with ${first.error!.code}: `
@@ -74,115 +62,83 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
       || call.error?.code === 'ExecutionTimeout') && `${call.error!.code}: ${call.error!.message}`),
   },
   {
-    id: 'output-schema', level: 'must', spec: SPEC,
-    statement: 'A result satisfies the outputSchema, if there is one.',
-    why: 'Models and programs rely on the declared form.',
-    cure: 'Correct the outputSchema or the result.',
-    check: (facts) => {
-      const checks = new Map(facts.manifest.tools.flatMap((tool) =>
-        tool.outputSchema === undefined ? [] : [[tool, validatorOf(tool.outputSchema)]]))
-      return firstFact(facts.calls, (call) =>
-        isValid(call) && call.value !== undefined && checks.get(call.tool)?.(call.value))
-    },
-  },
-  {
-    id: 'output-size', level: 'should', spec: SPEC,
-    statement: 'A result is short enough for a model to see all of it.',
-    why: 'The rest goes to a file, and the model has to ask again.',
-    cure: 'Return less, in pages, or declare maxOutput.',
-    check: ({ calls }) => firstFact(calls, ({ kind, tool, value }) => kind === 'valid' && value !== undefined
-      && tool.maxOutput === undefined && JSON.stringify(value).length > CALL_LIMITS.shownBytes
-      && `the result has ${JSON.stringify(value).length} characters`),
-  },
-  {
-    id: 'output-secrets', level: 'must', spec: SPEC,
-    statement: 'No result, error, progress or log has the value of a secret or of a declared variable.',
-    why: 'Results go to models and to people.',
-    cure: 'Use a secret instead of a variable: its value never reaches the code.',
-    check: ({ calls, log, hidden }) => {
-      const isShown = (text: string): boolean => hidden.some((value) => text.includes(value))
-      return log.some(isShown) ? 'the log shows the value of a variable or secret'
-        : firstFact(calls, (call) => (isShown(jsonOf(call)) || call.progress.some(isShown))
-          && 'it shows the value of a variable or secret')
-    },
-  },
-  {
-    id: 'output-paths', level: 'must', spec: SPEC,
-    statement: 'No result or error has a path of the machine.',
-    why: 'Paths outside the workspace tell a model about its user.',
-    cure: 'Return paths relative to the workspace.',
-    check: ({ calls, workspace }) => firstFact(calls, (call) => {
-      const text = jsonOf(call)
-      const sent = JSON.stringify(call.args)
-      const found = [workspace, homedir()].find((path) => text.includes(path))
-        ?? MACHINE_PATH.exec(text)?.[0]
-      return found !== undefined && !sent.includes(found) && `it has ${found}`
-    }),
-  },
-  {
-    id: 'output-characters', level: 'must', spec: SPEC,
-    statement: 'No result or error has control characters that the arguments did not have.',
-    why: 'They change what a terminal or a person sees.',
-    cure: 'Remove escape sequences and direction marks.',
-    check: ({ calls }) => firstFact(calls, ({ args, value, error }) => {
-      const text = error?.message ?? (typeof value === 'string' ? value : unescaped(value))
-      return CONTROL.test(text) && !CONTROL.test(unescaped(args)) && 'it has control characters'
-    }),
-  },
-  {
-    id: 'error-message', level: 'must', spec: SPEC,
-    statement: `An error has a message of at most ${ERROR_CHARS} characters more than the arguments.`,
-    why: 'A model acts on it.',
-    cure: 'Throw an Error with a message that says what happened and what to do.',
-    check: ({ calls }) => firstFact(calls, ({ args, error }) => error !== undefined && error.class !== 'ExtensionHost'
-      && (error.message.trim() === '' || error.message.length > ERROR_CHARS + JSON.stringify(args).length)
-      && `the message of ${error.code} has ${error.message.length} characters`),
-  },
-  {
-    id: 'error-stack', level: 'must', spec: SPEC,
-    statement: 'No error message has a stack trace.',
-    why: 'It is noise for a model, and names files of the machine.',
-    cure: 'Use the message of the error, not its stack.',
-    check: ({ calls }) => firstFact(calls, ({ error }) => error !== undefined && STACK.test(error.message)
-      && error.message.slice(0, 120)),
-  },
-  {
-    id: 'progress-bounded', level: 'must', spec: SPEC,
-    statement: `A call reports progress at most ${MANY_PROGRESS} times.`,
-    why: 'Each report is an event that people and agents see.',
-    cure: 'Report at most a few times in a second.',
-    check: ({ calls }) => firstFact(calls, ({ progress }) =>
-      progress.length > MANY_PROGRESS && `${progress.length} reports`),
-  },
-  {
     id: 'read-deterministic', level: 'should', spec: SPEC,
-    statement: 'A tool with mode read gives the same result for the same call in an unchanged workspace.',
+    statement: 'With a fixed clock and seed, a tool with mode read gives the same result for the same call.',
     why: 'Agents repeat reads, and caches rely on it.',
-    cure: 'Sort lists, and leave out times and random values.',
-    check: ({ repeated }) => firstOf(repeated, ([one, other]) =>
-      one.tool.mode === 'read' ? difference(one, other) : undefined),
+    cure: 'Sort lists, and keep no counters between calls.',
+    check: ({ repeated }) => firstOf(repeated, ({ again, other }) =>
+      again.tool.mode === 'read' ? difference(again, other) : undefined),
   },
   {
     id: 'idempotent-repeats', level: 'must', spec: SPEC,
     statement: 'A tool that is idempotent succeeds again with the same arguments.',
     why: 'The host repeats such a call after a crash.',
     cure: 'Remove idempotent, or make the second call succeed.',
-    check: ({ repeated }) => firstOf(repeated, ([one, other]) =>
-      one.tool.idempotent && one.error === undefined && other.error !== undefined
-        ? about(one, `the second call failed with ${other.error.code}: ${other.error.message}`)
+    check: ({ repeated }) => firstOf(repeated, ({ first, again }) =>
+      first.tool.idempotent && first.error === undefined && again.error !== undefined
+        ? about(first, `the second call failed with ${again.error.code}: ${again.error.message}`)
         : undefined),
+  },
+  {
+    id: 'idempotent-effect', level: 'must', spec: SPEC,
+    statement: 'Repeating a call of an idempotent tool changes no file.',
+    why: 'The host repeats such a call after a crash, and the effect would happen twice.',
+    cure: 'Remove idempotent, or write the same content again.',
+    check: ({ repeated }) => firstOf(repeated, ({ first, changed }) =>
+      changed === undefined ? undefined : about(first, `the next call changed ${changed}`)),
+  },
+  {
+    id: 'parallel-same', level: 'must', spec: SPEC,
+    statement: 'A tool with mode read gives the same result alone and among many calls.',
+    why: 'Calls that share a variable mix up their answers.',
+    cure: 'Keep everything of a call in its own variables.',
+    check: ({ calls, repeated }) => firstOf(repeated, ({ first, again }) => {
+      if (first.tool.mode !== 'read' || difference(first, again)) return undefined
+      return firstOf(calls, (call) => call.kind === 'parallel' && call.tool === first.tool && !endsCompartment(call)
+        && call.error?.code !== 'ExecutionTimeout' && call.args === first.args ? difference(first, call) : undefined)
+    }),
+  },
+  {
+    id: 'input-satisfiable', level: 'must', spec: SPEC,
+    statement: 'Valid arguments can be generated from the inputSchema, or the manifest has an example.',
+    why: 'A schema that nothing satisfies makes the tool useless, and a tool that is never called is not tested.',
+    cure: 'Correct the schema, or add examples to the tool.',
+    check: ({ calls, manifest }) => firstFact(manifest.tools.map((tool) => ({ tool })), ({ tool }) =>
+      !calls.some((call) => call.tool === tool && isAccepted(call)) && 'no valid arguments were found'),
+  },
+  {
+    id: 'examples-outcome', level: 'must', spec: 'docs/reference/manifest.md',
+    statement: 'Each example of the manifest ends as it says.',
+    why: 'People and models trust the examples.',
+    cure: 'Correct the example or the tool.',
+    check: ({ calls }) => firstFact(calls, ({ kind, example, value, error }) => {
+      if (kind !== 'example' || !example) return undefined
+      if (example.error !== undefined) {
+        return error?.code !== example.error && `it expects ${example.error}, and ${error?.code ?? 'it succeeded'}`
+      }
+      if (error) return `${error.code}: ${error.message}`
+      const isAsExpected = example.result === undefined || contains(value ?? null, example.result as Json)
+      return !isAsExpected && `the result is ${JSON.stringify(value).slice(0, 120)}`
+    }),
+  },
+  {
+    id: 'log-bounded', level: 'should', spec: SPEC,
+    statement: `A call logs at most ${MANY_LOGGED} lines.`,
+    why: 'The log is for people, and the host cuts a long one.',
+    cure: 'Log what an operator acts on.',
+    check: ({ calls }) => firstFact(calls, ({ logged }) => logged > MANY_LOGGED && `${logged} lines`),
   },
 ]
 
+/** What differs between the answers of two equal calls. */
 function difference(one: CallFact, other: CallFact): string | undefined {
   const [before, after] = [one, other].map(({ value, error }) => canonicalJson(value ?? (error?.message ?? null)))
   return before === after ? undefined
     : about(one, `${before!.slice(0, 80)}, then ${after!.slice(0, 80)}`)
 }
 
-/** All strings of a value. */
-function unescaped(value: Json | undefined): string {
-  if (typeof value === 'string') return value
-  if (typeof value !== 'object' || value === null) return ''
-  return Object.entries(value).flatMap(([key, item]) => [key, unescaped(item)]).join('')
+/** Whether a value has all members of the expected one, at every depth. */
+function contains(value: Json | undefined, expected: Json): boolean {
+  if (!isJsonObject(expected)) return value !== undefined && canonicalJson(value) === canonicalJson(expected)
+  return isJsonObject(value) && Object.entries(expected).every(([name, part]) => contains(value[name], part))
 }

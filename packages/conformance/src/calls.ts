@@ -1,23 +1,49 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { BulkheadError, CALL_LIMITS, type ErrorClass, type ToolManifest } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { MIN_SECRET_CHARS } from '@bulkhead/kit/text'
 import { generateArguments, type ArgumentsKind } from './generate.ts'
 import { inCompartment, validatorOf, valuesOf, type ConformanceTarget, type OpenedCompartment } from './target.ts'
 
-export interface CallFact {
+type Example = NonNullable<ToolManifest['examples']>[number]
+
+interface PlannedCall {
   readonly tool: ToolManifest
-  readonly kind: ArgumentsKind | 'repeated' | 'parallel'
+  readonly kind: ArgumentsKind | 'example' | 'repeated' | 'parallel'
   readonly args: JsonObject
+  /** Set for an example of the manifest. */
+  readonly example?: Example
+}
+
+export interface CallFact extends PlannedCall {
   readonly value?: Json
   readonly error?: { readonly code: string; readonly class: ErrorClass; readonly message: string }
   readonly progress: readonly string[]
+  readonly updates: number
+  /** Lines that it logged. */
+  readonly logged: number
+}
+
+/** A call that was made again with the same arguments. */
+export interface Repetition {
+  readonly first: CallFact
+  /** The same twice, in two compartments with a fixed clock and seed. */
+  readonly again: CallFact
+  readonly other: CallFact
+  /** For an idempotent tool: a file that the last call changed. */
+  readonly changed?: string | undefined
 }
 
 export interface CallsFacts {
   readonly calls: readonly CallFact[]
-  /** Pairs of the same call. */
-  readonly repeated: readonly (readonly [CallFact, CallFact])[]
+  readonly repeated: readonly Repetition[]
+  /** For each tool, a call that succeeds whenever it is made, if there is one. */
+  readonly reliable: readonly CallFact[]
   readonly log: readonly string[]
+  /** What the tools wrote to the state. */
+  readonly states: readonly Json[]
   readonly manifest: ConformanceTarget['extension']['manifest']
   readonly workspace: string
   /** Values that no output may have. */
@@ -35,24 +61,21 @@ export const PARALLEL = 100
 const REPEATED = 4
 /** After so many, a tool is not called any more: each costs its whole timeout. */
 const MOST_TIMEOUTS = 2
-const GIVEN_UP: Pick<CallFact, 'error' | 'progress'> = {
+const NOTHING = { progress: [], updates: 0, logged: 0 }
+const GIVEN_UP: Omit<CallFact, keyof PlannedCall> = {
+  ...NOTHING,
   error: {
     code: 'ExecutionTimeout', class: 'ToolTransient', message: 'Not called, because earlier calls took too long.',
   },
-  progress: [],
 }
 
-/** Calls every tool with generated arguments, one after the other, then the same again, then many at once. */
+/** Calls every tool: its examples, generated arguments one after the other, some of them again, then many at once. */
 export async function observeCalls(target: ConformanceTarget, { seed, progress }: CallsOptions): Promise<CallsFacts> {
   const { manifest } = target.extension
   const log: string[] = []
-  const planned = manifest.tools.flatMap((tool) => {
-    const check = validatorOf(tool.inputSchema)
-    const accepts = (value: Json): boolean => check(value) === undefined
-    return generateArguments({ schema: tool.inputSchema, accepts, seed, runs: RUNS }).map((each) => ({ tool, ...each }))
-  })
+  const states: Json[] = []
+  const planned = manifest.tools.flatMap((tool) => planOf(tool, seed))
   const calls: CallFact[] = []
-  const repeated: (readonly [CallFact, CallFact])[] = []
   const isHopeless = (tool: ToolManifest): boolean =>
     calls.filter((call) => call.tool === tool && call.error?.code === 'ExecutionTimeout').length >= MOST_TIMEOUTS
   // A call that ends its compartment must not take the others with it.
@@ -66,49 +89,96 @@ export async function observeCalls(target: ConformanceTarget, { seed, progress }
         if (endsCompartment(fact)) break
       }
       log.push(...opened.log.map(({ text }) => text))
+      states.push(...opened.state.written)
     })
   }
-  const valid = manifest.tools.flatMap((tool) =>
-    calls.filter((fact) => fact.tool === tool && fact.kind === 'valid' && !isHopeless(tool)).slice(0, REPEATED))
-  await inCompartment(target, async (opened) => {
-    for (const fact of valid) repeated.push([fact, await callOnce(opened, { ...fact, kind: 'repeated' })])
-  })
-  const [first] = valid
-  if (first) {
+  const valid = manifest.tools.flatMap((tool) => calls.filter((fact) =>
+    fact.tool === tool && (fact.kind === 'valid' || fact.kind === 'example') && !isHopeless(tool)).slice(0, REPEATED))
+  const repeated = await repeat(target, valid)
+  if (valid.length > 0) {
     await inCompartment(target, async (opened) => {
       const parallel = Array.from({ length: PARALLEL }, (_, index) => valid[index % valid.length]!)
       calls.push(...await Promise.all(parallel.map((fact) => callOnce(opened, { ...fact, kind: 'parallel' }))))
     })
   }
+  const reliable = manifest.tools.flatMap((tool) => repeated
+    .find(({ first, again, other }) => first.tool === tool && !again.error && !other.error)?.again ?? [])
   // Shorter values occur in texts by chance.
   const hidden = [...valuesOf(target).values()].filter(({ length }) => length >= MIN_SECRET_CHARS)
-  return { calls, repeated, log, manifest, workspace: target.workspace, hidden }
+  return { calls, repeated, reliable, log, states, manifest, workspace: target.workspace, hidden }
 }
+
+function planOf(tool: ToolManifest, seed: number): readonly PlannedCall[] {
+  const check = validatorOf(tool.inputSchema)
+  const accepts = (value: Json): boolean => check(value) === undefined
+  const examples = (tool.examples ?? []).filter(({ arguments: args }) => accepts(args as JsonObject))
+  return [
+    ...examples.map((example) =>
+      ({ tool, kind: 'example' as const, args: example.arguments as JsonObject, example })),
+    ...generateArguments({ schema: tool.inputSchema, accepts, seed, runs: RUNS }).map((each) => ({ tool, ...each })),
+  ]
+}
+
+const repeat = (target: ConformanceTarget, facts: readonly CallFact[]): Promise<readonly Repetition[]> =>
+  inCompartment(target, (one) => inCompartment(target, async (two) => {
+    const repeated: Repetition[] = []
+    for (const first of facts) {
+      const again = await callOnce(one, { ...first, kind: 'repeated' })
+      const before = first.tool.idempotent ? snapshot(target.workspace) : undefined
+      const other = await callOnce(two, { ...first, kind: 'repeated' })
+      const changed = before && firstChange(before, snapshot(target.workspace))
+      repeated.push({ first, again, other, changed })
+    }
+    return repeated
+  }, { isInstrumented: true }), { isInstrumented: true })
+
+/** The digest of each file. */
+function snapshot(folder: string): ReadonlyMap<string, string> {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  return new Map(files.map(({ parentPath, name }) => {
+    const path = join(parentPath, name)
+    return [path.slice(folder.length + 1), createHash('sha256').update(readFileSync(path)).digest('hex')]
+  }))
+}
+
+const firstChange = (
+  before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>,
+): string | undefined => [...before.keys(), ...after.keys()].find((path) => before.get(path) !== after.get(path))
 
 let count = 0
 
-async function callOnce(
-  { session }: OpenedCompartment, { tool, kind, args }: Pick<CallFact, 'tool' | 'kind' | 'args'>,
-): Promise<CallFact> {
+/** Makes one call under the deadline of its tool. */
+export async function callOnce({ session, log }: OpenedCompartment, planned: PlannedCall): Promise<CallFact> {
+  const { tool: { timeoutMs = CALL_LIMITS.defaultTimeoutMs, name }, args } = planned
+  const { tool, kind, example } = planned
   const progress: string[] = []
-  const { timeoutMs = CALL_LIMITS.defaultTimeoutMs, name } = tool
+  let updates = 0
   const late = new BulkheadError('ExecutionTimeout', `The call took longer than ${timeoutMs} ms.`)
   const deadline = new AbortController()
   const timer = setTimeout(() => deadline.abort(late), timeoutMs)
-  const onProgress = (text: string): void => void progress.push(text)
+  const callId = `conformance-${++count}`
+  const before = log.length
+  const fact = (): Omit<CallFact, 'value' | 'error'> => ({
+    tool, kind, args, ...(example && { example }), progress, updates,
+    // Lines of the console do not name their call.
+    logged: kind === 'parallel' ? 0 : log.length - before,
+  })
   try {
-    const value =
-      await session.call({ callId: `conformance-${++count}`, tool: name, args, signal: deadline.signal, onProgress })
-    return { tool, kind, args, value, progress }
+    const value = await session.call({
+      callId, tool: name, args, signal: deadline.signal,
+      onProgress: (text) => void progress.push(text),
+      onUpdate: () => void updates++,
+    })
+    return { ...fact(), value }
   } catch (thrown) {
     const { code, class: errorClass, message } = BulkheadError.from(thrown)
-    return { tool, kind, args, error: { code, class: errorClass, message }, progress }
+    return { ...fact(), error: { code, class: errorClass, message } }
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** Generated from the schema, and it accepts them. */
-export const isAccepted = ({ kind }: CallFact): boolean => kind === 'valid' || kind === 'boundary'
+/** Arguments that the schema accepts, made by one call alone. */
+export const isAccepted = ({ kind }: CallFact): boolean => kind === 'valid' || kind === 'boundary' || kind === 'example'
 
 export const endsCompartment = ({ error }: CallFact): boolean => error?.class === 'ExtensionHost'

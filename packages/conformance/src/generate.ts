@@ -144,7 +144,7 @@ type Bounds<Of extends string> = { readonly [Key in `min${Of}` | `max${Of}`]: nu
 function bounds<Of extends string>(schema: JsonObject, of: Of, spare: number): Bounds<Of> {
   const [low, high] = [schema[`min${of}`], schema[`max${of}`]]
   const min = typeof low === 'number' ? low : 0
-  const max = Math.min(typeof high === 'number' ? high : Infinity, min + spare)
+  const max = Math.max(min, Math.min(typeof high === 'number' ? high : Infinity, min + spare))
   return { [`min${of}`]: min, [`max${of}`]: max } as Bounds<Of>
 }
 

@@ -13,6 +13,10 @@ export interface PowerFacts {
   readonly unused: Pick<UnusedPowers, 'env' | 'secrets' | 'state'>
   /** Tools of which every call was denied a power. */
   readonly denied: readonly string[]
+  /** Tools of which every call failed before it used anything. */
+  readonly idle: readonly string[]
+  /** Requests that anyone on the way can read. */
+  readonly plain: readonly string[]
 }
 
 /** What one tool declares, and what it used. */
@@ -60,6 +64,13 @@ export function observePowers(
     manifest,
     tools: manifest.tools.map((tool) => powersOf(tool, recorder.uses, workspace)),
     unused: unusedPowers({ extension, workspace, recorder }),
+    idle: manifest.tools.filter((tool) => {
+      const own = calls.filter((call) => call.tool === tool && isAccepted(call))
+      return own.length > 0 && own.every(({ error }) => error) && !('required' in manifest.configSchema)
+        && !recorder.uses.some((use) => use.tool === tool.name)
+    }).map(({ name }) => name),
+    plain: recorder.uses.filter(({ part }) => part === 'net').map(({ subject }) => subject)
+      .filter((subject) => /^\w+ http:/.test(subject) && !LOCAL.test(subject)),
     denied: manifest.tools.flatMap((tool) => {
       const own = calls.filter((call) => call.tool === tool && isAccepted(call))
       const [first] = own
@@ -129,6 +140,7 @@ function requirementsOf({ read, write, hosts, shell, capabilities }: Chosen): Re
 }
 
 const SPEC = 'docs/guides/publishing.md'
+const LOCAL = /^\w+ http:\/\/(?:localhost|127\.[\d.]+|\[::1\])(?:[:/]|$)/
 const WHY = 'People accept what is declared, and code that is taken over has all of it.'
 const CURE = 'Remove it from requires (--fix does that), or add an example that uses it.'
 
@@ -152,6 +164,20 @@ export const POWER_REQUIREMENTS: readonly Requirement<PowerFacts>[] = [
     why: 'Every host denies it.',
     cure: 'Declare it in requires, or do without.',
     check: ({ denied: [first] }) => first,
+  },
+  {
+    id: 'power-reached', level: 'must', spec: SPEC,
+    statement: 'A tool of which every call fails has at least used what it needs.',
+    why: 'A tool that declares a host may fail here for want of an answer. One that never asks the host always fails.',
+    cure: 'Fix the tool, or add an example that works.',
+    check: ({ idle: [first] }) => first && `${first}: every call failed, and none used anything`,
+  },
+  {
+    id: 'power-https', level: 'must', spec: SPEC,
+    statement: 'Requests to other machines use https.',
+    why: 'Anyone on the way can read and change them.',
+    cure: 'Use https.',
+    check: ({ plain: [first] }) => first,
   },
   used('power-used-read', 'every pattern of fs.read', ({ fs }) => fs?.read),
   used('power-used-write', 'every pattern of fs.write', ({ fs }) => fs?.write),

@@ -4,14 +4,19 @@ import { meantNames } from '@bulkhead/kit/text'
 import { ABORT_REQUIREMENTS, observeAbort } from './abort.ts'
 import { KEY_REQUIREMENTS, observeKeys } from './approval-keys.ts'
 import { CALL_REQUIREMENTS } from './call-requirements.ts'
-import { observeCalls } from './calls.ts'
+import { observeCalls, type CallsFacts } from './calls.ts'
+import { CONFIG_REQUIREMENTS, observeConfig, withConfig } from './config.ts'
 import { DECLARED_POWER_REQUIREMENTS } from './declared-powers.ts'
+import { LEAK_REQUIREMENTS, observeLeaks } from './leaks.ts'
 import { LIFECYCLE_REQUIREMENTS, observeLifecycle } from './lifecycle.ts'
 import { MANIFEST_REQUIREMENTS } from './manifest.ts'
+import { OUTPUT_REQUIREMENTS } from './output-requirements.ts'
 import { observePackage, PACKAGE_REQUIREMENTS } from './package.ts'
 import { observePowers, POWER_REQUIREMENTS } from './powers.ts'
+import { observeReload, RELOAD_REQUIREMENTS } from './reload.ts'
 import type { Requirement } from './requirement.ts'
 import { SCHEMA_REQUIREMENTS } from './schemas.ts'
+import { observeState, STATE_REQUIREMENTS } from './state.ts'
 import { requireTarget, type ConformanceTarget } from './target.ts'
 
 /** All requirements, by group. Each group is checked on the facts of one experiment. */
@@ -19,13 +24,20 @@ export const REQUIREMENTS = {
   manifest: [...MANIFEST_REQUIREMENTS, ...SCHEMA_REQUIREMENTS, ...DECLARED_POWER_REQUIREMENTS],
   package: PACKAGE_REQUIREMENTS,
   lifecycle: LIFECYCLE_REQUIREMENTS,
-  calls: CALL_REQUIREMENTS,
+  calls: [...CALL_REQUIREMENTS, ...OUTPUT_REQUIREMENTS],
+  config: CONFIG_REQUIREMENTS,
+  state: STATE_REQUIREMENTS,
+  reload: RELOAD_REQUIREMENTS,
+  leaks: LEAK_REQUIREMENTS,
   abort: ABORT_REQUIREMENTS,
   keys: KEY_REQUIREMENTS,
   powers: POWER_REQUIREMENTS,
 } as const
 
 export type RequirementGroup = keyof typeof REQUIREMENTS
+
+/** Groups whose experiments call tools. */
+const CALLING = ['calls', 'config', 'state', 'reload', 'leaks', 'abort', 'keys', 'powers'] as const
 
 export interface CheckResult<Group extends string = RequirementGroup> extends Omit<Requirement<never>, 'check'> {
   readonly group: Group
@@ -47,9 +59,10 @@ export interface SuiteOptions {
  * Runs the experiments that the chosen requirements need, and checks each. Contract: does not throw for anything the
  * extension does, and leaves no compartment behind. Rejects with ConfigInvalid for an invalid target or unknown id.
  */
-export async function conform(target: ConformanceTarget, options: SuiteOptions = {}): Promise<readonly CheckResult[]> {
-  requireTarget(target)
+export async function conform(given: ConformanceTarget, options: SuiteOptions = {}): Promise<readonly CheckResult[]> {
+  requireTarget(given)
   const { only, seed = 1, onProgress = () => undefined } = options
+  const target = withConfig(given, seed)
   const isChosen = chosenBy(only)
   const results: CheckResult[] = []
   const wants = (group: RequirementGroup): boolean => REQUIREMENTS[group].some(({ id }) => isChosen(group, id))
@@ -69,25 +82,41 @@ export async function conform(target: ConformanceTarget, options: SuiteOptions =
   check('manifest', REQUIREMENTS.manifest, found)
   check('package', PACKAGE_REQUIREMENTS, found)
 
-  const needsRun = wants('calls') || wants('abort') || wants('keys') || wants('powers')
-  if (!wants('lifecycle') && !needsRun) return results
+  const needsCalls = CALLING.some(wants)
+  if (!wants('lifecycle') && !needsCalls) return results
   onProgress('starting and stopping')
   const lifecycle = await attempt(() => observeLifecycle(target))
   check('lifecycle', LIFECYCLE_REQUIREMENTS, lifecycle)
-  if (!needsRun) return results
+  if (!needsCalls) return results
 
   const broken = typeof lifecycle === 'string' ? lifecycle
     : lifecycle.start ? 'the extension does not start' : lifecycle.inOrder && 'a lifecycle phase fails'
   const progress = (done: number, all: number): void => onProgress(`calling tools, ${done} of ${all}`)
   const calls = broken ?? await attempt(() => observeCalls(target, { seed, progress }))
-  check('calls', CALL_REQUIREMENTS, calls)
-  onProgress('cancelling calls')
-  const aborted = typeof calls === 'string' ? calls : await attempt(() => observeAbort(target, calls))
-  check('abort', ABORT_REQUIREMENTS, aborted)
-  onProgress('deriving approval keys')
-  const keys = typeof calls === 'string' ? calls : await attempt(() => observeKeys(target, calls))
-  check('keys', KEY_REQUIREMENTS, keys)
-  check('powers', POWER_REQUIREMENTS, typeof calls === 'string' ? calls : observePowers(target, calls))
+  check('calls', REQUIREMENTS.calls, calls)
+  if (wants('config')) {
+    onProgress('trying configurations')
+    // A configuration may be the reason why a phase fails.
+    const canOpen = typeof lifecycle !== 'string' && lifecycle.start === undefined
+    const reliable = typeof calls === 'string' ? [] : calls.reliable
+    check('config', CONFIG_REQUIREMENTS, canOpen
+      ? await attempt(() => observeConfig(target, { seed, calls: reliable })) : 'the extension does not start')
+  }
+  /** An experiment that needs the calls. */
+  const experiment = async <Facts>(
+    group: RequirementGroup, requirements: readonly Requirement<Facts>[], text: string,
+    observe: (facts: CallsFacts) => Promise<Facts | string>,
+  ): Promise<void> => {
+    if (!wants(group)) return
+    onProgress(text)
+    check(group, requirements, typeof calls === 'string' ? calls : await attempt(() => observe(calls)))
+  }
+  await experiment('state', STATE_REQUIREMENTS, 'trying stored states', (facts) => observeState(target, facts, seed))
+  await experiment('reload', RELOAD_REQUIREMENTS, 'reloading', (facts) => observeReload(target, facts))
+  await experiment('leaks', LEAK_REQUIREMENTS, 'looking for leaks', (facts) => observeLeaks(target, facts))
+  await experiment('abort', ABORT_REQUIREMENTS, 'cancelling calls', (facts) => observeAbort(target, facts))
+  await experiment('keys', KEY_REQUIREMENTS, 'deriving approval keys', (facts) => observeKeys(target, facts))
+  await experiment('powers', POWER_REQUIREMENTS, 'comparing powers', async (facts) => observePowers(target, facts))
   return results
 }
 

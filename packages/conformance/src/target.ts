@@ -1,12 +1,14 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import {
-  BulkheadError, compileGrant, DEFAULT_LIMITS, requireOptions, type CompartmentServices, type CompartmentSession,
+  BulkheadError, compileGrant, DEFAULT_LIMITS, requireOptions, type CompartmentLimits, type CompartmentServices,
+  type CompartmentSession,
   type ExtensionDescriptor, type LogEntry, type Sandbox, type VariableValues,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { patternEngine, readSchema, schemaCompiler } from '@bulkhead/kit/schema'
 import { RE2JS } from 're2js'
+import { instrumented, PROBE_TOOL, type Probe } from './instrument.ts'
 import type { Recorder } from './recorder.ts'
 
 /** The extension to check, and where to run it. */
@@ -37,24 +39,41 @@ const TARGET: OptionForms<ConformanceTarget> = {
 export const requireTarget = (target: ConformanceTarget): void =>
   requireOptions('conform', target, TARGET, 'extension', 'sandbox', 'workspace')
 
-/** What the code of one compartment logged. */
-export type Log = readonly LogEntry[]
+/** The stored state of one extension, which compartments may share. */
+export interface StoredValue {
+  current: Json
+  readonly written: Json[]
+}
+
+export const emptyState = (current: Json = null): StoredValue => ({ current, written: [] })
 
 export interface OpenedCompartment {
   readonly session: CompartmentSession
-  readonly log: Log
+  /** What the code logged. */
+  readonly log: readonly LogEntry[]
+  readonly state: StoredValue
+}
+
+export interface OpenOptions {
+  /** Default: the configuration of the target. */
+  readonly config?: JsonObject
+  readonly limits?: Partial<CompartmentLimits>
+  /** Default: an empty one. */
+  readonly state?: StoredValue
+  /** With a fixed clock and seed, and a tool that counts timers. Not for a module of the host. */
+  readonly isInstrumented?: boolean
 }
 
 /** A compartment with the powers that the manifest declares, in the workspace of the target. */
 export async function openCompartment(
-  target: ConformanceTarget, config = target.config ?? {},
+  target: ConformanceTarget,
+  { config = target.config ?? {}, limits, state = emptyState(), isInstrumented = false }: OpenOptions = {},
 ): Promise<OpenedCompartment> {
   const { extension, sandbox, workspace } = target
   const { id, version, layer, code, manifest } = extension
   const log: LogEntry[] = []
   const { env, secrets, stateSlot } = manifest
   const extensionPower = { env, secrets, state: stateSlot === null ? [] : [id] }
-  let state: Json = null
   const values = valuesOf(target)
   const services: CompartmentServices = {
     log: (entry) => void log.push(entry),
@@ -64,28 +83,41 @@ export async function openCompartment(
       [name, { value: values.get(name)!, hosts, commands }])),
     ...(stateSlot !== null && {
       state: {
-        read: async () => state,
+        read: async () => state.current,
         write: async (data: Json) => {
-          state = data
+          state.current = data
+          state.written.push(data)
         },
       },
     }),
     interact: async () => ({ status: 'timeout' }),
   }
+  const files = code.kind === 'module' ? code
+    : { kind: 'files' as const, main: manifest.main, files: await code.readFiles() }
+  const isProbed = isInstrumented && files.kind === 'files'
+  const granted = isProbed ? [...manifest.tools, PROBE] : manifest.tools
   const session = await sandbox.open({
     extension: { id, version, layer },
     placement: code.kind === 'module' ? 'inline' : 'process',
-    code: code.kind === 'module' ? code : { kind: 'files', main: manifest.main, files: await code.readFiles() },
-    tools: manifest.tools.map(({ name, inputSchema, requires }) => ({
+    code: isProbed ? instrumented(files) : files,
+    tools: granted.map(({ name, inputSchema, requires }) => ({
       name, inputSchema, requires: requires as JsonObject,
       grant: compileGrant(requires, variablesIn(workspace), extensionPower),
     })),
     config,
-    limits: DEFAULT_LIMITS,
+    limits: { ...DEFAULT_LIMITS, ...limits },
     services,
   })
-  return { session, log }
+  return { session, log, state }
 }
+
+const PROBE = { name: PROBE_TOOL, inputSchema: { type: 'object' }, requires: {} } as const
+
+/** What the instruments of a compartment counted so far. */
+export const probed = async ({ session }: OpenedCompartment): Promise<Probe> => await session.call({
+  callId: `probe-${++probes}`, tool: PROBE_TOOL, args: {}, signal: AbortSignal.timeout(60_000),
+}) as unknown as Probe
+let probes = 0
 
 /** The folders that patterns refer to. */
 export const variablesIn = (workspace: string): VariableValues =>
@@ -104,9 +136,9 @@ export function valuesOf({ extension: { manifest }, values }: ConformanceTarget)
 
 /** Opens one, runs its phases up to activate, and closes it after the work. */
 export async function inCompartment<Result>(
-  target: ConformanceTarget, work: (opened: OpenedCompartment) => Promise<Result>,
+  target: ConformanceTarget, work: (opened: OpenedCompartment) => Promise<Result>, options?: OpenOptions,
 ): Promise<Result> {
-  const opened = await openCompartment(target)
+  const opened = await openCompartment(target, options)
   try {
     await opened.session.lifecycle('init')
     await opened.session.lifecycle('activate')

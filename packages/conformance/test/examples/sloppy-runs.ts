@@ -4,7 +4,7 @@ import { execute, extension, shout, withCode, withTool, type SloppyExample } fro
 export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
   'another export': {
     ...withCode('export default { tools: { whisper: { execute: () => 1 } } }\n'), fails: ['exports'],
-    skips: ['calls', 'abort', 'keys', 'powers'],
+    skips: ['calls', 'config', 'state', 'reload', 'leaks', 'abort', 'keys', 'powers'],
   },
   'phases that cannot be repeated': {
     ...withCode(execute('return { text }', `init() { globalThis.ready = 1 },
@@ -16,7 +16,7 @@ export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
   'a phase that fails': {
     ...withCode(execute('return { text }', 'activate() { throw new Error("no credentials") },')),
     fails: ['lifecycle-order', 'dispose-idempotent', 'deactivate-idempotent', 'activate-again', 'restarts'],
-    skips: ['calls', 'abort', 'keys', 'powers'],
+    skips: ['calls', 'state', 'reload', 'leaks', 'abort', 'keys', 'powers'],
   },
   'a tool that crashes on long text': {
     ...withCode(execute(`if (text?.length > 1000) queueMicrotask(() => { throw new Error('boom') }); return { text: String(text) }`)),
@@ -43,7 +43,7 @@ export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
   'a tool that tells too much': {
     manifest: extension('sample', [shout({ outputSchema: { type: 'object', additionalProperties: true } })], { env: ['LANGUAGE'] }),
     code: execute(`const language = await runtime.env.get('LANGUAGE')
-      return { language, home: '/home/alice/notes', text: '\\u001b[31m' + 'x'.repeat(300_000), at: Math.random() }`),
+      return { language, home: '/home/alice/notes', text: '\\u001b[31m' + 'x'.repeat(300_000), at: crypto.randomUUID() }`),
     fails: ['package-machine-paths', 'output-size', 'output-secrets', 'output-paths', 'output-characters', 'read-deterministic'],
   },
   'a tool with unreadable errors': {
