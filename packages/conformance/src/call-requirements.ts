@@ -1,10 +1,10 @@
-import type { ToolManifest } from '@bulkhead/contract'
+import type { Manifest, ToolManifest } from '@bulkhead/contract'
 import { canonicalJson, isJsonObject, type Json } from '@bulkhead/kit/json'
 import { endsCompartment, isAccepted, PARALLEL, type CallFact, type CallsFacts } from './calls.ts'
 import { about, firstFact, firstOf, type Requirement } from './requirement.ts'
 
 /** Whether the manifest names something that the run cannot give: configuration, a host, a command or a secret. */
-const needsMore = ({ requires }: ToolManifest, { manifest: { secrets, configSchema } }: CallsFacts): boolean =>
+export const needsMore = ({ requires }: ToolManifest, { secrets, configSchema }: Manifest): boolean =>
   secrets.length > 0 || 'required' in configSchema || (requires.net?.hosts?.length ?? 0) > 0
   || (requires.shell?.length ?? 0) > 0
 
@@ -36,7 +36,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     check: (facts) => firstOf(facts.manifest.tools, (tool) => {
       const own = facts.calls.filter((call) => call.tool === tool && isAccepted(call))
       const [first] = own
-      if (!first || own.some(({ error }) => error === undefined) || needsMore(tool, facts)) return undefined
+      if (!first || own.some(({ error }) => error === undefined) || needsMore(tool, facts.manifest)) return undefined
       return `${tool.name}: all of ${own.length} valid calls failed, the first with ${first.error!.code}: `
         + first.error!.message
     }),

@@ -3,6 +3,7 @@ import {
   allowsNeed, compileGrant, type CallNeed, type CapabilityUse, type Manifest, type RequirementSet, type RuntimePart,
   type ToolManifest,
 } from '@bulkhead/contract'
+import { needsMore } from './call-requirements.ts'
 import { isAccepted, type CallsFacts } from './calls.ts'
 import { firstOf, type Requirement } from './requirement.ts'
 import { variablesIn, type ConformanceTarget } from './target.ts'
@@ -66,7 +67,7 @@ export function observePowers(
     unused: unusedPowers({ extension, workspace, recorder }),
     idle: manifest.tools.filter((tool) => {
       const own = calls.filter((call) => call.tool === tool && isAccepted(call))
-      return own.length > 0 && own.every(({ error }) => error) && !('required' in manifest.configSchema)
+      return needsMore(tool, manifest) && own.length > 0 && own.every(({ error }) => error)
         && !recorder.uses.some((use) => use.tool === tool.name)
     }).map(({ name }) => name),
     plain: recorder.uses.filter(({ part }) => part === 'net').map(({ subject }) => subject)

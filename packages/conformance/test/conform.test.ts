@@ -12,8 +12,9 @@ import { GOOD } from './examples/good.ts'
 import { writeExample, type Example } from './examples/package-of.ts'
 import { SLOPPY_PACKAGES } from './examples/sloppy-packages.ts'
 import { SLOPPY_RUNS } from './examples/sloppy-runs.ts'
+import { SLOPPY_SERVICES } from './examples/sloppy-services.ts'
 
-const SLOPPY = { ...SLOPPY_PACKAGES, ...SLOPPY_RUNS }
+const SLOPPY = { ...SLOPPY_PACKAGES, ...SLOPPY_RUNS, ...SLOPPY_SERVICES }
 const ALL = Object.values(REQUIREMENTS).flat()
 /** They depend on how a package was made, not on what is in its folder. */
 const BY_ORIGIN = ['package-hidden', 'package-integrity', 'package-provenance', 'provenance-repository']

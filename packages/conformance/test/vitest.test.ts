@@ -8,7 +8,7 @@ import { conformance, REQUIREMENTS } from '../src/index.ts'
 import { resultOf } from '../src/vitest.ts'
 import { GOOD } from './examples/good.ts'
 import { writeExample, type Example } from './examples/package-of.ts'
-import { SLOPPY } from './examples/sloppy.ts'
+import { SLOPPY_RUNS } from './examples/sloppy-runs.ts'
 
 const row = REQUIREMENTS.abort[0]!
 const failed = (level: 'must' | 'should', ok: boolean | null, otherFailures = 0) => resultOf({ ...row, level }, {
@@ -77,7 +77,7 @@ it.each(thoroughly([], ['whole']))('the %s suite runs in vitest: a good extensio
   const good = vitestOn('good', GOOD['a pure function']!)
   expect(good).toHaveLength(Object.values(REQUIREMENTS).flat().length)
   expect(good.filter(({ status }) => status !== 'passed').map(({ title, status }) => [title.split(':')[0], status])).toEqual([['package-provenance', 'skipped']])
-  const sloppy = vitestOn('sloppy', SLOPPY['another export']!)
+  const sloppy = vitestOn('sloppy', SLOPPY_RUNS['another export']!)
   const [{ title, failureMessages: [message] }, ...others] = sloppy.filter(({ status }) => status === 'failed') as [typeof sloppy[0]]
   expect(others).toEqual([])
   expect(title).toMatch(/^exports: /)
