@@ -14,7 +14,7 @@ const TIMER_CALLS = 5
 /** Heaps to try, in MB. A tool that needs more than the first for one call gets the second. */
 const HEAPS = [24, 128] as const
 const FEW_CALLS = 10
-export const MANY_CALLS = 400
+const MANY_CALLS = 400
 const MANY_CALLS_MS = 3_000
 
 /** Counts the timers that calls and the whole extension leave, and makes many calls with little memory. */
