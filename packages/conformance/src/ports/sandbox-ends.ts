@@ -52,7 +52,8 @@ interface AbortFacts {
 
 async function observeAbort(target: SandboxTarget, bench: Bench): Promise<AbortFacts> {
   return withSandbox(target, bench, async ({ open }) => {
-    const opened = await open({ ...EXAMPLE, limits: { graceMs: 100 } })
+    // Long, so that a tool on a busy machine is not killed while it stops.
+    const opened = await open({ ...EXAMPLE, limits: { graceMs: 30_000 } })
     const { session, log, call } = opened
     const early = await call('echo', {}, { signal: AbortSignal.abort(stop) })
     const earlyRan = log.some(({ text }) => text === 'echo')
@@ -63,13 +64,14 @@ async function observeAbort(target: SandboxTarget, bench: Bench): Promise<AbortF
     await settle(async () => session.quiet, bench)
     const noticed = log.some(({ text }) => text === 'aborted')
     const next = await call('echo')
-    const bystander = await begin(opened, 'stay')
+    const other = await open({ ...EXAMPLE, limits: { graceMs: 100 } })
+    const bystander = await begin(other, 'stay')
     const second = new AbortController()
-    const spinning = await begin(opened, 'spin', second.signal)
+    const spinning = await begin(other, 'spin', second.signal)
     second.abort(stop)
     return {
       cancelled, noticed, next, early, earlyRan, spinning: await spinning.end, bystander: await bystander.end,
-      killed: await settle(() => session.ended, bench),
+      killed: await settle(() => other.session.ended, bench),
     }
   })
 }

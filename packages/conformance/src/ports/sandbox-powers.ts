@@ -66,6 +66,16 @@ interface PowerFacts {
 }
 
 async function observePowers(target: SandboxTarget, bench: Bench): Promise<PowerFacts> {
+  // Before the compartment starts, because a thread gets a copy.
+  process.env[CANARY] = CANARY
+  try {
+    return await powersIn(target, bench)
+  } finally {
+    delete process.env[CANARY]
+  }
+}
+
+async function powersIn(target: SandboxTarget, bench: Bench): Promise<PowerFacts> {
   return withSandbox(target, bench, async ({ workspace, open }) => {
     const secret = join(bench.folder, 'secret.mjs')
     await writeFile(secret, `export default '${CANARY}'\n`)
@@ -85,9 +95,7 @@ async function observePowers(target: SandboxTarget, bench: Bench): Promise<Power
     const other = await open({ source: SOURCE, tools: TOOLS, env: ENV, services })
     const look = await other.call('look')
     const recorder = await createRecorder()
-    process.env[CANARY] = CANARY
     const ambient = await call('ambient', { canary: CANARY, path: secret, port: recorder.dryRun.port })
-    delete process.env[CANARY]
     await recorder.close()
     const written = { inside: await readText('out/a.txt'), outside: await readText('in/a.txt') }
     return { bare, inside, outside, narrowed, written, env, alone, ambient, look }

@@ -2,7 +2,6 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
-import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { meantNames } from '@bulkhead/kit/text'
 import { summaryOf, type Report } from '../report.ts'
@@ -73,7 +72,7 @@ export async function verifyPort<Target>(
     if (!requirements.some(isChosen)) continue
     onProgress(`${port}: ${group}`)
     const folder = await realpath(await mkdtemp(join(tmpdir(), `bulkhead-verify-${port}-`)))
-    const found = await run(target, { folder, patienceMs }).catch(inWords)
+    const found = await evidenceOf(() => run(target, { folder, patienceMs }), patienceMs)
     await rm(folder, { recursive: true, force: true })
     requirements.forEach((requirement, index) => {
       const { id, level, statement, why, spec, cure } = requirement
@@ -86,8 +85,16 @@ export async function verifyPort<Target>(
   return { port, checks, summary: summaryOf(checks) }
 }
 
-const inWords = (thrown: unknown): string =>
-  BulkheadError.is(thrown) ? `${thrown.code}: ${thrown.message}` : messageOf(thrown)
+/** An experiment waits several times, and some waits have no limit of their own. */
+const WAITS = 10
+
+/** The evidence for each requirement, or why the experiment could not be done. */
+async function evidenceOf(
+  run: () => Promise<readonly (string | undefined)[]>, patienceMs: number,
+): Promise<readonly (string | undefined)[] | string> {
+  const ended = await settle(run, { patienceMs: patienceMs * WAITS })
+  return ended.value ?? wordsOf(ended)
+}
 
 /** How a promise settled. `times` is above 1 for a thenable that calls back again. */
 export type Settled<Value> = {
@@ -126,7 +133,7 @@ export function settle<Value>(
 /** How it settled, in a few words, for evidence. */
 function wordsOf({ times, value, error, isUntyped }: Settled<unknown>): string {
   if (times === 0) return 'it never settled'
-  if (error) return `${isUntyped ? 'it rejected with an untyped error' : error.code}: ${error.message}`
+  if (error) return `${isUntyped ? 'it failed with an untyped error' : error.code}: ${error.message}`
   return `it resolved with ${JSON.stringify(value)?.slice(0, 120) ?? 'undefined'}`
 }
 

@@ -35,3 +35,16 @@ it.each(tried)('finds a sandbox that %s', async (_, { breaks, wrap }) => {
   const only = brokenBy(SANDBOX_REQUIREMENTS, breaks)
   expect(faultsIn(await verifySandbox(ours('thread', wrap), { only, patienceMs: 5000 }))).toEqual(breaks.toSorted())
 }, 120_000)
+
+it('skips the checks of an experiment that could not be done, also if it hangs', async () => {
+  const failing: SandboxTarget = { create: () => Promise.reject(new Error('no sandbox')) }
+  const { checks, summary } = await verifySandbox(failing, { only: ['close'] })
+  expect(checks).toMatchObject(checks.map(() => ({ ok: null, evidence: expect.stringContaining('no sandbox') })))
+  expect(summary).toMatchObject({ conforms: false, must: { skipped: 4 } })
+  const hanging: SandboxTarget = { create: () => new Promise(() => {}) }
+  const { checks: [check] } = await verifySandbox(hanging, { only: ['sandbox-close'], patienceMs: 1 })
+  expect(check).toMatchObject({ id: 'sandbox-close', ok: null, evidence: 'it never settled' })
+  await expect(verifySandbox(failing, { only: ['sandbox-clos'] })).rejects.toMatchObject({
+    code: 'ConfigInvalid', message: expect.stringContaining('"sandbox-close"'),
+  })
+})
