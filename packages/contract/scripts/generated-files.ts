@@ -1,12 +1,13 @@
 import { join } from 'node:path'
 import { configFileSchema } from '../src/validation/config.ts'
 import { conformanceReportSchema } from '../src/validation/conformance.ts'
+import { machinePolicySchema } from '../src/validation/machine-policy.ts'
 import { manifestSchema } from '../src/validation/manifest.ts'
 import { editorSchema } from './editor-schema.ts'
 import { errorsPage } from './errors-page.ts'
 import { eventsPage } from './events-page.ts'
 import { limitsPage } from './limits-page.ts'
-import { configurationPage, conformanceReportPage, manifestPage } from './reference-pages.ts'
+import { configurationPage, conformanceReportPage, machinePolicyPage, manifestPage } from './reference-pages.ts'
 
 /** Every generated file, by absolute path, with its content. */
 export function generatedFiles(root: string): ReadonlyMap<string, string> {
@@ -22,6 +23,11 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
       title: 'Bulkhead configuration',
       description: 'config.json of one layer: what the operator allows and sets.',
     })],
+    [schema('machine-policy.schema.json'), editorSchema(machinePolicySchema, {
+      name: 'machine-policy',
+      title: 'Bulkhead machine policy',
+      description: 'policy.json of a machine: what no configuration can loosen.',
+    })],
     [schema('conformance-report.schema.json'), editorSchema(conformanceReportSchema, {
       name: 'conformance-report',
       title: 'Bulkhead conformance report',
@@ -32,6 +38,7 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
     [join(root, 'docs', 'reference', 'limits.md'), limitsPage()],
     [join(root, 'docs', 'reference', 'manifest.md'), manifestPage()],
     [join(root, 'docs', 'reference', 'configuration.md'), configurationPage()],
+    [join(root, 'docs', 'reference', 'machine-policy.md'), machinePolicyPage()],
     [join(root, 'docs', 'reference', 'conformance-report.md'), conformanceReportPage()],
   ])
 }

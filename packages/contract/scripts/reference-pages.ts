@@ -1,5 +1,6 @@
 import { configFileSchema } from '../src/validation/config.ts'
 import { conformanceReportSchema } from '../src/validation/conformance.ts'
+import { machinePolicySchema } from '../src/validation/machine-policy.ts'
 import { manifestSchema } from '../src/validation/manifest.ts'
 import { keyRows } from './key-rows.ts'
 
@@ -20,7 +21,7 @@ export function configurationPage(): string {
   return `# Configuration: config.json
 
 Generated from \`packages/contract/src/validation/config.ts\`. The file is \`~/.bulkhead/config.json\` for a user and \`.bulkhead/config.json\` in a project; \`config\`
-of \`createHost\` overrides both. All keys are optional. The JSON Schema for editors is \`@bulkhead/contract/schema/config.schema.json\`.
+of \`createHost\` overrides both. A [machine policy](../guides/machine-policy.md) restricts all of them. All keys are optional. The JSON Schema for editors is \`@bulkhead/contract/schema/config.schema.json\`.
 \`bulkhead config list --origin\` shows each value in effect and the file that decides it; \`bulkhead config set KEY VALUE\` checks a value and writes it.
 
 - An unknown key or an invalid value is reported and ignored; \`bulkhead tools\` shows it and what applies instead.
@@ -55,6 +56,18 @@ ${HEAD}${keyRows(configFileSchema, new Set(['limits', 'extensions.<name>.limits'
 names) and \`state\` (a boolean): [what it narrows](../explanation/security.md#powers-and-ceilings). \`policy\` for packages: [packages](../guides/packages.md#policy).
 \`mcp\`: [MCP](../guides/mcp.md#tools-of-servers). \`openapi\`: [OpenAPI](../guides/openapi.md). Rules, modes and approvals: [approvals](../guides/approvals.md)
 and [policy in code](../guides/hooks.md).
+`
+}
+
+/** docs/reference/machine-policy.md: every key of policy.json. */
+export function machinePolicyPage(): string {
+  return `# Machine policy: policy.json
+
+Generated from \`packages/contract/src/validation/machine-policy.ts\`. All keys are optional. How to use it: [machine policy](../guides/machine-policy.md). The
+JSON Schema for editors is \`@bulkhead/contract/schema/machine-policy.schema.json\`.
+
+${HEAD}${keyRows(machinePolicySchema, new Set(['policy.ceiling', 'policy.identities', 'watchdogs.commandSafety.patterns']))}
+The members of \`policy.ceiling\`, \`policy.identities\` and \`watchdogs.commandSafety.patterns\` are those of the [configuration](configuration.md).
 `
 }
 

@@ -36,7 +36,7 @@ export {
 export { compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, SUBAGENTS } from './policy/power.ts'
 export type { ExtensionPower, Power, PowerCapability } from './policy/power.ts'
 export {
-  allowedPatterns, allowsNeed, beyond, narrowPower, powerItems, powerPhrases, type PowerItem,
+  allowedPatterns, allowsNeed, beyond, ceilingsOf, narrowPower, powerItems, powerPhrases, type PowerItem,
 } from './policy/power-order.ts'
 export { mustBeNamed, ProtectedPlaces, protectionReason, type Protection } from './policy/protected-places.ts'
 export {

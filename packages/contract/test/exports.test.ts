@@ -18,7 +18,7 @@ describe('the exports', () => {
       'TOOL_INTERACTION_KINDS',
       'TOOL_NAME_PATTERN', 'TRUST_DECISIONS', 'ToolError', 'VALIDATION_STAGES', 'allowedPatterns', 'allowsNeed',
       'auditRecord',
-      'beyond', 'capabilitiesMeant', 'checkApprovalKey', 'checkRequirements', 'classifyToolMode', 'compileApprovalKey',
+      'beyond', 'capabilitiesMeant', 'ceilingsOf', 'checkApprovalKey', 'checkRequirements', 'classifyToolMode', 'compileApprovalKey',
       'compileCeiling',
       'compileGrant', 'declaredCeiling', 'declaredPower', 'defineExtension', 'defineTool', 'dependencyCycleFault',
       'findIdConflicts',
@@ -37,7 +37,7 @@ describe('the exports', () => {
   it('of @bulkhead/contract/validation', () => {
     expect(Object.keys(validation).toSorted()).toEqual([
       'commandSafetyPatternSchema', 'configFileSchema', 'conformanceReportSchema', 'contractCompatible', 'coreSatisfies',
-      'lockFileSchema', 'manifestSchema', 'requirementSet',
+      'lockFileSchema', 'machinePolicySchema', 'manifestSchema', 'requirementSet',
       'ruleSchema',
     ])
   })

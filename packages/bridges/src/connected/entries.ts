@@ -75,7 +75,9 @@ export function entriesOf<Config extends Switched, Named extends Entry<Config>>(
   return { entries: [...entries.values()], diagnostics }
 }
 
-const orderOf = ({ layer }: LayerConfig): number => layer === 'embedder' ? Infinity : layerRank(layer)
+/** The policy of a machine has no entries. */
+const orderOf = ({ layer }: LayerConfig): number =>
+  layer === 'embedder' || layer === 'machine' ? Infinity : layerRank(layer)
 
 function placed<Config>(
   key: string, name: string, config: Config, { layer, location }: LayerConfig,

@@ -59,7 +59,7 @@ async function readPath(path: string, home: string | undefined): Promise<Extensi
   const reading = { anyCore: true }
   if (!/\.(?:tgz|tar\.gz)$/.test(path)) return (await readExtensionFolder(path, home, undefined, reading)).extension
   const { cache: _, roots, ...options } = loaderOptions(homeFolder(home))
-  const loader = { ...options, roots: { ...roots, global: null } }
+  const loader = { ...options, roots: { ...roots, global: null, machine: null } }
   const given = /^[./]/.test(path) ? path : `./${path}`
   return (await inspectPackage(given, process.cwd(), loader, reading)).extension
 }

@@ -4,7 +4,7 @@ import { BulkheadError, CONFIG_FILE, type ConfigFile, ERRORS, LOCK_FILE, type Wa
 import { messageOf } from '@bulkhead/kit/error-message'
 import { nodeVersionFault } from '@bulkhead/kit/node-version'
 import { findOwnershipFault, parseTrustRoot, TRUST_FILE } from '@bulkhead/loader'
-import { accountName, homeFolder, storeFile } from '../facade/folders.ts'
+import { accountName, homeFolder, machinePolicyFile, storeFile } from '../facade/folders.ts'
 import { TRUST_ROOT_FILE } from '../facade/loader-options.ts'
 import { operatorEnvironment } from '../facade/open-place.ts'
 import { type HostValues, withStore } from './host-options.ts'
@@ -37,7 +37,7 @@ export async function allChecks(values: HostValues): Promise<readonly Check[]> {
   try {
     return [
       nodeCheck(), ...await wallChecks(found), threadCheck(found), await trustRootCheck(home, found),
-      await storeCheck(values.home), ...files, projectCheck(found), ...serverChecks(found),
+      await storeCheck(values.home), ...files, machineCheck(found), projectCheck(found), ...serverChecks(found),
       ...configurationChecks(found),
     ]
   } finally {
@@ -138,6 +138,21 @@ function ownershipFault(path: string): string | undefined {
   return found && findOwnershipFault(found)
 }
 
+/** The policy of this machine, which no configuration can loosen. */
+export function machineCheck({ host, place: { report } }: Pick<Inspection, 'host' | 'place'>): Check {
+  const name = 'machine policy'
+  const policy = report.config.layers.find(({ layer }) => layer === 'machine')
+  if (policy === undefined) return ok(name, `none: ${machinePolicyFile()} does not exist`)
+  const { location, config } = policy
+  const fault = host.diagnostics.find((found) => found.location === location)
+  const { $schema: _, ...restricted } = config
+  const found = `${location} restricts ${Object.keys(restricted).join(', ') || 'nothing'}`
+  return fault === undefined ? ok(name, found) : {
+    status: 'problem', name, found: `${fault.code}: ${fault.message} (${location})`, cost: 'No tool can be called.',
+    cure: 'Ask the administrator of this machine.',
+  }
+}
+
 function projectCheck({ standing: { kind }, place: { workspace } }: Inspection): Check {
   const name = 'project'
   if (kind === 'nothing') return ok(name, `${workspace} has no tools or settings of its own`)
@@ -193,9 +208,11 @@ function programPath(program: string, workspace: string): string | undefined {
 }
 
 /** What the host reports: disabled extensions, invalid settings, and rules and names that match nothing. */
-function configurationChecks({ host }: Inspection): readonly Check[] {
-  // The project has its own check.
-  const faults = host.diagnostics.filter(({ code }) => code !== 'ProjectTrustRequired')
+function configurationChecks({ host, place: { report } }: Inspection): readonly Check[] {
+  // The project and the policy of the machine have their own checks.
+  const machine = report.config.layers.find(({ layer }) => layer === 'machine')?.location
+  const faults = host.diagnostics
+    .filter(({ code, location }) => code !== 'ProjectTrustRequired' && location !== machine)
   if (faults.length === 0) return [ok('configuration', 'every extension, setting and name is valid')]
   return faults.map(({ severity, code, extensionId, message, location, path, cure }) => ({
     status: severity === 'error' ? 'problem' as const : 'warning' as const,

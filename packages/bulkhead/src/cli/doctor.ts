@@ -9,8 +9,8 @@ export const doctor = defineCommand({
   usage: 'bulkhead doctor [--json] [--workspace DIR] [--home DIR]',
   options: { json: COMMON_OPTIONS.json, workspace: COMMON_OPTIONS.workspace, home: COMMON_OPTIONS.home },
   details: `Checks Node, the isolation features of this machine, the age of the trust root, the store, the permissions
-of your files, the trust in this project, the configured servers, and the configuration. For each finding it prints
-what it costs and how to fix it. It starts no extension and connects to no server.`,
+of your files, the policy of this machine, the trust in this project, the configured servers, and the configuration. For
+each finding it prints what it costs and how to fix it. It starts no extension and connects to no server.`,
   exits: ['if there are only warnings, or nothing', 'if there is a problem'],
   examples: [
     { command: 'bulkhead doctor', text: 'why something does not work, or is less isolated than it could be' },

@@ -74,7 +74,8 @@ const OPTIONS: OptionForms<CreateHostOptions> = {
   workspace: forms.text, home: forms.text, trust: forms.oneOf('trusted', 'declined', 'once'), smokeCheck: forms.method,
   store: forms.having('read', 'write', 'close'), env: forms.object, runAgent: forms.method,
   fetchHosts: forms.list(forms.text),
-  projectFolder: forms.text, bundledFolder: forms.text, cache: forms.text, interactor: forms.having('interact'),
+  projectFolder: forms.text, bundledFolder: forms.text, machinePolicy: forms.text,
+  cache: forms.text, interactor: forms.having('interact'),
   watch: forms.either(forms.flag, forms.method), config: forms.object,
   discover: forms.oneOf('first-session', 'when-asked'),
 }

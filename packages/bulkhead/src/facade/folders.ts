@@ -32,6 +32,15 @@ export function userCacheFolder(
   return join(personFolder(), platform === 'darwin' ? 'Library/Caches' : '.cache', 'bulkhead')
 }
 
+/**
+ * The policy of this machine, which no configuration can loosen. The path does not depend on the environment, because a
+ * project or a user could set it.
+ */
+export const machinePolicyFile = (platform: NodeJS.Platform = process.platform): string => {
+  if (platform === 'win32') return 'C:\\ProgramData\\bulkhead\\policy.json'
+  return platform === 'darwin' ? '/Library/Application Support/bulkhead/policy.json' : '/etc/bulkhead/policy.json'
+}
+
 /** The database of the command line: state, approvals and the audit. */
 export const storeFile = (home: string | undefined): string => join(homeFolder(home), 'bulkhead.db')
 

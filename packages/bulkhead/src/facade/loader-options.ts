@@ -5,6 +5,7 @@ import { errorCode, messageOf } from '@bulkhead/kit/error-message'
 import { parseJson, type Json } from '@bulkhead/kit/json'
 import { PROJECT_FOLDER, type LoaderOptions } from '@bulkhead/loader'
 import { createBundledExtensions } from '@bulkhead/tools-bundled'
+import { machinePolicyFile } from './folders.ts'
 import { CORE_VERSION } from './version.ts'
 
 /** In the folder of the global layer: a sigstore trusted root to use in place of the one that ships with Bulkhead. */
@@ -20,6 +21,11 @@ export interface LayerFolders {
    * Absolute path of a folder with `tools/` that are loaded as bundled. Each needs an integrity file. Default: none.
    */
   readonly bundledFolder?: string
+  /**
+   * Absolute path of the machine's policy. It must belong to root or to the user of this process. Default: the file of
+   * the system, which must belong to root.
+   */
+  readonly machinePolicy?: string
   /** Absolute path of the cache for verification results. Default: `cache` in the home. */
   readonly cache?: string
 }
@@ -27,16 +33,21 @@ export interface LayerFolders {
 export const cacheFolder = (home: string, { cache }: Pick<LayerFolders, 'cache'>): string =>
   cache ?? join(home, 'cache')
 
+const ROOT = 0
+
 /** Shared by the host and the installer, so that both verify extensions in the same way. */
 export function loaderOptions(
   home: string, folders: LayerFolders = {}, bundled: LoaderOptions['bundled'] = createBundledExtensions(),
 ): LoaderOptions {
-  const { projectFolder, bundledFolder } = folders
+  const { projectFolder, bundledFolder, machinePolicy } = folders
   return {
     coreVersion: CORE_VERSION, bundled,
     roots: {
       global: home, projectFolder: projectFolder ?? PROJECT_FOLDER,
       ...(bundledFolder !== undefined && { bundled: bundledFolder }),
+      machine: machinePolicy === undefined
+        ? { file: machinePolicyFile(), owners: [ROOT] }
+        : { file: machinePolicy, owners: [ROOT, process.getuid?.() ?? ROOT] },
     },
     cache: cacheFolder(home, folders),
     ...readTrustRoot(join(home, TRUST_ROOT_FILE)),

@@ -1,7 +1,7 @@
 import { compileGlob, globCovers, globsOverlap, pathSegments } from '@bulkhead/kit/glob'
 import { hostCovers, hostMatches, hostsOverlap } from '@bulkhead/kit/hosts'
 import { ANY_COMMAND } from '../model/names.ts'
-import type { ShellRequirement } from '../validation/requirements.ts'
+import type { Ceiling, ShellRequirement } from '../validation/requirements.ts'
 import type { CallNeed } from './approval-key.ts'
 import { ANY_STATE, type Power, type PowerCapability, type SecretPower } from './power.ts'
 import { looseName, mustBeNamed } from './protected-places.ts'
@@ -124,6 +124,18 @@ function secretBeyond(
 
 const stateCovers = (allowed: readonly string[], owner: string): boolean =>
   allowed.includes(owner) || allowed.includes(ANY_STATE)
+
+/** The ceilings that apply together: the configured one, and that of the machine. */
+export function ceilingsOf(
+  { merged, layers }: { readonly merged: Ceiled; readonly layers: readonly { layer: string; config: Ceiled }[] },
+): readonly Ceiling[] {
+  const ofMachine = layers.find(({ layer }) => layer === 'machine')?.config.policy?.ceiling
+  return [...new Set([merged.policy?.ceiling, ofMachine])].filter((ceiling) => ceiling !== undefined)
+}
+
+interface Ceiled {
+  readonly policy?: { readonly ceiling?: Ceiling | undefined } | undefined
+}
 
 /**
  * A power under a ceiling: `*` under X is X. Patterns of both are kept, and each use must match one pattern of the

@@ -14,8 +14,11 @@ export interface ScopedRule extends Rule {
   readonly scope: RuleScope
   /** The file or option of the rule, for `explain`. */
   readonly source: string
-  /** Set for a rule from the file of the user, which has the scope of the project. */
-  readonly author?: 'user'
+  /**
+   * Set for a rule from the file of the user, which has the scope of the project, and of the machine, which has that of
+   * the manifest.
+   */
+  readonly author?: 'user' | 'machine'
   /** The permission as written, if it means several capabilities. */
   readonly written?: string
 }

@@ -85,9 +85,9 @@ export type ExtensionCode =
   | { readonly kind: 'files'; readFiles(): Promise<ReadonlyMap<string, Uint8Array>> }
   | { readonly kind: 'module'; readonly module: ExtensionModule }
 
-/** The configuration of one layer, with its location. */
+/** The configuration of one layer, with its location. `machine`: the policy that no other layer can loosen. */
 export interface LayerConfig {
-  readonly layer: Layer | 'embedder'
+  readonly layer: Layer | 'embedder' | 'machine'
   readonly location: string
   readonly config: ConfigFile
   /** JSON Pointers of invalid list entries that were left out. Later entries have moved up. */

@@ -5,6 +5,7 @@
 export { configFileSchema } from './config.ts'
 export { conformanceReportSchema } from './conformance.ts'
 export { lockFileSchema } from './lock.ts'
+export { machinePolicySchema } from './machine-policy.ts'
 export { contractCompatible, coreSatisfies, manifestSchema } from './manifest.ts'
 export { commandSafetyPatternSchema, ruleSchema } from './policy.ts'
 export { requirementSet } from './requirements.ts'

@@ -1,5 +1,6 @@
 import {
-  DEFAULT_LIMITS, type CompartmentLimits, type ConfigFile, type ExtensionConfig, type ExtensionDescriptor,
+  ceilingsOf, DEFAULT_LIMITS, type Ceiling, type CompartmentLimits, type ConfigFile, type ExtensionConfig,
+  type ExtensionDescriptor,
   type LayerConfig, type Placement, type ResolvedConfig, type RuleScope, type ScopedRule, type ToolConfig,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
@@ -12,6 +13,10 @@ export class Settings {
   /** Rules of every layer, in the order of their scopes. */
   readonly rules: readonly ScopedRule[]
   readonly layers: readonly LayerConfig[]
+  /** The policy of the machine, which nothing can loosen. */
+  readonly machine: ConfigFile
+  /** All of them apply. */
+  readonly ceilings: readonly Ceiling[]
   readonly #tools: ReadonlyMap<string, ToolConfig>
   readonly #extensions: ReadonlyMap<string, ExtensionConfig>
   readonly #roles: ReadonlyMap<string, boolean>
@@ -19,6 +24,8 @@ export class Settings {
   constructor({ merged, layers }: ResolvedConfig) {
     this.file = merged
     this.layers = layers
+    this.machine = layers.find(({ layer }) => layer === 'machine')?.config ?? {}
+    this.ceilings = ceilingsOf({ merged, layers })
     this.rules = layers.toSorted((a, b) => SCOPE_ORDER[a.layer] - SCOPE_ORDER[b.layer]).flatMap(scopedRules)
     this.#tools = new Map(Object.entries(merged.tools ?? {}))
     this.#extensions = new Map(Object.entries(merged.extensions ?? {}))
@@ -71,17 +78,20 @@ export function roleFlag(
 }
 
 /**
- * Bundled configuration and that of the embedder have the scope of the author: a deny there is final. The two files of
- * the user have the scope of the project.
+ * The policy of the machine, bundled configuration and that of the embedder have the scope of the author: a deny there
+ * is final. The two files of the user have the scope of the project.
  */
 const SCOPES: Readonly<Record<ConfigLayer, RuleScope>> = {
-  bundled: 'manifest', embedder: 'manifest', global: 'project', project: 'project',
+  machine: 'manifest', bundled: 'manifest', embedder: 'manifest', global: 'project', project: 'project',
 }
-const SCOPE_ORDER: Readonly<Record<ConfigLayer, number>> = { bundled: 0, embedder: 1, global: 2, project: 3 }
+const SCOPE_ORDER: Readonly<Record<ConfigLayer, number>> = {
+  machine: 0, bundled: 1, embedder: 2, global: 3, project: 4,
+}
+const AUTHORS: Partial<Record<ConfigLayer, NonNullable<ScopedRule['author']>>> = { machine: 'machine', global: 'user' }
 
 const scopedRules = (layer: LayerConfig): ScopedRule[] => (layer.config.rules ?? []).map((rule, index) =>
   ({
-    ...rule, scope: SCOPES[layer.layer], ...(layer.layer === 'global' && { author: 'user' as const }),
+    ...rule, scope: SCOPES[layer.layer], ...(AUTHORS[layer.layer] && { author: AUTHORS[layer.layer] }),
     source: `${layer.location}#${writtenPlace(layer, '/rules', index)}`,
   }))
 
@@ -117,6 +127,7 @@ export function arrange(descriptor: ExtensionDescriptor, settings: Settings): Ar
 /** Third-party code gets a process unless `thread` is configured. Inline is for bundled code. */
 function placementOf({ id, layer, code }: ExtensionDescriptor, settings: Settings): Placement {
   if (code.kind === 'module') return 'inline'
+  if (layer !== 'bundled' && settings.machine.isolation?.[layer]) return 'process'
   const wanted = settings.extension(id).isolation ?? settings.file.isolation?.[layer] ?? 'process'
   return wanted === 'inline' && layer !== 'bundled' ? 'process' : wanted
 }

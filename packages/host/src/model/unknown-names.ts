@@ -1,11 +1,15 @@
 import {
-  capabilitiesMeant, RULE_CAPABILITIES, type Diagnostic, type LayerConfig, type RuleAction,
+  capabilitiesMeant, RULE_CAPABILITIES, type Diagnostic, type Layer, type LayerConfig, type RuleAction,
 } from '@bulkhead/contract'
 import { matchSegment } from '@bulkhead/kit/glob'
 import { pointerStep } from '@bulkhead/kit/json'
 import { closeNames, visibleText } from '@bulkhead/kit/text'
 import { canonicalToolName } from '@bulkhead/contract/dialects'
 import { writtenPlace } from './settings.ts'
+
+/** Diagnostics have no layer for the embedder and the machine. */
+export const diagnosticLayer = (layer: LayerConfig['layer']): Layer =>
+  layer === 'embedder' || layer === 'machine' ? 'bundled' : layer
 
 /** Where tools, extensions, servers and capabilities are named, by a configuration or by the options of a session. */
 export type Naming = Pick<LayerConfig, 'layer' | 'location' | 'omitted'> & {
@@ -44,7 +48,7 @@ export function unknownNames(namings: readonly Naming[], known: KnownNames): rea
     const { layer, location } = naming
     return findings(naming, known).map((finding): Diagnostic => ({
       severity: 'warning', stage: 'configSchema', code: 'ConfigInvalid',
-      layer: layer === 'embedder' ? 'bundled' : layer, extensionId: null,
+      layer: diagnosticLayer(layer), extensionId: null,
       location, ...finding,
     }))
   })

@@ -185,5 +185,6 @@ const kindOf = ({ kind, subject }: PowerItem): string => kind === 'capability' ?
 
 /** Strictest first. */
 const MODES: readonly SecurityMode[] = ['ask', 'allowlist', 'yolo']
-const stricterMode = (mode: SecurityMode, other: SecurityMode = mode): SecurityMode =>
+/** `other`: undefined for none. */
+export const stricterMode = (mode: SecurityMode, other: SecurityMode = mode): SecurityMode =>
   MODES.find((each) => each === mode || each === other) ?? 'ask'

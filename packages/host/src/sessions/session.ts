@@ -14,7 +14,7 @@ import type { Hooks } from '../model/hooks.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Approval } from '../policy/approvals/approval.ts'
 import { asGuard, type Guard, type Judge } from '../policy/guards.ts'
-import { SessionPolicy } from '../policy/session-policy.ts'
+import { SessionPolicy, stricterMode } from '../policy/session-policy.ts'
 import { batchSizeOf, type CallAllOptions, type ExecutionStrategy, type Turn } from './turn.ts'
 
 export interface Session {
@@ -166,7 +166,7 @@ export function policyFrom(
   options: SessionOptions, { settings, variables, isTool }: PolicyMaterial, parent?: SessionPolicy,
 ): SessionPolicy {
   return new SessionPolicy({
-    mode: options.mode ?? settings.file.mode ?? 'ask',
+    mode: stricterMode(options.mode ?? settings.file.mode ?? 'ask', settings.machine.mode),
     allowlist: settings.file.allowlist ?? [],
     rules: (options.rules ?? []).map(readRule),
     role: options.role,

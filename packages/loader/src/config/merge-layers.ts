@@ -1,4 +1,4 @@
-import type { ConfigFile, LayerConfig } from '@bulkhead/contract'
+import { SECURITY_MODES, type ConfigFile, type LayerConfig } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { lowerThan, stricterIn, type IsStricter } from './loosening.ts'
 
@@ -27,9 +27,10 @@ export function mergeLayers(layers: readonly LayerConfig[]): ConfigFile {
   return deepFreeze(whole as ConfigFile)
 }
 
-/** A project, which may be third-party, cannot lengthen approvals or disable watchdogs. */
+/** A machine only restricts. A project, which may be third-party, cannot lengthen approvals or disable watchdogs. */
 function partsOf({ layer, config }: LayerConfig): Readonly<Record<'overrides' | 'restrictions', JsonObject>> {
   const all = config as unknown as JsonObject
+  if (layer === 'machine') return { overrides: {}, restrictions: all }
   if (layer !== 'project') return { overrides: all, restrictions: {} }
   const { approvals, watchdogs, ...overrides } = all
   return { overrides, restrictions: { ...(approvals && { approvals }), ...(watchdogs && { watchdogs }) } }
@@ -64,6 +65,10 @@ const stricterSeverity = stricterIn(['critical', 'warning', 'off'], 'off')
 
 /** When a value of a layer that can only restrict replaces the one below. Other values always do. */
 const RESTRICTIONS: readonly (readonly [RegExp, IsStricter])[] = [
+  [/^mode$/, stricterIn(SECURITY_MODES, 'ask')],
+  [/(?:^|\/)widening$/, stricterIn(['refuse', 'major', 'consent'], 'major')],
+  // Both apply, see ceilingsOf.
+  [/^policy\/ceiling$/, (_, before) => before === undefined],
   [/^approvals\/projectDays$/, lowerThan(PROJECT_DAYS)],
   [/^approvals\/sessionMinutes$/, lowerThan(Number.POSITIVE_INFINITY)],
   [/^watchdogs\/commandSafety\/enabled$/, (value) => value === true],
@@ -71,7 +76,7 @@ const RESTRICTIONS: readonly (readonly [RegExp, IsStricter])[] = [
 ]
 
 function restrict(earlier: Json | undefined, later: Json, place: string): Json | undefined {
-  const merged = mergeParts(earlier, later, place, restrict)
+  const merged = mergeParts(earlier, later, /^policy\/scopes\/[^/]+$/.test(place) ? '' : place, restrict)
   if (merged !== undefined) return merged
   const isStricter = RESTRICTIONS.find(([pattern]) => pattern.test(place))?.[1]
   return isStricter === undefined || isStricter(later, earlier) ? later : earlier

@@ -4,6 +4,7 @@ import {
 } from '@bulkhead/contract'
 import { findJsonFault, JSON_LIMITS, type JsonObject } from '@bulkhead/kit/json'
 import { diagnose, type Fault } from '../model/result.ts'
+import { readMachinePolicy } from './machine-policy.ts'
 import { deepFreeze, mergeLayers } from './merge-layers.ts'
 import { readConfigFile, unreadable, validateConfig, type ConfigSource } from './config-file.ts'
 import type { Settings } from './settings.ts'
@@ -22,8 +23,8 @@ export interface ConfigResolution {
 }
 
 /**
- * Precedence: bundled < global < project < overrides of the embedder. `projectRoot` is null until the project is
- * trusted.
+ * Precedence: bundled < global < project < overrides of the embedder. The policy of the machine restricts all of them.
+ * `projectRoot` is null until the project is trusted.
  */
 export function resolveConfig(
   settings: Settings, projectRoot: string | null, overrides: ConfigFile | undefined,
@@ -42,14 +43,18 @@ export function resolveConfig(
       ? [] : [{ layer: 'embedder' as const, location: 'overrides', written: fromProgram(overrides) }]),
   ]
   const validated = sources.map((source) => ({ source, ...validateConfig(source.written.value) }))
+  const machine = settings.machine && readMachinePolicy(settings.machine, maxBytes)
   const layers = validated.map(({ source: { layer, location }, config, omitted }): LayerConfig =>
     deepFreeze({ layer, location, config, ...(omitted.length > 0 && { omitted }) }))
+  const policy = machine && { layer: 'machine' as const, location: settings.machine!.file, config: machine.config }
+  if (policy) layers.push(deepFreeze(policy))
   return {
     projectFileDigest: sources.find(({ layer }) => layer === 'project')?.written.digest ?? null,
     config: Object.freeze({ merged: mergeLayers(layers), layers: Object.freeze(layers) }),
     diagnostics: [
       ...validated.flatMap(({ source, faults }) =>
         [...source.written.faults, ...faults].map((fault) => report(source, fault, 'error'))),
+      ...(policy ? machine.faults.map((fault) => report(policy, fault, 'error')) : []),
       ...configWarnings(layers).map(({ source, fault }) => report(source, fault, 'warning')),
     ],
   }
@@ -75,12 +80,12 @@ function withoutUndefined(value: unknown, depth = 0): unknown {
     member === undefined ? [] : [[key, withoutUndefined(member, depth + 1)]]))
 }
 
-/** Diagnostics have no embedder layer, so its faults count as bundled. */
+/** Diagnostics have no layer for the embedder and the machine, so their faults count as bundled. */
 function report(
   source: Pick<Source, 'layer' | 'location'>, fault: Fault, severity: Diagnostic['severity'],
 ): Diagnostic {
   const { location } = source
-  const layer = source.layer === 'embedder' ? 'bundled' : source.layer
+  const layer = source.layer === 'embedder' || source.layer === 'machine' ? 'bundled' : source.layer
   return diagnose({ layer, extensionId: null, location }, { ...fault, location }, severity)
 }
 

@@ -24,6 +24,14 @@ function settingsIn(
     return Object.entries(value)
       .flatMap(([key, member]) => settingsIn(member, [...steps, key], placeBelow(place, key), layers))
   }
+  if (place === 'policy/ceiling') {
+    // Two may apply together.
+    return layers.flatMap((layer) => {
+      const own = memberAt(layer, steps)
+      const applies = own !== undefined && (layer.layer === 'machine' || own === value)
+      return applies ? [settingOf(steps, own, layer)] : []
+    })
+  }
   if (/^(?:mcp|openapi)\//.test(place)) return [ownedEntry(steps, layers)]
   const origin = layers.findLast((layer) => isDeepStrictEqual(memberAt(layer, steps), value))
   return origin === undefined ? [] : [settingOf(steps, value, origin)]

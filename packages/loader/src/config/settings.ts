@@ -5,6 +5,7 @@ import {
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import valid from 'semver/functions/valid.js'
+import type { MachinePolicyFile } from './machine-policy.ts'
 import { sha512 } from '../model/digest.ts'
 import { LOADER_LIMITS, type LoaderLimits } from '../model/limits.ts'
 import { PUBLIC_GOOD_ROOT } from '../signature/public-good.ts'
@@ -31,6 +32,8 @@ export interface LoaderOptions {
     readonly projectFolder?: string
     /** The folder whose node_modules has the packages in the embedder's configuration. Default: the global layer. */
     readonly packages?: string
+    /** The policy that no configuration can loosen; null for none. */
+    readonly machine?: MachinePolicyFile | null
   }
   /** A function if the extensions depend on the configuration. */
   readonly bundled: readonly BundledExtension[] | ((config: ConfigFile) => readonly BundledExtension[])
@@ -53,6 +56,7 @@ export interface Settings {
   readonly globalRoot: string | null
   readonly projectFolder: string
   readonly packagesRoot: string | null
+  readonly machine: MachinePolicyFile | null
   readonly cache: string | null
   /** Cached results are valid for loaders with the same key. */
   readonly cacheKey: string
@@ -68,7 +72,7 @@ const OPTIONS: OptionForms<LoaderOptions> = {
   coreVersion: forms.text,
   roots: forms.fields({
     bundled: forms.text, global: forms.either(forms.text, forms.oneOf(null)), projectFolder: forms.text,
-    packages: forms.text,
+    packages: forms.text, machine: forms.either(forms.object, forms.oneOf(null)),
   }),
   bundled: forms.either(forms.method, forms.list(forms.object)),
   defaults: forms.object, limits: forms.values(forms.number), cache: forms.text, trustRoot: forms.anything,
@@ -80,11 +84,11 @@ export function resolveSettings(options: LoaderOptions): Settings {
   requireOptions('createLoader', options, OPTIONS, 'coreVersion', 'roots', 'bundled')
   const { coreVersion, roots, bundled, defaults = {}, cache = null, trustRootSource = GIVEN } = options
   const { bundled: bundledRoot = null, global: globalRoot, projectFolder = PROJECT_FOLDER } = roots
-  const { packages: packagesRoot = globalRoot } = roots
+  const { packages: packagesRoot = globalRoot, machine = null } = roots
   if (valid(coreVersion) === null) throw wrong('/coreVersion', `"${coreVersion}" is not a version such as 1.0.0.`)
   const folders = [
     ['/roots/bundled', bundledRoot], ['/roots/global', globalRoot], ['/roots/packages', packagesRoot],
-    ['/cache', cache],
+    ['/cache', cache], ['/roots/machine/file', machine && machine.file],
   ] as const
   for (const [path, folder] of folders) {
     if (folder !== null && !isAbsolute(folder ?? '')) {
@@ -101,7 +105,8 @@ export function resolveSettings(options: LoaderOptions): Settings {
     coreVersion, contract: CONTRACT_VERSION, limits: { ...limits }, trustRoot: trustRoot.json,
   }))
   return {
-    coreVersion, bundledRoot, globalRoot, projectFolder, packagesRoot, cache, cacheKey, defaults, limits, trustRoot,
+    coreVersion, bundledRoot, globalRoot, projectFolder, packagesRoot, machine, cache,
+    cacheKey, defaults, limits, trustRoot,
     bundled: typeof bundled === 'function' ? bundled : () => bundled,
   }
 }

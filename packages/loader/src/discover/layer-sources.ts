@@ -33,7 +33,7 @@ export function layerSources(
   const own: PackageBase = { folder: globalRoot, linksLeadOut: true }
   const embedders: PackageBase = { folder: packagesRoot, linksLeadOut: true }
   const bases: Readonly<Record<LayerConfig['layer'], PackageBase>> = {
-    bundled: embedders, embedder: embedders, global: own,
+    bundled: embedders, embedder: embedders, machine: embedders, global: own,
     project: { folder: project?.workspace ?? null, linksLeadOut: false },
   }
   const configsOf = (layer: Layer): readonly LayerConfig[] =>

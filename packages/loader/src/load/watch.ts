@@ -96,8 +96,9 @@ function layerFingerprints(settings: Settings, project: OpenProject | null): rea
   const { config } = resolveConfig(settings, project?.root ?? null, undefined)
   const sources = layerSources(settings, project, config.layers, locksOf(settings, project))
   return sources.filter(({ root }) => root !== '').map(({ layer, root, packageFolders, discovery }) => {
-    const folders = [root, ...packageFolders]
-    const lines = [lineOf(join(root, CONFIG_FILE)), lineOf(join(root, LOCK_FILE))]
+    const policy = settings.machine === null ? [] : [settings.machine.file]
+    const folders = [root, ...packageFolders, ...policy.map((file) => dirname(file))]
+    const lines = [join(root, CONFIG_FILE), join(root, LOCK_FILE), ...policy].map(lineOf)
     const packages = discovery.found.map(({ location }) => location)
       .filter((location) => !location.startsWith(join(root, TOOLS_FOLDER)))
     for (const tree of [join(root, TOOLS_FOLDER), ...packages]) walk(tree, lines, folders)

@@ -54,7 +54,7 @@ export interface Packed {
 export async function packFolder(
   folder: string, { loader, bundle, describe, config, anyCore = false, forProject = false }: PackOptions,
 ): Promise<Packed> {
-  const unconfigured = resolveSettings({ ...loader, roots: { ...loader.roots, global: null } })
+  const unconfigured = resolveSettings({ ...loader, roots: { ...loader.roots, global: null, machine: null } })
   const skipped: string[] = []
   const skip = (path: string): boolean => isNeverPacked(path) && skipped.push(path) > 0
   const read = await readPackage(folder, unconfigured.limits, new Yielder(), () => true, skip)

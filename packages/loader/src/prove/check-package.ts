@@ -142,17 +142,35 @@ export function packagePolicy(
     readonly outline: Pick<Outline, 'id'>
   },
 ): PackagePolicy {
-  const policy: Policy = config.merged.policy ?? {}
   const lock = lockOf(locks, layer)
   const npmScope = (): string | undefined => scopeOfPart(part) ?? npmScopeOf(lock, id)
+  const configured = policyFor(config.merged.policy, layer, id, npmScope)
+  // The narrowest key of a user must not undo a policy of the machine, which can only require.
+  const machine = policyFor(config.layers.find((one) => one.layer === 'machine')?.config.policy, layer, id, npmScope)
+  return {
+    integrity: layer === 'bundled' ? 'require' : machine.integrity ?? configured.integrity,
+    signature: machine.signature ?? configured.signature,
+    lock: machine.lock ?? configured.lock ?? defaultLockLevel(layer, lock),
+    widening: WIDENING.find((one) => one === machine.widening || one === (configured.widening ?? 'major'))!,
+    pin: machine.pin ?? configured.pin,
+  }
+}
+
+type Configured = { readonly [Key in keyof PackagePolicy]?: PackagePolicy[Key] | undefined }
+
+/** From the strictest on. */
+const WIDENING = ['refuse', 'major', 'consent'] as const
+
+function policyFor(
+  policy: Policy = {}, layer: Layer, id: string, npmScope: () => string | undefined,
+): Configured {
   const scopes = narrowestFirst(policy.scopes, id, npmScope)
   return {
-    integrity: layer === 'bundled' ? 'require'
-      : scopes.find((scope) => scope.integrity !== undefined)?.integrity ?? policy.integrity?.[layer],
-    signature: scopes.find((scope) => scope.signature !== undefined)?.signature ?? policy.signature?.[layer],
-    lock: scopes.find((scope) => scope.lock !== undefined)?.lock
-      ?? (layer === 'bundled' ? 'off' : policy.lock?.[layer] ?? defaultLockLevel(layer, lock)),
-    widening: scopes.find((scope) => scope.widening !== undefined)?.widening ?? policy.update?.widening ?? 'major',
+    integrity: scopes.find(({ integrity }) => integrity !== undefined)?.integrity
+      ?? (layer === 'bundled' ? undefined : policy.integrity?.[layer]),
+    signature: scopes.find(({ signature }) => signature !== undefined)?.signature ?? policy.signature?.[layer],
+    lock: scopes.find(({ lock }) => lock !== undefined)?.lock ?? (layer === 'bundled' ? 'off' : policy.lock?.[layer]),
+    widening: scopes.find(({ widening }) => widening !== undefined)?.widening ?? policy.update?.widening,
     pin: narrowestFirst(policy.identities, id, npmScope)[0],
   }
 }

@@ -1,6 +1,6 @@
 import {
-  beyond, type BulkheadError, declaredCeiling, declaredPower, type Diagnostic, type Layer, type Log, type ModuleTool,
-  type ResolvedConfig,
+  beyond, type BulkheadError, ceilingsOf, declaredCeiling, declaredPower, type Diagnostic, type Layer, type Log,
+  type ModuleTool, type ResolvedConfig,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { diagnosticOf, type Offered } from '../../connected/entries.ts'
@@ -129,11 +129,9 @@ export class McpServers {
 const keyOf = ({ name, identity, layer }: ServerEntry): string => `${layer} ${name} ${identity}`
 
 /** A server cannot be confined, so one that can do more than the ceiling allows is not used. */
-function refusalOf(entry: ServerEntry, { merged }: ResolvedConfig): Diagnostic | undefined {
-  const ceiling = merged.policy?.ceiling
-  const more = ceiling === undefined
-    ? []
-    : beyond(declaredPower(powersOf(entry.config), givenTo(entry.config)), declaredCeiling(ceiling))
+function refusalOf(entry: ServerEntry, config: ResolvedConfig): Diagnostic | undefined {
+  const power = declaredPower(powersOf(entry.config), givenTo(entry.config))
+  const more = ceilingsOf(config).flatMap((ceiling) => beyond(power, declaredCeiling(ceiling)))
   if (more.length === 0) return undefined
   const items = more.map(({ kind, subject }) => `${kind}: ${subject}`).join('; ')
   const message = `The server "${entry.name}" can do more than policy.ceiling allows, and servers cannot be confined: `

@@ -110,9 +110,9 @@ function droppedTool(tool: string, server: string, { code, message, data }: Bulk
 export function fingerprintOf(descriptor: ExtensionDescriptor, settings: Settings): string {
   const { digests, version, integrity, manifest } = descriptor
   const ofTools = manifest.tools.map(({ name }) => settings.common('timeoutMs', name, descriptor) ?? null)
-  const { ceiling = null } = settings.file.policy ?? {}
   return canonicalJson([
-    digests.package, digests.capability, version, integrity, arrange(descriptor, settings), ofTools, ceiling,
+    digests.package, digests.capability, version, integrity, arrange(descriptor, settings), ofTools,
+    ...settings.ceilings,
   ] as unknown as Json)
 }
 
@@ -136,11 +136,9 @@ function powerOf(
   return compileGrant(requires, variables, { env, secrets, state: stateSlot === null ? [] : [id], subagents })
 }
 
-/** What the broker enforces: the declared power, limited by the operator's ceiling. */
-function underCeiling(power: Power, { settings, variables }: CandidateSources): Power {
-  const ceiling = settings.file.policy?.ceiling
-  return ceiling === undefined ? power : narrowPower(power, compileCeiling(ceiling, variables))
-}
+/** What the broker enforces: the declared power, limited by the ceilings of the operator and the machine. */
+const underCeiling = (power: Power, { settings, variables }: CandidateSources): Power =>
+  settings.ceilings.reduce((most, ceiling) => narrowPower(most, compileCeiling(ceiling, variables)), power)
 
 function dependency(dependent: Extension, id: string, { lookUp }: CandidateSources): Extension {
   const extension = lookUp(id, dependent)

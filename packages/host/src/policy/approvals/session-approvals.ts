@@ -171,7 +171,7 @@ const PROJECT_DAYS = 30
 
 type Term = keyof NonNullable<ConfigFile['approvals']>
 
-/** The nearest layer decides, as for any other setting. The file of a project can only shorten the term. */
+/** The nearest layer decides, as for any other setting. A project and the machine can only shorten the term. */
 export function approvalTerms(layers: readonly LayerConfig[]): ApprovalTerms {
   const days = termOf('projectDays', layers, PROJECT_DAYS)
   const minutes = termOf('sessionMinutes', layers, Infinity)
@@ -182,5 +182,7 @@ function termOf(name: Term, layers: readonly LayerConfig[], standard: number): n
   const last = (of: (layer: LayerConfig['layer']) => boolean) =>
     layers.filter(({ layer }) => of(layer))
       .map(({ config }) => config.approvals?.[name]).findLast((term) => term !== undefined)
-  return Math.min(last((layer) => layer !== 'project') ?? standard, last((layer) => layer === 'project') ?? Infinity)
+  const shortest = [last((layer) => layer === 'project'), last((layer) => layer === 'machine')]
+    .filter((term) => term !== undefined)
+  return Math.min(last((layer) => layer !== 'project' && layer !== 'machine') ?? standard, ...shortest)
 }

@@ -7,6 +7,7 @@ import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { forms } from '@bulkhead/kit/options'
 import type { RE2JS } from 're2js'
 import { re2js } from '../../extensions/schema-checks.ts'
+import { diagnosticLayer } from '../../model/unknown-names.ts'
 import { EVERYWHERE_PATTERNS } from './everywhere-patterns.ts'
 import { UNIX_PATTERNS } from './unix-patterns.ts'
 import { WINDOWS_PATTERNS } from './windows-patterns.ts'
@@ -91,8 +92,8 @@ export interface CommandSafety {
 }
 
 /**
- * Configured by the layers, or undefined if it is disabled. The operator may loosen it; a project, which may be
- * third-party, can only tighten it. A pattern that cannot be compiled matches every command.
+ * Configured by the layers, or undefined if it is disabled. The operator may loosen it; the machine and a project,
+ * which may be third-party, can only tighten it. A pattern that cannot be compiled matches every command.
  */
 export function commandSafetyOf(layers: readonly LayerConfig[]): CommandSafety | undefined {
   const known = compiled.get(layers)
@@ -106,7 +107,8 @@ export function commandSafetyOf(layers: readonly LayerConfig[]): CommandSafety |
 const compiled = new WeakMap<readonly LayerConfig[], { readonly wanted: CommandSafety | undefined }>()
 
 function compile(layers: readonly LayerConfig[]): CommandSafety | undefined {
-  const configured = (project: boolean) => layers.filter(({ layer }) => (layer === 'project') === project)
+  const configured = (tightens: boolean) => layers
+    .filter(({ layer }) => (layer === 'project' || layer === 'machine') === tightens)
     .flatMap(({ config }) => config.watchdogs?.commandSafety ?? [])
   const [trusted, project] = [configured(false), configured(true)]
   const enabled = trusted.findLast((config) => config.enabled !== undefined)?.enabled ?? true
@@ -130,7 +132,7 @@ export function patternDiagnostics(layers: readonly LayerConfig[]): readonly Dia
       const fault = patternFault(rule)
       return fault === undefined ? [] : [{
         severity: 'error', stage: 'configSchema', code: 'ConfigInvalid',
-        layer: layer === 'embedder' ? 'bundled' : layer, extensionId: null, location,
+        layer: diagnosticLayer(layer), extensionId: null, location,
         path: `/watchdogs/commandSafety/patterns/${index}/pattern`,
         message: `${fault} Until it is corrected, it matches every command.`, cure: ERRORS.ConfigInvalid.cure,
       }]
