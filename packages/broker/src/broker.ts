@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import {
   BROKER_METHODS, BulkheadError, type BrokerMethod, type CapabilityName, type CompartmentLimits, type CompartmentRequest,
-  type DryRun, type RuntimePart,
+  type CompartmentServices, type DryRun, type RuntimePart,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { fsCapability } from './fs/fs.ts'
@@ -12,7 +12,7 @@ import {
 import { netCapability } from './net/net.ts'
 import { secretsCapability } from './secrets/secrets.ts'
 import type { UsedSecrets } from './secrets/vault.ts'
-import { askPerson, logCapability, serviceCapabilities } from './services.ts'
+import { askPerson, logCapability, serviceCapabilities, variablesOf } from './services.ts'
 import type { OperatorEnvironment } from './shell/command-environment.ts'
 import type { MissingSandboxReporter } from './shell/command-sandbox.ts'
 import { shellCapability } from './shell/shell.ts'
@@ -63,6 +63,7 @@ export class Broker {
   readonly #powers: ReadonlyMap<string, ReadonlySet<RuntimePart>>
   readonly #capabilities: Capabilities
   readonly #limits: CompartmentLimits
+  readonly #services: CompartmentServices
   /** Capabilities with resources to release when a call or the compartment ends. */
   readonly #units: readonly CapabilityUnit[]
   /** A bundled extension. Its denials address the caller, who can act on them, and not an author. */
@@ -87,6 +88,7 @@ export class Broker {
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
     this.#isBundled = extension?.layer === 'bundled' || code?.kind === 'module'
     this.#limits = limits
+    this.#services = services
     this.#onUse = dryRun === undefined ? onUse : (use) => dryRun.used(use)
     this.#log = logCapability(services, limits.logBytes)
     const anyHas = (power: RuntimePart) => this.#powers.values().some((powers) => powers.has(power))
@@ -142,6 +144,11 @@ export class Broker {
     this.#calls[place] = this.#calls.at(-1)!
     this.#calls.pop()
     for (const unit of this.#units) unit.endCall(call.callId)
+  }
+
+  /** The variables that a call may read. */
+  variables(call: OpenCall): Readonly<Record<string, string>> {
+    return variablesOf(this.#services, call.tool)
   }
 
   /** Lets `init` ask a person until the returned function is called. It has no other power. */

@@ -52,6 +52,14 @@ function envCapability(services: CompartmentServices): Capabilities {
   }
 }
 
+/** The variables that a call may read now, for `process.env`, which cannot wait for an answer. */
+export function variablesOf(
+  { env, envDeclared }: CompartmentServices, { grant: { ceilings = [] } }: OpenCall['tool'],
+): Readonly<Record<string, string>> {
+  const isReadable = (name: string): boolean => env.has(name) && ceilings.every((ceiling) => ceiling.env.includes(name))
+  return Object.fromEntries([...envDeclared].filter(isReadable).map((name) => [name, env.get(name)!]))
+}
+
 /** The state slot of the extension. */
 function stateCapability(services: CompartmentServices): Capabilities {
   const slot = ({ tool }: OpenCall): StateAccess => {

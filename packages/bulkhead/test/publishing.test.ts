@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { inside } from './command-inside.ts'
 
-const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/guides/publishing.md'), 'utf8')
-const block = (info: string): string => new RegExp('^```' + info.replace('.', '\\.') + '\\n([\\s\\S]*?)^```', 'm').exec(PAGE)![1]!
+const guide = (name: string): string => readFileSync(join(import.meta.dirname, '../../../docs/guides', name), 'utf8')
+const block = (info: string, page = 'publishing.md'): string =>
+  new RegExp('^```' + info.replace('.', '\\.') + '\\n([\\s\\S]*?)^```', 'm').exec(guide(page))![1]!
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-publishing-')) })
@@ -42,6 +43,35 @@ it('the example of docs/guides/publishing.md conforms, uses a secret that it can
     expect(JSON.parse(readFileSync(join(folder, 'weather/Oslo.json'), 'utf8'))).toMatchObject({ sky: 'clear' })
     expect(await forecast('Atlantis')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^NotFound There is no city "Atlantis"/) })
     expect(requests).toEqual(['/v1/Oslo Bearer a-secret-of-the-operator', '/v1/Atlantis Bearer a-secret-of-the-operator'])
+  } finally {
+    server.close()
+  }
+})
+
+it('the example of docs/guides/libraries.md is packed with its libraries, and they use what it declares', async () => {
+  const server = createServer((request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(['crow', 'owl', request.url]))
+  }).listen(0, 'localhost')
+  await once(server, 'listening')
+  try {
+    const host = `localhost:${(server.address() as AddressInfo).port}`
+    const here = (text: string) => text.replaceAll('https://api.birds.example', `http://${host}`).replaceAll('api.birds.example', host)
+    const at = join(folder, 'bird-list')
+    mkdirSync(join(at, 'node_modules'), { recursive: true })
+    for (const name of ['ky', 'js-yaml']) {
+      symlinkSync(join(import.meta.dirname, '../../sandbox/node_modules', name), join(at, 'node_modules', name))
+    }
+    writeFileSync(join(at, 'bulkhead.json'), here(block('json bulkhead.json', 'libraries.md')))
+    writeFileSync(join(at, 'index.js'), here(block('js index.js', 'libraries.md')))
+    mkdirSync(join(folder, 'birds'))
+    writeFileSync(join(folder, 'birds/ignore.txt'), 'owl\n')
+    expect(await inside(['pack', './bird-list'], folder)).toMatchObject({ code: 0, stderr: '' })
+    expect(await inside(['install', './bird-list-1.0.0.tgz', '--yes'], folder)).toMatchObject({ code: 0 })
+    const { stdout, stderr } = await inside(
+      ['call', 'list_birds', '--mode', 'yolo', '--args', '{"region":"europe"}'], folder, { BIRDS_API_VERSION: 'v2' })
+    expect(stderr).toBe('')
+    expect(JSON.parse(stdout)).toEqual({ region: 'europe', listed: 2 })
+    expect(readFileSync(join(folder, 'birds/list.yaml'), 'utf8')).toBe('region: europe\nbirds:\n  - crow\n  - /v2/europe\n')
   } finally {
     server.close()
   }

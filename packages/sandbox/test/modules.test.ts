@@ -56,7 +56,8 @@ describe.each(REMOTE)('imports in a %s', (placement) => {
   it('of a builtin outside the allow list are refused, and the error names the capability to declare', async () => {
     expect(await refusal(open(`import fs from 'fs'; ${running('')}`))).toMatchObject({
       code: 'BuiltinDenied',
-      message: 'The module node:fs does not exist in a compartment. Declare `fs` in `requires` and use `runtime.fs`.',
+      message: 'The module node:fs exists only in an extension that declares `fs`. '
+        + 'Declare it in the manifest, for example "requires": { "fs": { "read": ["{workspace}/**"] } }.',
       data: { module: 'fs' },
     })
     expect(await refusal(open(`import 'node:https'; ${running('')}`))).toMatchObject({

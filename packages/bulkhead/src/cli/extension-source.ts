@@ -75,7 +75,14 @@ async function bundleModule(folder: string, main: string): Promise<string> {
       input: join(folder, main), cwd: folder, logLevel: 'silent',
       // The `node` platform would add `createRequire`, which compartments lack. The bundler adds the `import` or
       // `require` condition per import; naming `require` here would select the CommonJS build of every dual package.
-      platform: 'neutral', resolve: { mainFields: ['module', 'main'], conditionNames: ['node', 'default'] },
+      // The build for browsers of a package that has one: a compartment has web globals, and few modules of Node. If
+      // a package names builds for both, its order decides.
+      platform: 'neutral',
+      resolve: {
+        mainFields: ['browser', 'module', 'main'],
+        aliasFields: [['browser']],
+        conditionNames: ['browser', 'node', 'default'],
+      },
       // Turns `require` of an external module into an import. The bundler would emit its own `require` otherwise.
       plugins: [plugins.esmExternalRequirePlugin({ external: [...PROVIDED] })],
     })

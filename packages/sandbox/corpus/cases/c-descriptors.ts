@@ -5,13 +5,13 @@ const attack = attacksOf('C')
 export const descriptors = [
   attack(31, 'listing open descriptors', `
     return { scan: await attempt(async () => {
-      const { fstatSync } = await reach('fs')
+      const { fstatSync } = real(await reach('fs'))
       const isOpen = (fd) => { try { return fstatSync(fd) } catch { return false } }
       const open = Array.from({ length: 64 }, (_, fd) => fd).filter(isOpen)
       if (!open.includes(facts.fds.secret)) throw { code: 'own process only' }
       return open
     }) }
-  `, { scan: 'BuiltinDenied' }),
+  `, { scan: 'shim' }),
   attack(32, 'reading a descriptor of the host', `
     return { read: await attempt(async () => {
       const bytes = Buffer.alloc(64)
@@ -37,7 +37,7 @@ export const descriptors = [
   `, { close: 'BuiltinDenied' }),
   attack(35, 'writing to the pipes of libuv', `
     return { pipes: await attempt(async () => {
-      const { fstatSync, writeSync } = await reach('fs')
+      const { fstatSync, writeSync } = real(await reach('fs'))
       let written = 0
       for (let fd = 3; fd < 64; fd++) {
         try {
@@ -46,10 +46,10 @@ export const descriptors = [
       }
       return written
     }) }
-  `, { pipes: 'BuiltinDenied' }),
+  `, { pipes: 'shim' }),
   attack(36, 'writing to event counters', `
     return { counters: await attempt(async () => {
-      const { fstatSync, writeSync } = await reach('fs')
+      const { fstatSync, writeSync } = real(await reach('fs'))
       let written = 0
       for (let fd = 3; fd < 64; fd++) {
         try {
@@ -61,7 +61,7 @@ export const descriptors = [
       if (written === 0) throw { code: 'none' }
       return written
     }) }
-  `, { counters: 'BuiltinDenied' }),
+  `, { counters: 'shim' }),
   attack(37, 'wrapping a socket of the host', `
     return { socket: await attempt(async () => {
       const { Socket } = await reach('net')

@@ -53,12 +53,15 @@ export const network = [
     const url = 'http://127.0.0.1:' + facts.port
     return {
       fetch: await attempt(async () => (await use(globalThis, 'fetch')(url)).text()),
-      request: await attempt(() => use(globalThis, 'Request') && 'there'),
+      request: await attempt(() => new (use(globalThis, 'Request'))(url) && 'there'),
       undici: await attempt(async () => (await import('undici')).fetch),
       data: await attempt(async () => (await use(globalThis, 'fetch')('data:text/plain,x')).text()),
       net: await attempt(() => use(runtime, 'net') && 'there'),
     }
-  `, { fetch: 'absent', request: 'absent', undici: 'ModuleNotFound', data: 'absent', net: 'CapabilityDenied' }),
+  `, {
+    fetch: 'CapabilityDenied', request: 'CapabilityDenied', undici: 'ModuleNotFound', data: 'CapabilityDenied',
+    net: 'CapabilityDenied',
+  }),
   attack(65, 'a WebSocket', `
     return { socket: await attempt(() => new Promise((resolve, reject) => {
       const socket = new (use(globalThis, 'WebSocket'))('ws://127.0.0.1:' + facts.port)

@@ -23,12 +23,13 @@ import { memory } from './o-memory.ts'
 import { lifecycle } from './p-lifecycle.ts'
 import { manifest } from './q-manifest.ts'
 import { sideChannels } from './r-side-channels.ts'
+import { shims } from './shims.ts'
 
 /** All attacks on compartments. Attacks on packages are in packages/loader/corpus. */
 export const ATTACKS: readonly Attack[] = [
   fsByPath, links, descriptors, writes, storage, network, processes, signals, inspector, modules, realm, realmInsides,
   realmReach, threads, wire, data,
-  exhaustion, brokerWork, memory, lifecycle, manifest, sideChannels,
+  exhaustion, brokerWork, memory, lifecycle, manifest, sideChannels, shims,
 ].flat().toSorted((one, other) => one.id - other.id)
 
 /** The attacks that must be contained on this system. */

@@ -6,29 +6,31 @@ const attack = attacksOf('J')
 const imports = (...specifiers: readonly string[]): string => `
   const outcomes = []
   for (const specifier of [${specifiers.join(', ')}]) {
-    outcomes.push(await attempt(async () => 'readFileSync' in await import(specifier) ? 'fs' : 'something'))
+    outcomes.push(await attempt(async () => 'readFileSync' in real(await import(specifier)) ? 'fs' : 'something'))
   }
   return { imports: outcomes }
 `
 const DENIED = 'BuiltinDenied'
 const MISSING = 'ModuleNotFound'
+/** The tools of the corpus declare `fs`. */
+const SHIM = 'shim'
 
-/** A WebAssembly module whose one import is `readFileSync` of `node:fs`. */
-const WASM_IMPORTING_FS = Uint8Array.from([
-  0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 2, 24, 1, 7, ...Buffer.from('node:fs'), 12,
-  ...Buffer.from('readFileSync'), 0, 0,
+/** A WebAssembly module whose one import is `isContext` of `node:vm`. */
+const WASM_IMPORTING_VM = Uint8Array.from([
+  0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 2, 21, 1, 7, ...Buffer.from('node:vm'), 9,
+  ...Buffer.from('isContext'), 0, 0,
 ])
 
 export const modules = [
   attack(111, 'builtins with the node: scheme', imports("'node:fs'", "'node:fs/promises'", "'node:module'",
     "'node:nothing'",
     "'node:'"), {
-    imports: [DENIED, DENIED, DENIED, DENIED, DENIED],
+    imports: [SHIM, SHIM, DENIED, DENIED, DENIED],
   }),
   attack(112, 'builtins without a scheme', imports(
     "'fs'", "'fs/promises'", "'module'", "'worker_threads'", "'sqlite'",
   ), {
-    imports: [DENIED, DENIED, DENIED, DENIED, MISSING],
+    imports: [SHIM, SHIM, DENIED, DENIED, MISSING],
   }),
   attack(113, 'builtins in other letter case', imports(
     "'NODE:fs'", "'Node:FS'", "'FS'", "'\\u017fs'", "'\\uff4eode:fs'",
@@ -55,7 +57,7 @@ export const modules = [
       [Symbol.toPrimitive]() { return reads++ === 0 ? first : then } })
     const outcome = async (specifier) => {
       reads = 0
-      return attempt(async () => typeof (await import(specifier)).readFileSync === 'function'
+      return attempt(async () => typeof real(await import(specifier)).readFileSync === 'function'
         ? 'fs' : Promise.reject({ code: 'harmless' }))
     }
     return {
@@ -63,7 +65,7 @@ export const modules = [
       reverse: await outcome(flips('node:fs', './attacker.js')),
       text: await outcome(new String('node:fs')), list: await outcome(['node:fs']),
     }
-  `, { object: 'harmless', reverse: DENIED, text: DENIED, list: DENIED }),
+  `, { object: 'harmless', reverse: SHIM, text: SHIM, list: SHIM }),
   attack(119, 'code in a data URL', imports("'data:text/javascript,export%20default%201'",
     "'data:text/javascript,import%22node:fs%22'", "'data:application/json,1'"), {
     imports: [MISSING, MISSING, MISSING],
@@ -85,7 +87,11 @@ export const modules = [
   }),
   attack(123, 'resolving a module without loading it', `
     return {
-      builtin: await attempt(() => import.meta.resolve('node:fs')),
+      builtin: await attempt(() => {
+        const url = import.meta.resolve('node:fs')
+        if (url.startsWith('bulkhead:')) throw { code: 'shim' }
+        return url
+      }),
       file: await attempt(() => import.meta.resolve('file:///etc/passwd')),
       own: await attempt(() => {
         const url = import.meta.resolve('./attacker.js')
@@ -94,7 +100,7 @@ export const modules = [
       }),
       folder: await attempt(() => use(import.meta, 'dirname')), name: await attempt(() => use(import.meta, 'filename')),
     }
-  `, { builtin: DENIED, file: MISSING, own: 'own file', folder: 'absent', name: 'absent' }),
+  `, { builtin: SHIM, file: MISSING, own: 'own file', folder: 'absent', name: 'absent' }),
   attack(124, 'builtins through process', `
     return {
       own: await attempt(() => typeof use(process, 'getBuiltinModule')('fs').readFileSync),
@@ -171,28 +177,28 @@ export const modules = [
   attack(268, 'an import in evaluated code', `
     const indirect = globalThis.eval
     return {
-      direct: await attempt(() => eval("import('node:fs')")),
-      indirect: await attempt(() => indirect("import('node:fs')")),
-      made: await attempt(() => Function("return import('node:fs')")()),
+      direct: await attempt(() => eval("import('node:vm')")),
+      indirect: await attempt(() => indirect("import('node:vm')")),
+      made: await attempt(() => Function("return import('node:vm')")()),
       later: await attempt(() => new Promise((resolve, reject) => {
-        setTimeout(() => Function("return import('node:fs')")().then(resolve, reject))
+        setTimeout(() => Function("return import('node:vm')")().then(resolve, reject))
       })),
       generator: await attempt(() => {
         const { constructor: AsyncGeneratorFunction } = Object.getPrototypeOf(async function* () {})
-        return AsyncGeneratorFunction("yield import('node:fs')")().next()
+        return AsyncGeneratorFunction("yield import('node:vm')")().next()
       }),
-      named: await attempt(() => indirect("import('node:fs')\\n//# sourceURL=node:internal/main/worker_thread")),
+      named: await attempt(() => indirect("import('node:vm')\\n//# sourceURL=node:internal/main/worker_thread")),
     }
   `, { direct: DENIED, indirect: DENIED, made: DENIED, later: DENIED, generator: DENIED, named: DENIED }),
   attack(269, 'WebAssembly that imports a builtin', `
     return {
-      module: await attempt(async () => (await import('./fs.wasm')) && 'linked'),
+      module: await attempt(async () => (await import('./vm.wasm')) && 'linked'),
       compiled: await attempt(async () => {
-        const bytes = new Uint8Array(${JSON.stringify([...WASM_IMPORTING_FS])})
+        const bytes = new Uint8Array(${JSON.stringify([...WASM_IMPORTING_VM])})
         return (await WebAssembly.instantiate(bytes, {})) && 'linked'
       }),
     }
-  `, { module: DENIED, compiled: 'TypeError' }, { files: { 'fs.wasm': WASM_IMPORTING_FS } }),
+  `, { module: DENIED, compiled: 'TypeError' }, { files: { 'vm.wasm': WASM_IMPORTING_VM } }),
   attack(270, 'modules of the compartment itself and of other extensions', `
     const specifiers = ['compartment', './compartment', 'bulkhead:author', 'bulkhead:compartment',
       'bulkhead:0/lockdown.ts',
@@ -200,7 +206,7 @@ export const modules = [
     const outcomes = new Set()
     for (const specifier of specifiers) outcomes.add(await attempt(() => import(specifier)))
     return { imports: [...outcomes], author: Object.keys(await import('@bulkhead/contract')).sort() }
-  `, { imports: [MISSING], author: ['ToolError', 'defineExtension', 'defineTool'] }, { control: 'inert' }),
+  `, { imports: [MISSING], author: ['ToolError', 'declaredManifest', 'defineExtension', 'defineTool'] }, { control: 'inert' }),
   attack(321, 'members that newer versions add to the module system', `
     const module = await library('module')
     return {

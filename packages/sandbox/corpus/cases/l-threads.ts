@@ -105,8 +105,8 @@ export const threads = [
     }
   `, { readable: 'absent', writable: 'absent', transform: 'absent', signal: 'absent' }),
   attack(313, 'other globals of browsers and newer versions of Node', `
-    const names = ['fetch', 'Request', 'Response', 'Headers', 'FormData', 'WebSocket', 'EventSource', 'MessageEvent',
-      'CloseEvent', 'BroadcastChannel', 'MessageChannel', 'MessagePort', 'Worker', 'navigator', 'Navigator', 'Storage',
+    const names = ['WebSocket', 'EventSource', 'MessageEvent', 'CloseEvent',
+      'BroadcastChannel', 'MessageChannel', 'MessagePort', 'Worker', 'navigator', 'Navigator', 'Storage',
       'localStorage', 'CompressionStream', 'DecompressionStream', 'Atomics', 'SharedArrayBuffer', 'PerformanceObserver',
       'CryptoKey', 'SubtleCrypto', 'ShadowRealm', 'Blob', 'File', 'URLPattern', 'require', 'module']
     const there = names.filter((name) => typeof globalThis[name] !== 'undefined')

@@ -52,6 +52,14 @@ export async function reach(name) {
   throw first
 }
 
+/** A module of Node. Throws `shim` for the part of one that exists over `runtime`. */
+export function real(module) {
+  if ('readFile' in module && module.constants?.O_RDONLY === undefined) {
+    throw Object.assign(new Error('a shim'), { code: 'shim' })
+  }
+  return module
+}
+
 /** Settles with the first of these events of an emitter; `error` rejects. */
 export const event = (emitter, ...names) => new Promise((resolve, reject) => {
   emitter.once('error', reject)

@@ -54,7 +54,8 @@ function frame(text) {
 function textsIn(body) {
   const texts = []
   for (let at = 0; at < body.length;) {
-    const end = at + 4 + body.readUInt32LE(at)
+    // The highest bit says that the string is Latin-1.
+    const end = at + 4 + (body.readUInt32LE(at) & 0x7fff_ffff)
     texts.push(body.toString('utf8', at + 4, end))
     at = end
   }

@@ -28,17 +28,20 @@ export function sealModules(author) {
       for (const [path, base64] of given) files.set(fileUrl(id, path), Buffer.from(base64, 'base64'))
       return fileUrl(id, main)
     },
+    offer: () => undefined,
     forget: () => files.clear(),
   }
 }
 `
 const NO_LOCKDOWN = 'export function lockDown() { process.permission?.drop("fs.read") }'
+const NO_SHIMS = 'export const installShims = () => ({ enter: undefined, moduleSource: () => undefined })'
 const NO_PROBE = 'export async function probeLockdown() {}'
 
 /** Keeps builtins, globals, process and prototypes unchanged. */
 export function withoutLockdown(): Promise<Image> {
   return imageWith(new Map([
     ['lockdown.ts', () => NO_LOCKDOWN], ['probe.ts', () => NO_PROBE], ['modules.ts', () => OPEN_MODULES],
+    ['shims.ts', () => NO_SHIMS],
   ]))
 }
 

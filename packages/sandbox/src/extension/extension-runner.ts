@@ -1,8 +1,8 @@
-import type { ExtensionModule, LifecyclePhase, ModuleTool, RuntimePart } from '@bulkhead/contract'
+import type { AnyRuntime, ExtensionModule, LifecyclePhase, ModuleTool, RuntimePart } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { CodedError } from '../wire/errors.ts'
 import { toPlainJson, type PlainLimits } from '../wire/plain-json.ts'
-import type { CompartmentMethods, LoadReply } from '../wire/protocol.ts'
+import type { CompartmentMethods, LoadReply, Variables } from '../wire/protocol.ts'
 import { interaction, LogSender, withPlainArgs, type CallBroker } from './capabilities.ts'
 import { RunningCall, runtimeOf } from './runtime.ts'
 
@@ -15,13 +15,21 @@ export interface RunnerOptions {
   readonly output: PlainLimits
   /** Limit on each argument of a broker call, and on the description of the tools. */
   readonly messageBytes: number
+  readonly enter?: Enter | undefined
 }
+
+/** Runs a call so that the shims find its runtime and variables, also after an `await`. */
+export type Enter = <Result>(runtime: AnyRuntime, env: Variables | undefined, work: () => Result) => Result
+
+/** Only calls of tools with one of these pay for `enter`. */
+const WITH_SHIMS: ReadonlySet<RuntimePart> = new Set(['fs.read', 'fs.write', 'net', 'shell', 'env'])
 
 const NO_POWERS: ReadonlySet<RuntimePart> = new Set()
 
 interface RunnableTool {
   readonly tool: ModuleTool
   readonly runtime: ReturnType<typeof runtimeOf>
+  readonly enter: Enter | undefined
 }
 
 /** The methods of a compartment after `load`, as promises. */
@@ -54,7 +62,7 @@ export class ExtensionRunner implements RunnerMethods {
     this.#tools = new Map([...tools].map(([toolName, tool]) => {
       const given = powers.get(toolName) ?? NO_POWERS
       const runtime = runtimeOf({ toolName, powers: given, callBroker: this.#callBroker, log: this.#log })
-      return [toolName, { tool, runtime }]
+      return [toolName, { tool, runtime, enter: given.isDisjointFrom(WITH_SHIMS) ? undefined : options.enter }]
     }))
   }
 
@@ -67,12 +75,15 @@ export class ExtensionRunner implements RunnerMethods {
     }))
   }
 
-  async execute(callId: string, name: string, args: JsonObject): Promise<Json> {
-    const { tool, runtime } = this.#tool(name)
+  async execute(callId: string, name: string, args: JsonObject, env?: Variables): Promise<Json> {
+    const { tool, runtime: runtimeFor, enter } = this.#tool(name)
     const call = new RunningCall(callId)
     this.#running.push(call)
     try {
-      return this.#plain(await tool.execute(args as never, runtime(call) as never))
+      const runtime = runtimeFor(call)
+      return this.#plain(await (enter === undefined
+        ? tool.execute(args as never, runtime as never)
+        : enter(runtime, env, () => tool.execute(args as never, runtime as never))))
     } finally {
       if (call.delivered !== undefined) await call.delivered
       this.#running[this.#running.indexOf(call)] = this.#running.at(-1)!

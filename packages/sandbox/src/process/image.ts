@@ -21,6 +21,8 @@ export interface Image {
   script: CompiledScript
   /** The only module of this project that extensions may import. */
   readonly author: string
+  /** The shims of globals and modules, for extensions that declare a capability. */
+  readonly shims: string
 }
 
 const { resolve: resolvePackage } = createRequire(import.meta.url)
@@ -49,22 +51,27 @@ export function warmImage(): Promise<void> {
 export async function buildImage(rewrite = (_name: string, text: string): string => text): Promise<Image> {
   const hull = fileURLToPath(new URL('../worker/hull-main.ts', import.meta.url))
   const worker = fileURLToPath(new URL('../worker/main.ts', import.meta.url))
+  const shims = fileURLToPath(new URL('../worker/shims/library.ts', import.meta.url))
   const bootFile = fileURLToPath(new URL('../../thread.cjs', import.meta.url))
   const author = resolvePackage('@bulkhead/contract/author')
-  const graph = await SourceGraph.read([hull, worker, author], rewrite)
+  const graph = await SourceGraph.read([hull, worker, author, shims], rewrite)
   return {
     hull: linkedScript(graph.inOrder(hull)),
     boot: await readFile(bootFile, 'utf8'),
     bootFile,
     script: compiled(graph.inOrder(worker)),
     author: asModule(graph.inOrder(author)),
+    shims: asFunction(graph.inOrder(shims)),
   }
 }
 
 function compiled(modules: readonly SourceModule[]): CompiledScript {
-  const text = `(function (require) {${linkedScript(modules)}\nreturn ${lastOf(modules)}\n})`
+  const text = asFunction(modules)
   return { text, cache: new Script(text, { filename: 'compartment' }).createCachedData() }
 }
+
+const asFunction = (modules: readonly SourceModule[]): string =>
+  `(function (require) {${linkedScript(modules)}\nreturn ${lastOf(modules)}\n})`
 
 function asModule(modules: readonly SourceModule[]): string {
   return `${linkedScript(modules)}\nexport const { ${exportsOf(modules.at(-1)!.text).join(', ')} } = ${lastOf(modules)}`

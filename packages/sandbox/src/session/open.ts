@@ -3,9 +3,10 @@ import {
 } from '@bulkhead/broker'
 import {
   BulkheadError, LIFECYCLE_PHASES, TOOL_NAME_PATTERN, type CompartmentCode, type CompartmentRequest,
-  type CompartmentSession, type ErrorCode, type LifecyclePhase,
+  type CompartmentSession, type ErrorCode, type LifecyclePhase, type RuntimePart,
 } from '@bulkhead/contract'
 import { canonicalJson, isJsonObject, type Json } from '@bulkhead/kit/json'
+import { loadImage } from '../process/image.ts'
 import type { Pools } from '../pool/hull-pool.ts'
 import type { LoadRequest } from '../wire/protocol.ts'
 import { AwakeDeadline } from './awake-deadline.ts'
@@ -56,7 +57,8 @@ export async function startSession(
   let isReady = false
   void peer.ready.then((ready) => void (isReady = ready))
   try {
-    const reply = await Promise.race([peer.load(loadRequest(request)), died, stop.promise])
+    const load = await loadRequest(request)
+    const reply = await Promise.race([peer.load(load), died, stop.promise])
     return new Session({ request, peer, broker, offers: checkOffers(reply, request), residency })
   } catch (error) {
     peer.kill()
@@ -106,14 +108,21 @@ async function place(request: OpenRequest, broker: Broker, pools: Pools): Promis
 const CODE_FILE = /\.(?:m?js|json|wasm)$/
 
 /** The first request to a compartment. */
-function loadRequest({ extension, code, config, tools, services }: CompartmentRequest): LoadRequest {
+async function loadRequest({ extension, code, config, tools, services }: CompartmentRequest): Promise<LoadRequest> {
+  const powers = tools.map((tool) => powersOf(tool, services))
+  const hasShims = code.kind === 'files' && powers.some((each) => !each.isDisjointFrom(WITH_SHIM_CODE))
   return {
     id: extension.id,
     config,
-    tools: tools.map((tool) => ({ name: tool.name, powers: [...powersOf(tool, services)] })),
+    tools: tools.map(({ name }, at) => ({ name, powers: [...powers[at]!] })),
+    env: [...services.envDeclared],
+    ...(hasShims && { shims: (await loadImage()).shims }),
     ...sources(code),
   }
 }
+
+/** Parts of `runtime` with shims whose code is sent along. */
+const WITH_SHIM_CODE: ReadonlySet<RuntimePart> = new Set(['fs.read', 'fs.write', 'net', 'shell'])
 
 function sources(code: CompartmentCode): Pick<LoadRequest, 'main' | 'files'> {
   if (code.kind === 'module') return { main: '', files: [] }

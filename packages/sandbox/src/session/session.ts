@@ -40,6 +40,8 @@ export class Session implements CompartmentSession {
   readonly #peer: Peer
   readonly #broker: Broker
   readonly #tools: ReadonlyMap<string, CompartmentTool>
+  /** Its code may read `process.env`, which cannot wait for the broker: each call gets its variables at once. */
+  readonly #readsEnv: boolean
   readonly #residency: Residency
   readonly #queue: CallQueue<PendingRequest>
   /** Requests that run in the compartment, or wait for a slot. */
@@ -66,6 +68,7 @@ export class Session implements CompartmentSession {
     this.#broker = broker
     this.#residency = residency
     this.#tools = new Map(request.tools.map((tool) => [tool.name, tool]))
+    this.#readsEnv = readsProcessEnv(request)
     this.#queue = new CallQueue(request.limits.concurrentCalls, (pending) => this.#send(pending))
     this.ended = peer.ended.then((error) => this.#end(error))
     // Later: the wrappers of this session have handled its end by then.
@@ -171,9 +174,12 @@ export class Session implements CompartmentSession {
   }
 
   #send(pending: PendingRequest): void {
-    const { callId, invocation: { tool, args } } = pending.call!
-    this.#broker.open(pending.call!)
-    this.#peer.request('execute', [callId, tool, args], pending)
+    const call = pending.call!
+    const { callId, invocation: { tool, args } } = call
+    this.#broker.open(call)
+    this.#peer.request(
+      'execute', this.#readsEnv ? [callId, tool, args, this.#broker.variables(call)] : [callId, tool, args], pending,
+    )
   }
 
   /** The code has `graceMs` to stop; after that its compartment is killed. */
@@ -244,6 +250,12 @@ export class Session implements CompartmentSession {
     )
   }
 }
+
+/** Most extensions that declare variables use `runtime.env`, and get nothing with their calls. */
+const readsProcessEnv = ({ code, services }: CompartmentRequest): boolean =>
+  code.kind === 'files' && services.envDeclared.size > 0
+    && code.files.values().some(({ buffer, byteOffset, length }) =>
+      Buffer.from(buffer, byteOffset, length).includes('process'))
 
 const IGNORED: ReplyHandler = { answered: () => undefined, failed: () => undefined }
 

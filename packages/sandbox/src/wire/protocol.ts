@@ -36,11 +36,14 @@ export interface WireError {
 export interface CompartmentMethods {
   load(request: LoadRequest): LoadReply
   lifecycle(phase: LifecyclePhase): void
-  execute(callId: string, tool: string, args: JsonObject): Json
+  /** `env`: the variables that the call may read, if the code of the extension names `process`. */
+  execute(callId: string, tool: string, args: JsonObject, env?: Variables): Json
   deriveApprovalKey(tool: string, args: JsonObject): Json
   migrateState(slotVersion: string, data: Json): Json
   abort(callId: string, reason: string): void
 }
+
+export type Variables = Readonly<Record<string, string>>
 
 export interface LoadRequest {
   readonly id: string
@@ -49,6 +52,10 @@ export interface LoadRequest {
   /** Base64 of each verified file by its path. */
   readonly files: readonly (readonly [path: string, base64: string])[]
   readonly tools: readonly { readonly name: string; readonly powers: readonly RuntimePart[] }[]
+  /** Names of the variables that the manifest declares. */
+  readonly env?: readonly string[]
+  /** The code of the shims for globals and modules, where a tool declares a capability that has some. */
+  readonly shims?: string
 }
 
 export interface LoadReply {

@@ -21,6 +21,9 @@ export const ALLOWED_GLOBALS: ReadonlySet<string> = new Set([
   'console', 'process', 'crypto', 'performance',
 ])
 
+/** Globals over `runtime.net`. Without its capability, each exists to say what to declare. */
+export const SHIM_GLOBALS = ['fetch', 'Request', 'Response', 'Headers', 'FormData'] as const
+
 interface AllowedBuiltin {
   readonly reason: string
   readonly without?: readonly string[]
@@ -47,19 +50,49 @@ export const ALLOWED_BUILTINS: ReadonlyMap<string, AllowedBuiltin> = new Map([
   ['util/types', { reason: 'type checks' }],
 ])
 
-/** The capability that replaces a denied module. */
-const INSTEAD: ReadonlyMap<string, string> = new Map([
-  ...['fs', 'fs/promises', 'sqlite'].map((name) => [name, 'fs'] as const),
-  ...['net', 'tls', 'http', 'https', 'http2', 'dgram', 'dns', 'dns/promises'].map((name) => [name, 'net'] as const),
-  ...['child_process', 'cluster'].map((name) => [name, 'shell'] as const),
+/** A capability that makes ordinary globals or modules work, with an example of its declaration. */
+const EXAMPLES = {
+  fs: '"requires": { "fs": { "read": ["{workspace}/**"] } }',
+  net: '"requires": { "net": { "hosts": ["api.example.com"] } }',
+  shell: '"requires": { "shell": [{ "cmd": "git", "args": ["status", { "rest": true }] }] }',
+  env: '"env": ["API_URL"]',
+} as const
+export type ShimCapability = keyof typeof EXAMPLES
+
+/**
+ * Builtin modules that exist in part, by `runtime`, where one of these capabilities is declared. Libraries that run
+ * commands also look at folders.
+ */
+export const SHIM_MODULES: ReadonlyMap<string, readonly ShimCapability[]> = new Map<string, readonly ShimCapability[]>([
+  ['fs', ['fs', 'shell']], ['fs/promises', ['fs', 'shell']], ['child_process', ['shell']],
+  ['process', ['env', 'fs', 'shell', 'net']],
 ])
+
+/** The capability and what to use instead of a denied module. */
+type Instead = readonly [capability: ShimCapability, use: string]
+const INSTEAD: ReadonlyMap<string, Instead> = new Map<string, Instead>([
+  ['sqlite', ['fs', '`runtime.fs`']],
+  ...['net', 'tls', 'http', 'https', 'http2', 'dgram', 'dns', 'dns/promises'].map((name) =>
+    [name, ['net', '`fetch` or `runtime.net`']] as const),
+  ['cluster', ['shell', '`spawn` of node:child_process or `runtime.shell`']],
+])
+
+/** The error message for a global or a member that was used without its capability. */
+export const mustDeclare = (what: string, capability: ShimCapability): string =>
+  `\`${what}\` works only during a call of a tool that declares \`${capability}\`. `
+    + `Declare it in the manifest, for example ${EXAMPLES[capability]}, and use it inside \`execute\`.`
 
 /** The error message for a denied import. */
 export function denial(name: string): string {
-  const capability = INSTEAD.get(name)
+  const own = SHIM_MODULES.get(name)?.[0]
+  if (own !== undefined) {
+    return `The module node:${name} exists only in an extension that declares \`${own}\`. `
+      + `Declare it in the manifest, for example ${EXAMPLES[own]}.`
+  }
+  const [capability, use] = INSTEAD.get(name) ?? []
   const cure = capability === undefined
     ? 'No capability replaces it. Bundle an implementation in JavaScript, or do without.'
-    : `Declare \`${capability}\` in \`requires\` and use \`runtime.${capability}\`.`
+    : `Declare \`${capability}\` in the manifest, for example ${EXAMPLES[capability]}, and use ${use}.`
   return `The module node:${name} does not exist in a compartment. ${cure}`
 }
 

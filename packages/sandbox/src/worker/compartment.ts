@@ -4,8 +4,9 @@ import type { CallBroker } from '../extension/capabilities.ts'
 import { ExtensionRunner } from '../extension/extension-runner.ts'
 import { CodedError, toWireError } from '../wire/errors.ts'
 import type { PlainLimits } from '../wire/plain-json.ts'
-import type { LoadReply, LoadRequest, WireError } from '../wire/protocol.ts'
+import type { LoadReply, LoadRequest, Variables, WireError } from '../wire/protocol.ts'
 import type { ModuleMap } from './modules.ts'
+import { installShims } from './shims.ts'
 
 export interface CompartmentOptions {
   readonly modules: ModuleMap
@@ -24,7 +25,10 @@ export class Compartment {
   }
 
   async load(request: LoadRequest): Promise<LoadReply> {
-    const main = this.#options.modules.admit(request.id, request.main, request.files)
+    const { modules, callBroker } = this.#options
+    const main = modules.admit(request.id, request.main, request.files)
+    const { enter, moduleSource } = installShims(request)
+    modules.offer(moduleSource)
     let exported: { readonly default?: unknown }
     try {
       exported = await import(main) as { readonly default?: unknown }
@@ -40,9 +44,10 @@ export class Compartment {
       module: exported.default,
       config: request.config,
       tools: request.tools,
-      callBroker: this.#options.callBroker,
+      callBroker,
       output: this.#options.output,
       messageBytes: this.#options.messageBytes,
+      enter,
     })
     return this.#runner.reply
   }
@@ -52,8 +57,8 @@ export class Compartment {
     return null
   }
 
-  execute(callId: string, tool: string, args: JsonObject): Promise<Json> {
-    return this.#loaded.execute(callId, tool, args)
+  execute(callId: string, tool: string, args: JsonObject, env?: Variables): Promise<Json> {
+    return this.#loaded.execute(callId, tool, args, env)
   }
 
   deriveApprovalKey(tool: string, args: JsonObject): Promise<Json> {

@@ -5,6 +5,7 @@ import { toWireError } from '../wire/errors.ts'
 import { ALLOWED_BUILTINS, ALLOWED_GLOBALS } from './allow-list.ts'
 import { freezeIntrinsics } from './freeze.ts'
 import { dataClone, randomness, SEARCHES, StringDecoder, TextDecoder, type Serdes } from './native-guards.ts'
+import { surroundings } from './shims.ts'
 import { removeTransferMethods, lateStreams, type Streams } from './streams.ts'
 import { TIMER_CLASSES, TIMERS } from './timers.ts'
 
@@ -117,8 +118,11 @@ function lazyBuiltin<Module>(name: string): () => Module {
 function replacementProcess(): object {
   const { exit, nextTick, hrtime, uptime, version, versions, platform, arch } = process
   return Object.freeze({
-    env: Object.freeze({}), argv: Object.freeze([]), execArgv: Object.freeze([]), version, versions, platform, arch,
-    nextTick, hrtime, uptime: uptime.bind(process), cwd: () => '/', emitWarning: () => undefined,
+    get env() {
+      return surroundings.env
+    },
+    argv: Object.freeze([]), execArgv: Object.freeze([]), version, versions, platform, arch,
+    nextTick, hrtime, uptime: uptime.bind(process), cwd: () => surroundings.cwd, emitWarning: () => undefined,
     exit: (code?: number) => exit.call(process, code),
   })
 }
@@ -166,6 +170,9 @@ function trimProcess(): void {
   // The module loader reads a variable.
   const value = Object.freeze({ __proto__: null })
   Object.defineProperty(process, 'env', { value, writable: false, configurable: false })
+  // `resolve` of node:path reads it.
+  const cwd = (): string => surroundings.cwd
+  Object.defineProperty(process, 'cwd', { value: cwd, writable: false, configurable: false })
 }
 
 type Fatal = (thrown: unknown, fromPromise: boolean) => boolean

@@ -7,7 +7,9 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { LogSender } from '../extension/capabilities.ts'
 import { Link, TRUSTING } from '../wire/link.ts'
 import { CHANNEL_FD } from '../wire/message.ts'
-import type { CompartmentTask, CompartmentTerms, LoadRequest, Transport, TransportReceiver, WorkerStart } from '../wire/protocol.ts'
+import type {
+  CompartmentTask, CompartmentTerms, LoadRequest, Transport, TransportReceiver, Variables, WorkerStart,
+} from '../wire/protocol.ts'
 import { expose, Remote } from '../wire/rpc.ts'
 import { descriptorTransport, portTransport } from '../wire/transport.ts'
 import { brokerClient } from './broker-client.ts'
@@ -48,7 +50,8 @@ async function prepare(): Promise<Serve> {
     const compartment = new Compartment({ modules, callBroker, output, messageBytes })
     expose(compartment, call, {
       method: 'execute',
-      run: ([callId, tool, args]) => compartment.execute(callId as string, tool as string, args as JsonObject),
+      run: ([callId, tool, args, env]) =>
+        compartment.execute(callId as string, tool as string, args as JsonObject, env as Variables | undefined),
     })
   }
   try {

@@ -7,6 +7,7 @@ import { ALLOWED_BUILTINS, builtinName, denial } from './allow-list.ts'
 const builtins: ReadonlySet<string> = new Set(builtinModules)
 /** The only module of this project that an extension may import. */
 const AUTHOR_URL = 'bulkhead:author'
+const SHIM_URL = 'bulkhead:node/'
 const AUTHOR_SPECIFIERS: ReadonlySet<string> = new Set(['@bulkhead/contract', '@bulkhead/contract/author'])
 const MODULE_FILE = /\.m?js$/
 const RELATIVE = /^\.{0,2}\//
@@ -15,6 +16,8 @@ const RELATIVE = /^\.{0,2}\//
 export interface ModuleMap {
   /** Adds files and returns the URL of the main file. Called before the first import. */
   admit(id: string, main: string, files: readonly (readonly [path: string, base64: string])[]): string
+  /** Gives the source of an ES module that stands for a builtin, undefined for all others. */
+  offer(moduleSource: (name: string) => string | undefined): void
   /** Removes all files. */
   forget(): void
 }
@@ -25,15 +28,15 @@ export interface ModuleMap {
  */
 export function sealModules(author: string): ModuleMap {
   const files = new Map<string, Uint8Array>()
+  let shimSource: (name: string) => string | undefined = () => undefined
 
   const resolve = (specifier: string, parent: string | undefined): string => {
     if (AUTHOR_SPECIFIERS.has(specifier)) return AUTHOR_URL
     const builtin = builtinName(specifier, builtins)
     if (builtin !== undefined) {
-      if (!ALLOWED_BUILTINS.has(builtin)) {
-        throw new CodedError('BuiltinDenied', denial(builtin), { data: { module: builtin } })
-      }
-      return `node:${builtin}`
+      if (ALLOWED_BUILTINS.has(builtin)) return `node:${builtin}`
+      if (shimSource(builtin) !== undefined) return `${SHIM_URL}${builtin}`
+      throw new CodedError('BuiltinDenied', denial(builtin), { data: { module: builtin } })
     }
     const relative = RELATIVE.test(specifier) ? URL.parse(specifier, parent)?.href : undefined
     const url = URL.canParse(specifier) ? specifier : relative
@@ -53,6 +56,9 @@ export function sealModules(author: string): ModuleMap {
     },
     load(url, context, next): LoadFnOutput {
       if (url.startsWith('node:')) return next(url, context)
+      if (url.startsWith(SHIM_URL)) {
+        return { format: 'module', source: shimSource(url.slice(SHIM_URL.length))!, shortCircuit: true }
+      }
       if (url === AUTHOR_URL) return { format: 'module', source: author, shortCircuit: true }
       const source = files.get(url)
       if (source === undefined) {
@@ -67,6 +73,7 @@ export function sealModules(author: string): ModuleMap {
       for (const [path, base64] of given) files.set(fileUrl(id, path), Buffer.from(base64, 'base64'))
       return fileUrl(id, main)
     },
+    offer: (moduleSource) => void (shimSource = moduleSource),
     forget: () => files.clear(),
   }
 }
