@@ -62,17 +62,21 @@ const services = { env: new Map([['OPENAI_API_KEY', 'key-1']]), envDeclared: new
 /** Three in `npm test`, all in `pnpm soak`. */
 const names = Object.keys(LIBRARIES).slice(0, thoroughly(3, Infinity))
 
-describe.each(REMOTE.slice(0, thoroughly(1, 2)))('libraries from npm, in one %s', (placement) => {
-  it('work with what their tools declare', async () => {
+describe.each(REMOTE.slice(0, thoroughly(1, 2)))('libraries from npm in a %s', (placement) => {
+  const work = async (together: readonly string[]): Promise<void> => {
     const [server, workspace] = [await serve(answer), await repository()]
-    const source = await bundle(names)
-    const tools = names.map((name) => toolOf(name, LIBRARIES[name]!.requires(server) as JsonObject, workspace))
+    const source = await bundle(together)
+    const tools = together.map((name) => toolOf(name, LIBRARIES[name]!.requires(server) as JsonObject, workspace))
     const session = await newSandbox(workspace).open(requestOf({ placement, source, tools, services }))
-    for (const name of names) {
+    for (const name of together) {
       const { args, returns } = LIBRARIES[name]!
       expect(await callTool(session, name, args?.(server)), name).toEqual(returns)
     }
-  })
+  }
+
+  it('work together, each with what its tool declares', () => work(names))
+
+  it.runIf(thoroughly(false, true)).each(names)('work alone: %s', (name) => work([name]))
 })
 
 describe.runIf(thoroughly(false, true))('a library whose tool declares nothing', () => {
