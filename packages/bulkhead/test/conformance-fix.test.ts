@@ -80,7 +80,7 @@ it.each(thoroughly([], ['whole']))('with the %s suite, --fix keeps what is used,
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())))
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
-  await inside(['new', 'word-count'], folder)
+  await inside(['new', 'word-count', '--template', 'tool'], folder)
   const at = join(folder, 'word-count/bulkhead.json')
   const manifest = JSON.parse(readFileSync(at, 'utf8')) as { tools: [object] }
   const tool = { ...manifest.tools[0], mode: 'external', approvalKey: '{path}', requires: { net: { hosts: [host, 'unused.example'] } } }

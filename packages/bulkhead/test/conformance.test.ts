@@ -18,7 +18,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 it('a new extension conforms, installs and runs', async () => {
   const made = await inside(['new', 'word-count'], folder)
   expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('bulkhead conformance ./word-count') })
-  expect(readdirSync(join(folder, 'word-count')).toSorted()).toEqual(['bulkhead.json', 'index.js'])
+  const written = readdirSync(join(folder, 'word-count'))
   const files = ['--junit', 'report.xml', '--badge', 'badge.svg']
   const checked = await inside(['conformance', 'word-count', '--json', ...files], folder)
   expect(checked).toMatchObject({ code: 0, stderr: '' })
@@ -29,11 +29,11 @@ it('a new extension conforms, installs and runs', async () => {
     summary: { must: { failed: 0, skipped: 0 }, conforms: true },
   })
   expect(report.checks.filter(({ ok }) => ok === false).map(({ id }) => id)).toEqual(
-    ['manifest-schema', 'package-license', 'package-readme', 'package-provenance'])
+    ['package-repository', 'package-provenance'])
   expect(readFileSync(join(folder, 'report.xml'), 'utf8')).toContain('failures="0"')
   expect(readFileSync(join(folder, 'badge.svg'), 'utf8')).toContain('conformance')
   // The check changed no file.
-  expect(readdirSync(join(folder, 'word-count')).toSorted()).toEqual(['bulkhead.json', 'index.js'])
+  expect(readdirSync(join(folder, 'word-count'))).toEqual(written)
   writeFileSync(join(folder, 'notes.md'), 'one two three\n')
   expect(await inside(['install', './word-count', '--yes'], folder)).toMatchObject({ code: 0 })
   const call = ['call', 'word-count', '--args', '{"path":"notes.md"}']
@@ -42,7 +42,7 @@ it('a new extension conforms, installs and runs', async () => {
 })
 
 it('a violation is reported once, with the requirement and the reason', async () => {
-  await inside(['new', 'word-count'], folder)
+  await inside(['new', 'word-count', '--template', 'tool'], folder)
   writeFileSync(join(folder, 'word-count/index.js'), 'export default { tools: {} }')
   const { code, stdout } = await inside(['check', 'word-count', '--only', 'exports,abort'], folder)
   expect(code).toBe(1)
@@ -51,7 +51,7 @@ it('a violation is reported once, with the requirement and the reason', async ()
 })
 
 it('an extension with required configuration starts with the given one', async () => {
-  await inside(['new', 'word-count'], folder)
+  await inside(['new', 'word-count', '--template', 'tool'], folder)
   const at = join(folder, 'word-count/bulkhead.json')
   const configSchema = { type: 'object', properties: { units: { type: 'string' } }, required: ['units'], additionalProperties: false }
   writeFileSync(at, JSON.stringify({ ...JSON.parse(readFileSync(at, 'utf8')) as object, configSchema }))
@@ -66,19 +66,20 @@ it('an extension with required configuration starts with the given one', async (
 })
 
 it('code that cannot be parsed is neither checked nor packed, and the error names the line', async () => {
-  await inside(['new', 'word-count'], folder)
+  await inside(['new', 'word-count', '--template', 'tool'], folder)
+  const written = readdirSync(join(folder, 'word-count'))
   writeFileSync(join(folder, 'word-count/index.js'), 'export default {\n  tools: {{\n}')
   for (const command of ['check', 'pack']) {
     expect(await inside([command, 'word-count'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^CompartmentStartFailed index\.js, line 2, cannot be parsed: /) })
   }
-  expect(readdirSync(join(folder, 'word-count')).toSorted()).toEqual(['bulkhead.json', 'index.js'])
+  expect(readdirSync(join(folder, 'word-count'))).toEqual(written)
   expect(readdirSync(folder)).toEqual(['word-count'])
 })
 
 it('`new` overwrites nothing, and rejects a name that is not an id', async () => {
-  await inside(['new', 'word-count'], folder)
+  await inside(['new', 'word-count', '--template', 'tool'], folder)
   const before = readFileSync(join(folder, 'word-count/index.js'), 'utf8')
-  expect(await inside(['new', 'word-count'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('is not empty') })
+  expect(await inside(['new', 'word-count', '--template', 'tool'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('is not empty') })
   expect(readFileSync(join(folder, 'word-count/index.js'), 'utf8')).toBe(before)
   expect(await inside(['new', 'Word Count'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('is not a valid extension id') })
   expect(await inside(['check', 'x'.repeat(300)], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid .*cannot be read/) })
@@ -92,7 +93,7 @@ it('`new` overwrites nothing, and rejects a name that is not an id', async () =>
 })
 
 it('an unusable temporary folder is reported with the variable to set', async () => {
-  await inside(['new', 'word-count'], folder)
+  await inside(['new', 'word-count', '--template', 'tool'], folder)
   expect(await inside(['check', 'word-count'], folder, { TMPDIR: join(folder, 'nowhere') }))
     .toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallFailed .* Set TMPDIR to a writable folder\.\n$/) })
 })

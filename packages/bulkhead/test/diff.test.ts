@@ -7,7 +7,7 @@ import { inside } from './command-inside.ts'
 let folder: string
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-diff-'))
-  await inside(['new', 'word-count'], folder)
+  await inside(['new', 'word-count', '--template', 'tool'], folder)
   change({ version: '1.4.0' })
   await inside(['pack', 'word-count'], folder)
   await inside(['install', 'word-count-1.4.0.tgz', '--yes'], folder)

@@ -18,7 +18,7 @@ it('every example is a valid command line, and does what it says', async () => {
   writeFileSync(join(folder, 'README.md'), '# Shop\n')
   mkdirSync(join(folder, '.bulkhead'))
   writeFileSync(join(folder, '.bulkhead/config.json'), '{}')
-  await inside(['new', 'word-count'], folder)
+  await inside(['new', 'word-count', '--template', 'tool'], folder)
   await inside(['pack', 'word-count'], folder)
   // A store and an extension to work with.
   await inside(['call', 'read', '--args', '{"path":"README.md"}'], folder)
@@ -58,7 +58,7 @@ it.each([
 
 it('--quiet leaves out hints and the usage after an error, and keeps results', async () => {
   expect((await inside(['tools', '--fast', '--quiet'], folder)).stderr).toBe("Unknown option '--fast'.\n")
-  expect((await inside(['new', 'quiet-tool', '--quiet'], folder)).stdout).toBe('Wrote quiet-tool/bulkhead.json and quiet-tool/index.js.\n')
+  expect((await inside(['new', 'quiet-tool', '--quiet'], folder)).stdout).toBe('Wrote 8 files to quiet-tool.\n')
 })
 
 it('--no-color wins over FORCE_COLOR', async () => {

@@ -188,7 +188,7 @@ describe('a package that the registry no longer has', () => {
     await using registry = await startRegistry('@acme/greeter')
     await using gone = await startRegistry('@acme/lost')
     registry.publish('1.0.0', await pack('1.0.0'))
-    for (const args of [['new', 'lost'], ['pack', 'lost']]) expect(await run(...args)).toMatchObject({ code: 0 })
+    for (const args of [['new', 'lost', '--template', 'tool'], ['pack', 'lost']]) expect(await run(...args)).toMatchObject({ code: 0 })
     gone.publish('0.1.0', readFileSync(join(folder, 'lost-0.1.0.tgz')))
     expect(await run('install', '@acme/lost', '--yes', '--registry', gone.url)).toMatchObject({ code: 0 })
     const from = ['--registry', registry.url]

@@ -53,7 +53,7 @@ it('does not use up trust that applies to the next start', async () => {
 })
 
 it('the folder of an extension: how to check and pack it', async () => {
-  await inside(['new', 'word-count'], folder)
+  await inside(['new', 'word-count', '--template', 'tool'], folder)
   expect(commands(await facts('--workspace', 'word-count')).slice(0, 2)).toEqual(['bulkhead conformance .', 'bulkhead pack .'])
 })
 

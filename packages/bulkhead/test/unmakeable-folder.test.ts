@@ -13,7 +13,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const NOWHERE = '/proc/bulkhead-nowhere/deep'
 
 it('each command that needs the folder reports the error', async () => {
-  expect((await inside(['new', 'greeter'], folder)).code).toBe(0)
+  expect((await inside(['new', 'greeter', '--template', 'tool'], folder)).code).toBe(0)
   const refused = async (args: readonly string[], message: RegExp) => {
     const { code, stderr } = await inside(args, folder)
     expect({ code, stderr }, args.join(' ')).toEqual({ code: 1, stderr: expect.stringMatching(message) })

@@ -1,6 +1,7 @@
 export { Installer } from './install/installer.ts'
 export { inspectPackage, type InspectOptions, type Inspection } from './install/obtain-package.ts'
 export { packFolder, type Packed, type PackOptions } from './pack/pack-folder.ts'
+export { isSourceFolder } from './pack/source.ts'
 export type { InstallerOptions, InstallPlan, NewerVersion, Verdict } from './install/install-plan.ts'
 export { capabilityDiffInWords, type CapabilityDiff, type DefinitionDiff } from './lock/version-diff.ts'
 export type { RegistryAuthorization, RegistryOptions } from './install/registry.ts'

@@ -7,7 +7,7 @@ test('exports the documented names', () => {
     'INTEGRITY_FILE', 'Installer', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT', 'SIGNATURE_FILE',
     'TRUST_FILE',
     'ageInDays', 'capabilityDiffInWords',
-    'createLoader', 'editConfig', 'findKeyFault', 'findOwnershipFault', 'inspectPackage', 'looseningSettings', 'packFolder', 'parseTrustRoot',
+    'createLoader', 'editConfig', 'findKeyFault', 'findOwnershipFault', 'inspectPackage', 'isSourceFolder', 'looseningSettings', 'packFolder', 'parseTrustRoot',
     'readNpmConfig', 'refreshTrustRoot',
     'schemaThread', 'settingOrigins', 'signerInWords', 'verifyNpmAttestations',
   ])

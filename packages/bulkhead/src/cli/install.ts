@@ -1,6 +1,7 @@
-import { realpathSync, statSync } from 'node:fs'
+import { realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { BulkheadError, type Diagnostic, type Interactor } from '@bulkhead/contract'
-import { createLoader, Installer, type LoaderOptions } from '@bulkhead/loader'
+import { createLoader, Installer, isSourceFolder, PROJECT_FOLDER, type LoaderOptions } from '@bulkhead/loader'
 import { accountName, homeFolder } from '../facade/folders.ts'
 import { loaderOptions, workspaceError } from '../facade/loader-options.ts'
 import { ProjectConsent } from '../facade/project-trust.ts'
@@ -9,6 +10,7 @@ import { agree, planJson, planText, readConsent } from './review.ts'
 import { COMMON_OPTIONS, terminal, type HostValues } from './host-options.ts'
 import { createProgress, diagnosticText, printJson, type Progress } from './output.ts'
 import { chooseRegistries } from './registries.ts'
+import { temporaryFolder, writing } from './write-file.ts'
 
 export const CONSENT_OPTIONS = {
   'yes': {
@@ -46,7 +48,8 @@ a folder directly in "tools" of the layer is not copied`,
     },
   },
   options: { ...CONSENT_OPTIONS, ...INSTALLER_OPTIONS, ...COMMON_OPTIONS },
-  details: 'No code of the package runs during installation.',
+  details: `No code of the package runs during installation. A folder with TypeScript, dot files or node_modules is
+packed first, as "bulkhead pack" does.`,
   exits: ['if installed', 'if refused'],
   examples: [
     { command: 'bulkhead install ./word-count --dry-run', text: 'what it would install, and what that may do' },
@@ -60,8 +63,10 @@ a folder directly in "tools" of the layer is not copied`,
       throw new UsageError('Name one folder, tarball or package after "install".')
     }
     const consent = readConsent(values)
+    await using opened = new AsyncDisposableStack()
+    const packed = await packedSource(spec, values, opened)
     const { installer, progress } = await openInstaller(values)
-    const plan = await installer.plan(spec).finally(() => progress.end())
+    const plan = await installer.plan(packed ?? spec).finally(() => progress.end())
       .catch((error: unknown) => { throw withFolder(error, spec) })
     const { id, version } = plan.extension
     // Standard output is for the result only.
@@ -78,6 +83,26 @@ a folder directly in "tools" of the layer is not copied`,
     return 0
   },
 })
+
+/**
+ * A tarball of a folder that somebody works on, until `opened` is disposed: installing the folder as it is would copy
+ * tests, settings and dependencies. undefined for everything else, and for folders that are used in place.
+ */
+async function packedSource(
+  spec: string, values: InstallerValues, opened: AsyncDisposableStack,
+): Promise<string | undefined> {
+  const given = resolve(spec)
+  const { home, project, workspace } = values
+  const layer = project ? join(resolve(workspace ?? '.'), PROJECT_FOLDER) : homeFolder(home)
+  if (!/^[./]/.test(spec) || dirname(given) === join(layer, 'tools') || !isSourceFolder(given)) return undefined
+  const { readExtensionFolder } = await import('./extension-source.ts')
+  const { extension: { id, version }, tarball } = await readExtensionFolder(spec, home)
+  const folder = temporaryFolder('bulkhead-install-')
+  opened.defer(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, `${id}-${version}.tgz`)
+  writing(file, () => writeFileSync(file, tarball))
+  return file
+}
 
 /** A bare name is always a package. If a folder of that name exists, the error suggests `./NAME`. */
 function withFolder(error: unknown, spec: string): unknown {

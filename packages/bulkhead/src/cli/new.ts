@@ -1,44 +1,87 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join, relative, resolve } from 'node:path'
-import { BulkheadError, CONTRACT_VERSION, EXTENSION_ID_PATTERN, MANIFEST_FILE } from '@bulkhead/contract'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { BulkheadError, EXTENSION_ID_PATTERN, type InteractionRequest } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { makeFolder } from '@bulkhead/kit/folders'
-import { CORE_VERSION } from '../facade/version.ts'
-import { hint, printJson } from './output.ts'
 import { defineCommand, UsageError } from './command.ts'
+import { terminal } from './host-options.ts'
+import { hint, printJson } from './output.ts'
+import { TEMPLATES, type TemplateName } from './templates.ts'
+
+const NAMES = Object.keys(TEMPLATES) as readonly TemplateName[]
+const DEFAULT = 'tool-ts'
 
 export const newExtension = defineCommand({
-  usage: 'bulkhead new DIR [--json]',
-  operands: { DIR: { text: 'new or empty folder; its name becomes the id of the extension', completes: 'folder' } },
-  options: { json: { type: 'boolean', text: 'print JSON' } },
-  details: 'Writes a working example: a manifest and a module with a tool that counts the words of a file.',
-  examples: [{ command: 'bulkhead new word-count', text: 'the folder word-count, ready for "bulkhead conformance"' }],
+  usage: 'bulkhead new DIR [--template tool-ts|tool|mcp-server|openapi] [--name ID] [--yes] [--json]',
+  operands: { DIR: { text: 'new or empty folder', completes: 'folder' } },
+  options: {
+    template: {
+      type: 'string', value: 'NAME', values: NAMES, text: `what to write (default: ${DEFAULT}):
+${NAMES.map((name) => `${name}: ${TEMPLATES[name].text}`).join('\n')}`,
+    },
+    ts: { type: 'boolean', text: 'the same as --template tool-ts' },
+    name: { type: 'string', value: 'ID', text: 'id of the extension (default: the name of the folder)' },
+    yes: { type: 'boolean', short: 'y', text: 'ask nothing, and use the defaults' },
+    json: { type: 'boolean', text: 'print JSON, and ask nothing' },
+  },
+  details: `Writes a working example: a module, its tests, a README and a CI workflow. It conforms as it stands. At a
+terminal, you are asked for what you leave out. "npm create bulkhead" is the same command.`,
+  examples: [
+    { command: 'bulkhead new word-count', text: 'a tool in TypeScript, ready for "bulkhead conformance"' },
+    { command: 'bulkhead new pets --template openapi --yes', text: 'tools for an HTTP API, without a question' },
+  ],
 
-  async run({ values, positionals: [dir, ...more] }) {
-    if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "new".')
+  async run({ values, positionals: [given, ...more] }) {
+    if (more.length > 0) throw new UsageError('Name one folder after "new".')
+    if (values.ts && values.template !== undefined && values.template !== 'tool-ts') {
+      throw new UsageError(`--ts cannot be used with --template ${values.template}.`)
+    }
+    const ask = values.yes || values.json ? undefined : terminal()
+    const dir = given ?? await answer(ask, { kind: 'Ask', prompt: 'In which folder?' })
+    if (dir === undefined) throw new UsageError('Name one folder after "new".')
     const folder = resolve(dir)
-    const id = basename(folder)
+    const id = values.name ?? basename(folder)
     if (!EXTENSION_ID_PATTERN.test(id)) {
       const form = 'Use a lower-case letter followed by up to 63 lower-case letters, digits or hyphens.'
       throw new UsageError(`"${id}" is not a valid extension id. ${form}`)
     }
-    const files = { [MANIFEST_FILE]: manifestOf(id), 'index.js': moduleOf(id) }
+    const chosen = values.template ?? (values.ts ? DEFAULT : await answer(ask, TEMPLATE_QUESTION)) ?? DEFAULT
+    const files = TEMPLATES[chosen as TemplateName].files(id)
     write(folder, files)
-    const shown = relative('.', folder)
-    if (values.json) printJson({ folder, id, files: Object.keys(files) })
+    const names = Object.keys(files)
+    if (values.json) printJson({ folder, id, files: names })
     else {
-      process.stdout.write([
-        `Wrote ${Object.keys(files).map((name) => join(shown, name)).join(' and ')}.\n`,
-        hint([
-          '', `  bulkhead conformance ./${shown}    # test it against the conformance requirements`,
-          `  bulkhead install ./${shown}        # then: bulkhead call ${id} --args '{"path":"README.md"}'`,
-          `  bulkhead pack ./${shown}           # a tarball for others`, '',
-        ].join('\n')),
-      ].join(''))
+      const shown = relative('.', folder) || '.'
+      process.stdout.write(`Wrote ${names.length} files to ${shown}.\n${nextSteps(shown, id)}`)
     }
     return 0
   },
 })
+
+const TEMPLATE_QUESTION = {
+  kind: 'Select', prompt: 'What do you want to write?',
+  options: NAMES.map((name) => ({ label: name, description: TEMPLATES[name].text })),
+} as const
+
+/** undefined if there is no one to ask. Throws UsageError if the question is dismissed. */
+async function answer(
+  interactor: ReturnType<typeof terminal>, request: InteractionRequest,
+): Promise<string | undefined> {
+  if (interactor === undefined) return undefined
+  const envelope = { correlationId: 'new', issuedAt: new Date().toISOString(), source: 'bulkhead', request }
+  const answered = await interactor.interact(envelope, new AbortController().signal)
+  if (answered.status === 'accepted' && typeof answered.value === 'string') return answered.value
+  throw new UsageError('Nothing was written, because a question was not answered.')
+}
+
+function nextSteps(folder: string, id: string): string {
+  const shown = folder.startsWith('.') ? folder : `./${folder}`
+  return hint([
+    '', `  bulkhead conformance ${shown}   # test it against the conformance requirements`,
+    `  bulkhead install ${shown}       # then: bulkhead call ${id} --args JSON`,
+    `  bulkhead pack ${shown}          # a tarball for others`, '',
+  ].join('\n'))
+}
 
 /** Removes the written files if one of them fails. */
 function write(folder: string, files: Readonly<Record<string, string>>): void {
@@ -50,8 +93,10 @@ function write(folder: string, files: Readonly<Record<string, string>>): void {
       throw new BulkheadError('InstallFailed', `"${folder}" is not empty: it contains ${found}. Name another folder.`)
     }
     for (const [name, text] of Object.entries(files)) {
-      written.push(join(folder, name))
-      writeFileSync(join(folder, name), text, { flag: 'wx' })
+      const path = join(folder, name)
+      makeFolder(dirname(path))
+      written.push(path)
+      writeFileSync(path, text, { flag: 'wx' })
     }
   } catch (error) {
     for (const path of written) rmSync(path, { force: true })
@@ -60,40 +105,3 @@ function write(folder: string, files: Readonly<Record<string, string>>): void {
       : new BulkheadError('InstallFailed', `"${folder}" could not be written: ${messageOf(error)}`, { cause: error })
   }
 }
-
-const manifestOf = (id: string): string => `${JSON.stringify({
-  kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: `^${CORE_VERSION}`,
-  id, version: '0.1.0', title: id, description: 'Counts words in the files of a project.', main: './index.js',
-  tools: [{
-    name: id,
-    description: 'Counts the words of a text file.',
-    inputSchema: {
-      type: 'object', required: ['path'], additionalProperties: false,
-      properties: {
-        path: { type: 'string', minLength: 1, maxLength: 500, description: 'Path of the file in the workspace.' },
-      },
-    },
-    outputSchema: {
-      type: 'object', required: ['path', 'words'],
-      properties: { path: { type: 'string' }, words: { type: 'integer', description: 'The number of words.' } },
-    },
-    requires: { fs: { read: ['{workspace}/**'] } },
-    approvalKey: '{path}',
-    mode: 'read',
-  }],
-}, null, 2)}\n`
-
-const moduleOf = (id: string): string => `import { defineExtension } from '@bulkhead/contract/author'
-
-export default defineExtension({
-  tools: {
-    '${id}': {
-      async execute({ path }, runtime) {
-        runtime.progress(\`counting \${path}\`)
-        const text = await runtime.fs.readText(path)
-        return { path, words: text.split(/\\s+/).filter(Boolean).length }
-      },
-    },
-  },
-})
-`

@@ -13,7 +13,7 @@ const RUN_BY_THEIR_OWN: readonly string[] = [
   'docs/guides/verifying.md verify.ts',
   'docs/guides/libraries.md bulkhead.json', 'docs/guides/libraries.md index.js',
 ]
-const OTHER_JSON = /^(?:client|package)\.json$/
+const OTHER_JSON = /(?:^|\/)(?:client|package)\.json$/
 /** `typescript` marks declarations that are generated from the source, so they are not compiled again. */
 const LANGUAGES = new Set(['typescript', 'ts', 'js', 'json', 'jsonc', 'sh', 'text', ''])
 
@@ -38,7 +38,7 @@ function faultsOf(blocks: readonly Block[]): readonly string[] {
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   copyFileSync(join(import.meta.dirname, 'fixtures/given.d.ts'), join(folder, 'given.d.ts'))
   const names = blocks.map(({ language, file, text }, index) => {
-    const name = file ?? `block-${index}.${language}`
+    const name = file === undefined || file.includes('/') ? `block-${index}.${language}` : file
     writeFileSync(join(folder, name), `${text}\nexport {}\n`)
     return name
   })

@@ -37,11 +37,13 @@ async function projectFor(page: string): Promise<string> {
   mkdirSync(join(project, 'node_modules'), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules/.bin'), join(project, 'node_modules/.bin'))
   writeFileSync(join(project, 'README.md'), 'one two\n')
-  expect(await run('bulkhead new my-tool', project)).toBe('')
+  expect(await run('bulkhead new my-tool --template tool', project)).toBe('')
   if (page === 'docs/guides/packages.md') {
-    expect(await run('bulkhead new weather', project)).toBe('')
-    const manifest = join(project, 'weather/bulkhead.json')
-    writeFileSync(manifest, readFileSync(manifest, 'utf8').replace('"version": "0.1.0"', '"version": "1.4.0"'))
+    expect(await run('bulkhead new weather --template tool', project)).toBe('')
+    for (const name of ['bulkhead.json', 'package.json']) {
+      const file = join(project, 'weather', name)
+      writeFileSync(file, readFileSync(file, 'utf8').replace('"version": "0.1.0"', '"version": "1.4.0"'))
+    }
   }
   return project
 }

@@ -1,9 +1,10 @@
-import { globSync } from 'node:fs'
+import { globSync, readdirSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { BulkheadError, CONTRACT_VERSION, MANIFEST_FILE } from '@bulkhead/contract'
 import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { parseStrictJson } from '../files/json-file.ts'
+import { readRegularFile } from '../files/read-file.ts'
 import { contentsOf } from '../files/read-package.ts'
 import { PACKAGE_FILE, readManifest } from '../prove/check-manifest.ts'
 
@@ -28,12 +29,31 @@ export interface SourceTools {
 
 /** undefined if the main module is not TypeScript. */
 export function typeScriptSource(folder: string, files: Files): TypeScriptSource | undefined {
+  const source = namedSource(folder, files)
+  if (source === undefined || files.has(source.main)) return source
+  const shown = visibleText(source.main)
+  throw new BulkheadError('ShapeInvalid', `The folder has no ${shown}, which the manifest names as main.`)
+}
+
+/** Whether somebody works on the folder: it has TypeScript, or files that are never packed. */
+export function isSourceFolder(folder: string): boolean {
+  const isFolder = statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
+  if (!isFolder) return false
+  if (readdirSync(folder).some((name) => name.startsWith('.') || name === 'node_modules')) return true
+  const read = [MANIFEST_FILE, PACKAGE_FILE, 'index.ts', 'index.js'].flatMap((name): [string, Uint8Array][] => {
+    const file = readRegularFile(join(folder, name), { maxBytes: MANIFEST_BYTES, followLinks: true })
+    return file.ok ? [[name, file.bytes]] : []
+  })
+  return namedSource(folder, new Map(read)) !== undefined
+}
+
+const MANIFEST_BYTES = 1_000_000
+
+function namedSource(folder: string, files: Files): TypeScriptSource | undefined {
   const manifest = writtenManifest(folder, files)
   const { main = files.has('index.ts') && !files.has('index.js') ? './index.ts' : '' } = manifest ?? {}
   if (manifest === undefined || typeof main !== 'string' || !/^\.\/.+\.m?ts$/.test(main)) return undefined
-  const path = main.slice('./'.length)
-  if (files.has(path)) return { main: path, manifest }
-  throw new BulkheadError('ShapeInvalid', `The folder has no ${visibleText(path)}, which the manifest names as main.`)
+  return { main: main.slice('./'.length), manifest }
 }
 
 /** Empty if the folder has a package.json and no manifest. */
