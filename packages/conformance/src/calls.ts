@@ -83,13 +83,17 @@ export async function observeCalls(target: ConformanceTarget, { seed, progress }
     await inCompartment(target, async (opened) => {
       while (calls.length < planned.length) {
         const next = planned[calls.length]!
+        const { current, written } = opened.state
+        const known = written.length
         const fact = isHopeless(next.tool) ? { ...next, ...GIVEN_UP } : await callOnce(opened, next)
         calls.push(fact)
+        // A host would have rejected other arguments, so what they wrote does not count.
+        if (isAccepted(fact)) states.push(...written.slice(known))
+        else opened.state.current = current
         progress(calls.length, planned.length)
         if (endsCompartment(fact)) break
       }
       log.push(...opened.log.map(({ text }) => text))
-      states.push(...opened.state.written)
     })
   }
   const valid = manifest.tools.flatMap((tool) => calls.filter((fact) =>

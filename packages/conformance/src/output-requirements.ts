@@ -106,10 +106,11 @@ export const OUTPUT_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
   },
   {
     id: 'output-json', level: 'must', spec: SPEC,
-    statement: 'Every result is JSON.',
+    statement: 'Every result of a valid call is JSON.',
     why: 'Maps, dates, functions and objects of classes cannot leave a compartment.',
     cure: 'Return plain objects, lists, strings and numbers.',
-    check: ({ calls }) => firstFact(calls, ({ error }) => error?.code === 'OutputMalformed' && error.message),
+    check: ({ calls }) => firstFact(calls, (call) =>
+      isValid(call) && call.error?.code === 'OutputMalformed' && call.error.message),
   },
   {
     id: 'output-limit', level: 'must', spec: SPEC,

@@ -85,7 +85,7 @@ export async function conform(given: ConformanceTarget, options: SuiteOptions = 
   const needsCalls = CALLING.some(wants)
   if (!wants('lifecycle') && !needsCalls) return results
   onProgress('starting and stopping')
-  const lifecycle = await attempt(() => observeLifecycle(target))
+  const lifecycle = await attempt(() => observeLifecycle(target, wants('lifecycle')))
   check('lifecycle', LIFECYCLE_REQUIREMENTS, lifecycle)
   if (!needsCalls) return results
 
