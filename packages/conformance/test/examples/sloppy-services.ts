@@ -179,11 +179,12 @@ export const SLOPPY_SERVICES: Readonly<Record<string, SloppyExample>> = {
   },
   'calls that share a controller': {
     ...withCode(`let shared = new AbortController()
+      let calls = 0
       export default { tools: { shout: { async execute({ text }, { signal }) {
         signal.addEventListener('abort', () => { shared.abort(new Error('stopped')); shared = new AbortController() })
         const { signal: both } = shared
         await new Promise((done, fail) => {
-          const timer = setTimeout(done, 60)
+          const timer = setTimeout(done, ++calls > 2 ? 5 : 400)
           both.addEventListener('abort', () => { clearTimeout(timer); fail(both.reason) })
         })
         return { text: String(text) }
