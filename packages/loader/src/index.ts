@@ -1,5 +1,8 @@
 export { Installer } from './install/installer.ts'
 export { inspectPackage, type InspectOptions, type Inspection } from './install/obtain-package.ts'
+export {
+  canStateProvenance, planPublication, publishPackage, type Publication, type PublishingOptions,
+} from './pack/publish.ts'
 export { packFolder, type Packed, type PackOptions } from './pack/pack-folder.ts'
 export { isSourceFolder } from './pack/source.ts'
 export type { InstallerOptions, InstallPlan, NewerVersion, Verdict } from './install/install-plan.ts'

@@ -6,8 +6,8 @@ test('exports the documented names', () => {
   expect(Object.keys(loader).toSorted()).toEqual([
     'INTEGRITY_FILE', 'Installer', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT', 'SIGNATURE_FILE',
     'TRUST_FILE',
-    'ageInDays', 'capabilityDiffInWords',
-    'createLoader', 'editConfig', 'findKeyFault', 'findOwnershipFault', 'inspectPackage', 'isSourceFolder', 'looseningSettings', 'packFolder', 'parseTrustRoot',
+    'ageInDays', 'canStateProvenance', 'capabilityDiffInWords',
+    'createLoader', 'editConfig', 'findKeyFault', 'findOwnershipFault', 'inspectPackage', 'isSourceFolder', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'planPublication', 'publishPackage',
     'readNpmConfig', 'refreshTrustRoot',
     'schemaThread', 'settingOrigins', 'signerInWords', 'verifyNpmAttestations',
   ])

@@ -168,7 +168,7 @@ export async function openInstaller(
   return { installer: new Installer({ loader, layer, workspace, cwd: process.cwd(), ...registries }), progress }
 }
 
-async function isTrusted(loader: LoaderOptions, workspace: string, interactor?: Interactor): Promise<boolean> {
+export async function isTrusted(loader: LoaderOptions, workspace: string, interactor?: Interactor): Promise<boolean> {
   const consent = new ProjectConsent({ loader: createLoader(loader), workspace, interactor })
   const { trust } = await consent.decide()
   return trust !== 'declined'

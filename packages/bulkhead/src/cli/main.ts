@@ -92,6 +92,10 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
     summary: 'Pack a folder into a tarball with an integrity file',
     load: async () => (await import('./pack.ts')).pack,
   }],
+  ['publish', {
+    summary: 'Pack an extension and publish it to a registry, or show what would be published',
+    load: async () => (await import('./publish.ts')).publish,
+  }],
   ['completion', {
     summary: 'Print a completion script for bash, zsh or fish',
     load: async () => (await import('./completion.ts')).completionOf(COMMANDS),

@@ -58,7 +58,7 @@ folder, then pack again.`,
 const MOST_FILES = 20
 
 /** The largest files of a package, with their sizes. */
-function fileLines(files: ReadonlyMap<string, Uint8Array>): readonly string[] {
+export function fileLines(files: ReadonlyMap<string, Uint8Array>): readonly string[] {
   const bySize = [...files].toSorted(([, one], [, other]) => other.length - one.length)
   const others = bySize.length - MOST_FILES
   return [

@@ -2,13 +2,18 @@ import { visibleText } from '@bulkhead/kit/text'
 import { readNpmConfig, type InstallerOptions, type NpmConfig, type RegistryOptions } from '@bulkhead/loader'
 import { personFolder } from '../facade/folders.ts'
 
+/** A project whose `.npmrc` may count. */
+interface NpmProject {
+  readonly workspace: string
+  readonly isTrusted: () => Promise<boolean>
+}
+
 /**
  * Where packages come from. A registry that is named for Bulkhead is used for every package, and then npm's
  * configuration is not read. Otherwise it is read when the first package is needed.
  */
 export function chooseRegistries(
-  given: string | undefined, onProgress: NonNullable<RegistryOptions['onProgress']>,
-  project: { readonly workspace: string; readonly isTrusted: () => Promise<boolean> },
+  given: string | undefined, onProgress: NonNullable<RegistryOptions['onProgress']>, project: NpmProject,
 ): Pick<InstallerOptions, 'registry' | 'registryFor'> {
   const { BULKHEAD_REGISTRY, BULKHEAD_REGISTRY_TOKEN: token } = process.env
   const url = given ?? (BULKHEAD_REGISTRY || undefined)
@@ -16,11 +21,27 @@ export function chooseRegistries(
   let config: Promise<NpmConfig> | undefined
   return {
     async registryFor(name) {
-      config ??= readNpmConfig({ ...project, env: npmEnvironment() }).then(warned)
+      config ??= readRegistries(project)
       return { ...(await config).registryOf(name), onProgress }
     },
   }
 }
+
+/**
+ * Where a package goes to: an option, else what package.json names, else BULKHEAD_REGISTRY, else npm's configuration,
+ * which also has the credentials.
+ */
+export async function registryToPublish(
+  name: string, given: string | undefined, named: string | null, project: NpmProject,
+): Promise<Pick<RegistryOptions, 'url' | 'token' | 'authorization'>> {
+  const { BULKHEAD_REGISTRY, BULKHEAD_REGISTRY_TOKEN: token } = process.env
+  const url = given ?? (named === null ? BULKHEAD_REGISTRY || undefined : undefined)
+  if (url !== undefined && token) return { url, token }
+  return (await readRegistries(project)).registryOf(name, url ?? named ?? undefined)
+}
+
+const readRegistries = async (project: NpmProject): Promise<NpmConfig> =>
+  warned(await readNpmConfig({ ...project, env: npmEnvironment() }))
 
 /** BULKHEAD_REGISTRY_TOKEN belongs to the registry that the environment names, and to no other. */
 function npmEnvironment(): NodeJS.ProcessEnv {

@@ -20,8 +20,11 @@ export interface NpmConfigOptions {
 
 /** The registries in npm's configuration. */
 export interface NpmConfig {
-  /** The registry of a package. Throws InstallSourceInvalid for an address that cannot be used. */
-  registryOf(name: string): Pick<RegistryOptions, 'url' | 'authorization'>
+  /**
+   * The registry of a package, or the one at `address`, with its credentials. Throws InstallSourceInvalid for an
+   * address that cannot be used.
+   */
+  registryOf(name: string, address?: string): Pick<RegistryOptions, 'url' | 'authorization'>
   /** What is configured and not used. */
   readonly warnings: readonly string[]
 }
@@ -56,7 +59,11 @@ export async function readNpmConfig({ env, workspace, isTrusted }: NpmConfigOpti
   }
   const unused = UNUSED.filter((key) => config.find(key) !== 'default' && config.get(key))
   if (unused.length > 0) warnings.push(`Settings of npm that are not used: ${unused.join(', ')}. ${UNUSED_CURE}`)
-  return { warnings, registryOf: (name) => registryOf(config, name) }
+  return {
+    warnings,
+    registryOf: (name, address) =>
+      withCredentials(config, address === undefined ? registryOf(config, name) : registryUrl(address)),
+  }
 }
 
 /** npm's reader, with the project after the other files, so that the project cannot choose them. */
@@ -103,7 +110,12 @@ async function loading(config: Config, load: () => Promise<void>): Promise<void>
   }
 }
 
-function registryOf(config: Config, name: string): Pick<RegistryOptions, 'url' | 'authorization'> {
+function withCredentials(config: Config, url: URL): Pick<RegistryOptions, 'url' | 'authorization'> {
+  const authorization = authorizationOf(config, url)
+  return { url: url.href, ...(authorization && { authorization }) }
+}
+
+function registryOf(config: Config, name: string): URL {
   const scoped = /^@[^/]+(?=\/)/.exec(name)?.[0].concat(':registry')
   const key = scoped !== undefined && config.find(scoped) !== null ? scoped : 'registry'
   const value = config.get(key)
@@ -112,9 +124,7 @@ function registryOf(config: Config, name: string): Pick<RegistryOptions, 'url' |
     const advice = 'Set it to a URL, or use --registry or BULKHEAD_REGISTRY.'
     throw new BulkheadError('InstallSourceInvalid', `"${key}" in ${source} names no registry. ${advice}`)
   }
-  const url = registryUrl(value, `the registry ("${key}" in ${source})`)
-  const authorization = authorizationOf(config, url)
-  return { url: url.href, ...(authorization && { authorization }) }
+  return registryUrl(value, `the registry ("${key}" in ${source})`)
 }
 
 /** The credentials with the longest path at or above the registry, in npm's three forms. */
