@@ -9,6 +9,10 @@ it('exports exactly the pinned names', () => {
   ])
 })
 
+it('exports nothing from the program', () => {
+  expect(readFileSync(new URL('../src/bin.ts', import.meta.url), 'utf8')).not.toMatch(/^export/m)
+})
+
 it('has the version of its package', () => {
   const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
   expect(bulkhead.CORE_VERSION).toBe(manifest.version)

@@ -40,6 +40,13 @@ it('writes TypeScript by default, and rejects contradictions', async () => {
   expect(await inside(['new', 'x', '--name', 'My Tool'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('not a valid extension id') })
 })
 
+it('`npm create bulkhead` is the same command', () => {
+  const bin = join(ROOT, 'packages/create-bulkhead/src/bin.ts')
+  const { status, stdout } = spawnSync(process.execPath, [bin, 'created', '--template', 'tool', '--json'], { cwd: folder, encoding: 'utf8' })
+  expect({ status, ...JSON.parse(stdout) as object }).toMatchObject({ status: 0, id: 'created' })
+  expect(filesOf('created')).toEqual(filesOf('tool'))
+})
+
 it('names versions that this workspace is tested with', () => {
   const catalog = readFileSync(join(ROOT, 'pnpm-workspace.yaml'), 'utf8')
   const versions = Object.keys(TEMPLATES).map((name) => JSON.parse(TEMPLATES[name as keyof typeof TEMPLATES].files('x')['package.json']!) as { devDependencies: Record<string, string> })

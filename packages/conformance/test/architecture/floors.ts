@@ -29,6 +29,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
   'packages/bridges': [['mcp', 'openapi'], ['anthropic.ts', 'connected', 'openai.ts', 'otel.ts']],
   'packages/conformance': ['index.ts', 'ports', '*'],
   'packages/bulkhead': ['bin.ts', 'cli', 'index.ts', 'facade'],
+  'packages/create-bulkhead': ['bin.ts'],
   bench: ['*', 'subjects', ['harness', 'peers'], 'loads'],
   'apps/demo': ['main.ts', 'demo.ts', 'scenarios.ts', '*'],
 }
