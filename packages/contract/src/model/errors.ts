@@ -126,7 +126,7 @@ export const ERRORS = Object.freeze({
   MessageFlood: permanent('ExtensionHost', 'extension', 'The compartment exceeded the limit of messages per second and was killed.', 'Send fewer, or raise messagesPerSecond for this extension.'),
   TooManyRequests: permanent('ExtensionHost', 'extension', 'The compartment exceeded the limit of open capability calls and was killed.', 'Wait for answers, or raise outstandingRequests for this extension.'),
   LogTruncated: permanent('ExtensionHost', 'extension', 'The compartment exceeded the limit for its log. Further lines are dropped.', 'Log less, or raise logBytes for this extension.'),
-  BuiltinDenied: permanent('ExtensionHost', 'extension', 'The code imports a module that is not available in compartments.', 'Declare the capability that the message names and use `runtime`.'),
+  BuiltinDenied: permanent('ExtensionHost', 'extension', 'The code uses a module, or a member of one, that is not available in compartments.', 'Declare the capability that the message names, or use `runtime`.'),
   ModuleNotFound: permanent('ExtensionHost', 'extension', 'The code imports a module that is not in the package.', 'Bundle dependencies when you pack.'),
   ExportsMismatch: permanent('ExtensionHost', 'extension', 'The code does not match the manifest.', 'Declare the same tools, schemas and requirements in both.'),
 

@@ -31,7 +31,12 @@ export const realmReach = [
         const { value: member, get, set } = descriptors[key]
         if (powers.includes(key) && (typeof member === 'function' || get)) found.add(key)
         queue.push([member, path], [get, path], [set, path])
-        if (get && !/^(caller|callee|arguments)$/.test(String(key))) try { queue.push([value[key], path]) } catch {}
+        if (get && !/^(caller|callee|arguments)$/.test(String(key))) try {
+          const read = value[key]
+          // A rejection that nothing handles ends the compartment, and with it the report.
+          if (read instanceof Promise) read.catch(() => {})
+          queue.push([read, path])
+        } catch {}
       }
       queue.push([Object.getPrototypeOf(value), path])
     }

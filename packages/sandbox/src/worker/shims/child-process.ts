@@ -9,6 +9,7 @@ interface Options {
   readonly shell?: unknown
   readonly stdio?: unknown
   readonly timeout?: number
+  readonly signal?: AbortSignal
   readonly encoding?: BufferEncoding | 'buffer' | null
   readonly [ignored: string]: unknown
 }
@@ -34,15 +35,15 @@ const TOO_LONG = 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER'
 
 /** `node:child_process` by `runtime.shell` of the current call. Output arrives when the command has ended. */
 export function commandModule(host: ShimHost): object {
-  const spawn = (...given: unknown[]): ChildProcess => {
-    const { file, args, options } = commandOf(given)
-    const shell = host.use('spawn of node:child_process', 'shell')
-    return new ChildProcess([file, ...args], (input) => runIn(host, shell, { file, args, options }, input), options)
+  const start = (name: string, command: Command): ChildProcess => {
+    const shell = host.use(`${name} of node:child_process`, 'shell')
+    return new ChildProcess(command, (input) => runIn(host, shell, command, input))
   }
+  const spawn = (...given: unknown[]): ChildProcess => start('spawn', commandOf(given))
   const execFile = (...given: unknown[]): ChildProcess => {
     const done = typeof given.at(-1) === 'function' ? given.pop() as Done : undefined
     const { file, args, options } = commandOf(given)
-    const child = spawn(file, args, { ...options, stdio: 'pipe' })
+    const child = start('execFile', { file, args, options: { ...options, stdio: 'pipe' } })
     child.collect((error, { stdout, stderr }) => {
       const asked = (text: string): string | Buffer =>
         options.encoding === 'buffer' || options.encoding === null ? Buffer.from(text) : text
@@ -71,8 +72,9 @@ function commandOf([file, second, third]: readonly unknown[]): Command {
 async function runIn(
   host: ShimHost, shell: Shell, { file, args, options }: Command, input: string | undefined,
 ): Promise<Ending> {
-  const { cwd: given, timeout } = options
+  const { cwd: given, timeout, signal } = options
   refuseOptions(host, options)
+  signal?.throwIfAborted()
   const folder = given instanceof URL ? fileURLToPath(given) : given
   const cwd = folder === undefined ? undefined : brokerPath(host, String(folder))
   const where = cwd === undefined || cwd === '.' ? {} : { cwd }
@@ -169,11 +171,11 @@ class ChildProcess extends EventEmitter {
   killed = false
   #collector: ((error: Error | null, ending: Ending) => void) | undefined
 
-  constructor(command: readonly string[], run: (input: string | undefined) => Promise<Ending>, options: Options) {
+  constructor({ file, args, options }: Command, run: (input: string | undefined) => Promise<Ending>) {
     super()
     const stdio = Array.isArray(options.stdio) ? options.stdio as readonly unknown[] : Array(3).fill(options.stdio)
-    this.spawnfile = command[0]!
-    this.spawnargs = command
+    this.spawnfile = file
+    this.spawnargs = [file, ...args]
     this.stdin = stdio[0] === 'ignore' ? null : new Input()
     this.stdout = stdio[1] === 'ignore' ? null : new Output()
     this.stderr = stdio[2] === 'ignore' ? null : new Output()
