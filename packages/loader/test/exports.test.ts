@@ -6,10 +6,10 @@ test('exports the documented names', () => {
   expect(Object.keys(loader).toSorted()).toEqual([
     'INTEGRITY_FILE', 'Installer', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT', 'SIGNATURE_FILE',
     'TRUST_FILE',
-    'ageInDays', 'canStateProvenance', 'capabilityDiffInWords',
+    'ageInDays', 'canStateProvenance', 'capabilityDiffInWords', 'conformanceStatement',
     'createLoader', 'editConfig', 'findKeyFault', 'findOwnershipFault', 'inspectPackage', 'isSourceFolder', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'planPublication', 'publishPackage',
     'readNpmConfig', 'refreshTrustRoot',
-    'schemaThread', 'settingOrigins', 'signerInWords', 'verifyNpmAttestations',
+    'schemaThread', 'settingOrigins', 'sign', 'signerInWords', 'verifyNpmAttestations',
   ])
   expect(Object.keys(compare)).toEqual(['compareVersions'])
 })

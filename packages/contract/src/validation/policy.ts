@@ -64,6 +64,15 @@ const identity = z.strictObject({
   ref: z.string().optional().describe('The branch or tag it must be built from.'),
 }).describe('The required signer.')
 
+const attestationSigner = identity.extend({
+  key: z.string().max(1024).regex(/^-----BEGIN PUBLIC KEY-----\n/, 'a public key in PEM').optional()
+    .describe('A public key in PEM, Ed25519 or P-256, instead of an identity.'),
+}).refine(
+  ({ key, issuer, repository, workflow, ref }) => key === undefined
+    ? issuer !== undefined && (repository ?? workflow) !== undefined : (issuer ?? repository ?? workflow ?? ref) === undefined,
+  'a signer with a key, or with an issuer and a repository or workflow',
+).describe('One accepted signer.')
+
 const widening = z.enum(['refuse', 'consent', 'major'])
   .describe(
     'What an update that wants more powers needs. consent: a person. major (the default): a new major version and a '
@@ -96,6 +105,15 @@ export const packagePolicy = z.strictObject({
   ).optional()
     .describe('The policy of some packages, instead of the policy of their layer. The narrowest key applies.'),
   update: z.strictObject({ widening: widening.optional() }).optional().describe('The policy for updates.'),
+  conformance: z.strictObject({
+    require: z.boolean().optional()
+      .describe('Whether an installation needs an attestation that the package conforms. No later layer can disable it.'),
+    signers: z.array(attestationSigner).max(64).optional()
+      .describe(
+        'Whose attestations count, the publisher\'s own included. If several layers have this list, the signer must '
+        + 'be in each of them.',
+      ),
+  }).optional().describe('Proof of conformance: bulkhead conformance --attest.'),
   ceiling: ceilingSet.optional()
     .describe('The most any tool may be granted. Anything that it does not name is not granted.'),
 })

@@ -9,6 +9,7 @@ import { readRegularFile, type ReadOptions } from '../files/read-file.ts'
 import { parseStrictJson, placeIssues, pointerOf, type PlacedIssue } from '../files/json-file.ts'
 import { sha512 } from '../model/digest.ts'
 import type { Fault } from '../model/result.ts'
+import { readPublicKey } from '../signature/conformance.ts'
 
 export interface ConfigSource {
   readonly value: JsonObject
@@ -79,7 +80,7 @@ export function validateConfig(written: JsonObject): ValidConfig {
   let remaining: Json = written
   for (let round = 0; round < ROUNDS; round++) {
     const parsed = configFileSchema.safeParse(remaining)
-    const issues = parsed.success ? ceilingIssues(parsed.data) : placeIssues(parsed.error.issues, configFileSchema)
+    const issues = parsed.success ? [...ceilingIssues(parsed.data), ...keyIssues(parsed.data)] : placeIssues(parsed.error.issues, configFileSchema)
     if (parsed.success && issues.length === 0) {
       return { config: parsed.data, faults: faults.slice(0, MAX_FAULTS), omitted }
     }
@@ -102,6 +103,12 @@ function ceilingIssues({ policy }: ConfigFile): readonly PlacedIssue[] {
   }
 }
 
+/** The schema cannot read keys. */
+const keyIssues = ({ policy }: ConfigFile): readonly PlacedIssue[] =>
+  (policy?.conformance?.signers ?? []).flatMap(({ key }, index) =>
+    key === undefined || readPublicKey(key) !== undefined ? []
+      : [{ steps: ['policy', 'conformance', 'signers', index, 'key'], message: 'is not an Ed25519 or P-256 public key in PEM' }])
+
 function faultOf({ steps, message }: PlacedIssue, written: Json): Fault {
   const path = pointerOf(steps)
   const sentence = `${visibleText(path) || 'The configuration'} ${message}${message.endsWith('.') ? '' : '.'}`
@@ -122,8 +129,8 @@ function memberOf(value: Json, step: string | number): Json {
 }
 
 function partOf(steps: Steps): Steps {
-  // A ceiling is one part, because half of it is a different ceiling.
-  if (pointerOf(steps.slice(0, 2)) === '/policy/ceiling') return steps.slice(0, 2)
+  // Each is one part, because half of it is a different restriction.
+  if (/^\/policy\/(?:ceiling|conformance)$/.test(pointerOf(steps.slice(0, 2)))) return steps.slice(0, 2)
   return steps.slice(0, PART_DEPTH.get(steps[0] ?? '') ?? 1)
 }
 
@@ -186,7 +193,8 @@ const STRICTEST: ReadonlyMap<string, Json> = new Map<string, Json>([
   ['/budget', { calls: 1, tokens: 1 }], ['/budget/calls', 1], ['/budget/tokens', 1],
   ['/isolation', { global: 'process', project: 'process' }], ['/isolation/global', 'process'],
   ['/isolation/project', 'process'],
-  ['/policy/ceiling', {}], ['/policy/update', { widening: 'refuse' }], ['/policy/update/widening', 'refuse'],
+  ['/policy/ceiling', {}], ['/policy/conformance', { require: true, signers: [] }],
+  ['/policy/update', { widening: 'refuse' }], ['/policy/update/widening', 'refuse'],
   ['/sandbox', { os: 'require' }], ['/sandbox/os', 'require'],
   ['/audit', { require: true }], ['/audit/require', true],
   ['/skills', { enabled: false }], ['/skills/enabled', false],

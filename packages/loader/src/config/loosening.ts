@@ -71,7 +71,7 @@ const STRICTER: readonly (readonly [RegExp, IsStricter])[] = [
   [/^mode$/, stricterIn(SECURITY_MODES, 'ask')],
   [/^rules\/\*$/, (rule) => isJsonObject(rule) && rule['action'] !== 'allow'],
   [/^roles\/\*$/, (allowed) => allowed === false],
-  [/^toolsEnabled$|^sandbox\/os$|^audit\/require$|^approvals\/projectDays$|^watchdogs(?:\/|$)/, noEffect],
+  [/^toolsEnabled$|^sandbox\/os$|^audit\/require$|^policy\/conformance\/|^approvals\/projectDays$|^watchdogs(?:\/|$)/, noEffect],
   [/^approvals\/sessionMinutes$|^budget\/|^search\/callsPerSession$|^(?:tools\/\*|search)\/timeoutMs$/, lower],
   [/^(?:tools\/\*|extensions\/\*|skills)\/enabled$/, switchedOff],
   [/^audit\/enabled$/, (value) => value === true],

@@ -9,7 +9,7 @@ import { lowerThan, stricterIn, type IsStricter } from './loosening.ts'
 export const MERGED_MAPS: ReadonlySet<string> = new Set([
   '', 'roles', 'tools', 'tools/*', 'extensions', 'extensions/*', 'extensions/*/config', 'extensions/*/limits',
   'isolation', 'policy', 'policy/integrity', 'policy/signature', 'policy/identities', 'policy/lock', 'policy/scopes',
-  'policy/update',
+  'policy/update', 'policy/conformance',
   'mcp', 'openapi', 'search', 'skills', 'limits', 'sandbox', 'sandbox/spares', 'sandbox/most', 'budget', 'audit',
   'approvals', 'watchdogs', 'watchdogs/commandSafety', 'watchdogs/commandSafety/severity', 'guards',
 ])
@@ -54,7 +54,7 @@ function merge(earlier: Json | undefined, later: Json, place: string): Json {
   // No layer can undo these restrictions of a lower one.
   if (place === 'toolsEnabled' && earlier === false) return false
   if (place === 'sandbox/os' && earlier === 'require') return earlier
-  if (place === 'audit/require' && earlier === true) return true
+  if ((place === 'audit/require' || place === 'policy/conformance/require') && earlier === true) return true
   return mergeParts(earlier, later, place, merge) ?? later
 }
 

@@ -35,6 +35,8 @@ export interface InstallPlan extends Comparison {
   readonly source: string
   readonly extension: ExtensionDescriptor
   readonly signedBy: LockEntry['signedBy']
+  /** Who attests that it conforms; null if the policy does not require it. */
+  readonly conformance: string | null
   readonly before: LockEntry | null
   readonly warnings: readonly string[]
   readonly verdict: Verdict

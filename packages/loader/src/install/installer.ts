@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import {
   BulkheadError, requireOptions, type ExtensionDescriptor, type LockEntry, type Manifest, type ToolManifest,
 } from '@bulkhead/contract'
@@ -6,6 +6,7 @@ import { manifestSchema } from '@bulkhead/contract/validation'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { meantNames } from '@bulkhead/kit/text'
 import gt from 'semver/functions/gt.js'
+import { resolveConfig } from '../config/resolve-config.ts'
 import { resolveSettings, type BundledExtension, type Settings } from '../config/settings.ts'
 import { outlineOf } from '../describe/extension.ts'
 import { coveredFiles, SIGNATURE_FILE } from '../files/integrity.ts'
@@ -18,6 +19,7 @@ import type { Fault } from '../model/result.ts'
 import { Yielder } from '../model/yielder.ts'
 import { packagePolicy } from '../prove/check-package.ts'
 import { isMetadata } from '../prove/pipeline.ts'
+import { requireConformance } from './conformance.ts'
 import { compare, evaluate, type InstallerOptions, type InstallPlan, type NewerVersion } from './install-plan.ts'
 import { LayerFiles } from './layer-files.ts'
 import { obtainPackage, parseInstallSpec, provePackage, type ObtainedPackage } from './obtain-package.ts'
@@ -62,17 +64,24 @@ export class Installer {
     return this.#files.lock()
   }
 
-  /** Obtains, proves and compares a package. Writes nothing. Rejects with the fault of the package. */
-  async plan(spec: string): Promise<InstallPlan> {
+  /**
+   * Obtains, proves and compares a package. `attestation` is a file that proves conformance. Writes nothing. Rejects
+   * with the fault of the package.
+   */
+  async plan(given: string, { attestation }: { readonly attestation?: string | undefined } = {}): Promise<InstallPlan> {
     const { limits, trustRoot } = this.#settings
     const { npmKeys, cwd } = this.#options
-    const obtained = await obtainPackage(parseInstallSpec(spec, cwd), {
+    const spec = parseInstallSpec(given, cwd)
+    const obtained = await obtainPackage(spec, {
       limits, trustRoot: trustRoot.json, registry: (name) => this.#registry(name),
       ...(npmKeys !== undefined && { npmKeys }),
     }, this.#root)
     const { layer } = this.#options
-    const { extension, warnings, context } = await provePackage(
-      obtained, this.#settings, layer, layer === 'project' ? this.#root : null,
+    const projectRoot = layer === 'project' ? this.#root : null
+    const { extension, warnings, context } = await provePackage(obtained, this.#settings, layer, projectRoot)
+    const conformance = await requireConformance(
+      extension, resolveConfig(this.#settings, projectRoot, undefined),
+      { spec, file: attestation && resolve(cwd, attestation), attestations: obtained.attestations ?? null }, trustRoot.json,
     )
     const before = this.#files.lock().get(extension.id) ?? null
     await this.#refuseConflicts(extension, before)
@@ -83,7 +92,7 @@ export class Installer {
       layer, part: '', outline: extension,
     }))
     return Object.freeze({
-      layer, source: obtained.source, extension, signedBy, before, ...comparison,
+      layer, source: obtained.source, extension, signedBy, conformance, before, ...comparison,
       warnings, verdict, contents: obtained.contents,
     })
   }

@@ -80,6 +80,8 @@ export interface ObtainedPackage {
   readonly contents: PackageContents
   /** The builder that the registry attests; null without attestations. */
   readonly attested: ExtensionSigner | null
+  /** The registry's answer about the version. */
+  readonly attestations?: Json
   /** The version that the manifest of an npm package must have. */
   readonly version: string | null
   readonly warnings: readonly string[]
@@ -127,10 +129,10 @@ export async function obtainPackage(spec: InstallSpec, sources: Sources, layerRo
       const location = `${version.name}@${version.version}`
       const bytes = await registry.tarball(version, maxBytes)
       const contents = await unpack(bytes, limits, location)
-      const { attested, warnings } = await attest(version, bytes, registry, sources)
+      const { warnings, ...answer } = await attest(version, bytes, registry, sources)
       const deprecation = version.deprecated === null ? [] : [`This version is deprecated: ${version.deprecated}`]
       return {
-        source: `npm:${location}`, location, contents, version: version.version, attested,
+        source: `npm:${location}`, location, contents, version: version.version, ...answer,
         warnings: [...deprecation, ...warnings],
       }
     }
@@ -170,7 +172,7 @@ async function attest(
       data: { step: verification.step },
     })
   }
-  return { attested: verification.value.builder, warnings: [] }
+  return { attested: verification.value.builder, attestations, warnings: [] }
 }
 
 const unsafe = (name: string, what: string) => new BulkheadError('PackageUnsafe', `${visibleText(name)}: ${what}.`)

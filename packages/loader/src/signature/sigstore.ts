@@ -17,7 +17,7 @@ import {
 // Import this file dynamically: the sigstore libraries take about 100 ms to load.
 
 /** Public keys by hint, for signatures without a certificate. */
-export type TrustedKeys = ReadonlyMap<string, PublicKey>
+export type TrustedKeys = ReadonlyMap<string, Pick<PublicKey, 'rawBytes' | 'validFor'>>
 
 /** The signature is by this signer, it was logged, and the certificate was valid at that time. */
 export interface VerifiedBundle {
@@ -54,12 +54,18 @@ const FAILURES: Readonly<Partial<Record<VerificationStep, string>>> = {
 /** Verifies bundles against one trust root. A bundle takes about 15 ms of CPU time. */
 export class BundleVerifier {
   readonly #verifier: Verifier
+  /** For signatures with one of the keys. */
+  readonly #keyVerifier: Verifier
 
-  private constructor(verifier: Verifier) {
+  private constructor(verifier: Verifier, keyVerifier: Verifier) {
     this.#verifier = verifier
+    this.#keyVerifier = keyVerifier
   }
 
-  static open(trustRoot: Json, keys: TrustedKeys = new Map()): Verification<BundleVerifier> {
+  /** `unloggedKeys`: a signature with one of the keys counts also without an entry in a log. */
+  static open(
+    trustRoot: Json, keys: TrustedKeys = new Map(), { unloggedKeys = false } = {},
+  ): Verification<BundleVerifier> {
     try {
       const root = TrustedRoot.fromJSON(trustRoot)
       if (root.certificateAuthorities.length === 0 || root.tlogs.length === 0) {
@@ -69,7 +75,9 @@ export class BundleVerifier {
       if ([...root.tlogs, ...root.ctlogs].some(({ publicKey }) => publicKey?.validFor?.start === undefined)) {
         return unverified('trustRoot', 'has a log without a start of validity')
       }
-      return verified(new BundleVerifier(new Verifier(toTrustMaterial(root, keyFinder(keys)))))
+      const material = toTrustMaterial(root, keyFinder(keys))
+      const thresholds = unloggedKeys ? { tlogThreshold: 0, timestampThreshold: 0 } : {}
+      return verified(new BundleVerifier(new Verifier(material), new Verifier(material, thresholds)))
     } catch (error) {
       return unverified('trustRoot', `cannot be read: ${wordsOf(error)}`)
     }
@@ -80,7 +88,10 @@ export class BundleVerifier {
       const read = readBundle(json)
       if (!read.ok) return read
       const bundle = read.value
-      const { identity } = this.#verifier.verify(toSignedEntity(bundle, Buffer.from(artifact)))
+      // A certificate is valid for minutes, so without a time it proves nothing.
+      const isByKey = bundle.verificationMaterial.content.$case === 'publicKey'
+      const { identity } = (isByKey ? this.#keyVerifier : this.#verifier)
+        .verify(toSignedEntity(bundle, Buffer.from(artifact)))
       const signer = identity === undefined ? null : signerOf(identity)
       if (identity !== undefined && signer === null) {
         return unverified('certificate', 'has a certificate without a subject or an issuer')

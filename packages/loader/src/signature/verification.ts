@@ -5,6 +5,7 @@ import { parseStrictJson } from '../files/json-file.ts'
 /** The step at which a verification failed. */
 export type VerificationStep =
   | 'form' | 'trustRoot' | 'time' | 'certificate' | 'key' | 'log' | 'signature' | 'statement' | 'subject' | 'signer'
+  | 'result'
 
 export interface VerificationFault {
   readonly step: VerificationStep
@@ -40,12 +41,13 @@ export const CURES: Readonly<Record<VerificationStep, string>> = {
   statement: RESIGN,
   subject: OTHER_BYTES,
   signer: 'Check who published the package. Pin the new identity only if you trust it.',
+  result: 'Ask the publisher to correct the failures that `bulkhead conformance` shows.',
 }
 
 /** SLSA build provenance. */
 export const PROVENANCE_V1 = 'https://slsa.dev/provenance/v1'
 
-const PAYLOAD_TYPE = 'application/vnd.in-toto+json'
+export const PAYLOAD_TYPE = 'application/vnd.in-toto+json'
 const STATEMENT_TYPES: ReadonlySet<Json | undefined> = new Set([
   'https://in-toto.io/Statement/v0.1', 'https://in-toto.io/Statement/v1',
 ])

@@ -116,9 +116,14 @@ export class SigstoreFixture {
     ]
   }
 
-  #parties(claims: Claims) {
+  /** An identity token, as CI issues one. */
+  tokenOf(claims: Claims = BUILD): string {
     const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-    const token = `${part({ alg: 'none' })}.${part({ ...claims, exp: Math.floor(Date.now() / 1000) + 600 })}.`
+    return `${part({ alg: 'none' })}.${part({ ...claims, exp: Math.floor(Date.now() / 1000) + 600 })}.`
+  }
+
+  #parties(claims: Claims) {
+    const token = this.tokenOf(claims)
     return {
       signer: new FulcioSigner({ fulcioBaseURL: this.#url, identityProvider: { getToken: async () => token } }),
       witnesses: this.#witnesses(),
