@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -89,8 +90,32 @@ it('`new` overwrites nothing, and rejects a name that is not an id', async () =>
   expect(await inside(['check', 'word-count', '--config', '[]'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('must be a JSON object') })
   expect(await inside(['check', 'word-count', '--fix', '--only', 'powers'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('Leave out --only.') })
   expect(await inside(['check', 'word-count.tgz', '--fix'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('"word-count.tgz" is not one') })
+  expect(await inside(['check', 'word-count', '--attest', '--only', 'powers'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('--attest needs the whole suite') })
+  expect(await inside(['check', 'word-count', '--key', 'k.pem'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('--key is for --attest') })
+  expect(await inside(['check', 'word-count', '--attest'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^SigningFailed There is no identity token/) })
+  expect(await inside(['check', 'word-count', '--attest', '--key', 'k.pem'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('"k.pem" cannot be read') })
   expect(readdirSync(folder)).toEqual(['word-count'])
 })
+
+/** It runs the whole suite. */
+it.each(thoroughly([], ['signed']))('%s results prove conformance to a host that requires it', async () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  writeFileSync(join(folder, 'key.pem'), privateKey.export({ format: 'pem', type: 'pkcs8' }))
+  const key = publicKey.export({ format: 'pem', type: 'spki' }).toString()
+  mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
+  writeFileSync(join(folder, 'home/.bulkhead/config.json'), JSON.stringify({ policy: { conformance: { require: true, signers: [{ key }] } } }))
+  await inside(['new', 'word-count'], folder)
+  await inside(['pack', 'word-count'], folder)
+  const install = ['install', 'word-count-0.1.0.tgz', '--yes']
+  expect(await inside(install, folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ConformanceUnproven .*--attestation FILE/) })
+  expect(await inside(['conformance', 'word-count', '--attest', '--key', 'key.pem'], folder))
+    .toMatchObject({ code: 0, stdout: expect.stringContaining(`Wrote ${join(folder, 'word-count-0.1.0.conformance.json')}`) })
+  expect(await inside(install, folder)).toMatchObject({ code: 0, stderr: expect.stringContaining('attested by a pinned key') })
+  // The source has changed, so the proof is about another package.
+  writeFileSync(join(folder, 'word-count/notes.md'), 'More.')
+  await inside(['pack', 'word-count'], folder)
+  expect(await inside(install, folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ConformanceUnproven .*with other files/) })
+}, 120_000)
 
 it('an unusable temporary folder is reported with the variable to set', async () => {
   await inside(['new', 'word-count', '--template', 'tool'], folder)

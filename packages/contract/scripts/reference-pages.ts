@@ -51,7 +51,7 @@ of \`createHost\` overrides both. A [machine policy](../guides/machine-policy.md
 A file rule applies to the files that a call names, if the tool is a built-in file tool or the command only reads. Any other command, such as \`npm test\`, may
 write wherever \`bash\` may, so the rule above denies it. To restrict only the file tools, name them in the rule: \`write\`, \`edit\`.
 
-${HEAD}${keyRows(configFileSchema, new Set(['limits', 'extensions.<name>.limits', 'policy.ceiling', 'mcp', 'openapi']))}
+${HEAD}${keyRows(configFileSchema, new Set(['limits', 'extensions.<name>.limits', 'policy.ceiling', 'policy.conformance.signers', 'mcp', 'openapi']))}
 \`limits\`: [limits](limits.md). \`policy.ceiling\` has the form of \`requires\` in a [manifest](manifest.md), plus \`env\` and \`secrets\` (lists of
 names) and \`state\` (a boolean): [what it narrows](../explanation/security.md#powers-and-ceilings). \`policy\` for packages: [packages](../guides/packages.md#policy).
 \`mcp\`: [MCP](../guides/mcp.md#tools-of-servers). \`openapi\`: [OpenAPI](../guides/openapi.md). Rules, modes and approvals: [approvals](../guides/approvals.md)
@@ -66,7 +66,7 @@ export function machinePolicyPage(): string {
 Generated from \`packages/contract/src/validation/machine-policy.ts\`. All keys are optional. How to use it: [machine policy](../guides/machine-policy.md). The
 JSON Schema for editors is \`@bulkhead/contract/schema/machine-policy.schema.json\`.
 
-${HEAD}${keyRows(machinePolicySchema, new Set(['policy.ceiling', 'policy.identities', 'watchdogs.commandSafety.patterns']))}
+${HEAD}${keyRows(machinePolicySchema, new Set(['policy.ceiling', 'policy.conformance.signers', 'policy.identities', 'watchdogs.commandSafety.patterns']))}
 The members of \`policy.ceiling\`, \`policy.identities\` and \`watchdogs.commandSafety.patterns\` are those of the [configuration](configuration.md).
 `
 }

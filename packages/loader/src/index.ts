@@ -9,7 +9,7 @@ export type { InstallerOptions, InstallPlan, NewerVersion, Verdict } from './ins
 export { capabilityDiffInWords, type CapabilityDiff, type DefinitionDiff } from './lock/version-diff.ts'
 export type { RegistryAuthorization, RegistryOptions } from './install/registry.ts'
 export { conformanceStatement } from './signature/conformance.ts'
-export { sign, type Signed, type Signing } from './signature/sign.ts'
+export { requireIdentity, sign, type Signed, type Signing } from './signature/sign.ts'
 export { signerInWords } from './signature/signer.ts'
 export { looseningSettings, type LooseningSetting } from './config/loosening.ts'
 export { editConfig, findKeyFault } from './config/edit-config.ts'

@@ -8,7 +8,7 @@ test('exports the documented names', () => {
     'TRUST_FILE',
     'ageInDays', 'canStateProvenance', 'capabilityDiffInWords', 'conformanceStatement',
     'createLoader', 'editConfig', 'findKeyFault', 'findOwnershipFault', 'inspectPackage', 'isSourceFolder', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'planPublication', 'publishPackage',
-    'readNpmConfig', 'refreshTrustRoot',
+    'readNpmConfig', 'refreshTrustRoot', 'requireIdentity',
     'schemaThread', 'settingOrigins', 'sign', 'signerInWords', 'verifyNpmAttestations',
   ])
   expect(Object.keys(compare)).toEqual(['compareVersions'])

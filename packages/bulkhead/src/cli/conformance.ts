@@ -10,6 +10,7 @@ import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { CORE_VERSION } from '../facade/version.ts'
 import { defineCommand, UsageError } from './command.ts'
+import { attest, readSigning } from './conformance-attest.ts'
 import { removeUnused } from './conformance-fix.ts'
 import { runSuite } from './conformance-run.ts'
 import { readInstalled } from './diff.ts'
@@ -21,7 +22,7 @@ import { replaceFile, writing } from './write-file.ts'
 
 export const conformance = defineCommand({
   usage: 'bulkhead conformance TARGET [--only IDS] [--seed N] [--config JSON] [--json] [--junit FILE] [--badge FILE] '
-    + '[--live] [--fix] [--workspace DIR] [--home DIR] [--trust-project]',
+    + '[--live] [--fix] [--attest] [--key FILE] [--workspace DIR] [--home DIR] [--trust-project]',
   operands: { TARGET: { text: 'folder, tarball, or id of an installed extension', completes: 'folder' } },
   options: {
     only: { type: 'string', value: 'IDS', text: 'requirements or groups to check, with commas between them' },
@@ -34,6 +35,11 @@ export const conformance = defineCommand({
     badge: { type: 'string', value: 'FILE', completes: 'file', text: 'write an SVG for a README' },
     live: { type: 'boolean', text: 'use real hosts, commands, variables and secrets' },
     fix: { type: 'boolean', text: 'remove powers that no call used from the manifest of the folder' },
+    attest: { type: 'boolean', text: 'sign the results, and write them to NAME-VERSION.conformance.json' },
+    key: {
+      type: 'string', value: 'FILE', completes: 'file',
+      text: 'private key (PEM) to sign with (default: the identity of the CI job)',
+    },
     ...COMMON_OPTIONS,
   },
   details: `For publishers. Verifies the extension as "pack" does, then starts and stops it, calls its tools with
@@ -48,6 +54,10 @@ and data that you can lose.
 --fix removes whole entries only: patterns, hosts, commands, capabilities, variables, secrets, state. It never narrows a
 pattern, and removes nothing from an extension that does not conform, whose calls may not have come to use everything.
 
+--attest writes an in-toto statement about the package and its results, signed as a sigstore bundle: with --key, or with
+the identity token of a CI job (GitHub Actions with the permission "id-token: write", or SIGSTORE_ID_TOKEN). A host with
+policy.conformance requires such a file at installation.
+
 The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-report.schema.json.`,
   exits: ['if the extension conforms', 'if it does not'],
   examples: [
@@ -55,6 +65,7 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
     { command: 'bulkhead conformance ./word-count --only manifest,package', text: 'only what needs no run' },
     { command: 'bulkhead conformance ./word-count --junit report.xml', text: 'in CI' },
     { command: 'bulkhead conformance ./word-count --fix', text: 'remove powers that are not used' },
+    { command: 'bulkhead conformance word-count-0.1.0.tgz --attest', text: 'sign the results, in CI' },
   ],
 
   async run({ values, positionals: [target, ...more] }) {
@@ -64,8 +75,11 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
     const only = values.only?.split(',').map((id) => id.trim()).filter((id) => id !== '')
     const onProgress = (text: string): void =>
       void (process.stderr.isTTY && process.stderr.write(hint(`\r\u001B[2K${text}`)))
-    const { live = false, fix = false } = values
+    const { live = false, fix = false, attest: attests = false } = values
     if (fix && only) throw new UsageError('--fix needs the whole suite. Leave out --only.')
+    if (attests && (only || fix)) throw new UsageError('--attest needs the whole suite. Leave out --only and --fix.')
+    if (values.key !== undefined && !attests) throw new UsageError('--key is for --attest.')
+    const signing = attests ? readSigning(values.key, values.home) : undefined
     if (fix && statSync(target, { throwIfNoEntry: false })?.isDirectory() !== true) {
       throw new UsageError(`--fix changes the manifest in a folder, and "${target}" is not one.`)
     }
@@ -84,6 +98,10 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
         ...extensionLines(extension), '', ...reportLines(results, painted), '',
         conforms ? 'It conforms.' : 'It does not conform.', '',
       ].join('\n'))
+    }
+    if (signing !== undefined) {
+      const file = await attest(report, target, signing)
+      process[values.json ? 'stderr' : 'stdout'].write(`Wrote ${file}\n`)
     }
     if (fix) {
       const verify = (): Promise<unknown> => readExtensionFolder(target, values.home, config)

@@ -38,8 +38,8 @@ export interface InstallerValues extends HostValues {
 }
 
 export const install = defineCommand({
-  usage: 'bulkhead install SPEC [--project] [--yes] [--accept DIGEST] [--dry-run] [--registry URL] [--json] '
-    + '[--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'bulkhead install SPEC [--project] [--yes] [--accept DIGEST] [--dry-run] [--attestation FILE] '
+    + '[--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   operands: {
     SPEC: {
       text: `folder (./weather), tarball (weather-1.4.0.tgz) or package (@acme/weather@1.4.0);
@@ -47,7 +47,15 @@ a folder directly in "tools" of the layer is not copied`,
       completes: 'file',
     },
   },
-  options: { ...CONSENT_OPTIONS, ...INSTALLER_OPTIONS, ...COMMON_OPTIONS },
+  options: {
+    ...CONSENT_OPTIONS,
+    attestation: {
+      type: 'string', value: 'FILE', completes: 'file',
+      text: `proof of conformance, if policy.conformance requires it
+(default: NAME-VERSION.conformance.json beside a tarball, or that of the registry)`,
+    },
+    ...INSTALLER_OPTIONS, ...COMMON_OPTIONS,
+  },
   details: `No code of the package runs during installation. A folder with TypeScript, dot files or node_modules is
 packed first, as "bulkhead pack" does.`,
   exits: ['if installed', 'if refused'],
@@ -66,7 +74,8 @@ packed first, as "bulkhead pack" does.`,
     await using opened = new AsyncDisposableStack()
     const packed = await packedSource(spec, values, opened)
     const { installer, progress } = await openInstaller(values)
-    const plan = await installer.plan(packed ?? spec).finally(() => progress.end())
+    const { attestation } = values
+    const plan = await installer.plan(packed ?? spec, { attestation }).finally(() => progress.end())
       .catch((error: unknown) => { throw withFolder(error, spec) })
     const { id, version } = plan.extension
     // Standard output is for the result only.

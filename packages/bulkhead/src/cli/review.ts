@@ -17,6 +17,7 @@ export function planText(plan: InstallPlan): string {
   ]
   return [
     ...extensionLines(plan.extension), line('from', plan.source), ...changes,
+    ...(plan.conformance === null ? [] : [line('conforms', `attested by ${plan.conformance}`)]),
     ...warnings.map((text) => line('warning', text)),
     ...(verdict.kind === 'consent' ? verdict.reasons.map((text) => line('consent', text)) : []),
     ...(verdict.kind === 'refused' ? [line('refused', verdict.message)] : []),
@@ -44,10 +45,8 @@ export function extensionLines(
 export const line = (label: string, text: string): string => `  ${label.padEnd(8)} ${visibleText(text)}`
 
 /** A plan as JSON. */
-export function planJson(
-  { layer, source, extension, signedBy, before, capabilities, definitions, warnings, verdict }: InstallPlan,
-): object {
-  return { ...extensionJson(extension), layer, source, signedBy, before, capabilities, definitions, warnings, verdict }
+export function planJson({ contents: _, extension, ...plan }: InstallPlan): object {
+  return { ...extensionJson(extension), ...plan }
 }
 
 export const extensionJson = ({ id, version, manifest, digests, signer, integrity }: ExtensionDescriptor): object => ({

@@ -39,6 +39,9 @@ export const machinePolicySchema = z.strictObject({
       integrity: required, signature: required, lock: required, widening,
     })).optional().describe('The policy of some packages, by id, id prefix followed by *, or npm scope.'),
     update: z.strictObject({ widening }).optional().describe('The policy for updates.'),
+    conformance: packagePolicy.shape.conformance.unwrap().extend({
+      require: z.literal(true).optional().describe('An installation needs an attestation that the package conforms.'),
+    }).optional().describe('Proof of conformance. Signers of other layers must be in this list as well.'),
     ceiling: packagePolicy.shape.ceiling.describe('The most any tool may be granted. Other ceilings apply as well.'),
   }).optional().describe('What packages must prove before they are used.'),
   sandbox: z.strictObject({ os: z.literal('require').exactOptional().describe('The only value.') }).optional()

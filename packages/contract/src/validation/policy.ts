@@ -64,14 +64,15 @@ const identity = z.strictObject({
   ref: z.string().optional().describe('The branch or tag it must be built from.'),
 }).describe('The required signer.')
 
-const attestationSigner = identity.extend({
-  key: z.string().max(1024).regex(/^-----BEGIN PUBLIC KEY-----\n/, 'a public key in PEM').optional()
-    .describe('A public key in PEM, Ed25519 or P-256, instead of an identity.'),
-}).refine(
-  ({ key, issuer, repository, workflow, ref }) => key === undefined
-    ? issuer !== undefined && (repository ?? workflow) !== undefined : (issuer ?? repository ?? workflow ?? ref) === undefined,
-  'a signer with a key, or with an issuer and a repository or workflow',
-).describe('One accepted signer.')
+/** An issuer alone would be everyone who has an account there. */
+const attestationSigner = z.union([
+  z.strictObject({
+    key: z.string().max(1024).regex(/^-----BEGIN PUBLIC KEY-----\n/, 'a public key in PEM')
+      .describe('A public key in PEM, Ed25519 or P-256.'),
+  }),
+  identity.required({ issuer: true, repository: true }),
+  identity.required({ issuer: true, workflow: true }),
+]).describe('One accepted signer.')
 
 const widening = z.enum(['refuse', 'consent', 'major'])
   .describe(
@@ -107,11 +108,13 @@ export const packagePolicy = z.strictObject({
   update: z.strictObject({ widening: widening.optional() }).optional().describe('The policy for updates.'),
   conformance: z.strictObject({
     require: z.boolean().optional()
-      .describe('Whether an installation needs an attestation that the package conforms. No later layer can disable it.'),
+      .describe(
+        'Whether an installation needs an attestation that the package conforms. No later layer can disable it.',
+      ),
     signers: z.array(attestationSigner).max(64).optional()
       .describe(
-        'Whose attestations count, the publisher\'s own included. If several layers have this list, the signer must '
-        + 'be in each of them.',
+        'Whose attestations count, the publisher\'s own included: each a key (a public key in PEM), or an issuer with a '
+        + 'repository or workflow, and optionally a ref. If several layers have this list, the signer must be in each.',
       ),
   }).optional().describe('Proof of conformance: bulkhead conformance --attest.'),
   ceiling: ceilingSet.optional()

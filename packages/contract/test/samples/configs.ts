@@ -12,6 +12,7 @@ export const wholeConfig = {
     integrity: { global: 'require', project: 'warn' }, signature: { bundled: 'off' },
     identities: { weather: { issuer: 'https://x.test', repository: 'a/b' } },
     update: { widening: 'consent' }, ceiling: { fs: { read: ['**'] } },
+    conformance: { require: true, signers: [{ key: '-----BEGIN PUBLIC KEY-----\nMCow' }, { issuer: 'https://x.test', repository: 'a/b' }] },
   },
   mcp: {
     files: { type: 'local', command: ['node', 'server.js'], env: ['TOKEN'], enabled: false, timeoutMs: 1 },
@@ -56,6 +57,8 @@ export const invalidConfigs: readonly (readonly [string, unknown, string])[] = [
   ['isolation turned off', { sandbox: { os: 'off' } }, 'sandbox/os'],
   ['an unknown policy', { policy: { integrity: { global: 'maybe' } } }, 'policy/integrity/global'],
   ['a ceiling with an unknown power', { policy: { ceiling: { gpu: true } } }, 'policy/ceiling'],
+  ['a signer of attestations without a key and an identity', { policy: { conformance: { signers: [{}] } } }, 'policy/conformance/signers/0'],
+  ['a signer with a private key', { policy: { conformance: { signers: [{ key: '-----BEGIN PRIVATE KEY-----\n' }] } } }, 'policy/conformance/signers/0/key'],
   ['a local server without a command', { mcp: { a: { type: 'local' } } }, 'mcp/a/command'],
   ['a local server with a URL', { mcp: { a: { type: 'local', command: ['x'], url: 'https://x.test' } } }, 'mcp/a'],
   ['a remote server without a URL', { mcp: { a: { type: 'remote' } } }, 'mcp/a/url'],

@@ -80,7 +80,8 @@ export function validateConfig(written: JsonObject): ValidConfig {
   let remaining: Json = written
   for (let round = 0; round < ROUNDS; round++) {
     const parsed = configFileSchema.safeParse(remaining)
-    const issues = parsed.success ? [...ceilingIssues(parsed.data), ...keyIssues(parsed.data)] : placeIssues(parsed.error.issues, configFileSchema)
+    const issues = parsed.success
+      ? [...ceilingIssues(parsed.data), ...keyIssues(parsed.data)] : placeIssues(parsed.error.issues, configFileSchema)
     if (parsed.success && issues.length === 0) {
       return { config: parsed.data, faults: faults.slice(0, MAX_FAULTS), omitted }
     }
@@ -105,9 +106,11 @@ function ceilingIssues({ policy }: ConfigFile): readonly PlacedIssue[] {
 
 /** The schema cannot read keys. */
 const keyIssues = ({ policy }: ConfigFile): readonly PlacedIssue[] =>
-  (policy?.conformance?.signers ?? []).flatMap(({ key }, index) =>
-    key === undefined || readPublicKey(key) !== undefined ? []
-      : [{ steps: ['policy', 'conformance', 'signers', index, 'key'], message: 'is not an Ed25519 or P-256 public key in PEM' }])
+  (policy?.conformance?.signers ?? []).flatMap((signer, index) =>
+    !('key' in signer) || readPublicKey(signer.key) !== undefined ? [] : [{
+      steps: ['policy', 'conformance', 'signers', index, 'key'],
+      message: 'is not an Ed25519 or P-256 public key in PEM',
+    }])
 
 function faultOf({ steps, message }: PlacedIssue, written: Json): Fault {
   const path = pointerOf(steps)

@@ -47,19 +47,19 @@ export async function requireConformance(
   throw first ?? refuse('missing', `${wanted}, and there is none.`, GET_ONE)
 }
 
-const GET_ONE = 'Get an attestation of this package by one of the signers in policy.conformance.signers, and pass it with '
-  + '--attestation FILE, or put it beside the tarball as NAME-VERSION.conformance.json.'
+const GET_ONE = 'Get an attestation of this package by one of the signers in policy.conformance.signers, and pass it '
+  + 'with --attestation FILE, or put it beside the tarball as NAME-VERSION.conformance.json.'
 
 const CURES: Partial<Record<VerificationStep, string>> = {
-  subject: 'It attests another package. Get the attestation of exactly this one: each change of a file needs a new one.',
+  subject: 'Get the attestation of exactly this package: each change of a file needs a new one.',
   result: 'Install another version, or ask the publisher to correct what `bulkhead conformance` shows.',
   signer: 'A publisher\'s own attestation counts only if you pin that publisher in policy.conformance.signers.',
   key: 'A publisher\'s own attestation counts only if you pin its key in policy.conformance.signers.',
 }
 
 /**
- * The lists of the layers, each of which must accept the signer, so that no layer widens the list of another. null: no
- * attestation is required.
+ * The lists of the layers, each of which must accept the signer, so that no layer widens the list of another. A layer
+ * that requires an attestation and names no signer accepts none. null: no attestation is required.
  */
 function requiredSigners({ config: { layers }, diagnostics }: ConfigResolution): readonly AttestationSigners[] | null {
   // What a file requires is unknown if it cannot be read. Then its tools are disabled.
@@ -68,8 +68,7 @@ function requiredSigners({ config: { layers }, diagnostics }: ConfigResolution):
   if (isUnknown) return [[]]
   const policies = layers.flatMap(({ config: { policy } }) => policy?.conformance ?? [])
   if (!policies.some(({ require }) => require === true)) return null
-  const lists = policies.flatMap(({ signers }) => signers === undefined ? [] : [signers])
-  return lists.length === 0 ? [[]] : lists
+  return policies.flatMap(({ require, signers }) => signers === undefined && require !== true ? [] : [signers ?? []])
 }
 
 /** Each list must accept the same attestation. */

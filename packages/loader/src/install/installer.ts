@@ -79,9 +79,10 @@ export class Installer {
     const { layer } = this.#options
     const projectRoot = layer === 'project' ? this.#root : null
     const { extension, warnings, context } = await provePackage(obtained, this.#settings, layer, projectRoot)
+    const { attestations = null } = obtained
     const conformance = await requireConformance(
       extension, resolveConfig(this.#settings, projectRoot, undefined),
-      { spec, file: attestation && resolve(cwd, attestation), attestations: obtained.attestations ?? null }, trustRoot.json,
+      { spec, attestations, file: attestation && resolve(cwd, attestation) }, trustRoot.json,
     )
     const before = this.#files.lock().get(extension.id) ?? null
     await this.#refuseConflicts(extension, before)

@@ -14,8 +14,8 @@ const SUITE = 'bulkhead conformance'
 const DIGEST = 'bulkheadPackage'
 
 /** The results of a run as an in-toto statement. */
-export function conformanceStatement({ extension, digest, host, seed, checks, summary }: ConformanceReport): JsonObject {
-  const { id, version } = extension
+export function conformanceStatement(report: ConformanceReport): JsonObject {
+  const { extension: { id, version }, digest, host, seed, checks, summary } = report
   const ids = (isWanted: (check: ConformanceReport['checks'][number]) => boolean): string[] =>
     checks.filter(isWanted).map((check) => check.id)
   const warned = ids(({ level, ok }) => level === 'should' && ok !== true)
@@ -60,8 +60,7 @@ export async function verifyConformance(request: AttestationRequest): Promise<Ve
   if (!result.ok) return result
   const { signer, statement } = result.value
   if (signer !== null) {
-    const pins = signers.filter(({ key }) => key === undefined)
-    const faults = pins.map((pin) => findPinFault(pin, signer))
+    const faults = signers.flatMap((pin) => 'key' in pin ? [] : [findPinFault(pin, signer)])
     if (!faults.includes(undefined)) {
       const [only, ...others] = faults
       const other = `is signed by ${signerInWords(signer)}, who is not pinned`
@@ -90,7 +89,7 @@ function findFault(statement: Statement, digest: string): Verification<never> | 
 
 /** A key that cannot be read matches no signature. */
 const pinnedKeys = (signers: AttestationSigners): TrustedKeys => new Map(
-  signers.flatMap(({ key }) => key === undefined ? [] : [readPublicKey(key)]).filter((key) => key !== undefined)
+  signers.flatMap((signer) => 'key' in signer ? [readPublicKey(signer.key)] : []).filter((key) => key !== undefined)
     .map((key) => [keyHint(key), { rawBytes: key.export({ format: 'der', type: 'spki' }) }]))
 
 /** undefined for anything but one supported public key in PEM. */

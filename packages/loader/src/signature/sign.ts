@@ -22,7 +22,8 @@ export async function sign(signed: Signed, signing: Signing): Promise<JsonObject
   try {
     const { DSSEBundleBuilder, MessageSignatureBundleBuilder } = await import('@sigstore/sign')
     const { bundleToJSON } = await import('@sigstore/bundle')
-    const parties = 'key' in signing ? { signer: keySigner(signing.key), witnesses: [] } : await services(signing.trustRoot)
+    const parties = 'key' in signing
+      ? { signer: keySigner(signing.key), witnesses: [] } : await publicParties(signing.trustRoot)
     const bundle = 'file' in signed
       ? await new MessageSignatureBundleBuilder(parties).create({ data: Buffer.from(signed.file) })
       : await new DSSEBundleBuilder(parties).create({
@@ -37,7 +38,8 @@ export async function sign(signed: Signed, signing: Signing): Promise<JsonObject
 
 /** The library hides the reason in the cause. */
 const causesOf = (error: unknown): string =>
-  [error, error instanceof Error ? error.cause : undefined].filter((part) => part !== undefined).map(messageOf).join(': ')
+  [error, error instanceof Error ? error.cause : undefined].filter((part) => part !== undefined)
+    .map(messageOf).join(': ')
 
 function keySigner(pem: string): Signer {
   const privateKey = readPrivateKey(pem)
@@ -63,7 +65,8 @@ function readPrivateKey(pem: string): KeyObject {
 
 const badKey = (what: string, cause?: unknown): BulkheadError => new BulkheadError(
   'SigningFailed',
-  `The private key ${what}. Use an Ed25519 or P-256 key in PEM without a passphrase: openssl genpkey -algorithm ed25519`,
+  `The private key ${what}. Use an Ed25519 or P-256 key in PEM without a passphrase, such as one that `
+    + '"openssl genpkey -algorithm ed25519" makes.',
   { cause },
 )
 
@@ -76,17 +79,23 @@ export const isSupported = ({ asymmetricKeyType, asymmetricKeyDetails }: KeyObje
 export const keyHint = (key: KeyObject): string =>
   hash('sha256', key.export({ format: 'der', type: 'spki' }), 'base64')
 
+/** Throws SigningFailed without an identity token. Call it before work that ends with a signature. */
+export function requireIdentity({ env } = process): void {
+  const { SIGSTORE_ID_TOKEN, ACTIONS_ID_TOKEN_REQUEST_URL, ACTIONS_ID_TOKEN_REQUEST_TOKEN } = env
+  if (SIGSTORE_ID_TOKEN || (ACTIONS_ID_TOKEN_REQUEST_URL && ACTIONS_ID_TOKEN_REQUEST_TOKEN)) return
+  throw new BulkheadError(
+    'SigningFailed',
+    'There is no identity token. Sign in CI with the permission "id-token: write", set SIGSTORE_ID_TOKEN, '
+      + 'or use a key.',
+  )
+}
+
 const REQUEST = { timeout: 15_000, retry: 1 } as const
 
-async function services(trustRoot: Json): Promise<BundleBuilderOptions> {
+async function publicParties(trustRoot: Json): Promise<BundleBuilderOptions> {
   const { CIContextProvider, FulcioSigner, RekorWitness, TSAWitness } = await import('@sigstore/sign')
+  requireIdentity()
   const identityProvider = new CIContextProvider('sigstore')
-  await identityProvider.getToken().catch(() => {
-    throw new BulkheadError(
-      'SigningFailed',
-      'There is no identity token. Sign in CI with the permission "id-token: write", set SIGSTORE_ID_TOKEN, or use a key.',
-    )
-  })
   const [authority] = urlsOf(trustRoot, 'certificateAuthorities', 'uri').slice(-1)
   const [log] = urlsOf(trustRoot, 'tlogs', 'baseUrl')
   const [clock] = urlsOf(trustRoot, 'timestampAuthorities', 'uri').slice(-1)

@@ -42,6 +42,7 @@ describe('does not list a setting that tightens or has no effect', () => {
     [{ policy: { signature: { project: 'require' }, ceiling: { fs: { read: [] } } } }, {}],
     [{ audit: { enabled: true, require: true } }, {}],
     [{ audit: { require: false } }, { audit: { require: true } }],
+    [{ policy: { conformance: { require: false, signers: [] } } }, { policy: { conformance: { require: true } } }],
   ]
   test.each(cases)('%j over %j', (config, below) => expect(paths(config, below)).toEqual([]))
 })

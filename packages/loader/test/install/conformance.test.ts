@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConformanceReport, ExtensionDescriptor } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
@@ -56,7 +56,7 @@ const attest = (signing: Signing, change: Partial<ConformanceReport> = {}): Prom
 
 /** Made once: each takes a certificate, a log entry and a timestamp. */
 let proof: Promise<JsonObject> | undefined
-const keyless = (): Promise<JsonObject> => proof ??= signKeyless()
+const keyless = (): Promise<JsonObject> => (proof ??= signKeyless())
 
 async function signKeyless(): Promise<JsonObject> {
   process.env['SIGSTORE_ID_TOKEN'] = sigstore.tokenOf()
@@ -73,17 +73,25 @@ interface Given {
   readonly config?: string
   /** The configuration of the project, into which it is installed then. */
   readonly project?: unknown
+  /** The policy of the machine. */
+  readonly machine?: unknown
   /** Written to a file. */
   readonly attestation?: unknown
   readonly from?: ConformanceSources
 }
 
 /** `attested by …`, or the step and the message of the refusal. */
-async function outcome({ policy, config, project, attestation, from }: Given): Promise<string> {
+async function outcome({ policy, config, project, machine, attestation, from }: Given): Promise<string> {
   home.write(join(home.globalRoot, 'config.json'), config ?? { policy: { conformance: policy } })
   if (project !== undefined) home.write(join(home.projectRoot, 'config.json'), { policy: { conformance: project } })
   if (attestation !== undefined) home.write(join(home.base, 'proof.json'), attestation as object)
-  const resolution = resolveConfig(resolveSettings(home.options()), project === undefined ? null : home.projectRoot, undefined)
+  const file = join(home.base, 'machine', 'policy.json')
+  if (machine !== undefined) {
+    home.write(file, machine as object)
+    for (const path of [home.base, join(file, '..'), file]) chmodSync(path, 0o755)
+  }
+  const roots = { global: home.globalRoot, ...(machine !== undefined && { machine: { file, owners: [0, process.getuid?.() ?? 0] } }) }
+  const resolution = resolveConfig(resolveSettings(home.options({ roots })), project === undefined ? null : home.projectRoot, undefined)
   const sources = from ?? {
     spec: parseInstallSpec(SPEC, home.base), attestations: null,
     ...(attestation !== undefined && { file: join(home.base, 'proof.json') }),
@@ -100,6 +108,7 @@ async function outcome({ policy, config, project, attestation, from }: Given): P
 }
 
 const requires = (...signers: object[]) => ({ require: true, signers })
+const machineWith = (...signers: object[]) => ({ policy: { conformance: requires(...signers) } })
 const ownKey = { key: OWN.publicKey }
 
 describe('policy.conformance', () => {
@@ -112,6 +121,7 @@ describe('policy.conformance', () => {
   test('accepts an attestation with a pinned key, and by a pinned build, without a request', async () => {
     expect(await outcome({ policy: requires(ownKey), attestation: await attest(OWN) })).toBe('attested by a pinned key')
     expect(await outcome({ policy: requires(ownKey, { key: OTHER.publicKey }), attestation: await attest(OTHER) })).toBe('attested by a pinned key')
+    expect(await outcome({ machine: machineWith(ownKey), policy: {}, attestation: await attest(OWN) })).toBe('attested by a pinned key')
     const words = `attested by ${BUILD.sub} (issuer ${BUILD.iss})`
     const attestation = await keyless()
     expect(await outcome({ policy: requires(ownKey, PUBLISHER), attestation })).toBe(words)
@@ -152,7 +162,11 @@ describe('policy.conformance', () => {
     ['an unreadable section policy', async () => ({ config: '{ "policy": 7 }', attestation: await attest(OWN) }), /^ConformanceUnproven policy: /],
     ['a project that turns it off', async () => ({ policy: requires(ownKey), project: { require: false } }), /^ConformanceUnproven missing: /],
     ['a project that adds a signer', async () => ({ policy: requires(ownKey), project: requires({ key: OTHER.publicKey }), attestation: await attest(OTHER) }), /^ConformanceUnproven key: /],
+    ['a project that names the signers for a user who names none', async () => ({ policy: { require: true }, project: requires(ownKey), attestation: await attest(OWN) }), /^ConformanceUnproven policy: /],
     ['a project that names other signers', async () => ({ policy: requires(ownKey), project: requires({ key: OTHER.publicKey }), attestation: await attest(OWN) }), /^ConformanceUnproven key: /],
+    ['a user who turns the policy of the machine off', async () => ({ machine: machineWith(ownKey), policy: { require: false } }), /^ConformanceUnproven missing: /],
+    ['a user who adds a signer to those of the machine', async () => ({ machine: machineWith(ownKey), policy: requires({ key: OTHER.publicKey }), attestation: await attest(OTHER) }), /^ConformanceUnproven key: /],
+    ['a faulty policy of the machine', async () => ({ machine: { policy: { conformance: { require: false } } }, policy: {}, attestation: await attest(OWN) }), /^ConformanceUnproven policy: /],
   ])('refuses %s', async (_, given, refusal) => {
     expect(await outcome(await given())).toMatch(refusal)
   })
