@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -112,7 +112,7 @@ it.each(thoroughly([], ['signed']))('%s results prove conformance to a host that
     .toMatchObject({ code: 0, stdout: expect.stringContaining(`Wrote ${join(folder, 'word-count-0.1.0.conformance.json')}`) })
   expect(await inside(install, folder)).toMatchObject({ code: 0, stderr: expect.stringContaining('attested by a pinned key') })
   // The source has changed, so the proof is about another package.
-  writeFileSync(join(folder, 'word-count/notes.md'), 'More.')
+  appendFileSync(join(folder, 'word-count/README.md'), 'More.\n')
   await inside(['pack', 'word-count'], folder)
   expect(await inside(install, folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ConformanceUnproven .*with other files/) })
 }, 120_000)
