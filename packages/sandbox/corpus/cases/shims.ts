@@ -1,9 +1,8 @@
 import { attacksOf, returned } from '../case.ts'
 
 /** Attacks through the ordinary globals and modules that exist over `runtime`. Nothing but the broker decides. */
-const alone = { alone: true, control: 'none' } as const
 const [byPath, writing, network, processes, globals, lifecycle] =
-  (['A', 'D', 'F', 'G', 'K', 'P'] as const).map((section) => attacksOf(section, alone))
+  (['A', 'D', 'F', 'G', 'K', 'P'] as const).map((section) => attacksOf(section, { control: 'none' }))
 
 const DENIED = 'CapabilityDenied'
 const ABSENT = 'BuiltinDenied'
@@ -114,16 +113,22 @@ export const shims = [
   `, {
     module: 'TypeError', members: 'TypeError', unknown: { got: null }, inherited: { got: null },
     fetch: DENIED, moved: DENIED,
-  }, { requires: { fs: { read: ['own/**'] }, net: { hosts: ['localhost:$granted'] } } }),
+  }, { alone: true, requires: { fs: { read: ['own/**'] }, net: { hosts: ['localhost:$granted'] } } }),
   lifecycle!(386, 'shims used after their call has ended', `
     const { readFile } = await import('node:fs/promises')
-    if (globalThis.late !== undefined) return { late: await globalThis.late }
-    globalThis.late = new Promise((done) => setTimeout(async () => done([
+    if (globalThis.first !== undefined) {
+      globalThis.first.ended.resolve()
+      return { late: await globalThis.first.late }
+    }
+    const ended = Promise.withResolvers()
+    const late = ended.promise.then(async () => [
       await attempt(() => readFile('own/note.txt', 'utf8')),
       await attempt(async () => (await fetch('http://localhost:' + facts.grantedPort)).text()),
-    ]), 200))
+    ])
+    globalThis.first = { ended, late }
     return { first: (await fetch('http://localhost:' + facts.grantedPort)).status }
   `, [['call', returned({ first: 200 })], ['call', returned({ late: [DENIED, DENIED] })]], {
+    alone: true,
     requires: { fs: { read: ['own/**'] }, net: { hosts: ['localhost:$granted'] } },
   }),
 ]
