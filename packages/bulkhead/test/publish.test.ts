@@ -106,3 +106,7 @@ it('states provenance where a CI job has an identity', () => {
     {}, { GITHUB_ACTIONS: 'true' }, { GITHUB_ACTIONS: 'true', ACTIONS_ID_TOKEN_REQUEST_URL: 'https://x' }, { GITLAB_CI: 'true', SIGSTORE_ID_TOKEN: 'x' }, { SIGSTORE_ID_TOKEN: 'x' },
   ].map(canStateProvenance)).toEqual([false, false, true, true, false])
 })
+
+it('signs nothing without an identity', async () => {
+  expect(await inside(['sign', 'weather-1.0.0.tgz'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^SigningFailed There is no identity token\./) })
+})

@@ -3,6 +3,7 @@ export { inspectPackage, type InspectOptions, type Inspection } from './install/
 export {
   canStateProvenance, planPublication, publishPackage, type Publication, type PublishingOptions,
 } from './pack/publish.ts'
+export { signPackage, signTarball, type SignedPackage } from './pack/sign-package.ts'
 export { packFolder, type Packed, type PackOptions } from './pack/pack-folder.ts'
 export { isSourceFolder } from './pack/source.ts'
 export type { InstallerOptions, InstallPlan, NewerVersion, Verdict } from './install/install-plan.ts'

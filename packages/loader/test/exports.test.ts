@@ -9,7 +9,7 @@ test('exports the documented names', () => {
     'ageInDays', 'canStateProvenance', 'capabilityDiffInWords', 'conformanceStatement',
     'createLoader', 'editConfig', 'findKeyFault', 'findOwnershipFault', 'inspectPackage', 'isSourceFolder', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'planPublication', 'publishPackage',
     'readNpmConfig', 'refreshTrustRoot', 'requireIdentity',
-    'schemaThread', 'settingOrigins', 'sign', 'signerInWords', 'verifyNpmAttestations',
+    'schemaThread', 'settingOrigins', 'sign', 'signPackage', 'signTarball', 'signerInWords', 'verifyNpmAttestations',
   ])
   expect(Object.keys(compare)).toEqual(['compareVersions'])
 })

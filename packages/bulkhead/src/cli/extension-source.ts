@@ -16,7 +16,7 @@ import { temporaryFolder } from './write-file.ts'
  */
 export async function readExtensionFolder(
   given: string, home: string | undefined, config?: JsonObject,
-  reading: Pick<PackOptions, 'anyCore' | 'forProject'> = {},
+  reading: Pick<PackOptions, 'anyCore' | 'forProject' | 'unsigned'> = {},
 ): Promise<Packed & { readonly folder: string }> {
   const folder = resolve(given)
   const fault = folderFault(folder)

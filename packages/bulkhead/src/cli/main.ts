@@ -92,6 +92,10 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
     summary: 'Pack a folder into a tarball with an integrity file',
     load: async () => (await import('./pack.ts')).pack,
   }],
+  ['sign', {
+    summary: 'Sign an extension with the identity of a CI job or a person',
+    load: async () => (await import('./sign.ts')).sign,
+  }],
   ['publish', {
     summary: 'Pack an extension and publish it to a registry, or show what would be published',
     load: async () => (await import('./publish.ts')).publish,

@@ -23,8 +23,7 @@ export const pack = defineCommand({
 node_modules, earlier tarballs and files not listed in "files" of package.json are left out. A main module in
 TypeScript, or one that uses dependencies, is bundled into one ES module with them; types are not checked. If TypeScript
 has no manifest with tools, the manifest is generated: the module runs in a sandbox without any power and declares it.
-Other code is parsed and not run. To sign: pack, sign ${INTEGRITY_FILE} into bulkhead.sigstore.json in the same
-folder, then pack again.`,
+Other code is parsed and not run. To sign the tarball, use "bulkhead sign".`,
   examples: [{ command: 'bulkhead pack ./word-count --out dist', text: 'dist/word-count-0.1.0.tgz' }],
 
   async run({ values, positionals }) {

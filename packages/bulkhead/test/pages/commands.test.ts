@@ -11,7 +11,7 @@ import { argumentsOf } from './shell-words.ts'
 
 /** Commands that no test can run, and why. */
 const NOT_RUN: ReadonlyMap<string, string> = new Map([
-  ['cosign sign-blob --bundle weather/bulkhead.sigstore.json weather/bulkhead.integrity.json', 'a person logs in for it'],
+  ['bulkhead sign dist/weather-1.4.0.tgz', 'only CI has the identity'],
   ['npm create bulkhead word-count', 'npm gets the package from a registry; new.test.ts runs it'],
   ['export PATH="$PWD/node_modules/.bin:$(ls -d "$PWD"/.tools/pnpm-*/node_modules/.bin):$PATH"', 'the set-up of this very run'],
 ])
@@ -73,7 +73,7 @@ const PAGES_WITH_COMMANDS = PAGES.filter((page) => SHELL.some(([of, line]) => of
 it.each(PAGES_WITH_COMMANDS)('the commands of %s succeed in order', async (page) => {
   const project = await projectFor(page)
   const refused: string[] = []
-  for (const [of, line] of SHELL) if (of === page && isOurs(line)) refused.push(await run(line, project))
+  for (const [of, line] of SHELL) if (of === page && isOurs(line) && !NOT_RUN.has(line)) refused.push(await run(line, project))
   expect(refused.filter((text) => text !== '')).toEqual([])
 })
 

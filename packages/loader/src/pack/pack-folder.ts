@@ -22,6 +22,8 @@ export interface PackOptions extends InspectOptions {
   readonly loader: LoaderOptions
   /** Prove it as a part of the project layer, under the configuration and policy of the user. */
   readonly forProject?: boolean
+  /** Leave out an earlier signature, to make a new one. */
+  readonly unsigned?: boolean
   /** A configuration to check against the configSchema. Without it, a required configuration is a warning. */
   readonly config?: JsonObject
   /**
@@ -52,7 +54,8 @@ export interface Packed {
  * of the package.
  */
 export async function packFolder(
-  folder: string, { loader, bundle, describe, config, anyCore = false, forProject = false }: PackOptions,
+  folder: string,
+  { loader, bundle, describe, config, anyCore = false, forProject = false, unsigned = false }: PackOptions,
 ): Promise<Packed> {
   const unconfigured = resolveSettings({ ...loader, roots: { ...loader.roots, global: null, machine: null } })
   const skipped: string[] = []
@@ -62,7 +65,8 @@ export async function packFolder(
   const { bytes } = read.value
   const source = typeScriptSource(folder, bytes)
   const packed = packedPaths([...bytes.keys()], bytes.get('package.json'), source !== undefined)
-  let files = new Map(packed.filter((path) => path !== INTEGRITY_FILE).map((path) => [path, bytes.get(path)!]))
+  const remade = new Set([INTEGRITY_FILE, ...(unsigned ? [SIGNATURE_FILE] : [])])
+  let files = new Map(packed.filter((path) => !remade.has(path)).map((path) => [path, bytes.get(path)!]))
   const unportable = [...files.keys()].flatMap(nameFaults)
   if (unportable.length > 0) throw faultError(unportable)
 

@@ -1,8 +1,9 @@
 import { attacksOf, returned } from '../case.ts'
 
 /** Attacks through the ordinary globals and modules that exist over `runtime`. Nothing but the broker decides. */
+const alone = { alone: true, control: 'none' } as const
 const [byPath, writing, network, processes, globals, lifecycle] =
-  (['A', 'D', 'F', 'G', 'K', 'P'] as const).map((section) => attacksOf(section, { control: 'none' }))
+  (['A', 'D', 'F', 'G', 'K', 'P'] as const).map((section) => attacksOf(section, alone))
 
 const DENIED = 'CapabilityDenied'
 const ABSENT = 'BuiltinDenied'
@@ -113,22 +114,16 @@ export const shims = [
   `, {
     module: 'TypeError', members: 'TypeError', unknown: { got: null }, inherited: { got: null },
     fetch: DENIED, moved: DENIED,
-  }, { alone: true, requires: { fs: { read: ['own/**'] }, net: { hosts: ['localhost:$granted'] } } }),
+  }, { requires: { fs: { read: ['own/**'] }, net: { hosts: ['localhost:$granted'] } } }),
   lifecycle!(386, 'shims used after their call has ended', `
     const { readFile } = await import('node:fs/promises')
-    if (globalThis.first !== undefined) {
-      globalThis.first.ended.resolve()
-      return { late: await globalThis.first.late }
-    }
-    const ended = Promise.withResolvers()
-    const late = ended.promise.then(async () => [
+    if (globalThis.late !== undefined) return { late: await globalThis.late }
+    globalThis.late = new Promise((done) => setTimeout(async () => done([
       await attempt(() => readFile('own/note.txt', 'utf8')),
       await attempt(async () => (await fetch('http://localhost:' + facts.grantedPort)).text()),
-    ])
-    globalThis.first = { ended, late }
+    ]), 200))
     return { first: (await fetch('http://localhost:' + facts.grantedPort)).status }
   `, [['call', returned({ first: 200 })], ['call', returned({ late: [DENIED, DENIED] })]], {
-    alone: true,
     requires: { fs: { read: ['own/**'] }, net: { hosts: ['localhost:$granted'] } },
   }),
 ]
