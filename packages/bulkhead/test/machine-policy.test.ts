@@ -40,7 +40,7 @@ it('nothing of a user loosens it, and explain names it', async () => {
 it('a deny is final, and a looser mode becomes that of the machine', async () => {
   const { session } = await open({ mode: 'ask', rules: [{ permission: 'bash', action: 'deny' }] }, { mode: 'yolo' })
   const explained = await session.explain({ id: '1', name: 'bash', arguments: { command: 'ls' } })
-  expect(explained).toMatchObject({ decision: 'deny', code: 'RuleDenied' })
+  expect(explained).toMatchObject({ decision: 'deny', code: 'RuleDenied', remedies: ['Ask the administrator of this machine.'] })
   expect(explained.chain.find(({ action }) => action === 'deny')?.source).toBe(`machine rule bash * (${join(folder, 'machine/policy.json')}#/rules/0)`)
   expect(await session.explain({ id: '2', name: 'write', arguments: { path: 'a.txt', content: '' } })).not.toMatchObject({ decision: 'allow' })
 })

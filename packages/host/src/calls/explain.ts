@@ -173,7 +173,9 @@ function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext 
     case 'role':
       return [`Turn on the ${source}.`]
     case 'rules':
-      return [`Change or remove the ${source}.`]
+      return [
+        source.startsWith('machine ') ? 'Ask the administrator of this machine.' : `Change or remove the ${source}.`,
+      ]
     case 'state-machine':
       return [`Wait for a stage of the ${source} that lists "${tool}", or have a person grant the call.`]
     case 'watchdog':
