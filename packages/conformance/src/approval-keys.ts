@@ -131,7 +131,7 @@ export const KEY_REQUIREMENTS: readonly Requirement<KeyFacts>[] = [
   {
     id: 'key-readable', level: 'should', spec: SPEC,
     statement: 'A person can read an approval key.',
-    why: 'It is shown in the question, and a digest says nothing.',
+    why: 'It is shown in the question, and a digest means nothing to a person.',
     cure: 'Use the arguments themselves: the path, the host, the command.',
     check: (facts) => firstFact(facts.keys, ({ args, keys: [key = ''] }) =>
       DIGEST.test(key) && !JSON.stringify(args).includes(key) && `the key is ${key.slice(0, 60)}`),

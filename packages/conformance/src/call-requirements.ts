@@ -108,7 +108,7 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
   },
   {
     id: 'examples-outcome', level: 'must', spec: 'docs/reference/manifest.md',
-    statement: 'Each example of the manifest ends as it says.',
+    statement: 'Each example of the manifest ends with the result or the error that it names.',
     why: 'People and models trust the examples.',
     cure: 'Correct the example or the tool.',
     check: ({ calls }) => firstFact(calls, ({ kind, example, value, error }) => {

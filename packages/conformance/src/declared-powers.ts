@@ -93,11 +93,11 @@ export const DECLARED_POWER_REQUIREMENTS: readonly Requirement<PackageFacts>[] =
   },
   {
     id: 'mode-destructive', level: 'must', spec: SPEC,
-    statement: 'A tool whose name says that it deletes does not have a mild mode.',
+    statement: 'A tool with a name such as delete_notes does not have the mode read or safe_write.',
     why: 'Hosts and people rely on it to ask.',
     cure: 'Declare destructive.',
     check: eachTool(({ name, mode }) => /^(?:delete|remove|archive|drop|purge|wipe)(?:[_-]|$)/.test(name)
-      && (mode === 'read' || mode === 'safe_write') && `it says ${mode}`),
+      && (mode === 'read' || mode === 'safe_write') && `its mode is ${mode}`),
   },
   {
     id: 'power-interpreters', level: 'must', spec: PUBLISHING,
