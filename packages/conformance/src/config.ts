@@ -109,7 +109,7 @@ export const CONFIG_REQUIREMENTS: readonly Requirement<ConfigFacts>[] = [
     check: starting('missing'),
   },
   {
-    id: 'config-worst', level: 'must', spec: SPEC,
+    id: 'config-worst', level: 'should', spec: SPEC,
     statement: 'The extension starts with the shortest, longest and oddest values that satisfy its configSchema.',
     why: 'Someone will configure them.',
     cure: 'Narrow the configSchema with minimum, maxLength or pattern, or handle the value.',

@@ -114,7 +114,7 @@ export const DECLARED_POWER_REQUIREMENTS: readonly Requirement<PackageFacts>[] =
     check: eachCommand(({ cmd, args }) => isOpen(args) && `${cmd} gets any arguments`),
   },
   {
-    id: 'power-protected', level: 'must', spec: 'docs/explanation/security.md',
+    id: 'power-protected', level: 'should', spec: 'docs/explanation/security.md',
     statement: 'No write pattern names a place whose content other programs run.',
     why: 'A file there is a program that runs later without asking.',
     cure: 'Leave .git, start-up files of shells and folders of editors to their own programs.',

@@ -162,7 +162,7 @@ export const SCHEMA_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
     check: inInput(({ enum: values, ...rest }, path) => firstFault(listOf(values), rest, path)),
   },
   {
-    id: 'input-names', level: 'must', spec: PUBLISHING,
+    id: 'input-names', level: 'should', spec: PUBLISHING,
     statement: 'The name of an argument is a plain identifier, and no member of every object.',
     why: 'Names such as __proto__ change objects, and models misspell unusual characters.',
     cure: 'Use letters, digits and _, such as start_date.',
@@ -189,7 +189,7 @@ export const SCHEMA_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
       && !/^\^[\s\S]*\$$/.test(schema['pattern']) && `${path} has ${JSON.stringify(schema['pattern'])}`),
   },
   {
-    id: 'schema-keywords', level: 'must', spec: SPEC,
+    id: 'schema-keywords', level: 'should', spec: SPEC,
     statement: 'The schemas have known keywords only, or begin them with x-.',
     why: 'A misspelled keyword has no effect.',
     cure: 'Correct the keyword.',
