@@ -22,6 +22,10 @@ describe('the stricter value wins', () => {
       'a scope', { policy: { scopes: { a: { signature: 'require', widening: 'refuse' } } } }, { policy: { scopes: { a: { lock: 'require', widening: 'major' } } } },
       { policy: { scopes: { a: { signature: 'require', lock: 'require', widening: 'refuse' } } } },
     ],
+    [
+      'proof of conformance', { policy: { conformance: { require: false, signers: [] } } }, { policy: { conformance: { require: true } } },
+      { policy: { conformance: { require: true, signers: [] } } },
+    ],
     ['the audit', { audit: { enabled: false } }, { audit: { enabled: true, require: true } }, { audit: { enabled: true, require: true } }],
     [
       'watchdogs', { watchdogs: { commandSafety: { enabled: false, severity: { mkfs: 'critical', sudo: 'off' } } } },
