@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Report } from '@bulkhead/conformance'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, type Manifest } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { removeUnused } from '../src/cli/conformance-fix.ts'
@@ -36,15 +36,18 @@ const FIXED = `{ "id": "sample",   "env": ["LANG"],
   ] }
 `
 const verify = async (): Promise<void> => undefined
+/** Members in another order than the file has. */
+const extension = { manifest: JSON.parse(MANIFEST.replace('"name": "KEY", "hosts": ["a.example"]', '"hosts": ["a.example"], "name": "KEY"')) as Manifest, unused: UNUSED }
 
 it('removes unused powers from bulkhead.json, and keeps its formatting', async () => {
   writeFileSync(join(folder, 'bulkhead.json'), MANIFEST)
-  expect(await removeUnused(folder, UNUSED, verify)).toEqual({
+  expect(await removeUnused(folder, extension, verify)).toEqual({
     file: 'bulkhead.json',
     removed: [
       'one: fs.read docs/**', 'one: fs.write out/**', 'one: shell {"cmd":"git","args":["log"]}',
       'two: net.hosts *.b.example', 'env HOME', 'secrets {"name":"KEY","hosts":["a.example"]}', 'stateSlot',
     ],
+    left: [],
   })
   expect(readFileSync(join(folder, 'bulkhead.json'), 'utf8')).toBe(FIXED)
 })
@@ -53,20 +56,29 @@ it('removes them from package.json if the manifest is there', async () => {
   const file = join(folder, 'package.json')
   const around = (manifest: string): string => `{ "env": ["HOME"], "bulkhead": ${manifest}, "version": "1.0.0" }`
   writeFileSync(file, around(MANIFEST))
-  await removeUnused(folder, UNUSED, verify)
+  await removeUnused(folder, extension, verify)
   expect(readFileSync(file, 'utf8')).toBe(around(FIXED))
+})
+
+it('lists what the code declares, and the file does not', async () => {
+  writeFileSync(join(folder, 'bulkhead.json'), '{ "id": "sample", "env": ["HOME"] }')
+  expect(await removeUnused(folder, { ...extension, unused: { ...UNUSED, secrets: [], state: false } }, verify)).toEqual({
+    file: 'bulkhead.json', removed: ['env HOME'],
+    left: ['one: fs.read docs/**', 'one: fs.write out/**', 'one: shell {"cmd":"git","args":["log"]}', 'two: net.hosts *.b.example'],
+  })
+  expect(readFileSync(join(folder, 'bulkhead.json'), 'utf8')).toBe('{ "id": "sample" }')
 })
 
 it('writes nothing if all is used, and restores the file if the manifest would be invalid', async () => {
   const file = join(folder, 'bulkhead.json')
   writeFileSync(file, MANIFEST)
-  expect(await removeUnused(folder, { tools: new Map(), env: [], secrets: [], state: false }, verify)).toMatchObject({ removed: [] })
+  expect(await removeUnused(folder, { ...extension, unused: { tools: new Map(), env: [], secrets: [], state: false } }, verify)).toMatchObject({ removed: [], left: [] })
   const invalid = async (): Promise<never> => { throw new BulkheadError('ShapeInvalid', 'No tool may reach a.example.') }
-  await expect(removeUnused(folder, UNUSED, invalid)).rejects.toMatchObject({
+  await expect(removeUnused(folder, extension, invalid)).rejects.toMatchObject({
     code: 'ShapeInvalid', message: '--fix changed nothing, because bulkhead.json would be invalid: No tool may reach a.example.',
   })
   expect(readFileSync(file, 'utf8')).toBe(MANIFEST)
-  await expect(removeUnused(join(folder, 'nowhere'), UNUSED, verify)).rejects.toThrow('needs a manifest file')
+  await expect(removeUnused(join(folder, 'nowhere'), extension, verify)).rejects.toThrow('needs a manifest file')
 })
 
 /** Each runs the whole suite. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { UnusedPowers } from '@bulkhead/conformance'
-import { BulkheadError, MANIFEST_FILE, type RequirementSet } from '@bulkhead/contract'
+import { BulkheadError, MANIFEST_FILE, type Manifest, type RequirementSet } from '@bulkhead/contract'
 import { canonicalJson, isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { removeJson } from '@bulkhead/kit/json-edit'
 import { UsageError } from './command.ts'
@@ -11,6 +11,14 @@ export interface Removal {
   readonly file: string
   /** Each as the publisher wrote it. */
   readonly removed: readonly string[]
+  /** Unused powers that the file does not declare, because `pack` generates that part of the manifest from the code. */
+  readonly left: readonly string[]
+}
+
+export interface FixedExtension {
+  /** The whole manifest, as a host reads it. */
+  readonly manifest: Manifest
+  readonly unused: UnusedPowers
 }
 
 /**
@@ -18,18 +26,21 @@ export interface Removal {
  * the folder again; if it throws, the file is restored.
  */
 export async function removeUnused(
-  folder: string, unused: UnusedPowers, verify: () => Promise<unknown>,
+  folder: string, { manifest: whole, unused }: FixedExtension, verify: () => Promise<unknown>,
 ): Promise<Removal> {
   const isOwn = existsSync(join(folder, MANIFEST_FILE))
   const name = isOwn ? MANIFEST_FILE : 'package.json'
   const file = join(folder, name)
   if (!existsSync(file)) throw new UsageError('--fix needs a manifest file, and the folder has none.')
   const text = readFileSync(file, 'utf8')
-  const whole = JSON.parse(text) as JsonObject
-  const manifest = isOwn ? whole : whole['bulkhead']
-  if (!isJsonObject(manifest)) return { file: name, removed: [] }
-  const places = placesOf(manifest, unused)
-  if (places.length === 0) return { file: name, removed: [] }
+  const written = JSON.parse(text) as JsonObject
+  const manifest = isOwn ? written : written['bulkhead']
+  const places = isJsonObject(manifest) ? placesOf(manifest, unused) : []
+  const removed = places.map(({ shown }) => shown)
+  const keys = new Set(places.map(({ key }) => key))
+  const left = placesOf(whole as unknown as JsonObject, unused).filter(({ key }) => !keys.has(key))
+    .map(({ shown }) => shown)
+  if (places.length === 0) return { file: name, removed, left }
   const pointers = places.map((place) => (isOwn ? '' : '/bulkhead') + place.steps.map(pointerStep).join(''))
   writing(file, () => replaceFile(file, removeJson(text, new Set(pointers))))
   try {
@@ -40,28 +51,34 @@ export async function removeUnused(
     const words = `--fix changed nothing, because ${name} would be invalid: ${message}`
     throw new BulkheadError(code, words, { cause: error })
   }
-  return { file: name, removed: places.map(({ shown }) => shown) }
+  return { file: name, removed, left }
 }
 
 interface Place {
   readonly steps: readonly (string | number)[]
   readonly shown: string
+  /** The same for the same power, in whatever order its members are written. */
+  readonly key: string
 }
+
+const STATE: Place = { steps: ['stateSlot'], shown: 'stateSlot', key: 'stateSlot' }
 
 /** Where the manifest names the unused powers. */
 function placesOf(manifest: JsonObject, { tools, env, secrets, state }: UnusedPowers): readonly Place[] {
   const inTools = listOf(manifest['tools']).flatMap((tool, index) => {
-    const { name, requires } = isJsonObject(tool) ? tool : {}
-    const found = tools.get(name as string)
-    return found === undefined ? [] : placesInTool(requires ?? {}, found).map(({ steps, shown }) =>
-      ({ steps: ['tools', index, 'requires', ...steps], shown: `${name as string}: ${shown}` }))
+    const { name: given, requires } = isJsonObject(tool) ? tool : {}
+    const name = String(given)
+    const found = tools.get(name)
+    return found === undefined ? [] : placesInTool(requires ?? {}, found).map(({ steps, shown, key }) => ({
+      steps: ['tools', index, 'requires', ...steps], shown: `${name}: ${shown}`, key: `${name} ${key}`,
+    }))
   })
   return [
     ...inTools,
     ...itemsOf(manifest['env'], ['env'], (name) => env.includes(name as string)),
     ...itemsOf(manifest['secrets'], ['secrets'], (secret) =>
       isJsonObject(secret) && secrets.includes(secret['name'] as string)),
-    ...(state && manifest['stateSlot'] !== undefined ? [{ steps: ['stateSlot'], shown: 'stateSlot' }] : []),
+    ...(state && manifest['stateSlot'] !== undefined ? [STATE] : []),
   ]
 }
 
@@ -82,7 +99,9 @@ const itemsOf = (
   list: Json | undefined, steps: readonly string[], isUnused: (item: Json) => boolean,
 ): readonly Place[] => listOf(list).flatMap((item, index) => {
   const written = typeof item === 'string' ? item : JSON.stringify(item)
-  return isUnused(item) ? [{ steps: [...steps, index], shown: `${steps.join('.')} ${written}` }] : []
+  const name = steps.join('.')
+  return isUnused(item)
+    ? [{ steps: [...steps, index], shown: `${name} ${written}`, key: `${name} ${canonicalJson(item)}` }] : []
 })
 
 const listOf = (value: Json | undefined): readonly Json[] => Array.isArray(value) ? value as readonly Json[] : []

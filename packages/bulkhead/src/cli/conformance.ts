@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { styleText } from 'node:util'
-import { badgeOf, junitOf, reportLines, reportOf, type Mark, type UnusedPowers } from '@bulkhead/conformance'
+import { badgeOf, junitOf, reportLines, reportOf, type Mark } from '@bulkhead/conformance'
 import { EXTENSION_ID_PATTERN, type ExtensionDescriptor } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -11,7 +11,7 @@ import { loaderOptions } from '../facade/loader-options.ts'
 import { CORE_VERSION } from '../facade/version.ts'
 import { defineCommand, UsageError } from './command.ts'
 import { attest, readSigning } from './conformance-attest.ts'
-import { removeUnused } from './conformance-fix.ts'
+import { removeUnused, type FixedExtension } from './conformance-fix.ts'
 import { runSuite } from './conformance-run.ts'
 import { readInstalled } from './diff.ts'
 import { readExtensionFolder } from './extension-source.ts'
@@ -105,8 +105,9 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
     }
     if (fix) {
       const verify = (): Promise<unknown> => readExtensionFolder(target, values.home, config)
-      const lines = conforms
-        ? await fixed(resolve(target), unused, verify) : ['--fix removed nothing: first correct the failures.']
+      const { manifest } = extension
+      const nothing = ['--fix removed nothing: first correct the failures.']
+      const lines = conforms ? await fixed(resolve(target), { manifest, unused }, verify) : nothing
       // The output of --json is one document.
       process[values.json ? 'stderr' : 'stdout'].write(lines.map((text) => `${text}\n`).join(''))
     }
@@ -115,11 +116,16 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
 })
 
 async function fixed(
-  folder: string, unused: UnusedPowers, verify: () => Promise<unknown>,
+  folder: string, extension: FixedExtension, verify: () => Promise<unknown>,
 ): Promise<readonly string[]> {
-  const { file, removed } = await removeUnused(folder, unused, verify)
-  if (removed.length === 0) return ['--fix: every power is used.']
-  return [`Removed from ${file}, because no call used it:`, ...removed.map((text) => `  ${visibleText(text)}`)]
+  const { file, removed, left } = await removeUnused(folder, extension, verify)
+  const listed = (title: string, powers: readonly string[]): readonly string[] =>
+    powers.length === 0 ? [] : [title, ...powers.map((text) => `  ${visibleText(text)}`)]
+  const lines = [
+    ...listed(`Removed from ${file}, because no call used it:`, removed),
+    ...listed('No call used this, which the code declares. Remove it there:', left),
+  ]
+  return lines.length === 0 ? ['--fix: every power is used.'] : lines
 }
 
 interface Read {
