@@ -1,3 +1,5 @@
+import { getCompileCacheDir } from 'node:module'
+import { dirname } from 'node:path'
 import { MessageChannel, receiveMessageOnPort, Worker, type WorkerOptions } from 'node:worker_threads'
 
 /** The modules of a thread: where each import leads, and the source of each. */
@@ -47,6 +49,15 @@ import(entry).then(({ run }) => {
 `
 
 /**
+ * The environment of a thread that gets only the compile cache of the process, if there is one. It halves the CPU that
+ * loading its modules takes.
+ */
+export function compileCacheEnvironment(): NodeJS.ProcessEnv {
+  const folder = getCompileCacheDir()
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
+}
+
+/**
  * The code of a thread, read from disk once. Threads that start later run what was read, whatever the files hold by
  * then. The entry exports `run`, which receives the data of the thread, and imports everything it needs statically.
  */
@@ -80,7 +91,7 @@ export class ThreadImage {
   }
 
   async #record(): Promise<void> {
-    const worker = this.#spawn(undefined, { env: {}, stdout: true, stderr: true })
+    const worker = this.#spawn(undefined, { env: compileCacheEnvironment(), stdout: true, stderr: true })
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     worker.once('error', reject).once('exit', () => resolve())
     await promise

@@ -23,7 +23,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'constrains', 'dialectOf', 'inModernKeywords', 'isMultipleOf', 'patternEngine', 'readSchema', 'schemaCompiler',
     'schemaKeywordForm', 'valueAt',
   ],
-  'thread-image': ['ThreadImage'],
+  'thread-image': ['ThreadImage', 'compileCacheEnvironment'],
   text: ['MIN_SECRET_CHARS', 'closeNames', 'givesAdvice', 'meantNames', 'visibleJson', 'visibleText', 'writtenForms'],
 }
 

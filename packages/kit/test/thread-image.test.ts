@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { ThreadImage } from '../src/thread-image.ts'
 
 let folder: string
@@ -75,7 +76,7 @@ it('has the code after the thread has ended, in either order of events', async (
     for (const end = performance.now() + 20; performance.now() < end;);
   }, 21)
   try {
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < thoroughly(8, 20); round++) {
       const read = image()
       await read.load()
       expect(read.isLoaded).toBe(true)

@@ -139,7 +139,7 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     await fc.assert(fc.asyncProperty(fc.array(value, { minLength: 1, maxLength: 4 }), async (values) => {
       expect(await Promise.all(values.map((one) => remote.call('echo', one))))
         .toEqual(JSON.parse(JSON.stringify(values)))
-    }), { numRuns: thoroughly(40, 200) })
+    }), { numRuns: thoroughly(20, 200) })
   })
 
   it('reports the end of the other side once', async () => {

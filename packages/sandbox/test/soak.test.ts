@@ -5,12 +5,12 @@ import { expect, it } from 'vitest'
 import type { SoakReport } from '../soak/run.ts'
 
 const main = fileURLToPath(new URL('../soak/main.ts', import.meta.url))
-const CALLS = 300
+const CALLS = 120
 
 it('settles every call once despite crashes, cancellations and kills, and leaves nothing behind', async () => {
   // Memory is not checked strictly: the warm-up is too short for the allocator. `pnpm soak` allows a growth of a tenth.
   const argv = [
-    '--no-warnings', main, '--calls', String(CALLS), '--compartments', '6', '--warmUp', '150', '--os', 'off',
+    '--no-warnings', main, '--calls', String(CALLS), '--compartments', '6', '--warmUp', '60', '--os', 'off',
     '--growth', '1.5',
   ]
   // A failed run prints its report, with the seed to reproduce it.

@@ -150,7 +150,7 @@ describe('the address policy', () => {
 
   it('never throws, and never classifies an invalid string as public', () => {
     fc.assert(fc.property(fc.oneof(
-      fc.string({ unit: 'binary' }), fc.stringMatching(/^[0-9a-fA-F:.%x[\]]{0,40}$/),
+      fc.string({ unit: 'binary' }), fc.string({ unit: fc.constantFrom(...'0123456789abcdefABCDEF:.%x[]'), maxLength: 40 }),
     ), (text) => {
       if (addressKind(text) === 'public') expect(addressBytes(text)).toBeDefined()
     }), FEWER_RUNS)

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { BulkheadError } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
+import { compileCacheEnvironment } from '@bulkhead/kit/thread-image'
 import type { ModuleFault, ModuleRequest } from './module-thread.ts'
 
 const PARSED_FILE = /\.(?:m?js|json)$/
@@ -17,7 +18,7 @@ export async function parseModules(main: string, files: ReadonlyMap<string, Uint
     sources: new Map(parsed.map(([path, bytes]) => [path, new TextDecoder().decode(bytes)])),
   }
   const worker = new Worker(new URL('./module-thread.ts', import.meta.url), {
-    workerData: request, env: {}, execArgv: ['--experimental-vm-modules', '--no-warnings'],
+    workerData: request, env: compileCacheEnvironment(), execArgv: ['--experimental-vm-modules', '--no-warnings'],
   })
   const [fault] = await once(worker, 'message') as [ModuleFault | null]
   if (fault !== null) throw inWords(fault)
