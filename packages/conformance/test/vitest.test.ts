@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { conformance, REQUIREMENTS } from '../src/index.ts'
 import { resultOf } from '../src/vitest.ts'
 import { GOOD } from './examples/good.ts'
-import { writeExample, type Example } from './examples/package-of.ts'
+import { PACKAGE_JSON, writeExample, type Example } from './examples/package-of.ts'
 import { SLOPPY_RUNS } from './examples/sloppy-runs.ts'
 
 const row = REQUIREMENTS.abort[0]!
@@ -66,8 +66,9 @@ interface Results {
 /** Runs the two documented lines. */
 function vitestOn(name: string, example: Example): Results['testResults'][0]['assertionResults'] {
   const test = `import { conformance } from '@bulkhead/conformance'\nconformance(new URL('..', import.meta.url))\n`
-  const at = writeExample(join(folder, name), { ...example, files: { ...example.files, 'test/conformance.test.js': test } })
-  writeFileSync(join(at, 'package.json'), JSON.stringify({ ...JSON.parse(example.files!['package.json']!) as object, files: ['bulkhead.json', 'index.js', 'README.md'] }))
+  const packageJson = JSON.stringify({ ...PACKAGE_JSON, files: ['bulkhead.json', 'index.js', 'README.md'] })
+  const files = { ...example.files, 'test/conformance.test.js': test, 'package.json': packageJson }
+  const at = writeExample(join(folder, name), { ...example, files })
   const args = ['run', '--root', at, '--reporter=json', '--outputFile=results.json']
   spawnSync(process.execPath, [join(ROOT, 'node_modules/vitest/vitest.mjs'), ...args], { cwd: at })
   return (JSON.parse(readFileSync(join(at, 'results.json'), 'utf8')) as Results).testResults[0].assertionResults
