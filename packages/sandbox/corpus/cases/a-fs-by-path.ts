@@ -102,13 +102,14 @@ export const fsByPath = [
       list: await attempt(async () => (await fs()).readdirSync('.').join()),
       broker: await attempt(() => runtime.fs.readText(facts.cwd + '/secret.txt')),
       cwd: await attempt(() => {
-        if (process.cwd() === '/workspace') throw { code: 'a name' }
+        // A child process has the root as its working folder.
+        if (['/', '/workspace'].includes(process.cwd())) throw { code: 'no real path' }
         return process.cwd()
       }),
     }
   `, {
     ambient: 'BuiltinDenied', relative: 'BuiltinDenied', list: 'BuiltinDenied', broker: 'CapabilityDenied',
-    cwd: 'a name',
+    cwd: 'no real path',
   }),
   attack(12, 'the folder above the granted one', `
     return {
