@@ -5,6 +5,7 @@ import {
 } from '@bulkhead/contract'
 import { needsMore } from './call-requirements.ts'
 import { isAccepted, type CallsFacts } from './calls.ts'
+import type { Recorder } from './recorder.ts'
 import { firstOf, type Requirement } from './requirement.ts'
 import { variablesIn, type ConformanceTarget } from './target.ts'
 
@@ -43,7 +44,7 @@ export interface UnusedPowers {
 /** Compares what was recorded with what is declared. Call it after `conform` has called the tools. */
 export function unusedPowers(
   { extension: { manifest }, workspace, recorder }:
-  Pick<Required<ConformanceTarget>, 'extension' | 'workspace' | 'recorder'>,
+  Pick<ConformanceTarget, 'extension' | 'workspace'> & { readonly recorder: Pick<Recorder, 'uses'> },
 ): UnusedPowers {
   const { uses } = recorder
   const names = new Set(uses.filter(({ part }) => part === 'env' || part === 'secrets').map(({ subject }) => subject))

@@ -66,7 +66,7 @@ other tool.`,
     try {
       if (extension !== undefined) await (await import('./extension-source.ts')).offer(host, extension)
       const outcome = await callOnce(host, await meantCall(host, request, true))
-      print(outcome, values.json === true)
+      printOutcome(outcome, values.json === true)
       if (outcome.type === 'output') return 0
       tellFaults(outcome.error.code, name, host)
       if (outcome.error.code === 'ApprovalDenied' && !canAsk()) process.stderr.write(hint(NO_TERMINAL))
@@ -136,7 +136,8 @@ async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: Cal
   }
 }
 
-function print(outcome: Outcome, json: boolean): void {
+/** Also for `dev`. */
+export function printOutcome(outcome: Outcome, json: boolean): void {
   if (json) {
     printJson(outcome)
   } else if (outcome.type === 'output') {

@@ -1,6 +1,7 @@
 import { rmSync, statSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { join, resolve } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { BulkheadError, CALL_LIMITS, DEFAULT_LIMITS, NO_GRANT, type ExtensionDescriptor } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
@@ -92,7 +93,11 @@ async function bundleModule(folder: string, main: string): Promise<string> {
     if (others.length > 0) throw new Error(`It needs ${others.length} further files.`)
     return chunk.code
   } catch (error) {
-    throw new BulkheadError('ModuleNotFound', `${main} cannot be bundled: ${messageOf(error)}`, { cause: error })
+    const text = stripVTControlCharacters(messageOf(error)).trim()
+    const isSyntax = text.includes('[PARSE_ERROR]')
+    throw isSyntax
+      ? new BulkheadError('CompartmentStartFailed', `${main} cannot be parsed. Correct it and try again.\n${text}`)
+      : new BulkheadError('ModuleNotFound', `${main} cannot be bundled: ${text}`, { cause: error })
   }
 }
 

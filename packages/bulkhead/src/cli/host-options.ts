@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { EventListener, Store } from '@bulkhead/contract'
+import type { CapabilityUse, EventListener, Store } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject } from '@bulkhead/kit/json'
@@ -47,9 +47,12 @@ export interface HostValues {
 /**
  * Creates a host. Its code is imported here because commands such as `install` do not need it. `remembering` uses the
  * store on disk; with `no sessions`, the opening and closing of sessions leaves no records. `serving` disables prompts,
- * because the client owns the terminal, and reloads extensions on change.
+ * because the client owns the terminal, and reloads extensions on change. `onUse` sees each use of a power.
  */
-export async function openHost(values: HostValues, remembering: boolean | 'no sessions' = false, serving = false) {
+export async function openHost(
+  values: HostValues, remembering: boolean | 'no sessions' = false, serving = false,
+  onUse?: (use: CapabilityUse) => void,
+) {
   const { assembleHost } = await import('../facade/create-host.ts')
   const interactor = serving ? undefined : terminal()
   const opened = remembering && !values['no-store'] ? await openStore(values.home) : undefined
@@ -61,7 +64,7 @@ export async function openHost(values: HostValues, remembering: boolean | 'no se
     // Commands connect only to the servers they need.
     ...(serving ? { watch: true } : { discover: 'when-asked' as const }),
   }
-  const { host } = await assembleHost(options, values['trust-project'] ? 'as found' : undefined)
+  const { host } = await assembleHost(options, values['trust-project'] ? 'as found' : undefined, true, onUse)
   if (store) host.on(warnNotStored(), ['SuppressedError'])
   // Commands that run no tool print it with the diagnostics.
   if (remembering) host.on(warnMissingFeatures, ['SuppressedError'])

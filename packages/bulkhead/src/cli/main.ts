@@ -80,6 +80,10 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
     summary: 'Create a new extension: a manifest and a module',
     load: async () => (await import('./new.ts')).newExtension,
   }],
+  ['dev', {
+    summary: 'Work on an extension: call its tools, reload it on change, and see what it uses',
+    load: async () => (await import('./dev.ts')).dev,
+  }],
   ['conformance', {
     summary: 'Check an extension against the conformance requirements',
     load: async () => (await import('./conformance.ts')).conformance,

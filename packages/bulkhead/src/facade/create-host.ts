@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import { traceTools, type EventSource } from '@bulkhead/bridges/otel'
 import {
-  BulkheadError, type Clock, type ConfigFile, type ProjectTrust, requireOptions, type Store, type ToolDefinition,
+  BulkheadError, type CapabilityUse, type Clock, type ConfigFile, type ProjectTrust, requireOptions, type Store, type ToolDefinition,
 } from '@bulkhead/contract'
 import {
   type ApprovalFilter, createHost as createHostCore, type Host as CoreHost, type Session, type SmokeCheck,
@@ -100,11 +100,12 @@ export interface AssembledHost {
 }
 
 /**
- * `createHost` for the command line, which can also trust the current content of a project, and look at a folder
- * without starting its eager extensions.
+ * `createHost` for the command line, which can also trust the current content of a project, look at a folder without
+ * starting its eager extensions, and see each use of a power.
  */
 export async function assembleHost(
   options: CreateHostOptions, firstTrust: TrustChoice | undefined, startsEager = true,
+  onUse?: (use: CapabilityUse) => void,
 ): Promise<AssembledHost> {
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
@@ -115,7 +116,7 @@ export async function assembleHost(
   const closing = new AbortController()
   const projectFolder = options.projectFolder ?? PROJECT_FOLDER
   const surroundings = {
-    operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options), signal: closing.signal,
+    operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options), signal: closing.signal, onUse,
   }
   const enter = (folder: string, trust: TrustChoice | undefined) =>
     openPlace(loader, folder, trust, { ...options, ...surroundings })

@@ -1,7 +1,9 @@
 import { lstatSync, realpathSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join } from 'node:path'
-import type { ConfigFile, Interactor, Loader, LoadReport, ProjectStanding, ProjectTrust } from '@bulkhead/contract'
+import type {
+  CapabilityUse, ConfigFile, Interactor, Loader, LoadReport, ProjectStanding, ProjectTrust,
+} from '@bulkhead/contract'
 import type { Host, Place, SwitchReport } from '@bulkhead/host'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { ConnectedServers } from './connected-servers.ts'
@@ -32,6 +34,8 @@ export interface PlaceSurroundings {
   readonly cacheFolder: string
   /** Aborted when the host closes. */
   readonly signal: AbortSignal
+  /** Called after each use of a power. */
+  readonly onUse?: ((use: CapabilityUse) => void) | undefined
 }
 
 export interface OpenPlace extends Place {
@@ -45,7 +49,7 @@ export type TrustChoice = ProjectTrust | 'as found'
 export async function openPlace(
   loader: Loader, folder: string, choice: TrustChoice | undefined, options: PlaceOptions & PlaceSurroundings,
 ): Promise<OpenPlace> {
-  const { interactor, watch, config, operator, home, projectFolder, env, cacheFolder: cache, signal } = options
+  const { interactor, watch, config, operator, home, projectFolder, env, cacheFolder: cache, signal, onUse } = options
   const workspace = await canonicalFolder(folder)
   const servers = new ConnectedServers({ loader, workspace, operator, env, home, cache })
   const consent = new ProjectConsent({ loader, workspace, interactor, signal, asFound: choice === 'as found' })
@@ -70,7 +74,9 @@ export async function openPlace(
     realPath: realPathOf,
     sandbox: lateSandbox(async () => {
       const { createSandbox } = await import('@bulkhead/sandbox')
-      return createSandbox({ workspace, operator, kept, ownCode: code, projectLayer, ...report.config.merged.sandbox })
+      return createSandbox({
+        workspace, operator, kept, ownCode: code, projectLayer, ...report.config.merged.sandbox, ...(onUse && { onUse }),
+      })
     }, () => loadLateCode(servers)),
     source: { load, ...(watching ? { watch: watching } : {}) },
   }
