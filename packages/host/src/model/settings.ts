@@ -1,11 +1,15 @@
 import {
   ceilingsOf, DEFAULT_LIMITS, type Ceiling, type CompartmentLimits, type ConfigFile, type ExtensionConfig,
-  type ExtensionDescriptor,
-  type LayerConfig, type Placement, type ResolvedConfig, type RuleScope, type ScopedRule, type ToolConfig,
+  type ExtensionDescriptor, type Layer, type LayerConfig, type Placement, type ResolvedConfig, type RuleScope,
+  type ScopedRule, type ToolConfig,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 
 type ConfigLayer = LayerConfig['layer']
+
+/** Diagnostics have no layer for the embedder and the machine. */
+export const diagnosticLayer = (layer: ConfigLayer): Layer =>
+  layer === 'embedder' || layer === 'machine' ? 'bundled' : layer
 
 /** The merged configuration. Records are maps, because third parties choose the names. */
 export class Settings {

@@ -1,15 +1,11 @@
 import {
-  capabilitiesMeant, RULE_CAPABILITIES, type Diagnostic, type Layer, type LayerConfig, type RuleAction,
+  capabilitiesMeant, RULE_CAPABILITIES, type Diagnostic, type LayerConfig, type RuleAction,
 } from '@bulkhead/contract'
 import { matchSegment } from '@bulkhead/kit/glob'
 import { pointerStep } from '@bulkhead/kit/json'
 import { closeNames, visibleText } from '@bulkhead/kit/text'
 import { canonicalToolName } from '@bulkhead/contract/dialects'
-import { writtenPlace } from './settings.ts'
-
-/** Diagnostics have no layer for the embedder and the machine. */
-export const diagnosticLayer = (layer: LayerConfig['layer']): Layer =>
-  layer === 'embedder' || layer === 'machine' ? 'bundled' : layer
+import { diagnosticLayer, writtenPlace } from './settings.ts'
 
 /** Where tools, extensions, servers and capabilities are named, by a configuration or by the options of a session. */
 export type Naming = Pick<LayerConfig, 'layer' | 'location' | 'omitted'> & {
