@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import {
-  BROKER_METHODS, BulkheadError, type BrokerMethod, type CapabilityName, type CompartmentLimits, type CompartmentRequest,
-  type CompartmentServices, type DryRun, type RuntimePart,
+  BROKER_METHODS, BulkheadError, type BrokerMethod, type CapabilityName, type CompartmentLimits,
+  type CompartmentRequest, type CompartmentServices, type DryRun, type RuntimePart,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { fsCapability } from './fs/fs.ts'

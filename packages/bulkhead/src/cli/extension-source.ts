@@ -54,8 +54,8 @@ function folderFault(path: string): string | undefined {
   }
 }
 
-const NO_BUNDLER = 'The extension is TypeScript or has dependencies, and rolldown, which bundles them, cannot be loaded. '
-  + 'Install bulkhead again, with the optional dependencies of rolldown for this platform.'
+const NO_BUNDLER = 'The extension is TypeScript or has dependencies, and rolldown, which bundles them, cannot be '
+  + 'loaded. Install bulkhead again, with the optional dependencies of rolldown for this platform.'
 
 /** Modules that every compartment provides. */
 const PROVIDED: readonly (string | RegExp)[] = [

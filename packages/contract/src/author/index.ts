@@ -7,7 +7,7 @@ export type {
 } from './extension.ts'
 export type {
   AnyRuntime, BaseRuntime, DirectoryEntry, Edited, Env, FileChange, FileReader, FilesFound, FileStat, FileWatch,
-  FileWriter, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions, PipeResult, ReadRange, Runtime,
-  SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget, State, Tools,
+  FileWriter, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions, PipeResult, ReadRange,
+  Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget, State, Tools,
 } from './runtime.ts'
 export type { Json, JsonObject } from '@bulkhead/kit/json'

@@ -45,7 +45,7 @@ export const ERRORS = Object.freeze({
   IntegrityTokenMissing: permanent('Validation', 'policy', 'The policy requires an integrity file and the package has none.', 'Pack the extension, which adds the file, or relax the policy for its layer.'),
   SignatureInvalid: permanent('Validation', 'extension', 'A signature is missing, does not verify, or is not by the pinned signer.', 'Check who published the package. Pin the new identity only if you know it.'),
   ConformanceUnproven: permanent('Validation', 'policy', 'The policy requires proof of conformance, and the package has none by a pinned signer.', 'Get an attestation by one of the signers in policy.conformance, and pass it with `--attestation`.'),
-  SigningFailed: retryable('Session', 'host', 'A signature could not be made.', 'Give a private key, or sign in CI, where there is an identity token. Check the network.'),
+  SigningFailed: retryable('Session', 'host', 'A signature could not be made.', 'Sign in CI, where there is an identity token, or with a key if the command has --key. Check the network.'),
   PackageUnsafe: permanent('Validation', 'extension', 'The package contains a link, a special file, too many bytes, or names that collide.', 'Ship only plain files, within the documented limits.'),
   DuplicateJsonKey: permanent('Validation', 'extension', 'A JSON file has the same key twice in one object.', 'Remove one of them.'),
   UsageInvalid: permanent('Validation', 'caller', 'The command line is invalid. Nothing was done.', 'Correct it as the usage shows; see `--help`.'),

@@ -85,8 +85,7 @@ export function requireIdentity({ env } = process): void {
   if (SIGSTORE_ID_TOKEN || (ACTIONS_ID_TOKEN_REQUEST_URL && ACTIONS_ID_TOKEN_REQUEST_TOKEN)) return
   throw new BulkheadError(
     'SigningFailed',
-    'There is no identity token. Sign in CI with the permission "id-token: write", set SIGSTORE_ID_TOKEN, '
-      + 'or use a key.',
+    'There is no identity token. Sign in CI with the permission "id-token: write", or set SIGSTORE_ID_TOKEN.',
   )
 }
 
