@@ -73,7 +73,7 @@ describe('a cancelled or late request', () => {
 
   it('a reply after the call was cancelled is ignored', async () => {
     const peer = new ScriptedPeer()
-    const session = await peer.session(request())
+    const session = await peer.session(request({ graceMs: 10_000 }))
     for (const kind of [KINDS.call.value, KINDS.call.failure]) {
       const controller = new AbortController()
       const answer = codeOf(session.call(invocation({}, { signal: controller.signal })))
