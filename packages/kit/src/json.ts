@@ -27,6 +27,9 @@ export interface JsonFault {
 export const pointerStep = (key: string | number): string =>
   '/' + String(key).replaceAll('~', '~0').replaceAll('/', '~1')
 
+/** The key that a step of a JSON Pointer names, without its slash. */
+export const pointerKey = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~')
+
 /** A suffix for a message that names a value. Empty for the whole value. */
 export const atPointer = (path: string): string => path === '' ? '' : ` at "${path}"`
 

@@ -10,7 +10,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'textsOverlap',
   ],
   hosts: ['coversName', 'coversPort', 'hostCovers', 'hostMatches', 'hostsOverlap', 'isThisMachine', 'readHostPattern'],
-  json: ['JSON_LIMITS', 'atPointer', 'canonicalJson', 'findJsonFault', 'isJsonObject', 'parseJson', 'pointerStep'],
+  json: ['JSON_LIMITS', 'atPointer', 'canonicalJson', 'findJsonFault', 'isJsonObject', 'parseJson', 'pointerKey', 'pointerStep'],
   'json-copy': ['copyJson'],
   'json-edit': ['removeJson'],
   'node-version': ['nodeVersionFault', 'requireNodeVersion'],

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { BulkheadError, CONFIG_FILE } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { makeFolder } from '@bulkhead/kit/folders'
-import { parseJson, pointerStep } from '@bulkhead/kit/json'
+import { parseJson, pointerKey, pointerStep } from '@bulkhead/kit/json'
 import { editConfig, findKeyFault, PROJECT_FOLDER, settingOrigins, type SettingOrigin } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { defineCommand, UsageError } from './command.ts'
@@ -141,14 +141,13 @@ function settingTable(settings: readonly SettingOrigin[], origin: boolean): stri
 }
 
 const pointerOf = (steps: readonly string[]): string => steps.map(pointerStep).join('')
-const unescaped = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~')
 
 /** The pointer itself if a name contains a dot. */
 const keyOf = (path: string): string =>
-  path.includes('.') ? path : path.slice(1).split('/').map(unescaped).join('.')
+  path.includes('.') ? path : path.slice(1).split('/').map(pointerKey).join('.')
 
 function stepsOf(key: string): readonly string[] {
-  const steps = key.startsWith('/') ? key.slice(1).split('/').map(unescaped) : key.split('.')
+  const steps = key.startsWith('/') ? key.slice(1).split('/').map(pointerKey) : key.split('.')
   if (steps.includes('')) throw new UsageError(`"${key}" is not a key. Use a key such as audit.require.`)
   return steps
 }

@@ -1,5 +1,7 @@
 import { BulkheadError, CALL_LIMITS, type Clock } from '@bulkhead/contract'
-import { isJsonObject, parseJson, pointerStep, type Json, type JsonLimits, type JsonObject } from '@bulkhead/kit/json'
+import {
+  isJsonObject, parseJson, pointerKey, pointerStep, type Json, type JsonLimits, type JsonObject,
+} from '@bulkhead/kit/json'
 import { copyJson } from '@bulkhead/kit/json-copy'
 import { visibleText } from '@bulkhead/kit/text'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
@@ -156,9 +158,7 @@ const isAbout = ({ member }: SchemaFault, path: string): boolean =>
 function withoutNull(value: Json, path: string): JsonObject | undefined {
   if (path === '') return undefined
   const [, first, ...rest] = path.split('/')
-  return removed(
-    value, [first!, ...rest].map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')),
-  ) as JsonObject | undefined
+  return removed(value, [first!, ...rest].map(pointerKey)) as JsonObject | undefined
 }
 
 function removed(value: Json | undefined, [key, ...rest]: readonly string[]): Json | undefined {

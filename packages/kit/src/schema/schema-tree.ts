@@ -1,4 +1,4 @@
-import { isJsonObject, pointerStep, type Json, type JsonObject } from '../json.ts'
+import { isJsonObject, pointerKey, pointerStep, type Json, type JsonObject } from '../json.ts'
 import { visibleText } from '../text.ts'
 import { dialectOf, schemaKeywordForm, type Dialect } from './keywords.ts'
 
@@ -205,7 +205,7 @@ function find(reference: string, keyword: string, { resource, path }: SchemaNode
 export function valueAt(root: JsonObject, pointer: string): Json | undefined {
   let target: Json | undefined = root
   for (const step of pointer.slice(1).split('/')) {
-    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    const key = pointerKey(step)
     if (isJsonObject(target) && Object.hasOwn(target, key)) target = target[key]
     else if (Array.isArray(target) && /^(?:0|[1-9]\d*)$/.test(key)) target = (target as readonly Json[])[Number(key)]
     else return undefined

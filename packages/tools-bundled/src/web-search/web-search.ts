@@ -2,7 +2,7 @@ import {
   BulkheadError, defineExtension, ToolError, type ConfigFile, type ManifestInput, type Net, type Secrets,
   type SessionMemory,
 } from '@bulkhead/contract'
-import { isJsonObject, type Json } from '@bulkhead/kit/json'
+import { isJsonObject, pointerKey, type Json } from '@bulkhead/kit/json'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
 
 const INPUT_SCHEMA = {
@@ -172,7 +172,7 @@ export function readResults(answer: Json, { resultsPath }: SearchProvider, limit
 
 /** Resolves a JSON Pointer. */
 function valueAt(value: Json | undefined, pointer: string): Json | undefined {
-  const steps = pointer.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const steps = pointer.split('/').slice(1).map(pointerKey)
   return steps.reduce<Json | undefined>((at, step) => {
     if (Array.isArray(at)) return at[Number(step)]
     return isJsonObject(at) && Object.hasOwn(at, step) ? at[step] : undefined

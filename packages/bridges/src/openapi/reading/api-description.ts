@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { isJsonObject, pointerKey, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 
 /** How one argument of a call becomes part of a request. */
@@ -106,7 +106,7 @@ function memberOf(value: Json | undefined, key: string | undefined): Json | unde
 
 function decoded(step: string): string | undefined {
   try {
-    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
+    return pointerKey(decodeURIComponent(step))
   } catch {
     return undefined
   }
