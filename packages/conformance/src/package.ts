@@ -1,4 +1,4 @@
-import { MANIFEST_FILE, type ExtensionDescriptor } from '@bulkhead/contract'
+import { MANIFEST_FILE, NPM_NAME_CHARS, NPM_NAME_PATTERN, type ExtensionDescriptor } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { firstOf, type Requirement } from './requirement.ts'
 import type { ConformanceTarget } from './target.ts'
@@ -167,7 +167,8 @@ export const PACKAGE_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
     statement: 'package.json has a name that npm accepts.',
     why: 'A registry refuses the package otherwise.',
     cure: 'Use lower case, such as @you/weather.',
-    check: ofPackageJson(({ name }) => typeof name === 'string' && NPM_NAME.test(name) && name.length <= 214
+    check: ofPackageJson(({ name }) => typeof name === 'string' && NPM_NAME_PATTERN.test(name)
+      && name.length <= NPM_NAME_CHARS
       ? undefined : `the name is ${JSON.stringify(name ?? null)}`),
   },
   {
@@ -266,7 +267,6 @@ export const PACKAGE_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
 const repositoryName = (url: string): string =>
   url.toLowerCase().replace(/\.git$/, '').split(/[/:]/).filter((part) => part !== '').slice(-2).join('/')
 
-const NPM_NAME = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/
 const SPDX = /^\(?[A-Za-z0-9.+-]+(?: (?:OR|AND|WITH) \(?[A-Za-z0-9.+-]+\)?)*\)?$/
 const MODULE = /\.m?js$/
 /** A byte order mark is allowed at the beginning only. */

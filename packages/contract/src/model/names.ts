@@ -14,6 +14,10 @@ export const ENV_NAME_PATTERN = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
 /** A token of HTTP, of limited length. */
 export const HEADER_NAME_PATTERN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 
+/** A package in an npm registry, with its scope if it has one. */
+export const NPM_NAME_PATTERN = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/
+export const NPM_NAME_CHARS = 214
+
 export const LAYERS = ['bundled', 'global', 'project'] as const
 /** Later layers shadow earlier ones by name. */
 export type Layer = (typeof LAYERS)[number]

@@ -1,17 +1,14 @@
 import { z } from 'zod'
 import { CALL_LIMITS, COMPARTMENT_LIMITS, LONGEST_TIMER_MS, type CompartmentLimits } from '../model/limits.ts'
-import { PLACEMENTS, SECURITY_MODES } from '../model/names.ts'
+import { NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, SECURITY_MODES } from '../model/names.ts'
 import { envName, extensionId, headerName, toolName } from './fields.ts'
 import { commandSafetyConfigSchema, packagePolicy, perLayer, ruleSchema } from './policy.ts'
 
 /** Third-party code never runs inline. No configuration file can change that. */
 const thirdPartyPlacement = z.enum(['thread', 'process'])
 const secretName = envName.describe('Name of an environment variable. Values are never written here.')
-const packageName = z.string().max(214)
-  .regex(
-    /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/,
-    'the name of an npm package, such as weather or @acme/weather',
-  )
+const packageName = z.string().max(NPM_NAME_CHARS)
+  .regex(NPM_NAME_PATTERN, 'the name of an npm package, such as weather or @acme/weather')
 const positive = z.int().positive()
 /** A longer timer of the platform would fire at once. */
 const bound = positive.max(LONGEST_TIMER_MS)

@@ -1,7 +1,8 @@
 import { statSync, type Stats } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import {
-  BulkheadError, MANIFEST_FILE, type ExtensionSigner, type ExtensionDescriptor, type Layer,
+  BulkheadError, MANIFEST_FILE, NPM_NAME_CHARS, NPM_NAME_PATTERN, type ExtensionSigner, type ExtensionDescriptor,
+  type Layer,
 } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { Json } from '@bulkhead/kit/json'
@@ -31,8 +32,8 @@ export type InstallSpec =
   /** `wanted` is a version, a range or a tag. */
   | { readonly kind: 'npm'; readonly name: string; readonly wanted: string }
 
-const NPM_SPEC = /^((?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*)(?:@([^@/\\\s]{1,128}))?$/
-const NPM_NAME_CHARS = 214
+/** A name, and a version, range or tag. */
+const NPM_SPEC = new RegExp(`^(${NPM_NAME_PATTERN.source.slice(1, -1)})(?:@([^@/\\\\\\s]{1,128}))?$`)
 
 /**
  * A path starts with a dot or a slash, ends like an archive, or contains a slash; everything else is the name of a

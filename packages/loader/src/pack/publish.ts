@@ -1,7 +1,7 @@
 // oxlint-disable-next-line typescript/triple-slash-reference -- an ambient declaration cannot be imported
 /// <reference path="./libnpmpublish.d.ts" />
 import { createHash } from 'node:crypto'
-import { BulkheadError, MANIFEST_FILE } from '@bulkhead/contract'
+import { BulkheadError, MANIFEST_FILE, NPM_NAME_CHARS, NPM_NAME_PATTERN } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -30,13 +30,12 @@ type Published = Pick<Packed, 'files' | 'tarball'> & { readonly extension: Pick<
 
 /** Scripts that npm runs when it installs a package. Bulkhead runs none, so the package must not need them. */
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare'] as const
-const PACKAGE_NAME = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/
 
 /** Checks that a registry can have this package. Throws ShapeInvalid. */
 export function planPublication({ extension, files, tarball }: Published): Publication {
   const manifest = readPackageJson(files.get('package.json'))
   const { name, version, private: isPrivate, scripts = {}, publishConfig = {} } = manifest
-  if (typeof name !== 'string' || name.length > 214 || !PACKAGE_NAME.test(name)) {
+  if (typeof name !== 'string' || name.length > NPM_NAME_CHARS || !NPM_NAME_PATTERN.test(name)) {
     throw invalid('needs a name that npm accepts, such as weather or @acme/weather')
   }
   if (version !== extension.version) {
