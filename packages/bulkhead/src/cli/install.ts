@@ -94,8 +94,8 @@ packed first, as "bulkhead pack" does.`,
 })
 
 /**
- * A tarball of a folder that somebody works on, until `opened` is disposed: installing the folder as it is would copy
- * tests, settings and dependencies. undefined for everything else, and for folders that are used in place.
+ * A tarball of the folder of an author, until `opened` is disposed: installing the folder as it is would copy tests,
+ * settings and dependencies. undefined for everything else, and for folders that are used in place.
  */
 async function packedSource(
   spec: string, values: InstallerValues, opened: AsyncDisposableStack,

@@ -35,7 +35,7 @@ export function typeScriptSource(folder: string, files: Files): TypeScriptSource
   throw new BulkheadError('ShapeInvalid', `The folder has no ${shown}, which the manifest names as main.`)
 }
 
-/** Whether somebody works on the folder: it has TypeScript, or files that are never packed. */
+/** Whether it is the folder of an author: it has TypeScript, or files that are never packed. */
 export function isSourceFolder(folder: string): boolean {
   const isFolder = statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
   if (!isFolder) return false
