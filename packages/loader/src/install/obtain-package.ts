@@ -32,18 +32,19 @@ export type InstallSpec =
   /** `wanted` is a version, a range or a tag. */
   | { readonly kind: 'npm'; readonly name: string; readonly wanted: string }
 
-/** A name, and a version, range or tag. */
-const NPM_SPEC = new RegExp(`^(${NPM_NAME_PATTERN.source.slice(1, -1)})(?:@([^@/\\\\\\s]{1,128}))?$`)
+/** A version, range or tag. */
+const WANTED = /^[^@/\\\s]{1,128}$/
 
 /**
  * A path starts with a dot or a slash, ends like an archive, or contains a slash; everything else is the name of a
  * package. Files in the working directory do not change the meaning. Throws InstallSourceInvalid.
  */
 export function parseInstallSpec(text: string, cwd: string): InstallSpec {
-  const npm = NPM_SPEC.exec(text)
+  // A scope begins with @ too.
+  const at = text.indexOf('@', 1)
+  const [name, wanted] = at === -1 ? [text, 'latest'] : [text.slice(0, at), text.slice(at + 1)]
   const isArchive = /\.(?:tgz|tar\.gz)$/.test(text)
-  if (npm !== null && !isArchive && !text.startsWith('.')) {
-    const [, name = '', wanted = 'latest'] = npm
+  if (NPM_NAME_PATTERN.test(name) && WANTED.test(wanted) && !isArchive) {
     if (name.length > NPM_NAME_CHARS) throw invalid(text, `has a name of more than ${NPM_NAME_CHARS} characters`)
     return { kind: 'npm', name, wanted }
   }
