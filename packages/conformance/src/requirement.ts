@@ -1,4 +1,6 @@
+import { BulkheadError } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
+import { meantNames } from '@bulkhead/kit/text'
 
 /** must: an extension that breaks it does not conform. should: a warning. */
 export type Level = 'must' | 'should'
@@ -16,6 +18,20 @@ export interface Requirement<Facts> {
   readonly spec: string
   readonly cure: string
   readonly check: (facts: Facts) => string | undefined
+}
+
+type RequirementGroups = Readonly<Record<string, readonly { readonly id: string }[]>>
+
+/** Tells which requirements to check. `only` has ids of requirements or groups. Throws ConfigInvalid for an unknown id. */
+export function chosenBy(
+  only: readonly string[] | undefined, groups: RequirementGroups,
+): (group: string, id: string) => boolean {
+  const known = [...Object.keys(groups), ...Object.values(groups).flat().map(({ id }) => id)]
+  const unknown = only?.find((id) => !known.includes(id))
+  if (unknown !== undefined) {
+    throw new BulkheadError('ConfigInvalid', `There is no requirement "${unknown}".${meantNames(unknown, known)}`)
+  }
+  return (group, id) => only === undefined || only.includes(id) || only.includes(group)
 }
 
 /** What is known about one use of a tool. */

@@ -1,6 +1,5 @@
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { meantNames } from '@bulkhead/kit/text'
 import { ABORT_REQUIREMENTS, observeAbort } from './abort.ts'
 import { KEY_REQUIREMENTS, observeKeys } from './approval-keys.ts'
 import { CALL_REQUIREMENTS } from './call-requirements.ts'
@@ -14,7 +13,7 @@ import { OUTPUT_REQUIREMENTS } from './output-requirements.ts'
 import { observePackage, PACKAGE_REQUIREMENTS } from './package.ts'
 import { observePowers, POWER_REQUIREMENTS } from './powers.ts'
 import { observeReload, RELOAD_REQUIREMENTS } from './reload.ts'
-import type { Requirement } from './requirement.ts'
+import { chosenBy, type Requirement } from './requirement.ts'
 import { SCHEMA_REQUIREMENTS } from './schemas.ts'
 import { observeState, STATE_REQUIREMENTS } from './state.ts'
 import { requireTarget, type ConformanceTarget } from './target.ts'
@@ -63,7 +62,7 @@ export async function conform(given: ConformanceTarget, options: SuiteOptions = 
   requireTarget(given)
   const { only, seed = 1, onProgress = () => undefined } = options
   const target = withConfig(given, seed)
-  const isChosen = chosenBy(only)
+  const isChosen = chosenBy(only, REQUIREMENTS)
   const results: CheckResult[] = []
   const wants = (group: RequirementGroup): boolean => REQUIREMENTS[group].some(({ id }) => isChosen(group, id))
   const check = <Facts>(
@@ -127,14 +126,4 @@ async function attempt<Facts>(experiment: () => Promise<Facts>): Promise<Facts |
   } catch (thrown) {
     return BulkheadError.is(thrown) ? `${thrown.code}: ${thrown.message}` : messageOf(thrown)
   }
-}
-
-function chosenBy(only: readonly string[] | undefined): (group: RequirementGroup, id: string) => boolean {
-  const groups = Object.keys(REQUIREMENTS)
-  const known = [...groups, ...Object.values(REQUIREMENTS).flat().map(({ id }) => id)]
-  const unknown = only?.find((id) => !known.includes(id))
-  if (unknown !== undefined) {
-    throw new BulkheadError('ConfigInvalid', `There is no requirement "${unknown}".${meantNames(unknown, known)}`)
-  }
-  return (group, id) => only === undefined || only.includes(id) || only.includes(group)
 }

@@ -7,7 +7,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Report } from './report.ts'
-import type { Requirement } from './requirement.ts'
+import { chosenBy, type Requirement } from './requirement.ts'
 import { REQUIREMENTS } from './suite.ts'
 
 export interface ConformanceOptions {
@@ -32,9 +32,9 @@ const TIMEOUT_MS = 300_000
 export function conformance(folder: URL | string, options: ConformanceOptions = {}): void {
   const { beforeAll, describe, it } = vitest()
   const path = typeof folder === 'string' ? resolve(folder) : fileURLToPath(folder)
-  const { only } = options
+  const isChosen = chosenBy(options.only, REQUIREMENTS)
   const groups = Object.entries<readonly Row[]>(REQUIREMENTS).map(([group, rows]) =>
-    [group, rows.filter(({ id }) => only === undefined || only.includes(id) || only.includes(group))] as const)
+    [group, rows.filter(({ id }) => isChosen(group, id))] as const)
   const chosen = groups.filter(([, rows]) => rows.length > 0)
   describe('conformance', () => {
     let report: Report

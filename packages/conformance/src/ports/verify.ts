@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
-import { meantNames } from '@bulkhead/kit/text'
 import { summaryOf, type Report } from '../report.ts'
-import type { Requirement } from '../requirement.ts'
+import { chosenBy, type Requirement } from '../requirement.ts'
 import type { CheckResult } from '../suite.ts'
 
 /** The result of a run against one port. The checks and the summary have the form of those of an extension. */
@@ -59,24 +58,18 @@ export async function verifyPort<Target>(
   port: PortReport['port'], groups: PortGroups<Target>, target: Target, options: VerifyOptions = {},
 ): Promise<PortReport> {
   const { only, patienceMs = PATIENCE_MS, onProgress = () => undefined } = options
-  const all = Object.values(groups).flatMap(({ requirements }) => requirements)
-  const known = [...Object.keys(groups), ...all.map(({ id }) => id)]
-  const unknown = only?.find((id) => !known.includes(id))
-  if (unknown !== undefined) {
-    throw new BulkheadError('ConfigInvalid', `There is no requirement "${unknown}".${meantNames(unknown, known)}`)
-  }
+  const byGroup = Object.entries(groups).map(([group, { requirements }]) => [group, requirements] as const)
+  const isChosen = chosenBy(only, Object.fromEntries(byGroup))
   const checks: CheckResult<string>[] = []
   for (const [group, { requirements, run }] of Object.entries(groups)) {
-    const isChosen = ({ id }: { readonly id: string }): boolean =>
-      only === undefined || only.includes(group) || only.includes(id)
-    if (!requirements.some(isChosen)) continue
+    if (!requirements.some(({ id }) => isChosen(group, id))) continue
     onProgress(`${port}: ${group}`)
     const folder = await realpath(await mkdtemp(join(tmpdir(), `bulkhead-verify-${port}-`)))
     const found = await evidenceOf(() => run(target, { folder, patienceMs }), patienceMs)
     await rm(folder, { recursive: true, force: true })
     requirements.forEach((requirement, index) => {
       const { id, level, statement, why, spec, cure } = requirement
-      if (!isChosen(requirement)) return
+      if (!isChosen(group, id)) return
       const evidence = typeof found === 'string' ? found : found[index]
       const ok = typeof found === 'string' ? null : evidence === undefined
       checks.push({ group, id, level, statement, why, spec, cure, ok, ...(evidence !== undefined && { evidence }) })
