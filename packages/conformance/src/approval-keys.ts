@@ -4,7 +4,7 @@ import {
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { isAccepted, type CallsFacts } from './calls.ts'
 import { firstFact, firstOf, type Requirement } from './requirement.ts'
-import { inCompartment, validatorOf, type ConformanceTarget } from './target.ts'
+import { acceptsOf, inCompartment, type ConformanceTarget } from './target.ts'
 
 export interface KeyFact {
   readonly tool: ToolManifest
@@ -60,7 +60,7 @@ const SEPARATORS = ['', ' ', ':', '-', ','] as const
 async function shiftedKeys(tools: readonly ToolManifest[], derive: Derive): Promise<readonly KeyFact[]> {
   const facts: KeyFact[] = []
   for (const tool of tools) {
-    const check = validatorOf(tool.inputSchema)
+    const accepts = acceptsOf(tool.inputSchema)
     const [one, two] = Object.entries((tool.inputSchema['properties'] ?? {}) as JsonObject)
       .filter(([, schema]) => isJsonObject(schema) && schema['type'] === 'string').map(([name]) => name)
     if (one === undefined || two === undefined) continue
@@ -68,7 +68,7 @@ async function shiftedKeys(tools: readonly ToolManifest[], derive: Derive): Prom
       const calls = [
         { [one]: `x${separator}y`, [two]: 'z' }, { [one]: 'x', [two]: `y${separator}z` }, { [one]: 'q', [two]: 'w' },
       ]
-      if (calls.some((args) => check(args) !== undefined)) continue
+      if (!calls.every(accepts)) continue
       const [first, second, third] = await Promise.all(calls.map((args) => derive(tool, args)?.catch(() => undefined)))
       const keys = [first, second].filter((key) => key !== undefined)
       if (first !== third) facts.push({ tool, args: calls[0]!, keys })

@@ -5,7 +5,7 @@ import { BulkheadError, CALL_LIMITS, type ErrorClass, type ToolManifest } from '
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { MIN_SECRET_CHARS } from '@bulkhead/kit/text'
 import { generateArguments, type ArgumentsKind } from './generate.ts'
-import { inCompartment, validatorOf, valuesOf, type ConformanceTarget, type OpenedCompartment } from './target.ts'
+import { acceptsOf, inCompartment, valuesOf, type ConformanceTarget, type OpenedCompartment } from './target.ts'
 
 type Example = NonNullable<ToolManifest['examples']>[number]
 
@@ -113,8 +113,7 @@ export async function observeCalls(target: ConformanceTarget, { seed, progress }
 }
 
 function planOf(tool: ToolManifest, seed: number): readonly PlannedCall[] {
-  const check = validatorOf(tool.inputSchema)
-  const accepts = (value: Json): boolean => check(value) === undefined
+  const accepts = acceptsOf(tool.inputSchema)
   const examples = (tool.examples ?? []).filter(({ arguments: args }) => accepts(args as JsonObject))
   return [
     ...examples.map((example) =>

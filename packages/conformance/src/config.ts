@@ -1,9 +1,9 @@
 import { LIFECYCLE_PHASES } from '@bulkhead/contract'
-import type { Json, JsonObject } from '@bulkhead/kit/json'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { generateArguments, type ArgumentsKind } from './generate.ts'
 import { evidenceOf, runPhases, type Run } from './lifecycle.ts'
 import { firstOf, type Requirement } from './requirement.ts'
-import { openCompartment, probed, validatorOf, type ConformanceTarget } from './target.ts'
+import { acceptsOf, inCompartment, probed, type ConformanceTarget } from './target.ts'
 
 interface ConfigFact {
   readonly kind: ArgumentsKind | 'missing'
@@ -28,8 +28,7 @@ export async function observeConfig(
   const { configSchema: schema } = target.extension.manifest
   const keys = Object.keys((schema['properties'] ?? {}) as JsonObject)
   if (keys.length === 0) return { starts: [], unread: [] }
-  const check = validatorOf(schema)
-  const accepts = (value: Json): boolean => check(value) === undefined
+  const accepts = acceptsOf(schema)
   const generated = generateArguments({ schema, accepts, seed, runs: GENERATED })
   const some = (...kinds: readonly ArgumentsKind[]) => spread(generated.filter(({ kind, args }) =>
     kinds.includes(kind) && (kind !== 'hostile' || accepts(args))), RUNS)
@@ -53,9 +52,8 @@ const spread = <Item>(all: readonly Item[], count: number): readonly Item[] =>
 /** The configuration of the target, or a valid one if an empty one is none. */
 export function withConfig(target: ConformanceTarget, seed: number): ConformanceTarget {
   const { configSchema: schema } = target.extension.manifest
-  const check = validatorOf(schema)
-  if (check(target.config ?? {}) === undefined) return target
-  const accepts = (value: Json): boolean => check(value) === undefined
+  const accepts = acceptsOf(schema)
+  if (accepts(target.config ?? {})) return target
   const valid = generateArguments({ schema, accepts, seed, runs: GENERATED }).find(({ kind }) => kind === 'valid')
   return valid ? { ...target, config: valid.args } : target
 }
@@ -69,22 +67,16 @@ interface ConfigCall {
 async function unreadKeys(
   target: ConformanceTarget, config: JsonObject, calls: readonly ConfigCall[],
 ): Promise<readonly string[]> {
-  const opened = await openCompartment(target, { config, isInstrumented: true })
-  try {
-    await opened.session.lifecycle('init')
-    await opened.session.lifecycle('activate')
+  const unread = inCompartment(target, async (opened) => {
     for (const { tool, args } of calls) {
       const signal = AbortSignal.timeout(60_000)
       await opened.session.call({ callId: `config-${tool.name}`, tool: tool.name, args, signal }).catch(() => undefined)
     }
     const { configKeys } = await probed(opened)
     return Object.keys(config).filter((key) => !configKeys.includes(key))
-  } catch {
-    // The other checks show why it does not start.
-    return []
-  } finally {
-    await opened.session.close()
-  }
+  }, { config, isInstrumented: true })
+  // The other checks show why it does not start.
+  return unread.catch(() => [])
 }
 
 const SPEC = 'docs/guides/lifecycle.md'

@@ -1,9 +1,7 @@
-import {
-  BulkheadError, LIFECYCLE_PHASES, type CompartmentSession, type LifecyclePhase, type LogEntry,
-} from '@bulkhead/contract'
+import { BulkheadError, LIFECYCLE_PHASES, type LifecyclePhase, type LogEntry } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { firstOf, type Requirement } from './requirement.ts'
-import { openCompartment, type ConformanceTarget, type OpenOptions } from './target.ts'
+import { openCompartment, type ConformanceTarget, type OpenedCompartment, type OpenOptions } from './target.ts'
 
 /** How one attempt to run phases ended: the phase that failed, and why. */
 export type Run = { readonly phase: LifecyclePhase | 'open'; readonly error: BulkheadError } | undefined
@@ -59,19 +57,27 @@ const NEVER_STARTED = {
 export async function runPhases(
   target: ConformanceTarget, phases: readonly LifecyclePhase[], options?: OpenOptions, log: LogEntry[] = [],
 ): Promise<Run> {
-  let session: CompartmentSession | undefined
-  let phase: LifecyclePhase | 'open' = 'open'
+  let opened: OpenedCompartment
   try {
-    const opened = await openCompartment(target, options)
-    session = opened.session
-    for (phase of phases) await session.lifecycle(phase)
-    log.push(...opened.log)
-    return undefined
+    opened = await openCompartment(target, options)
   } catch (thrown) {
-    return { phase, error: BulkheadError.from(thrown) }
-  } finally {
-    await session?.close()
+    return { phase: 'open', error: BulkheadError.from(thrown) }
   }
+  const run = await phasesIn(opened, ...phases)
+  if (!run) log.push(...opened.log)
+  await opened.session.close()
+  return run
+}
+
+export async function phasesIn({ session }: OpenedCompartment, ...phases: readonly LifecyclePhase[]): Promise<Run> {
+  for (const phase of phases) {
+    try {
+      await session.lifecycle(phase)
+    } catch (thrown) {
+      return { phase, error: BulkheadError.from(thrown) }
+    }
+  }
+  return undefined
 }
 
 export const evidenceOf = (run: Run): string | undefined =>

@@ -4,7 +4,7 @@ import {
   type ToolManifest,
 } from '@bulkhead/contract'
 import { needsMore } from './call-requirements.ts'
-import { isAccepted, type CallsFacts } from './calls.ts'
+import { isAccepted, type CallFact, type CallsFacts } from './calls.ts'
 import type { Recorder } from './recorder.ts'
 import { firstOf, type Requirement } from './requirement.ts'
 import { variablesIn, type ConformanceTarget } from './target.ts'
@@ -47,9 +47,15 @@ export function unusedPowers(
   Pick<ConformanceTarget, 'extension' | 'workspace'> & { readonly recorder: Pick<Recorder, 'uses'> },
 ): UnusedPowers {
   const { uses } = recorder
-  const names = new Set(uses.filter(({ part }) => part === 'env' || part === 'secrets').map(({ subject }) => subject))
   return {
     tools: new Map(manifest.tools.map((tool) => [tool.name, powersOf(tool, uses, workspace).unused])),
+    ...unusedByExtension(manifest, uses),
+  }
+}
+
+function unusedByExtension(manifest: Manifest, uses: readonly CapabilityUse[]): PowerFacts['unused'] {
+  const names = new Set(uses.filter(({ part }) => part === 'env' || part === 'secrets').map(({ subject }) => subject))
+  return {
     env: manifest.env.filter((name) => !names.has(name)),
     secrets: manifest.secrets.map(({ name }) => name).filter((name) => !names.has(name)),
     state: manifest.stateSlot !== null && !uses.some(({ part }) => part === 'state'),
@@ -62,19 +68,21 @@ export function observePowers(
 ): PowerFacts | string {
   if (recorder === undefined) return 'no recorder was given'
   const { manifest } = extension
+  const accepted = (tool: ToolManifest): readonly CallFact[] =>
+    calls.filter((call) => call.tool === tool && isAccepted(call))
   return {
     manifest,
     tools: manifest.tools.map((tool) => powersOf(tool, recorder.uses, workspace)),
-    unused: unusedPowers({ extension, workspace, recorder }),
+    unused: unusedByExtension(manifest, recorder.uses),
     idle: manifest.tools.filter((tool) => {
-      const own = calls.filter((call) => call.tool === tool && isAccepted(call))
+      const own = accepted(tool)
       return needsMore(tool, manifest) && own.length > 0 && own.every(({ error }) => error)
         && !recorder.uses.some((use) => use.tool === tool.name)
     }).map(({ name }) => name),
     plain: recorder.uses.filter(({ part }) => part === 'net').map(({ subject }) => subject)
       .filter((subject) => /^\w+ http:/.test(subject) && !LOCAL.test(subject)),
     denied: manifest.tools.flatMap((tool) => {
-      const own = calls.filter((call) => call.tool === tool && isAccepted(call))
+      const own = accepted(tool)
       const [first] = own
       // A path or host that a model chooses may lie outside the patterns.
       const isAlways = own.every(({ error }) => error?.code === 'CapabilityDenied')

@@ -1,6 +1,6 @@
-import { BulkheadError, type LifecyclePhase } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
 import { callOnce, endsCompartment, type CallFact, type CallsFacts } from './calls.ts'
-import { evidenceOf, type Run } from './lifecycle.ts'
+import { evidenceOf, phasesIn, type Run } from './lifecycle.ts'
 import { firstFact, type Requirement } from './requirement.ts'
 import {
   emptyState, inCompartment, openCompartment, type ConformanceTarget, type OpenedCompartment,
@@ -26,27 +26,16 @@ export async function observeReload(target: ConformanceTarget, { calls, reliable
     calls.find((call) => call.tool === tool && call.kind === 'valid') ?? [])
   const { drained, drain } = await inCompartment(target, async (opened) => {
     const running = valid.flatMap((fact) => Array.from({ length: PARALLEL }, () => callOnce(opened, fact)))
-    const stopped = await phases(opened, 'deactivate')
+    const stopped = await phasesIn(opened, 'deactivate')
     return { drained: await Promise.all(running), drain: stopped }
   })
   return {
     drained, drain,
     stopAfterCancel: await inCompartment(target, (opened) => cancelAndStop(opened, valid)),
     reactivated: await inCompartment(target, async (opened) =>
-      await phases(opened, 'deactivate', 'activate') ? [] : callAll(opened, reliable)),
+      await phasesIn(opened, 'deactivate', 'activate') ? [] : callAll(opened, reliable)),
     generations: await reloaded(target, reliable),
   }
-}
-
-async function phases({ session }: OpenedCompartment, ...all: readonly LifecyclePhase[]): Promise<Run> {
-  for (const phase of all) {
-    try {
-      await session.lifecycle(phase)
-    } catch (thrown) {
-      return { phase, error: BulkheadError.from(thrown) }
-    }
-  }
-  return undefined
 }
 
 async function callAll(opened: OpenedCompartment, facts: readonly CallFact[]): Promise<readonly CallFact[]> {
@@ -62,7 +51,7 @@ async function cancelAndStop(opened: OpenedCompartment, facts: readonly CallFact
   cancel.abort(new BulkheadError('ToolCancelled', 'Cancelled by the conformance suite.'))
   await Promise.all(running)
   await opened.session.quiet
-  return phases(opened, 'deactivate', 'dispose')
+  return phasesIn(opened, 'deactivate', 'dispose')
 }
 
 /** Each generation starts before the one before it stops, unless only one may be loaded or active. */
@@ -73,7 +62,7 @@ async function reloaded(target: ConformanceTarget, facts: readonly CallFact[]): 
   const results: CallFact[] = []
   let current: OpenedCompartment | undefined
   const stop = async (opened: OpenedCompartment | undefined): Promise<void> => {
-    if (opened) await phases(opened, 'deactivate', 'dispose')
+    if (opened) await phasesIn(opened, 'deactivate', 'dispose')
     await opened?.session.close()
   }
   try {

@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { callOnce, type CallFact, type CallsFacts } from './calls.ts'
 import { generateArguments } from './generate.ts'
 import { about, firstOf, type Requirement } from './requirement.ts'
-import { emptyState, inCompartment, validatorOf, type ConformanceTarget } from './target.ts'
+import { acceptsOf, emptyState, inCompartment, validatorOf, type ConformanceTarget } from './target.ts'
 
 interface Migration {
   readonly from: string
@@ -41,8 +41,7 @@ export async function observeState(
 
 /** Values that satisfy the schema of the slot. */
 function statesOf({ schema }: StateSlot, seed: number): readonly Json[] {
-  const check = validatorOf(schema)
-  const accepts = (value: Json): boolean => check(value) === undefined
+  const accepts = acceptsOf(schema)
   // The generator makes objects; other states are members of one.
   const inside = (value: Json): Json | undefined => isJsonObject(value) ? value['state'] : undefined
   const wrapped: JsonObject = { type: 'object', properties: { state: schema }, required: ['state'] }

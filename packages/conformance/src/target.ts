@@ -160,3 +160,9 @@ export function validatorOf(schema: JsonObject): (value: Json) => string | undef
     return fault && `${fault.path === '' ? 'it' : fault.path} ${fault.message}`
   }
 }
+
+/** Whether a value satisfies the schema. */
+export function acceptsOf(schema: JsonObject): (value: Json) => boolean {
+  const check = validatorOf(schema)
+  return (value) => check(value) === undefined
+}
