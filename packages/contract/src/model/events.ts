@@ -142,3 +142,14 @@ type WithoutStamp<Event> = Event extends unknown ? Omit<Event, 'at'> : never
 export type EventBody = WithoutStamp<BulkheadEvent>
 /** Contract: must not throw; one that does is reported as SuppressedError and stays subscribed. */
 export type EventListener = (event: BulkheadEvent) => void
+
+/** What a running tool reports before its outcome: a message or a partial result. */
+export interface CallProgress {
+  /** The id of the call, or of a call that its tool makes. */
+  readonly callId: string
+  readonly tool: string
+  /** Of `runtime.progress`. */
+  readonly text?: string
+  /** Of `runtime.update`. Frozen. */
+  readonly partial?: Json
+}

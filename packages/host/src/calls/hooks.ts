@@ -67,10 +67,14 @@ function contextOf(
 }
 
 /** Never throws. Reports what a hook throws, also what its promise rejects with. */
-export function notify(name: string, { events }: Pick<HostContext, 'events'>, hook: () => unknown): void {
-  const report = (thrown: unknown): void => events.suppressed(`hook ${name}`, thrown)
+export const notify = (name: string, host: Pick<HostContext, 'events'>, hook: () => unknown): void =>
+  runObserver(`hook ${name}`, host, hook)
+
+/** Never throws. The source names the observer in the report. */
+export function runObserver(source: string, { events }: Pick<HostContext, 'events'>, observer: () => unknown): void {
+  const report = (thrown: unknown): void => events.suppressed(source, thrown)
   try {
-    const answer = hook()
+    const answer = observer()
     if (isPromiseLike(answer)) Promise.resolve(answer).catch(report)
   } catch (thrown) {
     report(thrown)
@@ -89,16 +93,18 @@ export function refusalPoint({ code }: BulkheadError): keyof Observers | undefin
   return DENIALS.has(code) ? 'onPermissionDenied' : undefined
 }
 
-/** Passes an update of a running tool to the listeners, between its two hooks. Never throws. */
-export function passUpdate(call: ClearedCall, host: HostContext, update: Json): void {
+/**
+ * Passes an update of a running tool to the listeners and to `deliver`, between its two hooks. Freezes it. Never throws.
+ */
+export function passUpdate(call: ClearedCall, host: HostContext, update: Json, deliver: () => void): void {
   const { all } = call.session.hooks
   const partial = freezeDeep(update)
-  if (all.length === 0) return host.events.emit({ type: 'ToolInvocationUpdated', ...eventFields(call), partial })
-  const view = viewOf(call, call.decision.analysis.approvalKey)
-  if (!all.every((hooks) => mayPass(hooks, view, host, partial))) return
+  const view = all.length === 0 ? undefined : viewOf(call, call.decision.analysis.approvalKey)
+  if (view && !all.every((hooks) => mayPass(hooks, view, host, partial))) return
   host.events.emit({ type: 'ToolInvocationUpdated', ...eventFields(call), partial })
-  for (const hooks of all) {
-    notify('afterToolExecutionUpdate', host, () => hooks.afterToolExecutionUpdate?.(view, partial))
+  deliver()
+  for (const hooks of view ? all : []) {
+    notify('afterToolExecutionUpdate', host, () => hooks.afterToolExecutionUpdate?.(view!, partial))
   }
 }
 

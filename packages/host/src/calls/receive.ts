@@ -1,4 +1,4 @@
-import { BulkheadError, CALL_LIMITS, type Clock } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, type CallProgress, type Clock } from '@bulkhead/contract'
 import {
   isJsonObject, parseJson, pointerKey, pointerStep, type Json, type JsonLimits, type JsonObject,
 } from '@bulkhead/kit/json'
@@ -20,6 +20,11 @@ export interface ToolCall {
 export interface CallOptions {
   readonly signal?: AbortSignal
   readonly timeoutMs?: number
+  /**
+   * Called with each progress message and update of the running tool, and of the tools that it calls. Never called
+   * after the outcome. What it throws becomes a `SuppressedError` event.
+   */
+  readonly onProgress?: (progress: CallProgress) => void
 }
 
 /** A call as it comes in, where it is made from, and its time limit. */

@@ -1,6 +1,6 @@
 import {
-  BulkheadError, type CompartmentSession, type InteractionKind, type InteractionRequest, type InteractionResponse,
-  type Power, type ToolInvocation,
+  BulkheadError, type CallProgress, type CompartmentSession, type InteractionKind, type InteractionRequest,
+  type InteractionResponse, type Power, type ToolInvocation,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { overdue } from '../extensions/lifecycle/start.ts'
@@ -10,7 +10,7 @@ import { Deadline } from '../model/deadline.ts'
 import { eventFields, type ClearedCall, type HostContext } from '../policy/call.ts'
 import { identityOf, QuestionLog } from '../policy/interaction/paused-calls.ts'
 import { haltIfHeadless } from './authorize.ts'
-import { passUpdate } from './hooks.ts'
+import { passUpdate, runObserver } from './hooks.ts'
 
 /**
  * One attempt of a call while its tool runs. It ends once: by the answer, by its deadline, with the call, or by `end`.
@@ -69,10 +69,18 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
 
   onProgress(text: string): void {
     this.#host.events.emit({ type: 'ToolInvocationProgress', ...eventFields(this.call), text })
+    this.#report({ text })
   }
 
   onUpdate(partial: Json): void {
-    passUpdate(this.call, this.#host, partial)
+    passUpdate(this.call, this.#host, partial, () => this.#report({ partial }))
+  }
+
+  /** Tells the caller. A tool may still report after its call has ended. */
+  #report(progress: Pick<CallProgress, 'text' | 'partial'>): void {
+    const { id: callId, name: tool, scope: { onProgress } } = this.call
+    if (!onProgress || this.#isOver) return
+    runObserver('onProgress', this.#host, () => onProgress(Object.freeze({ callId, tool, ...progress })))
   }
 
   /** The answers that the call got before it paused, if the tool is still the one that asked. */

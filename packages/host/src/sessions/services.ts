@@ -173,7 +173,7 @@ export function createNestedCaller(host: () => HostContext): NestedCaller {
   let count = 0
   return (by, { name, arguments: args }, signal) => {
     const { call } = by
-    const { session, tools, budget, turn } = call.scope
+    const { session, tools, budget, turn, onProgress } = call.scope
     const cancel = new CancelScope()
     const end = () => cancel.cancel(call.scope.cancel.reason ?? orphaned(call.name))
     const forget = [onAbort(by.signal, end), onAbort(signal, end)]
@@ -182,7 +182,7 @@ export function createNestedCaller(host: () => HostContext): NestedCaller {
     }
     return runCall({
       scope: {
-        session, tools, budget, turn, cancel, parent, resumption: undefined,
+        session, tools, budget, turn, cancel, parent, resumption: undefined, onProgress,
         ended: () => forget.forEach((off) => off()),
       },
       call: { id: `${call.id.slice(0, 100)}.${++count}`, name, arguments: args },

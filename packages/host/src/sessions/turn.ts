@@ -157,6 +157,7 @@ const ONE: OptionForms<CallOptions> = {
   signal: forms.signal,
   // Checked with the call.
   timeoutMs: forms.anything,
+  onProgress: forms.method,
 }
 const ALL: OptionForms<CallAllOptions> = { ...ONE, strategy: forms.anything, steering: forms.method }
 

@@ -1,3 +1,4 @@
+import type { CallProgress } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { createWorld, verdictOf } from '../twin/world.ts'
 
@@ -8,6 +9,7 @@ test.each<[string, unknown, string]>([
   ['null', null, 'cannot be null. Pass an object.'],
   ['a signal that is none', { signal: 5 }, 'Pass an AbortSignal.'],
   ['a controller for its signal', { signal: new AbortController() }, 'Pass an AbortSignal.'],
+  ['progress to no function', { onProgress: {} }, 'Pass a function.'],
   ['a slip', { timeout: 5 }, 'Did you mean "timeoutMs"?'],
 ])('an invalid option is the error of the call: %s', async (_, options, message) => {
   const world = createWorld()
@@ -27,4 +29,47 @@ test('steering must be a function, and the signal of a turn a signal', async () 
   expect(() => session.beginTurn(null as never)).toThrow('The options of beginTurn cannot be null')
   session.beginTurn({ signal })
   await session.endTurn()
+})
+
+test('onProgress gets messages and updates of the tool and of tools that it calls, and none after the outcome', async () => {
+  const seen: CallProgress[] = []
+  let late = (): void => undefined
+  const world = createWorld({
+    extensions: [
+      {
+        id: 'outer', tools: { outer: {
+          mode: 'read', requires: { fs: { read: ['{workspace}'] }, capabilities: ['tools.call'] },
+          execute: async (_, runtime) => {
+            late = () => runtime.progress('late')
+            runtime.progress('half')
+            runtime.update({ done: 0.5 })
+            await runtime.services.callTool!(runtime.callId, 'inner', {}, runtime.signal)
+            return 'done'
+          },
+        } },
+      },
+      { id: 'inner', tools: { inner: { execute: (_, runtime) => { runtime.progress('inside'); return 1 } } } },
+    ],
+  })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  const call = (id: string, onProgress: (progress: CallProgress) => void) =>
+    session.call({ id, name: 'outer', arguments: {} }, { onProgress })
+  expect(verdictOf(await call('c1', (progress) => void seen.push(progress)))).toBe('output')
+  late()
+  expect(seen).toEqual([
+    { callId: 'c1', tool: 'outer', text: 'half' }, { callId: 'c1', tool: 'outer', partial: { done: 0.5 } },
+    { callId: 'c1.1', tool: 'inner', text: 'inside' },
+  ])
+  expect(verdictOf(await call('c2', () => { throw new Error('broken') }))).toBe('output')
+  expect(world.eventsOf('SuppressedError')).toContainEqual(expect.objectContaining({ source: 'onProgress', message: 'broken' }))
+})
+
+test('an update that a hook drops does not reach onProgress', async () => {
+  const seen: CallProgress[] = []
+  const world = createWorld({
+    extensions: [{ id: 'echo', tools: { echo: { execute: (_, { update }) => { update('secret'); update('open'); return 1 } } } }],
+  })
+  const session = await world.host.openSession({ mode: 'yolo', hooks: { beforeToolExecutionUpdate: (_, partial) => partial !== 'secret' } })
+  await session.callAll([CALL], { onProgress: (progress) => void seen.push(progress) })
+  expect(seen).toEqual([{ callId: 'c1', tool: 'echo', partial: 'open' }])
 })

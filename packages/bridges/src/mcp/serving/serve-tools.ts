@@ -1,5 +1,5 @@
 import {
-  BulkheadError, type BulkheadEvent, type EventListener, type EventType, type InteractionEnvelope,
+  BulkheadError, type CallProgress, type EventListener, type EventType, type InteractionEnvelope,
   type InteractionRequest, type InteractionResponse, type Interactor, type Outcome, type ToolDefinition,
 } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
@@ -17,7 +17,7 @@ export interface ServedSession {
   tools(): readonly ToolDefinition[]
   call(
     call: { readonly id: string; readonly name: string; readonly arguments: unknown },
-    options: { readonly signal: AbortSignal },
+    options: { readonly signal: AbortSignal; readonly onProgress: (progress: CallProgress) => void },
   ): Promise<Outcome>
   close(): Promise<void>
 }
@@ -68,8 +68,11 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
     import('@modelcontextprotocol/server'), import('@modelcontextprotocol/server/stdio'),
   ])
   const calls: OpenCalls = new OpenCalls({
-    run: (call, signal) => session.call(call, { signal }), answerWithinMs, maxOpen,
+    run: (call, signal) => session.call(call, { signal, onProgress: (progress) => report(call.id, progress) }),
+    answerWithinMs, maxOpen,
   })
+  const report = (callId: string, { text, partial }: CallProgress) =>
+    calls.find(callId)?.request.progress.report(visibleText(text ?? JSON.stringify(partial)))
   let clientEra: Era | undefined
   const session = await options.openSession(clientInteractor(calls, answerWithinMs, () => clientEra))
   const list = new ToolList(() => host.offeredTools?.(session) ?? session.tools())
@@ -78,10 +81,7 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
   const notifyIf = (hasChanged: boolean) => {
     if (hasChanged) server?.sendToolListChanged().catch((error: Error) => onFault?.(error))
   }
-  const off = host.on((event) => {
-    if (event.type === 'ToolsChanged') notifyIf(list.hasChanged())
-    else reportProgress(event, session, calls)
-  }, ['ToolsChanged', 'ToolInvocationProgress', 'ToolInvocationUpdated'])
+  const off = host.on(() => notifyIf(list.hasChanged()), ['ToolsChanged'])
 
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const end = () => {
@@ -109,13 +109,6 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
       await closed
     },
   }
-}
-
-function reportProgress(event: BulkheadEvent, { id }: ServedSession, calls: OpenCalls): void {
-  if (!('callId' in event) || !('sessionId' in event) || event.sessionId !== id) return
-  const report = (text: string) => calls.find(event.callId)?.request.progress.report(visibleText(text))
-  if (event.type === 'ToolInvocationProgress') report(event.text)
-  if (event.type === 'ToolInvocationUpdated') report(JSON.stringify(event.partial))
 }
 
 /**
