@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 // '../src/*.ts' and '../src/schema/index.ts': every module of this package is an entry.
 const ENTRIES: Readonly<Record<string, readonly string[]>> = {
+  addresses: ['addressBytes', 'addressKind', 'canonicalAddress'],
   deadlines: ['isPromiseLike', 'onAbort', 'settlesWithin', 'untilAborted', 'within'],
   'error-message': ['errorCode', 'isQuotaFault', 'messageOf'],
   folders: ['makeFolder'],

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { BulkheadError } from '@bulkhead/contract'
+import { addressKind, canonicalAddress, type AddressKind } from '@bulkhead/kit/addresses'
 import { coversName, coversPort, readHostPattern, type HostPattern } from '@bulkhead/kit/hosts'
 import { Denial, type Remedies } from '../model/capability.ts'
-import { addressKind, canonicalAddress, type AddressKind } from './address-policy.ts'
 
 export const URL_CHARS = 8_192
 /** Characters that are easy to overlook, or that another parser reads differently. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { BulkheadError, type SecretGrant } from '@bulkhead/contract'
-import { addressKind } from '../hosts/address-policy.ts'
+import { addressKind } from '@bulkhead/kit/addresses'
 import { isLocalName, type Target } from '../hosts/url-policy.ts'
 import { requireUnderCeilings, stringArgument, type CapabilityUnit } from '../model/capability.ts'
 import { SECRET_CHARS, Vault, type StoredSecret } from './vault.ts'

@@ -1,9 +1,9 @@
 import { BlockList } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import type { AddressKind } from '../../src/hosts/address-policy.ts'
-import { addressBytes, addressKind, canonicalAddress } from '../../src/hosts/address-policy.ts'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
+import type { AddressKind } from '../src/addresses.ts'
+import { addressBytes, addressKind, canonicalAddress } from '../src/addresses.ts'
 
 /**
  * The oracle: a BlockList of Node with the IANA registries of special-purpose addresses and the metadata services.
