@@ -1,0 +1,134 @@
+import type {
+  CallProgress, EventListener, EventType, Interactor, Outcome, ToolDefinition,
+} from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
+import type { Implementation, Server, ServerNotifier } from '@modelcontextprotocol/server'
+import type { Era } from './client-request.ts'
+import { clientInteractor } from './client-interactor.ts'
+import { OpenCalls } from './open-calls.ts'
+import { ToolList, serveToolsOn } from './tool-server.ts'
+
+/** The part of a session that serving needs. */
+export interface ServedSession {
+  readonly id: string
+  tools(): readonly ToolDefinition[]
+  call(
+    call: { readonly id: string; readonly name: string; readonly arguments: unknown },
+    options: { readonly signal: AbortSignal; readonly onProgress: (progress: CallProgress) => void },
+  ): Promise<Outcome>
+  close(): Promise<void>
+}
+
+/** The part of a host that serving needs. */
+export interface ServedHost {
+  /** The tools to list for a session. Default: all. */
+  offeredTools?(session: ServedSession): readonly ToolDefinition[]
+  on(listener: EventListener, types: readonly EventType[]): () => void
+}
+
+/** What every way of serving a client takes. */
+export interface ClientOptions {
+  /** Name and version of the server. */
+  readonly info: Implementation
+  /** Opens the session of a client. The interactor asks the person at the client. Called once per client. */
+  readonly openSession: (person: Interactor) => Promise<ServedSession>
+  /** Instructions for the model. */
+  readonly instructions?: string
+  /** Time for a person to answer. Default: 5 minutes. */
+  readonly answerWithinMs?: number
+  /** Maximum number of open requests, and of open calls, of one client. Default: 128. */
+  readonly maxOpen?: number
+  /** Called for client errors and failed sends. Serving continues. */
+  readonly onFault?: (error: Error) => void
+}
+
+export const MAX_OPEN = 128
+
+const DEFAULT_INSTRUCTIONS = 'Each tool has only the permissions it declared. Some calls wait for approval by a '
+  + 'person. If a call is denied, the error gives the reason. Do not repeat the call unchanged.'
+
+type ServerClass = typeof import('@modelcontextprotocol/server').Server
+
+/** One client: its session, its open calls, and what it last saw of the list of tools. */
+export class ServedClient {
+  readonly calls: OpenCalls
+  readonly #options: ClientOptions
+  readonly #Server: ServerClass
+  readonly #session: ServedSession
+  readonly #list: ToolList
+  readonly #off: () => void
+  /** Tells the client about changes. Set by the transport, once it can. */
+  notify: ServerNotifier | undefined
+  #ended: Promise<void> | undefined
+
+  private constructor(
+    host: ServedHost, options: ClientOptions, Server: ServerClass, session: ServedSession, calls: OpenCalls,
+  ) {
+    this.calls = calls
+    this.#options = options
+    this.#Server = Server
+    this.#session = session
+    this.#list = new ToolList(() => host.offeredTools?.(session) ?? session.tools())
+    this.#off = host.on(() => this.#notifyIf(this.#list.hasChanged()), ['ToolsChanged'])
+  }
+
+  /**
+   * Rejects if `openSession` does, or if `@modelcontextprotocol/server` is not installed. `era` is known after the
+   * first message.
+   */
+  static async open(host: ServedHost, options: ClientOptions, era: () => Era | undefined): Promise<ServedClient> {
+    const { answerWithinMs = 300_000, maxOpen = MAX_OPEN } = options
+    // Imported here because MCP clients do not need it.
+    const { Server } = await import('@modelcontextprotocol/server')
+    const calls: OpenCalls = new OpenCalls({
+      run: (call, signal) => session.call(call, { signal, onProgress: (progress) => report(call.id, progress) }),
+      answerWithinMs, maxOpen,
+    })
+    const report = (callId: string, { text, partial }: CallProgress) =>
+      calls.find(callId)?.request.progress.report(visibleText(text ?? JSON.stringify(partial)))
+    const session = await options.openSession(clientInteractor(calls, answerWithinMs, era))
+    return new ServedClient(host, options, Server, session, calls)
+  }
+
+  /** A server of the SDK for this client: one per connection, or one per request in the modern era over HTTP. */
+  server(era: Era): Server {
+    const { info, instructions = DEFAULT_INSTRUCTIONS } = this.#options
+    const server = new this.#Server(info, { capabilities: { tools: { listChanged: true } }, instructions })
+    serveToolsOn(server, era, {
+      calls: this.calls, list: this.#list, called: () => this.#notifyIf(this.#list.hasNewNames()),
+    })
+    return server
+  }
+
+  /** Reports changes from now on, also to a client that took the list from a cache. */
+  watchTools(): void {
+    this.#list.show()
+  }
+
+  /** Cancels its calls and closes its session. Never rejects. Idempotent. */
+  end(): Promise<void> {
+    this.#ended ??= this.#end()
+    return this.#ended
+  }
+
+  async #end(): Promise<void> {
+    this.#off()
+    this.calls.end()
+    await this.#session.close().catch((error: Error) => this.#options.onFault?.(error))
+  }
+
+  #notifyIf(hasChanged: boolean): void {
+    if (hasChanged) this.notify?.toolsChanged()
+  }
+}
+
+/** Sends changes over one connection. */
+export function notifierOf(server: Server, onFault: ((error: Error) => void) | undefined): ServerNotifier {
+  const failed = (error: Error) => onFault?.(error)
+  return {
+    toolsChanged: () => void server.sendToolListChanged().catch(failed),
+    promptsChanged: () => void server.sendPromptListChanged().catch(failed),
+    resourcesChanged: () => void server.sendResourceListChanged().catch(failed),
+    resourceUpdated: (uri) => void server.sendResourceUpdated({ uri }).catch(failed),
+  }
+}
