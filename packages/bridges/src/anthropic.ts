@@ -1,6 +1,6 @@
 import type { Content, Outcome, ToolDefinition } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import { canonicalCall, noteOfCut, textOfData } from '@bulkhead/contract/dialects'
+import { canonicalCall, noteOfCut, textOfBlock, textOfData } from '@bulkhead/contract/dialects'
 
 /** A tool in the format of the Messages API. */
 export interface MessagesTool {
@@ -62,6 +62,6 @@ export function toToolResult(outcome: Outcome): ToolResultBlock {
   return { ...head, content: noted(textOfData(outcome.data)) }
 }
 
-const shown = (part: Content): ToolResultContent => part.type === 'text'
-  ? { type: 'text', text: part.text }
+const shown = (part: Content): ToolResultContent => part.type !== 'image'
+  ? { type: 'text', text: textOfBlock(part) }
   : { type: 'image', source: { type: 'base64', media_type: part.mimeType, data: part.data } }

@@ -53,7 +53,7 @@ const CALL: Readonly<Record<keyof typeof CALL_LIMITS, Row>> = {
   subagentDepth: [CALL_LIMITS.subagentDepth, 'Nesting depth of sub-agents.', 'SubagentDepthExceeded'],
   shownBytes: [CALL_LIMITS.shownBytes, 'How much of a result a model sees, in bytes, unless the tool sets `maxOutput`.'],
   sessionSavedBytes: [CALL_LIMITS.sessionSavedBytes, 'All results of a session that are saved to files, in bytes. Further results are cut and not saved.', 'TooManyBytesSaved'],
-  shownImages: [CALL_LIMITS.shownImages, 'Images of a result that a model sees.'],
+  shownImages: [CALL_LIMITS.shownImages, 'Images, sounds and binary resources of a result that a model sees.'],
 }
 
 const PACKAGE: Readonly<Record<keyof typeof MANIFEST_LIMITS, Row>> = {

@@ -26,7 +26,8 @@ export {
   type RuleAction, type SecurityMode, type ToolKind, type ToolMode,
 } from './model/names.ts'
 export type {
-  Completion, Content, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata, OutcomeOrigin, OutputOutcome,
+  Completion, Content, EmbeddedResource, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata,
+  OutcomeOrigin, OutputOutcome, ResourceLink,
 } from './model/outcome.ts'
 
 export {

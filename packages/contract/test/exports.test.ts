@@ -49,8 +49,8 @@ describe('the exports', () => {
       'fromMorphix',
       'fromPhi', 'fromPhiMessage', 'fromSteerable', 'fromSteerableCall', 'fromStud', 'isTerminalOutcome',
       'isTerminalResult', 'noteOfCut',
-      'phiErrorText', 'readReturn', 'renameArguments', 'steerableToolCall', 'steerableToolResult', 'textOfContent',
-      'textOfData', 'toGrida',
+      'phiErrorText', 'readReturn', 'renameArguments', 'steerableToolCall', 'steerableToolResult', 'textOfBlock',
+      'textOfContent', 'textOfData', 'toGrida',
       'toMcp', 'toMorphix', 'toPhi', 'toPhiEvents', 'toPhiMessage', 'toSteerable', 'toSteerableEvents', 'toStud',
       'toStudEvent',
     ])

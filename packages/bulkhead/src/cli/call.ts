@@ -5,7 +5,7 @@ import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import {
   BulkheadError, CALL_LIMITS, SECURITY_MODES, type ExtensionDescriptor, type Outcome, type SecurityMode,
 } from '@bulkhead/contract'
-import { canonicalCall } from '@bulkhead/contract/dialects'
+import { canonicalCall, textOfBlock } from '@bulkhead/contract/dialects'
 import type { ExplainedStep, Explanation } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { parseJson, type Json } from '@bulkhead/kit/json'
@@ -141,7 +141,7 @@ export function printOutcome(outcome: Outcome, json: boolean): void {
   if (json) {
     printJson(outcome)
   } else if (outcome.type === 'output') {
-    const texts = outcome.content?.map((part) => part.type === 'text' ? part.text : `[${part.mimeType}]`)
+    const texts = outcome.content?.map((part) => part.type === 'image' ? `[${part.mimeType}]` : textOfBlock(part))
     const text = texts?.join('\n')
       ?? (typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data, null, 2))
     process.stdout.write(visibleText(text, { keepLines: true }) + '\n')

@@ -30,9 +30,10 @@ export type {
 export { BulkheadError } from '@bulkhead/contract'
 export type {
   ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CallProgress, CommandClassification, CommandSafetyPattern,
-  Completion, ConfigFile, Content, Diagnostic, ErrorCode, ErrorOutcome, EventListener, EventOf, EventType, ExtensionDescriptor,
-  InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor, MachineStage, Outcome, OutcomeMetadata,
-  OutputOutcome, ProjectTrust, Rule, SecurityMode, StateMachine, Store, ToolDefinition, ToolListing,
+  Completion, ConfigFile, Content, Diagnostic, EmbeddedResource, ErrorCode, ErrorOutcome, EventListener, EventOf,
+  EventType, ExtensionDescriptor, InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor,
+  MachineStage, Outcome, OutcomeMetadata, OutputOutcome, ProjectTrust, ResourceLink, Rule, SecurityMode, StateMachine,
+  Store, ToolDefinition, ToolListing,
 } from '@bulkhead/contract'
 export type { Json, JsonObject } from '@bulkhead/kit/json'
 

@@ -1,13 +1,14 @@
 /** Results, calls, names and events in the forms of other agent runtimes. Pure functions that decide nothing. */
 export { acceptReturn, fromCanonical, readReturn } from './accept.ts'
 export { fromGrida, toGrida, type GridaEnvelope } from './grida.ts'
-export { fromMcp, toMcp, type McpResult } from './mcp.ts'
+export { fromMcp, toMcp, type McpBlock, type McpResult } from './mcp.ts'
 export { fromMorphix, toMorphix, type MorphixFailure, type MorphixResult, type MorphixSuccess } from './morphix.ts'
 export { canonicalCall, canonicalToolName, renameArguments } from './names.ts'
 export { fromPhi, fromPhiMessage, phiErrorText, toPhi, toPhiEvents, toPhiMessage } from './phi.ts'
 export type { PhiEvent, PhiToolError, PhiToolResult, PhiToolResultMessage } from './phi.ts'
 export {
-  completeOutcome, noteOfCut, textOfContent, textOfData, type CarriedMetadata, type EventContext, type Reading,
+  completeOutcome, noteOfCut, textOfBlock, textOfContent, textOfData, type CarriedMetadata, type EventContext,
+  type Reading,
 } from './reading.ts'
 export {
   fromSteerable, fromSteerableCall, isTerminalOutcome, isTerminalResult, steerableToolCall, steerableToolResult,

@@ -1,16 +1,23 @@
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { Content, Outcome } from '../model/outcome.ts'
-import { errorOf, FAILED_WITHOUT_TEXT, json, textOfContent, textOfData, type Reading } from './reading.ts'
+import type { Content, EmbeddedResource, Outcome } from '../model/outcome.ts'
+import { errorOf, FAILED_WITHOUT_TEXT, json, present, textOfContent, textOfData, type Reading } from './reading.ts'
 
 /** Blocks may have annotations and unknown fields, which are ignored. */
 const block = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text'), text: z.string() }),
   z.looseObject({ type: z.literal('image'), data: z.string(), mimeType: z.string() }),
   z.looseObject({ type: z.literal('audio'), data: z.string(), mimeType: z.string() }),
-  z.looseObject({ type: z.literal('resource_link'), uri: z.string(), name: z.string() }),
   z.looseObject({
-    type: z.literal('resource'), resource: z.looseObject({ uri: z.string(), text: z.string().exactOptional() }),
+    type: z.literal('resource_link'), uri: z.string(), name: z.string(), title: z.string().optional(),
+    description: z.string().optional(), mimeType: z.string().optional(),
+  }),
+  z.looseObject({
+    type: z.literal('resource'),
+    resource: z.looseObject({
+      uri: z.string(), mimeType: z.string().optional(), text: z.string().exactOptional(),
+      blob: z.string().exactOptional(),
+    }),
   }),
 ])
 const callToolResult = z.strictObject({
@@ -20,8 +27,17 @@ const callToolResult = z.strictObject({
   _meta: z.record(z.string(), json).exactOptional(),
 })
 
+/** MCP wraps an embedded resource. */
+export type McpBlock =
+  | Exclude<Content, EmbeddedResource>
+  | { readonly type: 'resource'; readonly resource: McpResource }
+
+type McpResource =
+  & { readonly uri: string; readonly mimeType?: string }
+  & ({ readonly text: string } | { readonly blob: string })
+
 export interface McpResult {
-  readonly content: readonly Content[]
+  readonly content: readonly McpBlock[]
   readonly structuredContent?: JsonObject
   readonly isError?: true
   readonly _meta?: JsonObject
@@ -35,20 +51,23 @@ export function toMcp(outcome: Outcome): McpResult {
   if (outcome.type === 'error') {
     const { error: { code, class: cls, retryable }, error_text: text, content = [] } = outcome
     const blocks = textOfContent(content) === text ? content : [{ type: 'text', text } as const, ...content]
-    return { content: blocks, isError: true, _meta: { [ERROR_KEY]: { code, class: cls, retryable } } }
+    return { content: blocks.map(wrapped), isError: true, _meta: { [ERROR_KEY]: { code, class: cls, retryable } } }
   }
   const { data, content = [] } = outcome
   const blocks = content.length > 0 ? content : [{ type: 'text', text: textOfData(data) } as const]
-  return { content: blocks, ...(isJsonObject(data) ? { structuredContent: data } : {}) }
+  return { content: blocks.map(wrapped), ...(isJsonObject(data) ? { structuredContent: data } : {}) }
+}
+
+function wrapped(part: Content): McpBlock {
+  if (part.type !== 'resource') return part
+  const { type, ...resource } = part
+  return { type, resource: resource as McpResource }
 }
 
 /** In the form that MCP requires for such keys. */
 const ERROR_KEY = 'bulkhead/error'
 
-/**
- * The result of an MCP server or a similar tool; undefined for any other value. Loses _meta, annotations, and the bytes
- * of audio and binary resources.
- */
+/** The result of an MCP server or a similar tool; undefined for any other value. Loses _meta and annotations. */
 export function fromMcp(value: unknown): Reading | undefined {
   const parsed = callToolResult.safeParse(value)
   if (!parsed.success) return undefined
@@ -68,9 +87,17 @@ const failed = (data: Json | undefined) => errorOf('ToolExecutionFailed', data)
 function shown(part: z.infer<typeof block>): Content {
   switch (part.type) {
     case 'text': return { type: 'text', text: part.text }
-    case 'image': return { type: 'image', data: part.data, mimeType: part.mimeType }
-    case 'audio': return { type: 'text', text: `[audio of type ${part.mimeType}]` }
-    case 'resource_link': return { type: 'text', text: `${part.name}: ${part.uri}` }
-    case 'resource': return { type: 'text', text: part.resource.text ?? `[binary resource ${part.resource.uri}]` }
+    case 'image':
+    case 'audio': return { type: part.type, data: part.data, mimeType: part.mimeType }
+    case 'resource_link': {
+      const { type, uri, name, title, description, mimeType } = part
+      return { type, uri, name, ...present({ title, description, mimeType }) }
+    }
+    case 'resource': {
+      const { uri, mimeType, text, blob } = part.resource
+      const about = { type: part.type, uri, ...present({ mimeType }) }
+      if (text !== undefined) return { ...about, text }
+      return blob === undefined ? { type: 'text', text: `[binary resource ${uri}]` } : { ...about, blob }
+    }
   }
 }

@@ -4,12 +4,12 @@ import type { ErrorCode } from '../model/errors.ts'
 import type { BulkheadEvent, EventOf } from '../model/events.ts'
 import type { Content, ErrorOutcome, Outcome, OutcomeBody } from '../model/outcome.ts'
 import {
-  contentBlock, endsRun, errorOf, FAILED_WITHOUT_TEXT, json, present, textOfContent, textOfData, type CallEvent,
-  type EventContext, type Reading,
+  endsRun, errorOf, FAILED_WITHOUT_TEXT, json, plainBlock, present, textOfBlock, textOfContent, textOfData,
+  type CallEvent, type EventContext, type PlainBlock, type Reading,
 } from './reading.ts'
 
 const toolResult = z.strictObject({
-  content: z.array(contentBlock),
+  content: z.array(plainBlock),
   details: json,
   child_loop_id: z.string().nullable(),
 })
@@ -24,7 +24,7 @@ const toolResultMessage = z.strictObject({
   role: z.literal('toolResult'),
   toolCallId: z.string(),
   toolName: z.string(),
-  content: z.array(contentBlock),
+  content: z.array(plainBlock),
   isError: z.boolean(),
   timestamp: z.int().nonnegative(),
 })
@@ -49,13 +49,13 @@ export const phiErrorText = (error: PhiToolError): string =>
   rowOf(error.variant).prefix + (error.variant === 'Cancelled' ? '' : error.message)
 
 /**
- * Loses data if there is content, otherwise the type of data; completion; metadata except child_loop_id; of an error
- * all but variant and text.
+ * Loses data if there is content, otherwise the type of data; blocks other than text and images, which become text;
+ * completion; metadata except child_loop_id; of an error all but variant and text.
  */
 export function toPhi(outcome: Outcome): PhiToolResult | PhiToolError {
   if (outcome.type === 'error') return toPhiError(outcome)
   return {
-    content: [...(outcome.content ?? [{ type: 'text' as const, text: textOfData(outcome.data) }])],
+    content: outcome.content?.map(shown) ?? [{ type: 'text', text: textOfData(outcome.data) }],
     details: outcome.details ?? null,
     child_loop_id: outcome.metadata.child_loop_id ?? null,
   }
@@ -82,7 +82,7 @@ export function toPhiMessage(outcome: Outcome, timestamp: number): PhiToolResult
     role: 'toolResult',
     toolCallId: outcome.metadata.call_id,
     toolName: outcome.metadata.tool,
-    content: [...(outcome.content ?? [{ type: 'text' as const, text }])],
+    content: outcome.content?.map(shown) ?? [{ type: 'text', text }],
     isError: outcome.type === 'error',
     timestamp,
   }
@@ -95,6 +95,10 @@ export function fromPhiMessage(value: unknown): (Reading & { readonly timestamp:
   const { content, isError, timestamp, toolCallId: call_id, toolName: tool } = parsed.data
   return { body: contentBody(content, isError), metadata: { call_id, tool }, timestamp }
 }
+
+/** phi has text and images. Other blocks become text. */
+const shown = (block: Content): PlainBlock =>
+  block.type === 'text' || block.type === 'image' ? block : { type: 'text', text: textOfBlock(block) }
 
 function contentBody(content: readonly Content[], isError: boolean): OutcomeBody {
   const text = textOfContent(content)

@@ -40,19 +40,43 @@ type Present<Fields> =
   & { [Key in keyof Fields as undefined extends Fields[Key] ? never : Key]: Fields[Key] }
   & { [Key in keyof Fields as undefined extends Fields[Key] ? Key : never]?: Exclude<Fields[Key], undefined> }
 
-/** The blocks that a model can see. */
-export const contentBlock = z.discriminatedUnion('type', [
+/** The blocks that every model API can carry. */
+export const plainBlock = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string() }),
   z.strictObject({ type: z.literal('image'), data: z.string(), mimeType: z.string() }),
+])
+export type PlainBlock = z.infer<typeof plainBlock>
+
+const resource = { type: z.literal('resource'), uri: z.string(), mimeType: z.string().exactOptional() }
+export const contentBlock: z.ZodType<Content> = z.union([
+  plainBlock,
+  z.strictObject({ type: z.literal('audio'), data: z.string(), mimeType: z.string() }),
+  z.strictObject({ ...resource, text: z.string() }),
+  z.strictObject({ ...resource, blob: z.string() }),
+  z.strictObject({
+    type: z.literal('resource_link'), uri: z.string(), name: z.string(), title: z.string().exactOptional(),
+    description: z.string().exactOptional(), mimeType: z.string().exactOptional(),
+  }),
 ])
 
 /** What a model sees of a value without `content`: a string as it is, anything else as JSON. */
 export const textOfData = (data: Json): string => typeof data === 'string' ? data : JSON.stringify(data)
 
-/** The text of all blocks, joined by line breaks, or undefined if there is none. */
+/** The text of all blocks except images, joined by line breaks, or undefined if there is none. */
 export function textOfContent(content: readonly Content[]): string | undefined {
-  const texts = content.flatMap((block) => block.type === 'text' ? [block.text] : [])
+  const texts = content.flatMap((block) => block.type === 'image' ? [] : [textOfBlock(block)])
   return texts.length > 0 ? texts.join('\n') : undefined
+}
+
+/** The text of a block. What text cannot carry is named, so that a model knows that it exists. */
+export function textOfBlock(block: Content): string {
+  switch (block.type) {
+    case 'text': return block.text
+    case 'image':
+    case 'audio': return `[${block.type} of type ${block.mimeType}]`
+    case 'resource': return block.text ?? `[binary resource ${block.uri}]`
+    case 'resource_link': return `${block.name}: ${block.uri}`
+  }
 }
 
 /** A note for the model below a result that was cut. undefined for a complete result. */

@@ -73,7 +73,7 @@ export const CALL_LIMITS = {
   shownBytes: 200 * 1024,
   /** Total size of the results of one session that are saved to files. */
   sessionSavedBytes: 1_000 * MB,
-  /** An image costs a model as much as a page of text, regardless of its size. */
+  /** An image or a sound costs a model as much as a page of text, regardless of its size. */
   shownImages: 20,
 } as const
 

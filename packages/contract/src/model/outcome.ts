@@ -34,9 +34,28 @@ export interface OutcomeError {
   readonly data?: Json
 }
 
+/** `data` and `blob` are base64. */
 export type Content =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image'; readonly data: string; readonly mimeType: string }
+  | { readonly type: 'audio'; readonly data: string; readonly mimeType: string }
+  | EmbeddedResource
+  | ResourceLink
+
+/** A resource that is part of the result, as text or as bytes. */
+export type EmbeddedResource =
+  & { readonly type: 'resource'; readonly uri: string; readonly mimeType?: string }
+  & ({ readonly text: string; readonly blob?: never } | { readonly blob: string; readonly text?: never })
+
+/** A resource that the reader can request from the tool's server. */
+export interface ResourceLink {
+  readonly type: 'resource_link'
+  readonly uri: string
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly mimeType?: string
+}
 
 export interface Completion {
   readonly terminal?: boolean

@@ -8,6 +8,12 @@ import { anyJson } from '../../../kit/test/samples/json.ts'
 import { anyCode } from '../samples/outcomes.ts'
 
 const failed = errorOf('ToolExecutionFailed')
+const media = [
+  { type: 'audio' as const, data: 'AA==', mimeType: 'audio/wav' },
+  { type: 'resource' as const, uri: 'file:///a', text: 'inside' },
+  { type: 'resource' as const, uri: 'file:///b', blob: 'AA==', mimeType: 'application/zip' },
+  { type: 'resource_link' as const, uri: 'file:///c', name: 'c', title: 'C' },
+]
 const text = [{ type: 'text' as const, text: 'hi' }]
 
 describe('a return value', () => {
@@ -21,6 +27,8 @@ describe('a return value', () => {
     ["grida's error", { type: 'error', error_text: 'no' }, { type: 'error', error_text: 'no', error: failed }],
     ['our own outcome', { type: 'output', data: 1, content: text, completion: { terminal: true } },
       { type: 'output', data: 1, content: text, completion: { terminal: true } }],
+    ['our own outcome with files', { type: 'output', data: 1, content: media },
+      { type: 'output', data: 1, content: media }],
     ["stud's value", { ok: true, value: { a: 1 } }, { type: 'output', data: { a: 1 } }],
     ["stud's error", {
       ok: false, error: { class: 'ToolTransient', code: 'ResourceBusy', context: { message: 'busy' } },
@@ -54,6 +62,7 @@ describe('a return value', () => {
     ['ok without a value', { ok: true }],
     ['ok with more than a value', { ok: true, value: 1, unit: 'C' }],
     ['content that is a text', { path: 'a', content: 'text' }],
+    ['a resource with text and bytes', { type: 'output', data: 1, content: [{ ...media[1]!, blob: 'AA==' }] }],
     ['content of rows', { content: [{ id: 1 }] }],
     ['content beside other data', { content: text, author: 'me' }],
     ['success that is a number', { success: 1, output: 2 }],

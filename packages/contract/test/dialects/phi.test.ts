@@ -4,16 +4,16 @@ import {
   fromPhi, fromPhiMessage, phiErrorText, toPhi, toPhiMessage, type PhiToolError, type PhiToolResult,
   type PhiToolResultMessage,
 } from '../../src/dialects/phi.ts'
-import { completeOutcome, errorOf, present, type Reading } from '../../src/dialects/reading.ts'
+import { completeOutcome, errorOf, present, textOfBlock, type Reading } from '../../src/dialects/reading.ts'
 import type { ErrorCode } from '../../src/model/errors.ts'
 import type { Content, Outcome } from '../../src/model/outcome.ts'
 import { anyJson } from '../../../kit/test/samples/json.ts'
-import { anyContent, anyOutcome, anyText, base, plainRecord } from '../samples/outcomes.ts'
+import { anyOutcome, anyText, base, plainContent, plainRecord } from '../samples/outcomes.ts'
 
 const failed = (code: ErrorCode, error_text: string): Outcome =>
   ({ type: 'error', error_text, error: errorOf(code), metadata: base })
 const textIn = (content: readonly Content[]) => {
-  const texts = content.filter((block) => block.type === 'text').map((block) => block.text)
+  const texts = content.filter((block) => block.type !== 'image').map(textOfBlock)
   return texts.length > 0 ? texts.join('\n') : null
 }
 
@@ -30,7 +30,9 @@ function carried(outcome: Outcome): Reading {
     }
   }
   const text = typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data)
-  const content = outcome.content ?? [{ type: 'text', text }]
+  const content = outcome.content?.map((block) =>
+    block.type === 'text' || block.type === 'image' ? block : { type: 'text' as const, text: textOfBlock(block) })
+    ?? [{ type: 'text', text }]
   return {
     body: { type: 'output', data: textIn(content), content, ...present({ details: outcome.details ?? undefined }) },
     metadata: present({ child_loop_id: outcome.metadata.child_loop_id }),
@@ -38,7 +40,7 @@ function carried(outcome: Outcome): Reading {
 }
 
 const anyResult = fc.record(
-  { content: anyContent, details: anyJson, child_loop_id: fc.option(anyText) }, plainRecord,
+  { content: plainContent, details: anyJson, child_loop_id: fc.option(anyText) }, plainRecord,
 ) as fc.Arbitrary<PhiToolResult>
 const anyToolError: fc.Arbitrary<PhiToolError> = fc.oneof(
   fc.record(
@@ -48,7 +50,7 @@ const anyToolError: fc.Arbitrary<PhiToolError> = fc.oneof(
 )
 const anyMessage = fc.record({
   role: fc.constant('toolResult'), toolCallId: anyText, toolName: anyText, isError: fc.boolean(), timestamp: fc.nat(),
-  content: fc.oneof(anyContent, anyToolError.map((error) => [{ type: 'text', text: phiErrorText(error) }])),
+  content: fc.oneof(plainContent, anyToolError.map((error) => [{ type: 'text', text: phiErrorText(error) }])),
 }, plainRecord) as fc.Arbitrary<PhiToolResultMessage>
 
 describe("phi's result", () => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { ERRORS, type ErrorCode } from '../../src/model/errors.ts'
-import { errorOf } from '../../src/dialects/reading.ts'
+import { errorOf, type PlainBlock } from '../../src/dialects/reading.ts'
 import type { Completion, Content, ErrorOutcome, OutcomeMetadata, OutputOutcome } from '../../src/model/outcome.ts'
 import { anyJson } from '../../../kit/test/samples/json.ts'
 
@@ -9,13 +9,26 @@ const plain = { noNullPrototype: true } as const
 
 export const anyCode = fc.constantFrom(...(Object.keys(ERRORS) as ErrorCode[]))
 
-export const anyContent: fc.Arbitrary<readonly Content[]> = fc.array(fc.oneof(
+const bytes = fc.base64String({ maxLength: 12 })
+/** Blocks that every dialect with content carries. */
+const plainBlocks = [
   fc.record({ type: fc.constant('text' as const), text }, plain),
-  fc.record({
-    type: fc.constant('image' as const), data: fc.base64String({ maxLength: 12 }), mimeType: fc.constant('image/png'),
-  },
-    plain),
-), { maxLength: 3 })
+  fc.record({ type: fc.constant('image' as const), data: bytes, mimeType: fc.constant('image/png') }, plain),
+] as const
+const resource = { type: fc.constant('resource' as const), uri: fc.webUrl(), mimeType: fc.constant('text/csv') }
+
+export const plainContent: fc.Arbitrary<readonly PlainBlock[]> = fc.array(fc.oneof(...plainBlocks), { maxLength: 3 })
+
+const anyContent: fc.Arbitrary<readonly Content[]> = fc.array(fc.oneof(
+  ...plainBlocks,
+  fc.record({ type: fc.constant('audio' as const), data: bytes, mimeType: fc.constant('audio/wav') }, plain),
+  fc.record({ ...resource, text }, { requiredKeys: ['type', 'uri', 'text'], ...plain }),
+  fc.record({ ...resource, blob: bytes }, { requiredKeys: ['type', 'uri', 'blob'], ...plain }),
+  fc.record(
+    { ...resource, type: fc.constant('resource_link' as const), name: text, title: text, description: text },
+    { requiredKeys: ['type', 'uri', 'name'], ...plain },
+  ),
+) as fc.Arbitrary<Content>, { maxLength: 3 })
 
 export const anyCompletion: fc.Arbitrary<Completion> = fc.record(
   { terminal: fc.boolean(), needsFollowup: fc.boolean(), nextAction: text, message: text },

@@ -9,7 +9,8 @@ export interface Truncated {
 
 /**
  * Cuts a result to its head: strings between characters, lists and objects after their last whole member, so that the
- * rest keeps the form of the tool's result. Images are kept whole, up to the number that a model is shown.
+ * rest keeps the form of the tool's result. Images, audio and binary resources are kept whole, up to the number that a
+ * model is shown. Links are kept whole while they fit.
  */
 export function truncate(body: OutcomeBody, maxBytes: number, maxEntries = Infinity): Truncated {
   const shown = body.type === 'output' && maxEntries !== Infinity ? firstEntries(body.data, maxEntries) : undefined
@@ -66,14 +67,14 @@ function truncateBeside(body: OutcomeBody, maxBytes: number): Truncated {
 function truncateProper(body: OutcomeBody, maxBytes: number): Truncated {
   const main: Json = body.type === 'output' ? body.data : body.error_text
   if (body.content === undefined && fits(main, maxBytes)) return { body, whole: undefined }
-  const texts = body.content?.filter((part) => part.type === 'text').map((part) => part.text) ?? []
-  const textBytes = texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0)
-  const isMany = (body.content?.length ?? 0) - texts.length > CALL_LIMITS.shownImages
+  const blocks = body.content ?? []
+  const textBytes = blocks.reduce((bytes, part) => bytes + nameBytes(part) + Buffer.byteLength(textOf(part)), 0)
+  const isMany = blocks.filter(isMedia).length > CALL_LIMITS.shownImages
   const isLong = !fits(main, maxBytes)
   if (!isLong && textBytes <= maxBytes && !isMany) return { body, whole: undefined }
   const content = body.content === undefined ? {} : { content: headOfContent(body.content, maxBytes) }
   const head = typeof main === 'string' ? headOfText(main, maxBytes) : headOf(main, { left: maxBytes }) ?? null
-  const wholes = isMany ? [JSON.stringify(body.content, null, 2)] : textBytes > maxBytes ? texts : []
+  const wholes = isMany || textBytes > maxBytes ? [wholeOfContent(blocks, isMany)] : []
   return {
     body: body.type === 'output'
       ? { ...body, ...content, data: head } : { ...body, ...content, error_text: String(head) },
@@ -193,15 +194,38 @@ function take(room: Room, bytes: number): boolean {
 
 function headOfContent(content: readonly Content[], maxBytes: number): readonly Content[] {
   const room = { left: maxBytes }
-  let images = 0
+  let media = 0
   return content.flatMap((part): readonly Content[] => {
-    if (part.type !== 'text') return ++images > CALL_LIMITS.shownImages ? [] : [part]
+    if (isMedia(part) && ++media > CALL_LIMITS.shownImages) return []
+    if (!take(room, nameBytes(part))) return []
+    if (part.type !== 'text' && (part.type !== 'resource' || part.text === undefined)) return [part]
     if (room.left <= 0) return []
     const text = headOfText(part.text, room.left)
     room.left -= Buffer.byteLength(text)
-    return [{ type: 'text', text }]
+    return [{ ...part, text }]
   })
 }
+
+/** Whether a model reads it as bytes. */
+const isMedia = (part: Content): boolean =>
+  part.type === 'image' || part.type === 'audio' || (part.type === 'resource' && part.blob !== undefined)
+
+const textOf = (part: Content): string => 'text' in part ? part.text ?? '' : ''
+
+/** What names a resource counts as text too. It is not cut, because a part of it names something else. */
+function nameBytes(part: Content): number {
+  if (part.type !== 'resource' && part.type !== 'resource_link') return 0
+  const { type: _type, ...named } = part
+  return Object.entries(named).reduce(
+    (bytes, [key, value]) => key === 'text' || key === 'blob' ? bytes : bytes + Buffer.byteLength(value), 0,
+  )
+}
+
+/** The texts alone, so that their lines stay lines, if that is all that was cut. */
+const wholeOfContent = (content: readonly Content[], isMany: boolean): string =>
+  isMany || content.some(({ type }) => type === 'resource' || type === 'resource_link')
+    ? JSON.stringify(content, null, 2)
+    : content.flatMap((part) => part.type === 'text' ? [part.text] : []).join('\n')
 
 /** At most so many bytes of UTF-8, without cutting a character. */
 function headOfText(text: string, maxBytes: number): string {

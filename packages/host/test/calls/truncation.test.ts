@@ -65,6 +65,20 @@ test('the number of images is limited, and the rest is saved', () => {
   expect(truncate(shown, 100)).toEqual({ body: shown, whole: undefined })
 })
 
+test('audio and binary resources count as images, texts and names of resources as text', () => {
+  const sounds = Array.from({ length: CALL_LIMITS.shownImages }, (_, index) => ({ type: 'audio', data: `${index}`, mimeType: 'audio/wav' }) as const)
+  const blob = { type: 'resource', uri: 'file:///b', blob: 'A'.repeat(500) } as const
+  const many = { ...output(null), content: [...sounds, blob] }
+  expect(truncate(many, 100).body.content).toEqual(sounds)
+  expect(truncate({ ...output(null), content: [blob] }, 100).whole).toBeUndefined()
+  const text = { type: 'resource', uri: 'file:///a', text: 'x'.repeat(90) } as const
+  const link = { type: 'resource_link', uri: `file:///${'c'.repeat(90)}`, name: 'c' } as const
+  const cut = truncate({ ...output(null), content: [text, link, { ...text, uri: 'f:' }] }, 100)
+  expect(cut.body.content).toEqual([text])
+  expect(JSON.parse(cut.whole!)).toEqual([text, link, { ...text, uri: 'f:' }])
+  expect(truncate({ ...output(null), content: [text] }, 49).body.content).toEqual([{ ...text, text: 'x'.repeat(40) }])
+})
+
 test('metadata is cut too, except fields that programs need whole', () => {
   const long = 'x'.repeat(300)
   const result = { ...output(1), details: { raw: long, n: 1 }, completion: { needsFollowup: true, message: long } }

@@ -1,5 +1,8 @@
 import type { Outcome } from '@bulkhead/contract'
+import { isSpecType } from '@modelcontextprotocol/server'
+import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { anyOutcome } from '../../../../contract/test/samples/outcomes.ts'
 import { callResult } from '../../../src/mcp/serving/tool-server.ts'
 
 const metadata = { call_id: 'c', tool: 't', origin: null, duration_ms: 1, attempt: 1 }
@@ -29,4 +32,10 @@ it('is an error if a truncated result lacks required members', () => {
     content: [{ type: 'text', text: '{"a":1}' }, note(', and lacks required members. The whole is in /results/c.txt]')],
     isError: true,
   })
+})
+
+it('is valid MCP for any outcome, with every kind of block', () => {
+  fc.assert(fc.property(anyOutcome, (outcome) => {
+    expect(isSpecType.CallToolResult(callResult(outcome, undefined))).toBe(true)
+  }))
 })
