@@ -45,14 +45,14 @@ describe('the exports', () => {
 
   it('of @bulkhead/contract/dialects', () => {
     expect(Object.keys(dialects).toSorted()).toEqual([
-      'acceptReturn', 'canonicalCall', 'canonicalToolName', 'completeOutcome', 'fromCanonical', 'fromGrida', 'fromMcp',
-      'fromMorphix',
+      'acceptReturn', 'canonicalCall', 'canonicalToolName', 'completeOutcome', 'expandToolNames',
+      'fromCanonical', 'fromGrida', 'fromMcp', 'fromMorphix',
       'fromPhi', 'fromPhiMessage', 'fromSteerable', 'fromSteerableCall', 'fromStud', 'isTerminalOutcome',
       'isTerminalResult', 'noteOfCut',
       'phiErrorText', 'readReturn', 'renameArguments', 'steerableToolCall', 'steerableToolResult', 'textOfBlock',
       'textOfContent', 'textOfData', 'toGrida',
       'toMcp', 'toMorphix', 'toPhi', 'toPhiEvents', 'toPhiMessage', 'toSteerable', 'toSteerableEvents', 'toStud',
-      'toStudEvent',
+      'toStudEvent', 'toolsSelectedBy',
     ])
   })
 

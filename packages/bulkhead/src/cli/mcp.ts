@@ -1,7 +1,8 @@
 import type { ServedHost } from '@bulkhead/bridges/mcp'
 import type { SecurityMode, ToolDefinition } from '@bulkhead/contract'
+import { toolsSelectedBy } from '@bulkhead/contract/dialects'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { visibleText } from '@bulkhead/kit/text'
+import { meantNames, visibleText } from '@bulkhead/kit/text'
 import { CORE_VERSION } from '../facade/version.ts'
 import { MODE_OPTION } from './call.ts'
 import { defineCommand, ENDING_SIGNALS, refuseArguments, UsageError } from './command.ts'
@@ -13,7 +14,10 @@ export const mcp = defineCommand({
     + '[--home DIR] [--trust-project]',
   options: {
     ...MODE_OPTION,
-    tools: { type: 'string', value: 'NAME,…', completes: 'tool', text: 'offer only these tools (default: all)' },
+    tools: {
+      type: 'string', value: 'NAME,…', completes: 'tool',
+      text: 'offer only these tools: names, their first parts ("web"), or patterns ("git*") (default: all)',
+    },
     all: {
       type: 'boolean', text: 'list all tools, even more than twenty (by default, a client finds them with tool_search)',
     },
@@ -29,6 +33,7 @@ tools.`,
   examples: [
     { command: 'bulkhead mcp --workspace ~/src/shop', text: 'serve the tools of one project' },
     { command: 'bulkhead mcp --mode allowlist --tools read,grep,glob', text: 'three tools, and no questions' },
+    { command: "bulkhead mcp --tools 'web,git*'", text: 'web_fetch, web_search, and every tool that begins with git' },
   ],
 
   async run({ values, positionals }) {
@@ -40,8 +45,12 @@ tools.`,
     const host = await openHost(values, true, true)
     try {
       for (const found of host.diagnostics) process.stderr.write(diagnosticText(found, process.stderr))
-      for (const name of (tools ?? []).filter((one) => !host.tool(one))) {
-        process.stderr.write(`mcp: there is no tool "${visibleText(name)}" yet; it is offered once it is available\n`)
+      const known = new Set(host.tools().map(({ name }) => name))
+      for (const entry of (tools ?? []).filter((one) => toolsSelectedBy(one, known).length === 0)) {
+        const meant = meantNames(entry.replaceAll('*', ''), known)
+        process.stderr.write(
+          `mcp: there is no tool "${visibleText(entry)}" yet; it is offered once it is available.${meant}\n`,
+        )
       }
       void host.tryWalls()
       const policy = { ...(mode === undefined ? {} : { mode }), ...(tools === undefined ? {} : { tools }) }

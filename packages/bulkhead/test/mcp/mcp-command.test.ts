@@ -135,7 +135,7 @@ describe('the command', () => {
   })
 
   it.each(thoroughly<readonly NodeJS.Signals[]>(['SIGTERM'], ['SIGINT', 'SIGTERM', 'SIGHUP']))('offers the named tools in the given mode, and closes on %s', async (signal) => {
-    const { child, written, ended } = start(['--tools', 'read, write,reed', '--mode', 'yolo'])
+    const { child, written, ended } = start(['--tools', 'read_file, wri*,reed', '--mode', 'yolo'])
     const answers = [1, 2, 3].map((id) => lineOf(child, new RegExp(`"id":${id}\\b`)))
     const call = (id: number, name: string, args: object) => ({ id, method: 'tools/call', params: { name, arguments: args } })
     send(child, HELLO, { method: 'notifications/initialized' }, { id: 1, method: 'tools/list' },
@@ -146,7 +146,7 @@ describe('the command', () => {
     expect(unknown).toMatchObject({ error: { code: -32602 } })
     child.kill(signal)
     expect(await ended).toEqual([0, null])
-    expect(written.err).toBe('mcp: there is no tool "reed" yet; it is offered once it is available\n')
+    expect(written.err).toBe('mcp: there is no tool "reed" yet; it is offered once it is available. Did you mean "read"?\n')
   })
 
   it('writes only the protocol to standard output, reports invalid lines, and leaves no process behind when its client disappears during a call', async () => {

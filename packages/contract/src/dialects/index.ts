@@ -3,7 +3,7 @@ export { acceptReturn, fromCanonical, readReturn } from './accept.ts'
 export { fromGrida, toGrida, type GridaEnvelope } from './grida.ts'
 export { fromMcp, toMcp, type McpBlock, type McpResult } from './mcp.ts'
 export { fromMorphix, toMorphix, type MorphixFailure, type MorphixResult, type MorphixSuccess } from './morphix.ts'
-export { canonicalCall, canonicalToolName, renameArguments } from './names.ts'
+export { canonicalCall, canonicalToolName, expandToolNames, renameArguments, toolsSelectedBy } from './names.ts'
 export { fromPhi, fromPhiMessage, phiErrorText, toPhi, toPhiEvents, toPhiMessage } from './phi.ts'
 export type { PhiEvent, PhiToolError, PhiToolResult, PhiToolResultMessage } from './phi.ts'
 export {

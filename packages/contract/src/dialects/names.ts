@@ -1,3 +1,4 @@
+import { matchSegment } from '@bulkhead/kit/glob'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { LockedTool } from '../model/names.ts'
 import type { ToolDefinition } from '../ports/embedder.ts'
@@ -51,6 +52,26 @@ function candidates(name: string): readonly string[] {
   const id = `${match[1]}_${match[2]}`
   return [id, id.replaceAll(/[^A-Za-z0-9_]/g, '_')]
 }
+
+/**
+ * The tools that an entry of a list selects: the tool of that name or alias; or, with `*`, every name that matches; or
+ * every name that begins with the entry and a separator. `git` selects `git_log` and not `github_search`.
+ */
+export function toolsSelectedBy(entry: string, names: ReadonlySet<string>): readonly string[] {
+  const named = canonicalToolName(entry, (name) => names.has(name))
+  if (names.has(named)) return [named]
+  const patterns = [entry, ...candidates(entry)]
+  if (entry.includes('*')) return [...names].filter((name) => patterns.some((each) => matchSegment(each, name)))
+  const stem = entry.replace(SERVER_MARK, '').replace(/[_-]$/, '')
+  return stem === '' ? [] : [...names].filter((name) => name.startsWith(`${stem}_`) || name.startsWith(`${stem}-`))
+}
+
+/** `mcp:git`, `mcp_git` and `mcp__git` name the server `git`. */
+const SERVER_MARK = /^mcp(?::|__?)/
+
+/** The tools that a list selects. An entry may match nothing now, and select a tool that is registered later. */
+export const expandToolNames = (entries: readonly string[], names: ReadonlySet<string>): ReadonlySet<string> =>
+  new Set(entries.flatMap((entry) => toolsSelectedBy(entry, names)))
 
 /**
  * Renames arguments to the names that the schema has. An argument is renamed only if the schema has our name and not

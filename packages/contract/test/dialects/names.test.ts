@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { canonicalCall, canonicalToolName, renameArguments } from '../../src/dialects/names.ts'
+import {
+  canonicalCall, canonicalToolName, expandToolNames, renameArguments, toolsSelectedBy,
+} from '../../src/dialects/names.ts'
 import { LOCKED_TOOLS } from '../../src/model/names.ts'
 
 const registry = (...names: string[]) => (name: string) => new Set<string>([...LOCKED_TOOLS, ...names]).has(name)
@@ -33,6 +35,45 @@ describe('the tool name', () => {
     expect(canonicalToolName('mcp:git.log', registry())).toBe('mcp:git.log')
     const names = ['', 'constructor', '__proto__', 'mcp:', 'mcp:.', '__']
     expect(names.map((name) => canonicalToolName(name, registry()))).toEqual(names)
+  })
+})
+
+describe('an entry of a list of tools', () => {
+  const names = new Set([
+    'read', 'read_pdf', 'web_fetch', 'web_search', 'grep', 'search_docs', 'git', 'git_log', 'github_issue', 'my-tool',
+    'browser_navigate',
+  ])
+
+  it.each<[string, string, readonly string[]]>([
+    ['a name, even if longer names begin with it', 'read', ['read']],
+    ['an alias', 'read_file', ['read']],
+    ['an alias, even if longer names begin with it', 'search', ['grep']],
+    ['a tool of a server in another form', 'mcp:browser.navigate', ['browser_navigate']],
+    ['the first part of names', 'web', ['web_fetch', 'web_search']],
+    ['the first part of names with its separator', 'web_', ['web_fetch', 'web_search']],
+    ['the first part before a hyphen', 'my', ['my-tool']],
+    ['a server', 'browser', ['browser_navigate']],
+    ['a server in other forms', 'mcp:browser', ['browser_navigate']],
+    ['a server in other forms', 'mcp_browser', ['browser_navigate']],
+    ['a server in other forms', 'mcp__browser', ['browser_navigate']],
+    ['a pattern', 'git*', ['git', 'git_log', 'github_issue']],
+    ['a pattern', '*_fetch', ['web_fetch']],
+    ['all tools of a server in another form', 'mcp:browser.*', ['browser_navigate']],
+    ['everything', '*', [...names]],
+  ])('may be %s: %s', (_, entry, selected) => {
+    expect(toolsSelectedBy(entry, names)).toEqual(selected)
+  })
+
+  it.each(['', '_', '-', 'we', 'fetch', 'WEB', 'mcp', 'mcp:', 'git?', 'constructor', '__proto__'])(
+    'matches nothing: %j', (entry) => {
+      expect(toolsSelectedBy(entry, names)).toEqual([])
+    },
+  )
+
+  it('adds its tools to those of the other entries', () => {
+    expect([...expandToolNames(['web', 'read', 'web_fetch', 'nothing'], names)])
+      .toEqual(['web_fetch', 'web_search', 'read'])
+    expect([...expandToolNames([], names)]).toEqual([])
   })
 })
 

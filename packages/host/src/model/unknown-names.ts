@@ -4,7 +4,7 @@ import {
 import { matchSegment } from '@bulkhead/kit/glob'
 import { pointerStep } from '@bulkhead/kit/json'
 import { closeNames, visibleText } from '@bulkhead/kit/text'
-import { canonicalToolName } from '@bulkhead/contract/dialects'
+import { canonicalToolName, toolsSelectedBy } from '@bulkhead/contract/dialects'
 import { diagnosticLayer, writtenPlace } from './settings.ts'
 
 /** Where tools, extensions, servers and capabilities are named, by a configuration or by the options of a session. */
@@ -19,8 +19,8 @@ export type Naming = Pick<LayerConfig, 'layer' | 'location' | 'omitted'> & {
  * load.
  */
 export interface KnownNames {
-  /** Whether a tool of the name is offered. */
-  isOffered(tool: string): boolean
+  /** Tools that are offered now. */
+  readonly offered: ReadonlySet<string>
   readonly tools: ReadonlySet<string>
   readonly extensions: ReadonlySet<string>
   /** Such as mcp:github and openapi:petstore. */
@@ -98,13 +98,16 @@ function unknownTool(
   name: string, known: KnownNames, others: readonly string[] = [],
 ): Omit<Finding, 'path'> | undefined {
   if (known.tools.has(name)) return undefined
-  const meant = canonicalToolName(name, known.isOffered)
+  const meant = meantTool(name, known)
   if (meant !== name) {
     const message = `No tool is called "${visibleText(name)}" here. This entry does not apply to "${meant}".`
     return { message, cure: `Name "${meant}".` }
   }
   return mayComeFromServer(name, known) ? undefined : nothingCalled('tool', name, [...known.tools, ...others])
 }
+
+const meantTool = (name: string, { offered }: KnownNames): string =>
+  canonicalToolName(name, (known) => offered.has(known))
 
 /** The tools of a server are not known before the first connection. */
 const mayComeFromServer = (name: string, { servers, sources }: KnownNames): boolean => [...servers].some((server) =>
@@ -125,7 +128,7 @@ function unknownSource(
 /** `tool` or `tool_role`: nothing marks the start of the role, so every prefix is tried. */
 function unknownRole(flag: string, known: KnownNames): Omit<Finding, 'path'> | undefined {
   const unknown = unknownTool(flag, known)
-  if (unknown === undefined || canonicalToolName(flag, known.isOffered) !== flag) return unknown
+  if (unknown === undefined || meantTool(flag, known) !== flag) return unknown
   const beginnings = flag.split('_').map((_part, index, parts) => parts.slice(0, index + 1).join('_')).toReversed()
   if (beginnings.some((name) => known.tools.has(name))) return undefined
   const slip = beginnings.find((name) => closeNames(name, known.tools).length > 0)
@@ -140,11 +143,13 @@ function unknownExtension(key: string, { extensions, servers }: KnownNames): Omi
   return isServer ? undefined : nothingCalled('extension', key, extensions)
 }
 
-function unknownOffer(name: string, { isOffered }: KnownNames): Omit<Finding, 'path'> | undefined {
-  if (isOffered(name)) return undefined
-  const meant = canonicalToolName(name, isOffered)
-  const cure = meant === name ? 'Name it as `host.tools()` does.' : `Name "${meant}".`
-  return { message: `No tool is called "${visibleText(name)}" here, so the session is offered none for it.`, cure }
+function unknownOffer(entry: string, { offered }: KnownNames): Omit<Finding, 'path'> | undefined {
+  if (toolsSelectedBy(entry, offered).length > 0) return undefined
+  const [nearest] = closeNames(entry.replaceAll('*', ''), offered)
+  return {
+    message: `No tool is called "${visibleText(entry)}" here, so the session is offered none for it.`,
+    cure: nearest === undefined ? 'Name it as `host.tools()` does.' : `Did you mean "${nearest}"?`,
+  }
 }
 
 function nothingCalled(

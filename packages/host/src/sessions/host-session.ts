@@ -42,7 +42,7 @@ export class HostSession implements Session {
   readonly #options: SessionOptions
   readonly #sources: SessionSources
   readonly #parent: HostSession | undefined
-  readonly #names: ReadonlySet<string> | undefined
+  readonly #selected: readonly string[] | undefined
   readonly #cancel: CancelScope
   readonly #scope: SessionScope
   readonly #hooks: HookChain
@@ -68,7 +68,7 @@ export class HostSession implements Session {
     this.#options = options
     this.#sources = sources
     this.#parent = parent
-    this.#names = options.tools && new Set(options.tools)
+    this.#selected = options.tools && [...options.tools]
     this.#budget = new SessionBudget(options.budget, sources.settings.file.budget, parent && parent.#budget)
     this.#hooks = new HookChain(parent && parent.#hooks, [options.hooks ?? []].flat())
     this.#scope = {
@@ -260,7 +260,7 @@ export class HostSession implements Session {
 
   #offered(): OfferedTools {
     if (this.#turn) return this.#turn.offered
-    return (this.#parent ? this.#parent.#offered() : this.#sources.host.registry.offered()).within(this.#names)
+    return (this.#parent ? this.#parent.#offered() : this.#sources.host.registry.offered()).within(this.#selected)
   }
 
   /** The scope that cancels a sub-agent. */

@@ -68,7 +68,10 @@ export interface SessionOptions {
    * forbids.
    */
   readonly roles?: Readonly<Record<string, boolean>>
-  /** The names of the tools that are offered. Default: all. */
+  /**
+   * The tools that are offered: names, aliases (`read_file`), first parts of names (`web` for `web_fetch`), and patterns
+   * with `*`. Default: all.
+   */
   readonly tools?: readonly string[]
   /**
    * The person of this session; of several, the first answer counts. Without any, and without an approver, calls that

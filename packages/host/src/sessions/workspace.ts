@@ -184,7 +184,7 @@ function knownNames(registry: Registry, absent: LoadReport['absent'] = new Map()
   const servers =
     [...Object.keys(mcp).map((name) => `mcp:${name}`), ...Object.keys(openapi).map((name) => `openapi:${name}`)]
   return {
-    isOffered: (tool) => registry.view.listing(tool) !== undefined,
+    offered: new Set(registry.offered().enabled().map(({ tool }) => tool.name)),
     tools: new Set([
       ...LOCKED_TOOLS, ...descriptors.flatMap(({ manifest }) => manifest.tools.map(({ name }) => name)),
       ...[...absent.values()].flat(),

@@ -26,7 +26,7 @@ test('a name that other products use for a tool is reported wherever the configu
 test('the path is the written one, also after invalid entries', () => {
   const config = { rules: [{ permission: 'read_file', pattern: '*', action: 'deny' as const }], allowlist: ['read_file'] }
   const nothing = new Set<string>()
-  const known = { isOffered: (name: string) => name === 'read', tools: new Set(['read']), extensions: nothing, servers: nothing, sources: nothing }
+  const known = { offered: new Set(['read']), tools: new Set(['read']), extensions: nothing, servers: nothing, sources: nothing }
   const found = unknownNames([{ layer: 'global', location: 'g', config, omitted: ['/rules/0', '/allowlist/0'] }], known)
   expect(found.map(({ path }) => path)).toEqual(['/rules/1/permission', '/allowlist/1'])
 })
@@ -46,15 +46,17 @@ test('the options of open sessions are checked too', async () => {
 
 test('a session that selects an unknown tool is reported, until the tool exists', async () => {
   const { host } = createWorld({ extensions: [{ layer: 'bundled', tools: TOOLS }] })
-  const session = await host.openSession({ tools: ['read', 'read_file', 'ship'] })
-  const subagent = await session.openSubagent({ tools: ['ship'] })
+  const session = await host.openSession({ tools: ['read', 'read_file', 'ship', 're*', 'serach', 'sail*'] })
+  const subagent = await session.openSubagent({ tools: ['sail'] })
   expect(host.diagnostics.map(({ severity, location, path, message, cure }) => `${severity} ${location} ${path} ${message} ${cure}`)).toEqual([
-    `warning session ${session.id} /tools/1 No tool is called "read_file" here, so the session is offered none for it. Name "read".`,
-    `warning session ${session.id} /tools/2 No tool is called "ship" here, so the session is offered none for it. Name it as \`host.tools()\` does.`,
-    `warning session ${subagent.id} /tools/0 No tool is called "ship" here, so the session is offered none for it. Name it as \`host.tools()\` does.`,
+    `warning session ${session.id} /tools/4 No tool is called "serach" here, so the session is offered none for it. Did you mean "search"?`,
+    `warning session ${session.id} /tools/5 No tool is called "sail*" here, so the session is offered none for it. Name it as \`host.tools()\` does.`,
+    `warning session ${subagent.id} /tools/0 No tool is called "sail" here, so the session is offered none for it. Name it as \`host.tools()\` does.`,
   ])
-  await host.register([sketchExtension({ id: 'ship', tools: { ship: {} } }).descriptor])
-  expect(host.diagnostics.map(({ path }) => path)).toEqual(['/tools/1'])
+  expect([session, subagent].map((each) => each.tools().map(({ name }) => name))).toEqual([['read', 'ship_track'], []])
+  await host.register([sketchExtension({ id: 'ship', tools: { sail: {} } }).descriptor])
+  expect(host.diagnostics.map(({ path }) => path)).toEqual(['/tools/4'])
+  expect([session, subagent].map((each) => each.tools().map(({ name }) => name))).toEqual([['read', 'sail', 'ship_track'], ['sail']])
 })
 
 test('names of tools, capabilities, servers and disabled tools are not reported', async () => {

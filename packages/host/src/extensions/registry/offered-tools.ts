@@ -3,6 +3,7 @@ import {
   missingDependencyFault, orderDependencies, type ConnectedServer, type Registrant, type RegistrationFault,
   type ToolListing, type ToolManifest,
 } from '@bulkhead/contract'
+import { expandToolNames } from '@bulkhead/contract/dialects'
 import { closeNames } from '@bulkhead/kit/text'
 import type { Settings } from '../../model/settings.ts'
 import type { Extension } from '../lifecycle/extension.ts'
@@ -128,6 +129,8 @@ export class OfferedTools {
   readonly #settings: Settings
   readonly #only: ReadonlySet<string> | undefined
   #enabled: readonly Offer[] | undefined
+  /** By the list of a session, because each of its calls needs the result. */
+  readonly #limited = new WeakMap<readonly string[], OfferedTools>()
 
   constructor(offers: Offers, settings: Settings, now: () => Present, only?: ReadonlySet<string>) {
     this.#offers = offers
@@ -136,11 +139,13 @@ export class OfferedTools {
     this.#only = only
   }
 
-  /** Limited to these names. */
-  within(names: ReadonlySet<string> | undefined): OfferedTools {
-    if (names === undefined) return this
-    const only = this.#only ? names.intersection(this.#only) : names
-    return new OfferedTools(this.#offers, this.#settings, this.#now, only)
+  /** Limited to the tools that the entries select: names, aliases, patterns with `*`, and first parts of names. */
+  within(entries: readonly string[] | undefined): OfferedTools {
+    if (entries === undefined) return this
+    return this.#limited.getOrInsertComputed(entries, () => {
+      const only = expandToolNames(entries, this.#only ?? new Set(this.#offers.keys()))
+      return new OfferedTools(this.#offers, this.#settings, this.#now, only)
+    })
   }
 
   get(name: string): ToolEntry | undefined {
