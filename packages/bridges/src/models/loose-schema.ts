@@ -1,0 +1,57 @@
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { schemaKeywordForm } from '@bulkhead/kit/schema'
+import type { Loss, MutableSchema } from './projector.ts'
+import { alternatives } from './schema-parts.ts'
+
+/** Providers reject these at the root, even of a tool that is not strict. */
+const NOT_AT_ROOT = ['anyOf', 'oneOf', 'allOf', 'enum', 'not'] as const
+
+/**
+ * A schema that is not strict, as every provider accepts it: a copy without alternatives at the root, and with `items`
+ * in every list.
+ */
+export function looseSchema(schema: JsonObject): { readonly schema: MutableSchema; readonly losses: readonly Loss[] } {
+  const { anyOf: _, oneOf: __, allOf: ___, enum: ____, not: _____, ...rest } = schema
+  const losses = NOT_AT_ROOT.filter((keyword) => keyword in schema)
+    .map((keyword) => ({ pointer: `/${keyword}`, message: 'the provider accepts no alternatives at the root' }))
+  const plain = losses.length === 0 ? schema : { ...rest, ...propertiesOfAll(schema) }
+  return { schema: { ...withItems(plain) as JsonObject, type: 'object' }, losses }
+}
+
+/** The properties of the root and of all its alternatives. Required is what the root itself requires. */
+function propertiesOfAll(root: JsonObject): JsonObject {
+  const parts = [root['anyOf'], root['oneOf'], root['allOf']].flatMap((list) => Array.isArray(list) ? list as Json[] : [])
+    .flatMap((part) => alternatives(part, root))
+  const found = new Map<string, Json[]>()
+  for (const { properties } of [root, ...parts]) {
+    for (const [name, property] of Object.entries(isJsonObject(properties) ? properties : {})) {
+      const known = found.get(name) ?? []
+      const isNew = !known.some((one) => JSON.stringify(one) === JSON.stringify(property))
+      found.set(name, isNew ? [...known, property] : known)
+    }
+  }
+  if (found.size === 0) return {}
+  return {
+    properties: Object.fromEntries(Array.from(found, ([name, list]) => [name, list.length === 1 ? list[0]! : { anyOf: list }])),
+  }
+}
+
+function withItems(schema: Json): Json {
+  if (!isJsonObject(schema)) return structuredClone(schema)
+  const copy = Object.entries(schema).map(([keyword, value]): readonly [string, Json] => {
+    switch (schemaKeywordForm(keyword)) {
+      case 'map':
+        return [keyword, isJsonObject(value) ? mapped(value) : structuredClone(value)]
+      case 'list':
+      case 'subschema':
+        return [keyword, Array.isArray(value) ? value.map((one: Json) => withItems(one)) : withItems(value)]
+      default:
+        return [keyword, structuredClone(value)]
+    }
+  })
+  const isList = [schema['type']].flat().includes('array') && !('items' in schema)
+  return Object.fromEntries(isList ? [...copy, ['items', {}]] : copy)
+}
+
+const mapped = (map: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(map).map(([name, below]) => [name, withItems(below)]))

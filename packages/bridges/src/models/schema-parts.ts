@@ -1,0 +1,125 @@
+import { isJsonObject, pointerKey, type Json, type JsonObject } from '@bulkhead/kit/json'
+
+/** Keywords that do not make a value invalid. */
+export const ANNOTATIONS: ReadonlySet<string> = new Set([
+  '$comment', '$defs', '$schema', 'default', 'definitions', 'deprecated', 'description', 'examples', 'readOnly', 'title',
+  'writeOnly',
+])
+
+/** Keywords about a value of each type, without those that contain schemas. */
+export const TYPE_KEYWORDS: Readonly<Record<string, readonly string[]>> = {
+  object: ['minProperties', 'maxProperties'],
+  array: ['minItems', 'maxItems', 'uniqueItems'],
+  string: ['minLength', 'maxLength', 'pattern', 'format', 'contentEncoding', 'contentMediaType'],
+  number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  integer: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  boolean: [],
+  null: [],
+}
+
+/** The name of the definition that a reference means, '' for the root, or undefined for any other target. */
+export function definitionName(reference: Json | undefined): string | undefined {
+  if (reference === '#') return ''
+  const name = typeof reference === 'string' ? /^#\/(?:\$defs|definitions)\/([^/]+)$/.exec(reference)?.[1] : undefined
+  return name === undefined || !URL.canParse(`x:/${name}`) ? undefined : decoded(name)
+}
+
+function decoded(name: string): string | undefined {
+  try {
+    return pointerKey(decodeURIComponent(name))
+  } catch {
+    return undefined
+  }
+}
+
+/** A definition of the root. Contract: `name` comes from `definitionName`. */
+export function definition(root: JsonObject, name: string): Json | undefined {
+  if (name === '') return root
+  const maps = [root['$defs'], root['definitions']]
+  const map = maps.find((one) => isJsonObject(one) && Object.hasOwn(one, name)) as JsonObject | undefined
+  return map?.[name]
+}
+
+/** Resolves `allOf` where its parts speak of different things. undefined if they do not. */
+export function withoutAllOf(schema: JsonObject): JsonObject | undefined {
+  const { allOf, ...own } = schema
+  if (!Array.isArray(allOf)) return schema
+  return allOf.reduce<JsonObject | undefined>((merged, part: Json) => {
+    const flat = isJsonObject(part) ? withoutAllOf(part) : undefined
+    return merged === undefined || flat === undefined ? undefined : merge(merged, flat)
+  }, own)
+}
+
+function merge(one: JsonObject, other: JsonObject): JsonObject | undefined {
+  // A closed part forbids the properties of the others.
+  if ([one, other].some((part) => 'additionalProperties' in part) && 'properties' in one && 'properties' in other) {
+    return undefined
+  }
+  const merged = new Map(Object.entries(one))
+  for (const [keyword, value] of Object.entries(other)) {
+    const before = merged.get(keyword)
+    if (before === undefined) merged.set(keyword, value)
+    else if (keyword === 'properties' && isJsonObject(before) && isJsonObject(value)) {
+      if (Object.keys(value).some((name) => Object.hasOwn(before, name))) return undefined
+      merged.set(keyword, Object.fromEntries([...Object.entries(before), ...Object.entries(value)]))
+    } else if (keyword === 'required' && Array.isArray(before) && Array.isArray(value)) {
+      merged.set(keyword, [...new Set<Json>([...before, ...value as readonly Json[]])])
+    } else if (!ANNOTATIONS.has(keyword) && JSON.stringify(before) !== JSON.stringify(value)) return undefined
+  }
+  return Object.fromEntries(merged)
+}
+
+const MAX_ALTERNATIVES = 1000
+
+/** The alternatives of a schema: references are followed, and unions are taken apart. Bounded. */
+export function alternatives(schema: Json | undefined, root: JsonObject): readonly JsonObject[] {
+  const found: JsonObject[] = []
+  const seen = new Set<Json>()
+  const open: Json[] = schema === undefined ? [] : [schema]
+  for (let one = open.shift(); one !== undefined && seen.size < MAX_ALTERNATIVES; one = open.shift()) {
+    if (!isJsonObject(one) || seen.has(one)) continue
+    seen.add(one)
+    const flat = withoutAllOf(one)
+    const name = definitionName(flat?.['$ref'])
+    const branches = flat?.['anyOf'] ?? flat?.['oneOf']
+    if (name !== undefined) open.push(definition(root, name) ?? true)
+    else if (Array.isArray(branches)) open.push(...branches as readonly Json[])
+    else if (flat !== undefined) found.push(flat)
+  }
+  return found
+}
+
+/** Whether null is valid. */
+export function allowsNull(schema: Json, root: JsonObject): boolean {
+  if (schema === true) return true
+  return alternatives(schema, root).some((part) => {
+    const { type, const: constant, enum: allowed } = part
+    if (constant !== undefined) return constant === null
+    if (Array.isArray(allowed) && !allowed.includes(null)) return false
+    return type === undefined || type === 'null' || (Array.isArray(type) && type.includes('null'))
+  })
+}
+
+/** Whether a schema says which values it accepts without the type of an outer one. */
+export const hasOwnType = (schema: JsonObject): boolean =>
+  ['type', '$ref', 'anyOf', 'oneOf', 'allOf', 'const', 'enum'].some((keyword) => keyword in schema)
+
+const typeOf = (value: Json): string => value === null ? 'null' : typeof value
+
+export const isOfType = (value: Json, type: string): boolean =>
+  type === 'integer' ? Number.isInteger(value) : type === typeOf(value)
+
+/** The types that a schema accepts, declared or implied by its keywords. */
+export function typesOf(schema: JsonObject): readonly string[] {
+  const { type, const: constant, enum: allowed } = schema
+  const literals = constant === undefined ? allowed : [constant]
+  const declared = [type ?? []].flat().filter((one) => typeof one === 'string' && Object.hasOwn(TYPE_KEYWORDS, one))
+  const possible = declared as readonly string[]
+  if (Array.isArray(literals)) {
+    if (possible.length === 0) return [...new Set(literals.map(typeOf))]
+    return possible.length === 1 ? possible : possible.filter((one) => literals.some((value: Json) => isOfType(value, one)))
+  }
+  if (possible.length > 0) return possible
+  if ('properties' in schema || 'required' in schema) return ['object']
+  return 'items' in schema ? ['array'] : []
+}
