@@ -9,7 +9,7 @@ export type {
 export { BulkheadError, ERRORS, isErrorCode, requireOptions, VALIDATION_STAGES } from './model/errors.ts'
 export type { Diagnostic, ErrorClass, ErrorCode, ErrorFault, ValidationStage } from './model/errors.ts'
 export { EVENT_TYPES } from './model/events.ts'
-export type { BulkheadEvent, CallProgress, EventBody, EventListener, EventOf, EventType } from './model/events.ts'
+export type { BulkheadEvent, CallLog, CallProgress, EventBody, EventListener, EventOf, EventType } from './model/events.ts'
 export {
   APPROVAL_ANSWERS, TOOL_INTERACTION_KINDS, type ApprovalAnswer, type ApprovalRequest, type InteractionEnvelope,
   type InteractionKind, type InteractionOption, type InteractionRequest, type InteractionResponse,

@@ -29,8 +29,8 @@ export type {
 } from '@bulkhead/host'
 export { BulkheadError } from '@bulkhead/contract'
 export type {
-  ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CallProgress, CommandClassification, CommandSafetyPattern,
-  Completion, ConfigFile, Content, Diagnostic, EmbeddedResource, ErrorCode, ErrorOutcome, EventListener, EventOf,
+  ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CallLog, CallProgress, CommandClassification,
+  CommandSafetyPattern, Completion, ConfigFile, Content, Diagnostic, EmbeddedResource, ErrorCode, ErrorOutcome, EventListener, EventOf,
   EventType, ExtensionDescriptor, InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor,
   MachineStage, Outcome, OutcomeMetadata, OutputOutcome, ProjectTrust, ResourceLink, Rule, SecurityMode, StateMachine,
   Store, ToolDefinition, ToolListing,

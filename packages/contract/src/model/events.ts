@@ -143,6 +143,15 @@ export type EventBody = WithoutStamp<BulkheadEvent>
 /** Contract: must not throw; one that does is reported as SuppressedError and stays subscribed. */
 export type EventListener = (event: BulkheadEvent) => void
 
+/** A line that a running tool logs. */
+export interface CallLog {
+  /** The id of the call, or of a call that its tool makes. */
+  readonly callId: string
+  readonly tool: string
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly text: string
+}
+
 /** What a running tool reports before its outcome: a message or a partial result. */
 export interface CallProgress {
   /** The id of the call, or of a call that its tool makes. */

@@ -1,4 +1,4 @@
-import { BulkheadError, CALL_LIMITS, type CallProgress, type Clock } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, type CallLog, type CallProgress, type Clock } from '@bulkhead/contract'
 import {
   isJsonObject, parseJson, pointerKey, pointerStep, type Json, type JsonLimits, type JsonObject,
 } from '@bulkhead/kit/json'
@@ -25,6 +25,8 @@ export interface CallOptions {
    * after the outcome. What it throws becomes a `SuppressedError` event.
    */
   readonly onProgress?: (progress: CallProgress) => void
+  /** Called with each line that these tools log, as `onProgress`. Lines that arrive after the outcome are events only. */
+  readonly onLog?: (line: CallLog) => void
 }
 
 /** A call as it comes in, where it is made from, and its time limit. */

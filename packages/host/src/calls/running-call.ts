@@ -1,5 +1,5 @@
 import {
-  BulkheadError, type CallProgress, type CompartmentSession, type InteractionKind, type InteractionRequest,
+  BulkheadError, type CallLog, type CallProgress, type CompartmentSession, type InteractionKind, type InteractionRequest,
   type InteractionResponse, type Power, type ToolInvocation,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
@@ -74,6 +74,11 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
 
   onUpdate(partial: Json): void {
     passUpdate(this.call, this.#host, partial, () => this.#report({ partial }))
+  }
+
+  onLog({ level, text }: Pick<CallLog, 'level' | 'text'>): void {
+    const { id: callId, name: tool, scope: { onLog } } = this.call
+    if (onLog) runObserver('onLog', this.#host, () => onLog(Object.freeze({ callId, tool, level, text })))
   }
 
   /** Tells the caller. A tool may still report after its call has ended. */

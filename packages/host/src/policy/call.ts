@@ -1,4 +1,4 @@
-import type { ArgumentsReader, BulkheadError, CallProgress, Clock, ToolInvocation } from '@bulkhead/contract'
+import type { ArgumentsReader, BulkheadError, CallLog, CallProgress, Clock, ToolInvocation } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
@@ -36,6 +36,7 @@ export interface CallScope {
   readonly resumption: Resumption | undefined
   /** Of the caller, and inherited by the calls that the tool makes. */
   readonly onProgress: ((progress: CallProgress) => void) | undefined
+  readonly onLog: ((line: CallLog) => void) | undefined
   /** Called when the call has settled and holds nothing any more. */
   readonly ended: (() => void) | undefined
 }

@@ -269,11 +269,11 @@ export class HostSession implements Session {
   }
 
   #propose(call: ToolCall, options: ReadOptions<CallOptions>, frame: Frame, resumption?: Resumption): Proposal {
-    const { timeoutMs, onProgress, wrong: fault } = options
+    const { timeoutMs, onProgress, onLog, wrong: fault } = options
     const { cancel, turn, tools, ended } = frame
     const budget = this.#budget.within(this.#sources.workflows.current)
     const scope =
-      { session: this.#scope, tools, budget, cancel, turn, parent: undefined, resumption, onProgress, ended }
+      { session: this.#scope, tools, budget, cancel, turn, parent: undefined, resumption, onProgress, onLog, ended }
     return { scope, call, timeoutMs, fault }
   }
 

@@ -38,7 +38,7 @@ export function servicesFor(request: ServiceRequest, shared: SharedSources): Ext
 
 /** The services that the broker of one extension gets: only those that its manifest declares. */
 function createServices(sources: ServiceSources): CompartmentServices {
-  const { descriptor: { id, manifest }, slotCheck, env, events } = sources
+  const { descriptor: { id, manifest }, slotCheck, env, events, running } = sources
   const { stateSlot: slot } = manifest
   const declared = new Set(manifest.env)
   const wants = (name: CapabilityName) => manifest.tools.some(({ requires }) => requires.capabilities?.includes(name))
@@ -47,7 +47,10 @@ function createServices(sources: ServiceSources): CompartmentServices {
     return value === undefined ? [] : [[name, value] as const]
   })
   return {
-    log: (entry) => events.emit({ type: 'ExtensionLog', extensionId: id, ...entry }),
+    log: (entry) => {
+      events.emit({ type: 'ExtensionLog', extensionId: id, ...entry })
+      if (entry.callId !== undefined) running.get(entry.callId)?.onLog(entry)
+    },
     env: new Map(values),
     envDeclared: declared,
     ...(manifest.secrets.length > 0 ? { secrets: secretsOf(manifest.secrets, env) } : {}),
@@ -173,7 +176,7 @@ export function createNestedCaller(host: () => HostContext): NestedCaller {
   let count = 0
   return (by, { name, arguments: args }, signal) => {
     const { call } = by
-    const { session, tools, budget, turn, onProgress } = call.scope
+    const { session, tools, budget, turn, onProgress, onLog } = call.scope
     const cancel = new CancelScope()
     const end = () => cancel.cancel(call.scope.cancel.reason ?? orphaned(call.name))
     const forget = [onAbort(by.signal, end), onAbort(signal, end)]
@@ -182,7 +185,7 @@ export function createNestedCaller(host: () => HostContext): NestedCaller {
     }
     return runCall({
       scope: {
-        session, tools, budget, turn, cancel, parent, resumption: undefined, onProgress,
+        session, tools, budget, turn, cancel, parent, resumption: undefined, onProgress, onLog,
         ended: () => forget.forEach((off) => off()),
       },
       call: { id: `${call.id.slice(0, 100)}.${++count}`, name, arguments: args },

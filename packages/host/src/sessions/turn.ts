@@ -158,6 +158,7 @@ const ONE: OptionForms<CallOptions> = {
   // Checked with the call.
   timeoutMs: forms.anything,
   onProgress: forms.method,
+  onLog: forms.method,
 }
 const ALL: OptionForms<CallAllOptions> = { ...ONE, strategy: forms.anything, steering: forms.method }
 

@@ -1,4 +1,4 @@
-import type { CallProgress } from '@bulkhead/contract'
+import type { CallLog, CallProgress } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import { createWorld, verdictOf } from '../twin/world.ts'
 
@@ -62,6 +62,25 @@ test('onProgress gets messages and updates of the tool and of tools that it call
   ])
   expect(verdictOf(await call('c2', () => { throw new Error('broken') }))).toBe('output')
   expect(world.eventsOf('SuppressedError')).toContainEqual(expect.objectContaining({ source: 'onProgress', message: 'broken' }))
+})
+
+test('onLog gets the lines of the tool and of tools that it calls, and none of other calls', async () => {
+  const seen: CallLog[] = []
+  const world = createWorld({
+    extensions: [{
+      id: 'logger', tools: { logger: { execute: (_, { callId, services }) => {
+        services.log({ level: 'info', text: 'mine', callId })
+        services.log({ level: 'warn', text: 'of no call', callId: undefined })
+        services.log({ level: 'warn', text: 'of an unknown call', callId: 'c9' })
+        return 1
+      } } },
+    }],
+  })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  await session.call({ id: 'c1', name: 'logger', arguments: {} }, { onLog: (line) => void seen.push(line) })
+  await session.call({ id: 'c2', name: 'logger', arguments: {} })
+  expect(seen).toEqual([{ callId: 'c1', tool: 'logger', level: 'info', text: 'mine' }])
+  expect(world.eventsOf('ExtensionLog')).toHaveLength(6)
 })
 
 test('an update that a hook drops does not reach onProgress', async () => {

@@ -2,6 +2,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import type {
   ClientCapabilities, Implementation, JSONRPCRequest, Server, ServerContext,
 } from '@modelcontextprotocol/server'
+import { LogReporter, ProgressReporter } from './call-reports.ts'
 import type { QuestionForm } from './question-form.ts'
 
 /**
@@ -19,6 +20,7 @@ export interface ClientRequest {
   /** Whether the client can ask a person. */
   readonly canAsk: boolean
   readonly progress: ProgressReporter
+  readonly log: LogReporter
   /**
    * Asks immediately. Resolves with the reply, or undefined after the timeout. Rejects if the client cannot ask. Absent
    * in the modern era.
@@ -43,10 +45,12 @@ export function readRequest(era: Era, server: Server, { mcpReq }: ServerContext)
     signal: mcpReq.signal,
     client: info ? visibleText(`${info.name} ${info.version}`.slice(0, MAX_NAME_CHARS)) : 'an MCP client',
     canAsk: showsForms(era === 'modern' ? envelope[CAPABILITIES] : server.getClientCapabilities()),
-    progress: new ProgressReporter(async (progress, message) => {
+    progress: new ProgressReporter(async (progress) => {
       if (progressToken === undefined) return
-      await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } })
+      await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, ...progress } })
     }),
+    // The SDK drops lines below the level that the client chose.
+    log: new LogReporter((level, text, tool) => mcpReq.log(level, text, tool)),
     ...(era === 'legacy' ? { elicit: eliciting(mcpReq) } : {}),
   }
 }
@@ -102,41 +106,3 @@ export class ClientFault extends Error {
 }
 
 const CODES = { InvalidRequest: -32600, InvalidParams: -32602, UnsupportedVersion: -32022, ServerBusy: -32000 } as const
-
-const MAX_CHARS = 2_000
-
-/** Sends progress to a client. While a message is being sent, only the newest one is kept, to bound memory. */
-export class ProgressReporter {
-  readonly #send: (progress: number, message: string) => Promise<void>
-  #count = 0
-  #next: string | undefined
-  #isSending = false
-  #hasEnded = false
-
-  /** `send` receives an increasing counter. Its failures are ignored, because the result follows anyway. */
-  constructor(send: (progress: number, message: string) => Promise<void>) {
-    this.#send = send
-  }
-
-  report(message: string): void {
-    if (this.#hasEnded) return
-    this.#next = message.length > MAX_CHARS ? `${message.slice(0, MAX_CHARS).toWellFormed()}…` : message
-    if (!this.#isSending) void this.#sendAll()
-  }
-
-  /** Sends no progress after the result. */
-  end(): void {
-    this.#hasEnded = true
-    this.#next = undefined
-  }
-
-  async #sendAll(): Promise<void> {
-    this.#isSending = true
-    while (this.#next !== undefined) {
-      const message = this.#next
-      this.#next = undefined
-      await this.#send(++this.#count, message).catch(() => {})
-    }
-    this.#isSending = false
-  }
-}

@@ -58,7 +58,7 @@ export class OpenCall {
 
   /** The next step for the client. Cancelling the request cancels the call. */
   async next(request: ClientRequest): Promise<Step> {
-    const { signal, progress } = request
+    const { signal, progress, log } = request
     const cancel = () => this.cancel()
     this.#request = request
     signal.addEventListener('abort', cancel)
@@ -70,6 +70,7 @@ export class OpenCall {
     } finally {
       signal.removeEventListener('abort', cancel)
       progress.end()
+      await log.end()
     }
   }
 

@@ -1,7 +1,6 @@
 import type {
-  CallProgress, EventListener, EventType, Interactor, Outcome, ToolDefinition,
+  CallLog, CallProgress, EventListener, EventType, Interactor, Outcome, ToolDefinition,
 } from '@bulkhead/contract'
-import { visibleText } from '@bulkhead/kit/text'
 import type { Implementation, Server, ServerNotifier } from '@modelcontextprotocol/server'
 import type { Era } from './client-request.ts'
 import { clientInteractor } from './client-interactor.ts'
@@ -14,7 +13,11 @@ export interface ServedSession {
   tools(): readonly ToolDefinition[]
   call(
     call: { readonly id: string; readonly name: string; readonly arguments: unknown },
-    options: { readonly signal: AbortSignal; readonly onProgress: (progress: CallProgress) => void },
+    options: {
+      readonly signal: AbortSignal
+      readonly onProgress: (progress: CallProgress) => void
+      readonly onLog: (line: CallLog) => void
+    },
   ): Promise<Outcome>
   close(): Promise<void>
 }
@@ -81,11 +84,13 @@ export class ServedClient {
     // Imported here because MCP clients do not need it.
     const { Server } = await import('@modelcontextprotocol/server')
     const calls: OpenCalls = new OpenCalls({
-      run: (call, signal) => session.call(call, { signal, onProgress: (progress) => report(call.id, progress) }),
+      run: (call, signal) => session.call(call, {
+        signal,
+        onProgress: (progress) => calls.find(call.id)?.request.progress.report(progress),
+        onLog: (line) => calls.find(call.id)?.request.log.report(line),
+      }),
       answerWithinMs, maxOpen,
     })
-    const report = (callId: string, { text, partial }: CallProgress) =>
-      calls.find(callId)?.request.progress.report(visibleText(text ?? JSON.stringify(partial)))
     const session = await options.openSession(clientInteractor(calls, answerWithinMs, era))
     return new ServedClient(host, options, Server, session, calls)
   }
@@ -93,7 +98,7 @@ export class ServedClient {
   /** A server of the SDK for this client: one per connection, or one per request in the modern era over HTTP. */
   server(era: Era): Server {
     const { info, instructions = DEFAULT_INSTRUCTIONS } = this.#options
-    const server = new this.#Server(info, { capabilities: { tools: { listChanged: true } }, instructions })
+    const server = new this.#Server(info, { capabilities: { tools: { listChanged: true }, logging: {} }, instructions })
     serveToolsOn(server, era, {
       calls: this.calls, list: this.#list, called: () => this.#notifyIf(this.#list.hasNewNames()),
     })

@@ -1,13 +1,17 @@
 import type { Outcome } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
-import { type ClientRequest, ProgressReporter } from '../../../src/mcp/serving/client-request.ts'
+import { LogReporter, ProgressReporter } from '../../../src/mcp/serving/call-reports.ts'
+import type { ClientRequest } from '../../../src/mcp/serving/client-request.ts'
 import { OpenCalls } from '../../../src/mcp/serving/open-calls.ts'
 
 const outcome: Outcome = {
   type: 'output', data: 1, metadata: { call_id: 'c', tool: 't', origin: null, duration_ms: 1, attempt: 1 },
 }
 const request = (signal = new AbortController().signal): ClientRequest =>
-  ({ signal, client: 'editor', canAsk: true, progress: new ProgressReporter(async () => {}) })
+  ({
+    signal, client: 'editor', canAsk: true, progress: new ProgressReporter(async () => {}),
+    log: new LogReporter(async () => {}),
+  })
 
 /** Calls whose tools ignore cancellation. */
 function stubborn(maxOpen: number) {
