@@ -10,7 +10,7 @@ import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
 const RUN_BY_THEIR_OWN: readonly string[] = [
   'README.md bulkhead.json', 'README.md index.js', 'README.md agent.ts',
   'docs/guides/mcp.md client.json', 'docs/guides/mcp.md server.ts', 'docs/guides/publishing.md package.json', 'docs/guides/publishing.md index.ts',
-  'docs/guides/verifying.md verify.ts',
+  'docs/guides/verifying.md verify.ts', 'docs/guides/dialects.md dialects.ts',
   'docs/guides/libraries.md bulkhead.json', 'docs/guides/libraries.md index.js',
 ]
 const OTHER_JSON = /(?:^|\/)(?:client|package)\.json$/

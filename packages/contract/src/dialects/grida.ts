@@ -1,6 +1,7 @@
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { z } from 'zod'
 import type { Outcome } from '../model/outcome.ts'
-import { errorOf, json, present, type Reading } from './reading.ts'
+import { errorOf, json, present, textOfData, type Reading } from './reading.ts'
 
 const metadata = z.strictObject({
   duration_ms: z.int().nonnegative(),
@@ -19,13 +20,28 @@ const returned = z.discriminatedUnion('type', [
 
 export type GridaEnvelope = z.infer<typeof envelope>
 
-/** Loses content, details, completion, the error code, the call id, and fractions of a millisecond. */
+/**
+ * Loses content, details, completion, the error code, the call id, and fractions of a millisecond; of data that was
+ * cut, the name and the form of the part that became the head.
+ */
 export function toGrida(outcome: Outcome): GridaEnvelope {
   const { duration_ms, truncated, output_path } = outcome.metadata
   const carried = { duration_ms: Math.round(duration_ms), ...present({ truncated, output_path }) }
   return outcome.type === 'output'
-    ? { type: 'output', data: outcome.data, metadata: carried }
+    ? { type: 'output', data: truncated ? withHead(outcome.data) : outcome.data, metadata: carried }
     : { type: 'error', error_text: outcome.error_text, metadata: carried }
+}
+
+/** The longest part of data that was cut is its head, as a string. The other parts stay as they are. */
+function withHead(data: Json): Json {
+  if (!isJsonObject(data) || Object.keys(data).length === 0) return { head: textOfData(data) }
+  if (typeof data['head'] === 'string') return data
+  if (Object.hasOwn(data, 'head')) return { head: textOfData(data) }
+  const parts = Object.entries(data).map(([key, value]) => ({ key, value, text: textOfData(value) }))
+  const longest = parts.reduce((one, other) => other.text.length > one.text.length ? other : one)
+  return Object.fromEntries([
+    ['head', longest.text], ...parts.flatMap(({ key, value }) => key === longest.key ? [] : [[key, value]]),
+  ])
 }
 
 /** undefined if the value is not an envelope of grida. */

@@ -10,16 +10,26 @@ const measured = {
   attempt: z.int().positive(),
 }
 const success = z.strictObject({ success: z.literal(true), tool: z.string(), output: json, ...measured })
-const failure = z.strictObject({ success: z.literal(false), tool: z.string(), error: z.string(), output: json })
+const failure = z.strictObject({
+  success: z.literal(false), tool: z.string().exactOptional(), error: z.string(), output: json,
+})
+const paused = z.strictObject({
+  status: z.literal('clarification_needed'),
+  clarification_question: z.string(),
+  clarification_options: z.array(z.string()),
+  paused_loop_state: z.record(z.string(), json),
+})
 /** A tool may omit what the orchestrator knows. */
 const returned = z.discriminatedUnion('success', [
   success.partial({ tool: true, tokens_used: true, duration: true, attempt: true }),
-  failure.extend(measured).partial({ tool: true, tokens_used: true, duration: true, attempt: true }),
+  failure.extend(measured).partial({ tokens_used: true, duration: true, attempt: true }),
 ])
 
 export type MorphixSuccess = z.infer<typeof success>
 export type MorphixFailure = z.infer<typeof failure>
-export type MorphixResult = MorphixSuccess | MorphixFailure
+/** A question that has no answer yet. */
+export type MorphixPaused = z.infer<typeof paused>
+export type MorphixResult = MorphixSuccess | MorphixFailure | MorphixPaused
 
 /** morphix's error strings. If several mean the same code, the first one is written for it. */
 const STRINGS: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
@@ -32,7 +42,6 @@ const STRINGS: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
   ['token_budget_exceeded', 'BudgetExhausted'],
   ['missing_required_param', 'InputInvalid'],
   ['tool_timeout', 'ExecutionTimeout'],
-  ['clarification_needed', 'ClarificationNeeded'],
   ['max_retries_exceeded', 'MaxRetriesExceeded'],
   ['tool_reported_failure', 'ToolExecutionFailed'],
   ['tests_failed', 'ToolExecutionFailed'],
@@ -44,41 +53,52 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 const codeOf = (error: string): ErrorCode => STRINGS.get(error) ?? 'ToolExecutionFailed'
 
-function stringOf(code: ErrorCode): string {
+/** The string for an error of a tool. A name that is blank or of an MCP server has a string of its own. */
+function stringOf(code: ErrorCode, tool = 'unknown', data?: Json): string {
   if (REFUSALS.has(code)) return 'permission_denied'
+  if (tool.trim() === '' && (code === 'ToolNotRegistered' || code === 'InputInvalid')) return 'empty_tool_name'
+  if (tool.startsWith('mcp:') && code === 'ToolNotRegistered') return 'mcp_client_not_found'
+  if (tool === 'test_runner' && code === 'ToolExecutionFailed' && hasFailedTests(data)) return 'tests_failed'
   for (const [string, meaning] of STRINGS) if (meaning === code) return string
   return 'tool_reported_failure'
 }
 
+const hasFailedTests = (data: Json | undefined): boolean =>
+  isJsonObject(data) && ['failed_count', 'error_count'].some((name) => typeof data[name] === 'number' && data[name] > 0)
+
 /**
- * Loses content, details, completion, call_id, origin, truncation, codes without a string, and the measurements of a
- * failure.
+ * Loses content, details, completion, call_id, origin, truncation, codes without a string, the measurements of a
+ * failure, and of a question that waits its kind and the descriptions of its options.
  */
 export function toMorphix(outcome: Outcome): MorphixResult {
   const { tool, tokens_used = 0, duration_ms, attempt } = outcome.metadata
-  if (outcome.type === 'error') return { success: false, tool, ...failureOf(outcome) }
+  if (outcome.type === 'error') {
+    return outcome.error.code === 'ClarificationNeeded' ? pausedOf(outcome) : failureOf(outcome)
+  }
   return { success: true, tool, output: outcome.data, tokens_used, duration: Math.round(duration_ms) / 1000, attempt }
 }
 
 /** undefined if the value is not a result of morphix. */
 export function fromMorphix(value: unknown): Reading | undefined {
+  const waits = paused.safeParse(value).data
+  if (waits) return { body: pausedBody(waits), metadata: {} }
   const parsed = returned.safeParse(value)
   if (!parsed.success) return undefined
   const { data: read } = parsed
   const { tool, tokens_used, duration, attempt } = read
   const duration_ms = duration === undefined ? undefined : Math.round(duration * 1000)
   return {
-    body: read.success ? { type: 'output', data: read.output } : errorBody(read.error, read.output),
+    body: read.success ? { type: 'output', data: read.output } : errorBody(read.error, read.output, tool),
     metadata: present({ tool, tokens_used, duration_ms, attempt }),
   }
 }
 
 /** `output` of a failure is the text for the model. The data keeps what code and text cannot express. */
-function errorBody(error: string, output: Json): Omit<ErrorOutcome, 'metadata'> {
+function errorBody(error: string, output: Json, tool?: string): Omit<ErrorOutcome, 'metadata'> {
   const code = codeOf(error)
   const hasText = typeof output === 'string' && output !== ''
   const shown = output === null || output === '' ? '' : ` ${JSON.stringify(output)}`
-  const memory: JsonObject = { ...(stringOf(code) === error ? {} : { error }), ...(hasText ? {} : { output }) }
+  const memory: JsonObject = { ...(stringOf(code, tool) === error ? {} : { error }), ...(hasText ? {} : { output }) }
   return {
     type: 'error',
     error_text: hasText ? output : textOfString(error) + shown,
@@ -88,12 +108,30 @@ function errorBody(error: string, output: Json): Omit<ErrorOutcome, 'metadata'> 
 
 const textOfString = (error: string): string => error === '' ? FAILED_WITHOUT_TEXT : `The tool failed: ${error}.`
 
-function failureOf({ error, error_text }: ErrorOutcome): { readonly error: string; readonly output: Json } {
+function failureOf({ error, error_text, metadata: { tool } }: ErrorOutcome): MorphixFailure {
   const memory = isJsonObject(error.data) && isJsonObject(error.data['morphix']) ? error.data['morphix'] : {}
-  const { error: original, output } = memory
+  const { error: original, output = error_text } = memory
+  // Used only if it still means the code of the outcome.
+  const isSame = typeof original === 'string' && codeOf(original) === error.code
+  const said = isSame ? original : stringOf(error.code, tool, error.data)
+  return { success: false, ...(said === 'empty_tool_name' ? {} : { tool }), error: said, output }
+}
+
+function pausedOf({ error, error_text }: ErrorOutcome): MorphixPaused {
+  const { question = {}, ...state } = isJsonObject(error.data) ? error.data : {}
+  const { prompt = error_text, options = [] } = isJsonObject(question) ? question : {}
   return {
-    // Used only if it still means the code of the outcome.
-    error: typeof original === 'string' && codeOf(original) === error.code ? original : stringOf(error.code),
-    output: output === undefined ? error_text : output,
+    status: 'clarification_needed',
+    clarification_question: typeof prompt === 'string' ? prompt : error_text,
+    clarification_options: Array.isArray(options)
+      ? options.flatMap((option: Json) => isJsonObject(option) ? [String(option['label'])] : []) : [],
+    paused_loop_state: state,
   }
+}
+
+function pausedBody(read: MorphixPaused): Omit<ErrorOutcome, 'metadata'> {
+  const { clarification_question: prompt, clarification_options: labels, paused_loop_state: state } = read
+  const question: JsonObject = labels.length === 0
+    ? { kind: 'Ask', prompt } : { kind: 'Select', prompt, options: labels.map((label) => ({ label })) }
+  return { type: 'error', error_text: prompt, error: errorOf('ClarificationNeeded', { ...state, question }) }
 }

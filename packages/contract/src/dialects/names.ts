@@ -1,36 +1,7 @@
 import { matchSegment } from '@bulkhead/kit/glob'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { LockedTool } from '../model/names.ts'
 import type { ToolDefinition } from '../ports/embedder.ts'
-
-/** Tool names of other agents. They are aliases and are never registered. */
-const TOOL_ALIASES: ReadonlyMap<string, LockedTool> = new Map<string, LockedTool>([
-  ['read_file', 'read'],
-  ['file_manager.read', 'read'],
-  ['write_file', 'write'],
-  ['file_manager.write', 'write'],
-  ['edit_file', 'edit'],
-  ['list_files', 'glob'],
-  ['search', 'grep'],
-  ['code_search', 'grep'],
-  ['bash_manager', 'bash'],
-  ['ask-user', 'question'],
-  ['ask_user', 'question'],
-  ['ask_clarification', 'question'],
-  ['web-fetch', 'web_fetch'],
-  ['web-search', 'web_search'],
-  ['tool-search', 'tool_search'],
-])
-
-const ARGUMENT_ALIASES: ReadonlyMap<string, string> = new Map([
-  ['file_path', 'path'],
-  ['filepath', 'path'],
-  ['cmd', 'command'],
-  ['old_text', 'old_string'],
-  ['old_str', 'old_string'],
-  ['new_text', 'new_string'],
-  ['new_str', 'new_string'],
-])
+import { aliasOf, ARGUMENT_ALIASES, TOOL_ALIASES } from './aliases.ts'
 
 /**
  * Resolves an alias to a registered name. A registered name always means itself. An unknown name is returned unchanged,
@@ -46,7 +17,7 @@ const MCP_FORMS = [/^mcp:([^.]+)\.(.+)$/s, /^(?:mcp__)?(.+?)__(.+)$/s, /^mcp_([^
 /** `mcp:server.tool`, `mcp_server_tool`, `server__tool` and `mcp__server__tool` are `server_tool`. */
 function candidates(name: string): readonly string[] {
   const alias = TOOL_ALIASES.get(name)
-  if (alias !== undefined) return [alias]
+  if (alias !== undefined) return [alias.tool]
   const match = MCP_FORMS.map((form) => form.exec(name)).find((found) => found !== null)
   if (!match) return []
   const id = `${match[1]}_${match[2]}`
@@ -55,13 +26,17 @@ function candidates(name: string): readonly string[] {
 
 /**
  * The tools that an entry of a list selects: the tool of that name or alias; or, with `*`, every name that matches; or
- * every name that begins with the entry and a separator. `git` selects `git_log` and not `github_search`.
+ * every name that begins with the entry and a separator. `git` selects `git_log` and not `github_search`, and
+ * `file_manager`, whose actions are several tools of ours, selects those.
  */
 export function toolsSelectedBy(entry: string, names: ReadonlySet<string>): readonly string[] {
   const named = canonicalToolName(entry, (name) => names.has(name))
   if (names.has(named)) return [named]
   const patterns = [entry, ...candidates(entry)]
   if (entry.includes('*')) return [...names].filter((name) => patterns.some((each) => matchSegment(each, name)))
+  const actions = [...TOOL_ALIASES].flatMap(([alias, { tool }]) => alias.startsWith(`${entry}.`) ? [tool] : [])
+  const meant = actions.filter((name) => names.has(name))
+  if (meant.length > 0) return meant
   const stem = entry.replace(SERVER_MARK, '').replace(/[_-]$/, '')
   return stem === '' ? [] : [...names].filter((name) => name.startsWith(`${stem}_`) || name.startsWith(`${stem}-`))
 }
@@ -91,12 +66,15 @@ export function renameArguments(args: JsonObject, inputSchema: JsonObject): Json
   return renamed.every(([name]) => Object.hasOwn(args, name)) ? args : Object.fromEntries(renamed)
 }
 
-/** Translates a call with tool and argument names of other agents. */
+/** Translates a call with tool names, argument names and argument shapes of other agents. */
 export function canonicalCall<Call extends { readonly name: string; readonly arguments: Json }>(
   call: Call, toolNamed: (name: string) => Pick<ToolDefinition, 'inputSchema'> | undefined,
 ): Call {
-  const name = canonicalToolName(call.name, (known) => toolNamed(known) !== undefined)
+  const isKnown = (known: string) => toolNamed(known) !== undefined
+  const alias = isKnown(call.name) ? undefined : aliasOf(call.name, call.arguments)
+  const name = alias && isKnown(alias.tool) ? alias.tool : canonicalToolName(call.name, isKnown)
   const tool = toolNamed(name)
   if (!tool || !isJsonObject(call.arguments)) return { ...call, name }
-  return { ...call, name, arguments: renameArguments(call.arguments, tool.inputSchema) }
+  const args = alias?.tool === name ? alias.shape?.(call.arguments) ?? call.arguments : call.arguments
+  return { ...call, name, arguments: renameArguments(args, tool.inputSchema) }
 }

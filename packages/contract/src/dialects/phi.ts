@@ -130,11 +130,11 @@ interface PhiCall {
 }
 export type PhiEvent =
   | (PhiCall & { readonly type: 'ToolExecutionStart'; readonly args: Json })
-  | (PhiCall & { readonly type: 'ToolExecutionUpdate'; readonly partial_result: Json })
+  | (PhiCall & { readonly type: 'ToolExecutionUpdate'; readonly partial_result: PhiToolResult })
   | (PhiCall & { readonly type: 'ProgressMessage'; readonly text: string })
   | (PhiCall & {
     readonly type: 'ToolExecutionEnd'
-    readonly result: PhiToolResult | PhiToolError | null
+    readonly result: PhiToolResult
     readonly is_error: boolean
     readonly child_loop_id: string | null
   })
@@ -151,7 +151,7 @@ export function toPhiEvents(event: BulkheadEvent, context: EventContext = {}): r
     case 'ToolInvocationStarted':
       return event.attempt > 1 ? [] : [{ type: 'ToolExecutionStart', ...phiCall(event), args: context.args ?? null }]
     case 'ToolInvocationUpdated':
-      return [{ type: 'ToolExecutionUpdate', ...phiCall(event), partial_result: event.partial }]
+      return [{ type: 'ToolExecutionUpdate', ...phiCall(event), partial_result: partialOf(event.partial) }]
     case 'ToolInvocationProgress': return [{ type: 'ProgressMessage', ...phiCall(event), text: event.text }]
     case 'ToolInvocationSucceeded':
     case 'ToolInvocationFailed': return [end(event, context), ...messages(event, context)]
@@ -173,10 +173,22 @@ const isError = ({ type }: EndEvent): boolean => type !== 'ToolInvocationSucceed
 const end = (event: EndEvent, { outcome }: EventContext): PhiEvent => ({
   type: 'ToolExecutionEnd',
   ...phiCall(event),
-  result: outcome ? toPhi(outcome) : null,
+  result: resultOf(event, outcome),
   is_error: isError(event),
   child_loop_id: outcome?.metadata.child_loop_id ?? null,
 })
+
+/** An error is a result too: its text is the content. */
+function resultOf(event: EndEvent, outcome: Outcome | undefined): PhiToolResult {
+  const result = outcome && toPhi(outcome)
+  if (result && 'content' in result) return result
+  const content = outcome ? toPhiMessage(outcome, 0).content : contentOf(event)
+  return { content, details: outcome?.details ?? null, child_loop_id: outcome?.metadata.child_loop_id ?? null }
+}
+
+/** A partial result in the form of a result is used as it is; any other value is shown as text. */
+const partialOf = (partial: Json): PhiToolResult => toolResult.safeParse(partial).data
+  ?? { content: [{ type: 'text', text: textOfData(partial) }], details: null, child_loop_id: null }
 
 function messages(event: EndEvent, { outcome }: EventContext): readonly PhiEvent[] {
   const timestamp = Date.parse(event.at)

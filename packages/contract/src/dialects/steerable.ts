@@ -127,12 +127,13 @@ function withoutNull(read: z.infer<typeof steerableToolResult>): SteerableToolRe
 const recordOf = (data: Json): JsonObject => isJsonObject(data) ? data : { value: data }
 const textOf = (value: Json | undefined): string | undefined => typeof value === 'string' ? value : undefined
 
+/** The envelope is open: `id` and `name` relate a result to its call. */
 export type SteerableEvent =
-  | { readonly type: 'tool_call'; readonly toolCall: SteerableToolCall }
-  | { readonly type: 'tool_result'; readonly id: string; readonly name: string; readonly result: SteerableToolResult }
-  | { readonly type: 'budget_exhausted'; readonly message: string }
-  | { readonly type: 'loader-hint'; readonly message: string }
-  | { readonly type: 'error'; readonly error: string }
+  | { readonly type: 'tool_call'; readonly payload: SteerableToolCall }
+  | { readonly type: 'tool_result'; readonly payload: SteerableToolResult; readonly id: string; readonly name: string }
+  | { readonly type: 'budget_exhausted'; readonly message: string; readonly code?: string }
+  | { readonly type: 'loader-hint'; readonly hint: string }
+  | { readonly type: 'error'; readonly message: string }
   | { readonly type: 'done' }
 
 /** Empty if steerable has no such event. Without the outcome, a result has only its status. */
@@ -140,24 +141,32 @@ export function toSteerableEvents(event: BulkheadEvent, context: EventContext = 
   switch (event.type) {
     case 'ToolInvocationProposed': {
       const named = isJsonObject(event.args) ? event.args : { value: event.args }
-      return [{ type: 'tool_call', toolCall: { id: event.callId, name: event.tool, arguments: named } }]
+      return [{ type: 'tool_call', payload: { id: event.callId, name: event.tool, arguments: named } }]
     }
     case 'ToolInvocationSucceeded': return [end(event, context, { success: true })]
     case 'ToolInvocationFailed': return [end(event, context, failed(event.errorCode, event.message))]
     case 'ToolInvocationCancelled': {
       const { errorCode, reason } = event
       const ended = end(event, context, failed(errorCode, reason))
-      return errorCode === 'BudgetExhausted' ? [ended, { type: 'budget_exhausted', message: reason }] : [ended]
+      return errorCode === 'BudgetExhausted'
+        ? [ended, { type: 'budget_exhausted', message: reason, ...budgetCode(context) }] : [ended]
     }
-    case 'ToolInvocationProgress': return [{ type: 'loader-hint', message: event.text }]
-    case 'SuppressedError': return [{ type: 'error', error: `${event.source}: ${event.message}` }]
+    case 'ToolInvocationProgress': return [{ type: 'loader-hint', hint: event.text }]
+    case 'SuppressedError': return [{ type: 'error', message: `${event.source}: ${event.message}` }]
     case 'TurnEnded': return [{ type: 'done' }]
     default: return []
   }
 }
 
-const end = (event: CallEvent, { outcome }: EventContext, otherwise: SteerableToolResult): SteerableEvent =>
-  ({ type: 'tool_result', id: event.callId, name: event.tool, result: outcome ? toSteerable(outcome) : otherwise })
+/** steerable has a code for a limit of calls only. */
+function budgetCode({ outcome }: EventContext): { readonly code?: string } {
+  const data = outcome?.type === 'error' ? outcome.error.data : undefined
+  return isJsonObject(data) && data['limit'] === 'calls' ? { code: 'E_BUDGET_TOOL_CALLS' } : {}
+}
+
+const end = (event: CallEvent, { outcome }: EventContext, otherwise: SteerableToolResult): SteerableEvent => ({
+  type: 'tool_result', payload: outcome ? toSteerable(outcome) : otherwise, id: event.callId, name: event.tool,
+})
 
 const failed = (code: ErrorCode, error: string): SteerableToolResult =>
   ({ success: false, error, ...(endsRun(code) ? { terminal: true } : { needsFollowup: true }) })

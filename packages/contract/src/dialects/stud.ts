@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { ERRORS, isErrorCode, type ErrorCode } from '../model/errors.ts'
 import type { BulkheadEvent } from '../model/events.ts'
 import type { ErrorOutcome, Outcome } from '../model/outcome.ts'
-import { errorOf, json, type CallEvent, type Reading } from './reading.ts'
+import { errorOf, json, type CallEvent, type EventContext, type Reading } from './reading.ts'
 
 const STUD_CLASSES = [
   'Validation', 'ProviderTransient', 'ProviderCapability', 'ToolTransient', 'ToolTerminal', 'Session', 'Cancellation',
@@ -99,10 +99,11 @@ const NEVER_RAN: ReadonlyMap<ErrorCode, 'approval-denied' | 'tool-not-available'
 ])
 
 /** undefined if stud has no such event. */
-export function toStudEvent(event: BulkheadEvent): StudEvent | undefined {
+export function toStudEvent(event: BulkheadEvent, { args }: EventContext = {}): StudEvent | undefined {
   switch (event.type) {
     case 'ToolInvocationProposed': return { name: event.type, payload: { ...studCall(event), args: event.args } }
-    case 'ToolInvocationStarted': return { name: event.type, payload: studCall(event) }
+    case 'ToolInvocationStarted':
+      return { name: event.type, payload: { ...studCall(event), argsSummary: summaryOf(args) } }
     case 'ToolInvocationSucceeded':
       return { name: event.type, payload: { ...studCall(event), durationMs: event.durationMs } }
     case 'ToolInvocationFailed': {
@@ -134,6 +135,7 @@ export function toStudEvent(event: BulkheadEvent): StudEvent | undefined {
     }
     case 'SuppressedError':
       return { name: event.type, payload: { reason: event.source, cause: event.message, at: event.at } }
+    case 'TurnBegan': return { name: 'SessionTurnStart', payload: { sessionId: event.sessionId } }
     case 'TurnEnded': return { name: 'SessionTurnEnd', payload: { sessionId: event.sessionId } }
     default: return undefined
   }
@@ -142,3 +144,8 @@ export function toStudEvent(event: BulkheadEvent): StudEvent | undefined {
 /** stud's audit always contains the layer of a tool. */
 const studCall = ({ callId, tool, origin }: CallEvent): JsonObject =>
   ({ toolCallId: callId, toolName: tool, layer: origin?.layer ?? null })
+
+const SUMMARY_CHARS = 120
+/** One line for a person. Empty if the arguments are unknown. */
+const summaryOf = (args: Json | undefined): string =>
+  args === undefined ? '' : JSON.stringify(args).slice(0, SUMMARY_CHARS).toWellFormed()

@@ -3,6 +3,7 @@ import { toPhiEvents } from '../../src/dialects/phi.ts'
 import { toSteerableEvents } from '../../src/dialects/steerable.ts'
 import { toStudEvent } from '../../src/dialects/stud.ts'
 import { errorOf } from '../../src/dialects/reading.ts'
+import type { Json } from '@bulkhead/kit/json'
 import type { BulkheadEvent, EventBody, EventType } from '../../src/model/events.ts'
 import { base } from '../samples/outcomes.ts'
 
@@ -96,7 +97,7 @@ describe('events in other dialects', () => {
         'InteractionAnswered',
         'TrustDecision', 'StateSlotDrift', 'SuppressedError',
       ].map((name) => [name, name])),
-      TurnEnded: 'SessionTurnEnd',
+      TurnBegan: 'SessionTurnStart', TurnEnded: 'SessionTurnEnd',
     })
   })
 })
@@ -119,11 +120,26 @@ describe('events of phi', () => {
       { type: 'MessageStart', loop_id: 's1', message: success },
       { type: 'MessageEnd', loop_id: 's1', message: success },
     ])
+    const errorResult = { content: [{ type: 'text', text: 'no' }], details: null, child_loop_id: null }
     const [end, begun] = toPhiEvents(stamp(every.ToolInvocationFailed))
-    expect(end).toStrictEqual({ type: 'ToolExecutionEnd', ...ids, is_error: true, child_loop_id: null, result: null })
+    expect(end)
+      .toStrictEqual({ type: 'ToolExecutionEnd', ...ids, is_error: true, child_loop_id: null, result: errorResult })
+    const failed = { type: 'error' as const, error_text: 'no city', error: errorOf('InputInvalid'), metadata: base }
+    expect(toPhiEvents(stamp(every.ToolInvocationFailed), { outcome: failed })[0]).toMatchObject({
+      is_error: true, result: { content: [{ type: 'text', text: 'Invalid arguments: no city' }], details: null },
+    })
     expect(begun).toMatchObject({
       message: { toolCallId: 'c1', toolName: 'forecast', isError: true, content: [{ type: 'text', text: 'no' }] },
     })
+  })
+
+  it('carry a partial result in the form of a result', () => {
+    const partial = { content: [{ type: 'text', text: 'half' }], details: { n: 1 }, child_loop_id: null }
+    const shown = (value: Json) => toPhiEvents(stamp({ ...every.ToolInvocationUpdated, partial: value }))
+    expect(shown(partial)).toMatchObject([{ type: 'ToolExecutionUpdate', partial_result: partial }])
+    expect(shown([1])).toMatchObject([
+      { partial_result: { content: [{ type: 'text', text: '[1]' }], details: null, child_loop_id: null } },
+    ])
   })
 
   it('have no start and end for a call that never began, only its result', () => {
@@ -148,22 +164,30 @@ describe('events of phi', () => {
 describe('events of steerable', () => {
   it('carry a closed call and a result', () => {
     expect(toSteerableEvents(stamp(every.ToolInvocationProposed)))
-      .toStrictEqual([{ type: 'tool_call', toolCall: { id: 'c1', name: 'forecast', arguments: { city: 'Oslo' } } }])
+      .toStrictEqual([{ type: 'tool_call', payload: { id: 'c1', name: 'forecast', arguments: { city: 'Oslo' } } }])
     expect(toSteerableEvents(stamp({ ...every.ToolInvocationProposed, args: [1] })))
-      .toMatchObject([{ toolCall: { arguments: { value: [1] } } }])
+      .toMatchObject([{ payload: { arguments: { value: [1] } } }])
     const outcome = { type: 'error' as const, error_text: 'no', error: errorOf('InputInvalid'), metadata: base }
     expect(toSteerableEvents(stamp(every.ToolInvocationFailed), { outcome })).toStrictEqual([
-      { type: 'tool_result', id: 'c1', name: 'forecast', result: { success: false, needsFollowup: true, error: 'no' } },
+      { type: 'tool_result', id: 'c1', name: 'forecast', payload: { success: false, needsFollowup: true, error: 'no' } },
     ])
   })
 
   it('end the run for a cancelled call, but not for a failed or skipped one', () => {
     expect(toSteerableEvents(stamp(every.ToolInvocationFailed)))
-      .toMatchObject([{ result: { success: false, needsFollowup: true, error: 'no' } }])
+      .toMatchObject([{ payload: { success: false, needsFollowup: true, error: 'no' } }])
     expect(toSteerableEvents(stamp(every.ToolInvocationCancelled)))
-      .toMatchObject([{ result: { success: false, terminal: true, error: 'stop' } }])
+      .toMatchObject([{ payload: { success: false, terminal: true, error: 'stop' } }])
     expect(toSteerableEvents(stamp({ ...every.ToolInvocationCancelled, errorCode: 'SkippedBySteering' })))
-      .toMatchObject([{ result: { needsFollowup: true } }])
+      .toMatchObject([{ payload: { needsFollowup: true } }])
+  })
+})
+
+describe('other events of steerable', () => {
+  it('have the fields of its envelope', () => {
+    expect(toSteerableEvents(stamp(every.ToolInvocationProgress)))
+      .toStrictEqual([{ type: 'loader-hint', hint: 'half' }])
+    expect(toSteerableEvents(stamp(every.SuppressedError))).toStrictEqual([{ type: 'error', message: 'hook: threw' }])
   })
 })
 
@@ -173,9 +197,15 @@ describe('an exhausted budget', () => {
       ...every.ToolInvocationCancelled, attempt: 0, errorCode: 'BudgetExhausted' as const, reason: 'used up',
     }
     expect(toSteerableEvents(stamp(cancelled))).toMatchObject([
-      { type: 'tool_result', result: { success: false, error: 'used up' } },
+      { type: 'tool_result', payload: { success: false, error: 'used up' } },
       { type: 'budget_exhausted', message: 'used up' },
     ])
+    for (const [limit, code] of [['calls', { code: 'E_BUDGET_TOOL_CALLS' }], ['tokens', {}]] as const) {
+      const error = errorOf('BudgetExhausted', { limit, of: 5, left: 0 })
+      const outcome = { type: 'error' as const, error_text: 'used up', error, metadata: base }
+      expect(toSteerableEvents(stamp(cancelled), { outcome })[1])
+        .toStrictEqual({ type: 'budget_exhausted', message: 'used up', ...code })
+    }
   })
 })
 
@@ -185,6 +215,14 @@ describe('events of stud', () => {
       toolCallId: 'c1', toolName: 'forecast', layer: 'project', ...failure, errorCode: 'ToolExecutionFailed',
     })
     expect(toStudEvent(stamp({ ...every.ToolInvocationStarted, origin: null }))?.payload).toMatchObject({ layer: null })
+  })
+
+  it('summarise the arguments of a call that starts, in one line', () => {
+    const summary = (args?: Json) => toStudEvent(stamp(every.ToolInvocationStarted), args === undefined ? {} : { args })
+      ?.payload['argsSummary']
+    expect(summary({ city: 'Oslo' })).toBe('{"city":"Oslo"}')
+    expect(summary({ text: 'a\n'.repeat(200) })).toMatch(/^\{"text":"[^\n]{100,130}$/)
+    expect(summary()).toBe('')
   })
 
   it.each([

@@ -3,9 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { fromGrida, toGrida, type GridaEnvelope } from '../../src/dialects/grida.ts'
 import { completeOutcome, errorOf, present, type Reading } from '../../src/dialects/reading.ts'
 import type { Outcome } from '../../src/model/outcome.ts'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { anyJson } from '../../../kit/test/samples/json.ts'
 import { anyOutcome, anyText, base, plainRecord } from '../samples/outcomes.ts'
 
+/** What a reader of a cut result relies on: a head, and whether it is the only part. */
+const isCut = (outcome: Outcome) => outcome.type === 'output' && outcome.metadata.truncated === true
 const carried = ({ metadata: { duration_ms, truncated, output_path }, ...outcome }: Outcome): Reading => ({
   body: outcome.type === 'output'
     ? { type: 'output', data: outcome.data }
@@ -34,13 +37,39 @@ describe("grida's envelope", () => {
   })
 
   it('preserves its part of any outcome', () => {
-    fc.assert(fc.property(anyOutcome, (outcome) => {
+    fc.assert(fc.property(anyOutcome.filter((outcome) => !isCut(outcome)), (outcome) => {
       expect(fromGrida(toGrida(outcome))).toStrictEqual(carried(outcome))
     }))
   })
 
+  it.each<[string, Json, Json]>([
+    ['a string', 'first', { head: 'first' }],
+    ['an object with a head', { head: 'first', total: 3 }, { head: 'first', total: 3 }],
+    ['an object', { path: 'a', content: 'first', total: 3 }, { head: 'first', path: 'a', total: 3 }],
+    ['an object with a long list', { total: 3, paths: ['a.ts', 'b.ts'] }, { head: '["a.ts","b.ts"]', total: 3 }],
+    ['an object with a head that is no string', { head: 1, x: 'y' }, { head: '{"head":1,"x":"y"}' }],
+    ['an empty object', {}, { head: '{}' }],
+    ['a list', [1, 2], { head: '[1,2]' }],
+  ])('has a head for data that was cut: %s', (_, data, cut) => {
+    const outcome: Outcome = { type: 'output', data, metadata: { ...base, truncated: true, output_path: '/s/1' } }
+    expect(toGrida(outcome)).toStrictEqual({
+      type: 'output', data: cut, metadata: { duration_ms: 0, truncated: true, output_path: '/s/1' },
+    })
+  })
+
+  it('always has a head for data that was cut, keeps the other parts, and is stable', () => {
+    fc.assert(fc.property(anyOutcome.filter(isCut), (outcome) => {
+      const cut = toGrida(outcome)
+      const { head, ...others } = (cut as { data: JsonObject }).data
+      expect(head).toBeTypeOf('string')
+      expect((outcome as { data: Json }).data).toMatchObject(Object.keys(others).length > 0 ? others : {})
+      expect(toGrida(completeOutcome(fromGrida(cut)!, base))).toStrictEqual(cut)
+    }))
+  })
+
   it('preserves any envelope', () => {
-    fc.assert(fc.property(anyEnvelope, (envelope) => {
+    const hasHead = (envelope: GridaEnvelope) => envelope.type === 'error' || envelope.metadata.truncated !== true
+    fc.assert(fc.property(anyEnvelope.filter(hasHead), (envelope) => {
       expect(toGrida(completeOutcome(fromGrida(envelope)!, base))).toStrictEqual(envelope)
     }))
   })

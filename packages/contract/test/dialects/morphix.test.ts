@@ -1,9 +1,12 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromMorphix, toMorphix, type MorphixFailure, type MorphixSuccess } from '../../src/dialects/morphix.ts'
+import {
+  fromMorphix, toMorphix, type MorphixFailure, type MorphixPaused, type MorphixSuccess,
+} from '../../src/dialects/morphix.ts'
 import { completeOutcome, errorOf, type Reading } from '../../src/dialects/reading.ts'
 import type { ErrorCode } from '../../src/model/errors.ts'
 import type { Outcome } from '../../src/model/outcome.ts'
+import type { Json } from '@bulkhead/kit/json'
 import { anyJson } from '../../../kit/test/samples/json.ts'
 import { anyOutcome, anyOutput, anyText, base, plainRecord } from '../samples/outcomes.ts'
 
@@ -20,8 +23,13 @@ const anySuccess: fc.Arbitrary<MorphixSuccess> = fc.record({
   duration: fc.nat(10_000_000).map((ms) => ms / 1000), attempt: fc.integer({ min: 1, max: 3 }),
 }, plainRecord)
 const anyFailure: fc.Arbitrary<MorphixFailure> = fc.record({
-  success: fc.constant(false as const), tool: anyText, error: fc.oneof(fc.constantFrom(...STRINGS), anyText),
-  output: fc.oneof(anyText, anyJson),
+  success: fc.constant(false as const), tool: fc.constantFrom('read', 'mcp:git.log', 'test_runner'),
+  error: fc.oneof(fc.constantFrom(...STRINGS), anyText), output: fc.oneof(anyText, anyJson),
+}, plainRecord).map(({ tool, ...failure }) => failure.error === 'empty_tool_name' ? failure : { ...failure, tool })
+const anyPaused: fc.Arbitrary<MorphixPaused> = fc.record({
+  status: fc.constant('clarification_needed' as const), clarification_question: anyText,
+  clarification_options: fc.array(anyText, { maxLength: 3 }),
+  paused_loop_state: fc.record({ paused: anyText }, plainRecord),
 }, plainRecord)
 
 describe("morphix's result", () => {
@@ -71,6 +79,46 @@ describe("morphix's result", () => {
     expect(toMorphix(completeOutcome(read, base))).toMatchObject({ error: string })
   })
 
+  it.each<[string, string, ErrorCode, Json | undefined, string]>([
+    ['a blank name', '', 'InputInvalid', undefined, 'empty_tool_name'],
+    ['a blank name', ' \t', 'ToolNotRegistered', undefined, 'empty_tool_name'],
+    ['a tool of an unknown server', 'mcp:nowhere.log', 'ToolNotRegistered', undefined, 'mcp_client_not_found'],
+    ['an unknown tool', 'raed', 'ToolNotRegistered', undefined, 'tool_not_found'],
+    ['failed tests', 'test_runner', 'ToolExecutionFailed', { failed_count: 2 }, 'tests_failed'],
+    ['broken tests', 'test_runner', 'ToolExecutionFailed', { error_count: 1 }, 'tests_failed'],
+    ['tests that did not run', 'test_runner', 'ToolExecutionFailed', { failed_count: 0 }, 'tool_reported_failure'],
+  ])('has a string for %s: %j %s %j is %s', (_, tool, code, data, string) => {
+    const outcome: Outcome = {
+      type: 'error', error_text: 'no', error: errorOf(code, data), metadata: { ...base, tool },
+    }
+    expect(toMorphix(outcome)).toStrictEqual(
+      string === 'empty_tool_name'
+        ? { success: false, error: string, output: 'no' } : { success: false, tool, error: string, output: 'no' },
+    )
+  })
+
+  it('is a status for a question that waits', () => {
+    const options = [{ label: 'a', description: 'first' }, { label: 'b' }]
+    const question = { kind: 'Select', prompt: 'Which?', options }
+    const outcome: Outcome = {
+      type: 'error', error_text: 'It waits.', error: errorOf('ClarificationNeeded', { paused: 'p1', question }),
+      metadata: base,
+    }
+    const paused = {
+      status: 'clarification_needed', clarification_question: 'Which?', clarification_options: ['a', 'b'],
+      paused_loop_state: { paused: 'p1' },
+    }
+    expect(toMorphix(outcome)).toStrictEqual(paused)
+    expect(fromMorphix(paused)?.body).toStrictEqual({
+      type: 'error', error_text: 'Which?', error: errorOf('ClarificationNeeded', {
+        paused: 'p1', question: { kind: 'Select', prompt: 'Which?', options: [{ label: 'a' }, { label: 'b' }] },
+      }),
+    })
+    expect(toMorphix(failed('ClarificationNeeded'))).toStrictEqual({
+      status: 'clarification_needed', clarification_question: 'no', clarification_options: [], paused_loop_state: {},
+    })
+  })
+
   it('repeats an original string only if it means the same code', () => {
     const outcome: Outcome = { type: 'error', error_text: 'no',
       error: errorOf('RuleDenied', { morphix: { error: 'tests_failed' } }), metadata: base }
@@ -94,7 +142,7 @@ describe("morphix's result", () => {
   })
 
   it('preserves any result', () => {
-    fc.assert(fc.property(fc.oneof(anySuccess, anyFailure), (result) => {
+    fc.assert(fc.property(fc.oneof(anySuccess, anyFailure, anyPaused), (result) => {
       expect(toMorphix(completeOutcome(fromMorphix(result)!, base))).toStrictEqual(result)
     }))
   })

@@ -1,8 +1,12 @@
+import * as fc from 'fast-check'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
+import { TOOL_ALIASES } from '../../src/dialects/aliases.ts'
 import {
   canonicalCall, canonicalToolName, expandToolNames, renameArguments, toolsSelectedBy,
 } from '../../src/dialects/names.ts'
 import { LOCKED_TOOLS } from '../../src/model/names.ts'
+import { anyJson } from '../../../kit/test/samples/json.ts'
 
 const registry = (...names: string[]) => (name: string) => new Set<string>([...LOCKED_TOOLS, ...names]).has(name)
 
@@ -58,6 +62,7 @@ describe('an entry of a list of tools', () => {
     ['a server in other forms', 'mcp__browser', ['browser_navigate']],
     ['a pattern', 'git*', ['git', 'git_log', 'github_issue']],
     ['a pattern', '*_fetch', ['web_fetch']],
+    ['a tool whose actions are tools of ours', 'file_manager', ['read']],
     ['all tools of a server in another form', 'mcp:browser.*', ['browser_navigate']],
     ['everything', '*', [...names]],
   ])('may be %s: %s', (_, entry, selected) => {
@@ -126,5 +131,70 @@ describe('a call with names of another agent', () => {
     expect(canonicalCall({ name: 'write_file', arguments: { file_path: 'a' } }, toolNamed)).toEqual({
       name: 'write_file', arguments: { file_path: 'a' },
     })
+  })
+
+  const bundled = (properties: readonly string[]) =>
+    ({ inputSchema: { type: 'object', properties: Object.fromEntries(properties.map((name) => [name, {}])) } })
+  const tools = new Map(Object.entries({
+    read: bundled(['path', 'offset', 'limit']), write: bundled(['path', 'content']),
+    edit: bundled(['path', 'old_string', 'new_string']), glob: bundled(['pattern', 'path']),
+    grep: bundled(['pattern', 'path', 'glob', 'ignore_case', 'context']), bash: bundled(['command', 'timeout_ms']),
+    question: bundled(['questions']), web_search: bundled(['query', 'max_results']), web_fetch: bundled(['url']),
+    tool_search: bundled(['query', 'max_results']),
+  }))
+
+  it.each<[string, JsonObject, string, JsonObject]>([
+    ['list_files', {}, 'glob', { pattern: '**/*' }],
+    ['list_files', { path: 'src' }, 'glob', { pattern: '**/*', path: 'src' }],
+    ['list_files', { path: 'src', pattern: '*.rs' }, 'glob', { pattern: '**/*.rs', path: 'src' }],
+    ['list_files', { pattern: 'src/*.rs' }, 'glob', { pattern: 'src/*.rs' }],
+    ['ask_clarification', { question: 'Which?' }, 'question', { questions: [{ question: 'Which?' }] }],
+    [
+      'ask_user', { question: 'Which?', options: ['a', 'b'] }, 'question',
+      { questions: [{ question: 'Which?', options: [{ label: 'a' }, { label: 'b' }] }] },
+    ],
+    ['ask-user', { questions: [{ question: 'x' }] }, 'question', { questions: [{ question: 'x' }] }],
+    ['ask-user', { question: 'x', options: [] }, 'question', { questions: [{ question: 'x' }] }],
+    ['file_manager', { action: 'read', path: 'a' }, 'read', { path: 'a' }],
+    ['file_manager', { action: 'read', file_path: 'a' }, 'read', { path: 'a' }],
+    ['file_manager', { action: 'write', path: 'a', content: 'b' }, 'write', { path: 'a', content: 'b' }],
+    [
+      'file_manager', { action: 'edit', path: 'a', old_text: 'b', new_text: 'c' }, 'edit',
+      { path: 'a', old_string: 'b', new_string: 'c' },
+    ],
+    ['file_manager', { action: 'list', path: 'a' }, 'glob', { pattern: '**/*', path: 'a' }],
+    ['file_manager.read', { path: 'a' }, 'read', { path: 'a' }],
+    ['file_manager', { action: 'delete', path: 'a' }, 'file_manager', { action: 'delete', path: 'a' }],
+    ['file_manager', { path: 'a' }, 'file_manager', { path: 'a' }],
+    ['edit_file', { path: 'a', old_text: 'b', new_text: 'c' }, 'edit', { path: 'a', old_string: 'b', new_string: 'c' }],
+    ['code_search', { pattern: 'x', include: '*.py', max_results: 5 }, 'grep', { pattern: 'x', glob: '*.py' }],
+    ['search', { pattern: 'x', path: 'src' }, 'grep', { pattern: 'x', path: 'src' }],
+    ['bash_manager', { command: 'ls', timeout: 5 }, 'bash', { command: 'ls', timeout_ms: 5 }],
+    ['web-search', { query: 'x', num: 3 }, 'web_search', { query: 'x', max_results: 3 }],
+    ['web_search', { query: 'x', num: 3 }, 'web_search', { query: 'x', max_results: 3 }],
+    ['grep', { 'pattern': 'x', '-i': true, '-C': 2 }, 'grep', { pattern: 'x', ignore_case: true, context: 2 }],
+    ['tool-search', { query: 'x', max_results: 3 }, 'tool_search', { query: 'x', max_results: 3 }],
+  ])('gets our argument shape: %s %j is %s %j', (name, args, ours, shaped) => {
+    const call = canonicalCall({ id: 'c', name, arguments: args }, (known) => tools.get(known))
+    expect(call).toStrictEqual({ id: 'c', name: ours, arguments: shaped })
+  })
+
+  it('is unchanged for a registered tool with the name of an alias', () => {
+    const args = { path: 'a' }
+    const own = (name: string) => name === 'list_files' || name === 'file_manager' ? bundled(['path']) : tools.get(name)
+    for (const name of ['list_files', 'file_manager']) {
+      expect(canonicalCall({ name, arguments: args }, own)).toStrictEqual({ name, arguments: args })
+    }
+  })
+
+  it('may have arguments of any kind, and translating twice changes nothing more', () => {
+    const names = [...TOOL_ALIASES.keys(), 'file_manager', 'x']
+    const anyArguments = fc.oneof(anyJson, fc.dictionary(fc.constantFrom(
+      'action', 'path', 'pattern', 'question', 'questions', 'options', 'include', 'file_path', '__proto__',
+    ), fc.oneof(anyJson, fc.constantFrom('read', 'write', 'list', 'a*')), { noNullPrototype: true }))
+    fc.assert(fc.property(fc.constantFrom(...names), anyArguments, (name, args) => {
+      const once = canonicalCall({ name, arguments: args }, (known) => tools.get(known))
+      expect(canonicalCall(once, (known) => tools.get(known))).toStrictEqual(once)
+    }))
   })
 })
