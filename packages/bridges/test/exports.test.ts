@@ -1,14 +1,20 @@
 import { expect, it } from 'vitest'
 import * as anthropic from '../src/anthropic.ts'
+import * as deepseek from '../src/deepseek.ts'
 import * as mcp from '../src/mcp/index.ts'
-import * as openai from '../src/openai.ts'
+import * as openai from '../src/openai/index.ts'
 import * as openapi from '../src/openapi/index.ts'
 import * as otel from '../src/otel.ts'
 
 it('exports exactly this', () => {
   expect(Object.keys(anthropic).toSorted()).toEqual(['fromToolUse', 'toMessagesTools', 'toToolResult'])
   expect(Object.keys(mcp).toSorted()).toEqual(['McpServers', 'loadLateCode', 'serveTools'])
-  expect(Object.keys(openai).toSorted()).toEqual(['fromToolCall', 'toFunctionTool', 'toFunctionTools', 'toToolMessage'])
+  expect(Object.keys(deepseek).toSorted())
+    .toEqual(['ToolCallStream', 'fromToolCall', 'reportTools', 'toFunctionTools', 'toToolMessage'])
+  expect(Object.keys(openai).toSorted()).toEqual([
+    'ResponseCallStream', 'ToolCallStream', 'fromResponseItems', 'fromToolCall', 'reportTools', 'toFunctionCallOutput',
+    'toFunctionTool', 'toFunctionTools', 'toResponseTools', 'toToolMessage',
+  ])
   expect(Object.keys(openapi).toSorted()).toEqual(['OpenapiDocuments', 'documentThread'])
   expect(Object.keys(otel)).toEqual(['traceTools'])
 })

@@ -20,8 +20,8 @@ export function looseSchema(schema: JsonObject): { readonly schema: MutableSchem
 
 /** The properties of the root and of all its alternatives. Required is what the root itself requires. */
 function propertiesOfAll(root: JsonObject): JsonObject {
-  const parts = [root['anyOf'], root['oneOf'], root['allOf']].flatMap((list) => Array.isArray(list) ? list as Json[] : [])
-    .flatMap((part) => alternatives(part, root))
+  const parts = [root['anyOf'], root['oneOf'], root['allOf']]
+    .flatMap((list) => Array.isArray(list) ? list as readonly Json[] : []).flatMap((part) => alternatives(part, root))
   const found = new Map<string, Json[]>()
   for (const { properties } of [root, ...parts]) {
     for (const [name, property] of Object.entries(isJsonObject(properties) ? properties : {})) {
@@ -31,9 +31,8 @@ function propertiesOfAll(root: JsonObject): JsonObject {
     }
   }
   if (found.size === 0) return {}
-  return {
-    properties: Object.fromEntries(Array.from(found, ([name, list]) => [name, list.length === 1 ? list[0]! : { anyOf: list }])),
-  }
+  const merged = Array.from(found, ([name, list]) => [name, list.length === 1 ? list[0]! : { anyOf: list }] as const)
+  return { properties: Object.fromEntries(merged) }
 }
 
 function withItems(schema: Json): Json {

@@ -16,7 +16,9 @@ const HASH_CHARS = 8
  * are too long or if two would be equal. Contract: the result depends on the set of tools, not on their order, so pass
  * the same tools for definitions and for calls.
  */
-export function providerNames(tools: Iterable<{ readonly name: string }>, { names: rule }: ModelProfile): ProviderNames {
+export function providerNames(
+  tools: Iterable<{ readonly name: string }>, { names: rule }: ModelProfile,
+): ProviderNames {
   const all = [...new Set(Array.from(tools, ({ name }) => name))]
   const legal = new Set(all.filter((name) => isLegal(name, rule)))
   const others = all.filter((name) => !legal.has(name)).toSorted()

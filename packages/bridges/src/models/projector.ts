@@ -29,9 +29,9 @@ const MAX_NOTE_CHARS = 200
 const IRREGULAR = /\(\?[^:]|\\[1-9]|\\k/
 
 const OTHERS = [
-  '$anchor', '$dynamicAnchor', '$dynamicRef', '$recursiveAnchor', '$recursiveRef', 'additionalItems', 'allOf', 'contains',
-  'contentSchema', 'dependencies', 'dependentRequired', 'dependentSchemas', 'else', 'if', 'maxContains', 'minContains',
-  'not', 'patternProperties', 'prefixItems', 'propertyNames', 'then', 'unevaluatedItems',
+  '$anchor', '$dynamicAnchor', '$dynamicRef', '$recursiveAnchor', '$recursiveRef', 'additionalItems', 'allOf',
+  'contains', 'contentSchema', 'dependencies', 'dependentRequired', 'dependentSchemas', 'else', 'if', 'maxContains',
+  'minContains', 'not', 'patternProperties', 'prefixItems', 'propertyNames', 'then', 'unevaluatedItems',
 ]
 
 /** Writes a schema in the form of one provider. Every visit returns a new object. */
@@ -200,7 +200,8 @@ export class Projector {
     const below = Object.fromEntries(names.map((name) => {
       const at = `${pointer}/properties${pointerStep(name)}`
       const projected = this.#visit(properties[name]!, at, depth + 1)
-      return [name, needed.has(name) || !this.#rule.allRequired ? projected : this.#nullable(name, properties, at, projected)]
+      const isOptional = this.#rule.allRequired && !needed.has(name)
+      return [name, isOptional ? this.#nullable(properties[name]!, at, projected) : projected]
     }))
     if (!this.#rule.strict) {
       const rest = isJsonObject(more) ? this.#visit(more, `${pointer}/additionalProperties`, depth + 1) : more
@@ -220,8 +221,8 @@ export class Projector {
     return { properties: below, required: all, additionalProperties: false }
   }
 
-  #nullable(name: string, properties: JsonObject, pointer: string, projected: Draft): Draft {
-    if (allowsNull(properties[name]!, this.#full)) {
+  #nullable(full: Json, pointer: string, projected: Draft): Draft {
+    if (allowsNull(full, this.#full)) {
       this.losses.push({ pointer, message: 'cannot be left out, only null' })
       return projected
     }

@@ -2,8 +2,8 @@ import { isJsonObject, pointerKey, type Json, type JsonObject } from '@bulkhead/
 
 /** Keywords that do not make a value invalid. */
 export const ANNOTATIONS: ReadonlySet<string> = new Set([
-  '$comment', '$defs', '$schema', 'default', 'definitions', 'deprecated', 'description', 'examples', 'readOnly', 'title',
-  'writeOnly',
+  '$comment', '$defs', '$schema', 'default', 'definitions', 'deprecated', 'description', 'examples', 'readOnly',
+  'title', 'writeOnly',
 ])
 
 /** Keywords about a value of each type, without those that contain schemas. */
@@ -117,7 +117,8 @@ export function typesOf(schema: JsonObject): readonly string[] {
   const possible = declared as readonly string[]
   if (Array.isArray(literals)) {
     if (possible.length === 0) return [...new Set(literals.map(typeOf))]
-    return possible.length === 1 ? possible : possible.filter((one) => literals.some((value: Json) => isOfType(value, one)))
+    const hasLiteral = (one: string): boolean => literals.some((value: Json) => isOfType(value, one))
+    return possible.length === 1 ? possible : possible.filter(hasLiteral)
   }
   if (possible.length > 0) return possible
   if ('properties' in schema || 'required' in schema) return ['object']

@@ -1,6 +1,6 @@
 import type { ToolDefinition } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
-import { toFunctionTools } from '../../src/openai.ts'
+import { toFunctionTools } from '../../src/openai/index.ts'
 
 const forecast: ToolDefinition = {
   name: 'forecast', label: 'Forecast', description: 'Tells the weather.', requires: {}, mode: 'external', kind: 'fetch',

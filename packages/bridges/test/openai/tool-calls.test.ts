@@ -1,7 +1,7 @@
 import type { Outcome, ToolDefinition } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
-import { fromToolCall, toToolMessage } from '../../src/openai.ts'
+import { fromToolCall, toToolMessage } from '../../src/openai/index.ts'
 
 const call = (args: string) =>
   ({ id: 'c1', type: 'function' as const, function: { name: 'forecast', arguments: args } })
@@ -65,7 +65,8 @@ describe('tool results', () => {
     expect(content({ type: 'output', data: { t: 3 }, content: [{ type: 'text', text: 'three' }], metadata })).toBe(
       'three',
     )
-    expect(content({ type: 'output', data: 4, content: [{ type: 'image', data: '', mimeType: 'image/png' }], metadata })).toBe('4')
+    expect(content({ type: 'output', data: 4, content: [{ type: 'image', data: '', mimeType: 'image/png' }], metadata }))
+      .toBe('4\n[image/png, 0 bytes, not sent: the model API does not take it in a tool result]')
     expect(content({ type: 'error', error_text: 'no such city', error: { code: 'NotFound', class: 'ToolTerminal', retryable: false }, metadata })).toBe('no such city')
   })
 })
