@@ -20,9 +20,6 @@ export interface MediaPart {
 /** The media types that an API takes in the result of a tool. */
 export type Carries = (mimeType: string) => boolean
 
-/** For APIs whose results are text only. */
-export const TEXT_ONLY: Carries = () => false
-
 /**
  * What a model gets of an outcome. Bytes that the API cannot carry are named in the text. Never empty, and consecutive
  * texts stay apart.
@@ -40,7 +37,7 @@ export function resultParts(outcome: Outcome, carries: Carries): readonly Result
 
 /** The same as one text, for APIs whose results are text only. */
 export const resultText = (outcome: Outcome): string =>
-  resultParts(outcome, TEXT_ONLY).map((part) => part.type === 'text' ? part.text : '').join('\n')
+  resultParts(outcome, () => false).map((part) => part.type === 'text' ? part.text : '').join('\n')
 
 const textPart = (text: string): ResultPart => ({ type: 'text', text })
 
@@ -92,7 +89,7 @@ function kindOf(mimeType: string): MediaPart['kind'] {
 
 /** The same for every file of a type, because a name from outside could be anything. */
 const fileName = (mimeType: string): string =>
-  `result.${mimeType.slice(mimeType.indexOf('/') + 1).replace(/^x-|\+.*$/, '')}`
+  `result.${/\/(?:x-)?([A-Za-z0-9.-]+)/.exec(mimeType)?.[1] ?? 'bin'}`
 
 function sizeOf(base64: string): string {
   const bytes = Math.floor(base64.length * 3 / 4)
