@@ -5,7 +5,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Era } from './client-request.ts'
 import type { OpenCall, OpenCalls } from './open-calls.ts'
-import { questionForm, readReply, type QuestionForm } from './question-form.ts'
+import { questionForm, readReply, type QuestionForm } from '../../questions/question-form.ts'
 
 /**
  * Asks the person at a client, if the client supports it. `era` is known after the first message. In the modern era a

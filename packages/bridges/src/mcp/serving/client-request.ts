@@ -3,7 +3,7 @@ import type {
   ClientCapabilities, Implementation, JSONRPCRequest, Server, ServerContext,
 } from '@modelcontextprotocol/server'
 import { LogReporter, ProgressReporter } from './call-reports.ts'
-import type { QuestionForm } from './question-form.ts'
+import type { QuestionForm } from '../../questions/question-form.ts'
 
 /**
  * legacy: a question is a request of the server. modern: a question is the response to a call, and the client repeats

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Outcome } from '@bulkhead/contract'
 import { canonicalJson, findJsonFault, type Json } from '@bulkhead/kit/json'
 import { ClientFault, type ClientRequest } from './client-request.ts'
-import type { QuestionForm } from './question-form.ts'
+import type { QuestionForm } from '../../questions/question-form.ts'
 
 /** The tool and arguments of a request. */
 export interface AskedCall {

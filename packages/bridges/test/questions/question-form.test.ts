@@ -1,6 +1,6 @@
 import type { ApprovalRequest, InteractionEnvelope, InteractionRequest } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
-import { questionForm, readReply } from '../../../src/mcp/serving/question-form.ts'
+import { questionForm, readReply } from '../../src/questions/question-form.ts'
 
 const approval: ApprovalRequest = {
   callId: 'c1', tool: 'deploy', label: 'Deploy', origin: 'global extension ship 1.0.0', approvalKey: 'prod',
