@@ -8,7 +8,7 @@ import * as otel from '../src/otel.ts'
 
 it('exports exactly this', () => {
   expect(Object.keys(anthropic).toSorted()).toEqual(['fromToolUse', 'toMessagesTools', 'toToolResult'])
-  expect(Object.keys(mcp).toSorted()).toEqual(['McpServers', 'loadLateCode', 'serveTools'])
+  expect(Object.keys(mcp).toSorted()).toEqual(['McpServers', 'loadLateCode', 'serveTools', 'serveToolsOverHttp'])
   expect(Object.keys(deepseek).toSorted())
     .toEqual(['ToolCallStream', 'fromToolCall', 'reportTools', 'toFunctionTools', 'toToolMessage'])
   expect(Object.keys(openai).toSorted()).toEqual([

@@ -3,4 +3,7 @@ export { loadLateCode } from './connecting/servers.ts'
 export type { ServerState } from './connecting/connection-state.ts'
 export type { Surroundings } from './connecting/server-entry.ts'
 export type { ServedHost, ServedSession } from './serving/served-client.ts'
+export {
+  serveToolsOverHttp, type HttpServeOptions, type HttpServing,
+} from './serving/http-server.ts'
 export { serveTools, type ServeOptions, type Serving } from './serving/serve-tools.ts'

@@ -1,4 +1,4 @@
-import type { ServedHost } from '@bulkhead/bridges/mcp'
+import type { ServedHost, ServeOptions, Serving } from '@bulkhead/bridges/mcp'
 import type { SecurityMode, ToolDefinition } from '@bulkhead/contract'
 import { toolsSelectedBy } from '@bulkhead/contract/dialects'
 import { messageOf } from '@bulkhead/kit/error-message'
@@ -6,12 +6,14 @@ import { meantNames, visibleText } from '@bulkhead/kit/text'
 import { CORE_VERSION } from '../facade/version.ts'
 import { MODE_OPTION } from './call.ts'
 import { defineCommand, ENDING_SIGNALS, refuseArguments, UsageError } from './command.ts'
+import { LISTEN_OPTIONS, listenFault, listenOptions, type ListenOptions } from './mcp-listen.ts'
 import { diagnosticText, hint } from './output.ts'
 import { COMMON_OPTIONS, openHost, STORE_OPTIONS } from './host-options.ts'
 
 export const mcp = defineCommand({
-  usage: 'bulkhead mcp [--mode ask|allowlist|yolo] [--tools NAME,…] [--all] [--no-store] [--workspace DIR] '
-    + '[--home DIR] [--trust-project]',
+  usage: 'bulkhead mcp [--http [--port N] [--host ADDRESS] [--cert FILE --key FILE] [--insecure]] '
+    + '[--mode ask|allowlist|yolo] [--tools NAME,…] [--all] [--no-store] [--workspace DIR] [--home DIR] '
+    + '[--trust-project]',
   options: {
     ...MODE_OPTION,
     tools: {
@@ -21,6 +23,7 @@ export const mcp = defineCommand({
     all: {
       type: 'boolean', text: 'list all tools, even more than twenty (by default, a client finds them with tool_search)',
     },
+    ...LISTEN_OPTIONS,
     ...STORE_OPTIONS, ...COMMON_OPTIONS, json: { type: 'boolean' },
   },
   details: `Speaks the Model Context Protocol on standard input and output until the client disconnects. In the
@@ -28,18 +31,24 @@ configuration of the client, use the command "bulkhead" with the argument "mcp".
 call". If a call requires approval, the client asks the user. If the client does not support that, the call is denied
 with a message that says how to allow it. Changes on disk are loaded while it runs. Client errors and disabled
 extensions are printed on standard error. There is no authentication: the process that starts the command may use the
-tools.`,
-  exits: ['when the client has disconnected', 'if the host could not start'],
+tools.
+
+With --http it serves Streamable HTTP at /mcp until it is stopped. Address and token are printed once, on standard
+error. Every request must carry the header "Authorization: Bearer TOKEN", and may come from this machine only, unless
+you pass --host. Each client gets its own session.`,
+  exits: ['when the client has disconnected, or the server was stopped', 'if the host could not start'],
   examples: [
     { command: 'bulkhead mcp --workspace ~/src/shop', text: 'serve the tools of one project' },
     { command: 'bulkhead mcp --mode allowlist --tools read,grep,glob', text: 'three tools, and no questions' },
     { command: "bulkhead mcp --tools 'web,git*'", text: 'web_fetch, web_search, and every tool that begins with git' },
+    { command: 'bulkhead mcp --http --port 9000', text: 'serve over HTTP, to this machine only' },
   ],
 
   async run({ values, positionals }) {
     refuseArguments('mcp', positionals)
     if (values.json) throw new UsageError('--json cannot be used with "mcp": standard output carries the protocol.')
     const { mode } = values
+    const listening = await listenOptions(values)
     const tools = values.tools?.split(',').map((name) => name.trim()).filter((name) => name !== '')
 
     const host = await openHost(values, true, true)
@@ -52,9 +61,8 @@ tools.`,
           `mcp: there is no tool "${visibleText(entry)}" yet; it is offered once it is available.${meant}\n`,
         )
       }
-      void host.tryWalls()
       const policy = { ...(mode === undefined ? {} : { mode }), ...(tools === undefined ? {} : { tools }) }
-      await serveUntilGone(host, policy, values.all === true)
+      await serveUntilGone(host, policy, values.all === true, listening)
     } finally {
       await host.close()
     }
@@ -70,26 +78,44 @@ interface Policy {
 
 const WAITING = 'Waiting for an MCP client on standard input. Press Ctrl-D to stop.\n'
 
-async function serveUntilGone(host: Awaited<ReturnType<typeof openHost>>, policy: Policy, all: boolean): Promise<void> {
-  const { serveTools } = await import('@bulkhead/bridges/mcp')
-  // Each pending message adds a `drain` listener.
-  process.stdout.setMaxListeners(0)
+async function serveUntilGone(
+  host: Awaited<ReturnType<typeof openHost>>, policy: Policy, all: boolean, listening: ListenOptions | undefined,
+): Promise<void> {
   // The bundled `task` tool needs an agent runner, which an MCP client has on its own side.
   const isOfUse = ({ name }: ToolDefinition) => name !== 'task' || host.tool(name)?.layer !== 'bundled'
   const served: ServedHost = {
     offeredTools: (session) => (all ? session.tools() : host.offeredTools(session)).filter(isOfUse),
     on: (listener, types) => host.on(listener, types),
   }
-  const serving = await serveTools(served, {
+  const options: ServeOptions = {
     info: { name: 'bulkhead', title: 'Bulkhead', version: CORE_VERSION },
     openSession: (interactor) => host.openSession({ ...policy, interactor }),
     onFault: faultReporter(),
-  })
-  if (process.stdin.isTTY) process.stderr.write(hint(WAITING))
+  }
+  const serving = await (listening ? serveOverHttp(served, options, listening) : serveOverStdio(served, options))
+  void host.tryWalls()
   const stop = () => void serving.close()
   for (const signal of ENDING_SIGNALS) process.once(signal, stop)
   await serving.closed
   for (const signal of ENDING_SIGNALS) process.off(signal, stop)
+}
+
+async function serveOverStdio(host: ServedHost, options: ServeOptions): Promise<Serving> {
+  const { serveTools } = await import('@bulkhead/bridges/mcp')
+  // Each pending message adds a `drain` listener.
+  process.stdout.setMaxListeners(0)
+  const serving = await serveTools(host, options)
+  if (process.stdin.isTTY) process.stderr.write(hint(WAITING))
+  return serving
+}
+
+async function serveOverHttp(host: ServedHost, options: ServeOptions, listening: ListenOptions): Promise<Serving> {
+  const { serveToolsOverHttp } = await import('@bulkhead/bridges/mcp')
+  const serving = await serveToolsOverHttp(host, { ...options, ...listening }).catch((error: unknown) => {
+    throw listenFault(error, listening)
+  })
+  process.stderr.write(`Serving MCP at ${serving.url}\nAuthorization: Bearer ${serving.tokens.join(' ')}\n`)
+  return serving
 }
 
 const MAX_FAULTS = 50

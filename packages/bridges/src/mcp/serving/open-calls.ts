@@ -132,6 +132,10 @@ export class OpenCalls {
     this.#options = options
   }
 
+  get size(): number {
+    return this.#calls.size
+  }
+
   /** Throws ClientFault if too many calls run. A cancelled call counts until its tool has stopped. */
   begin(asked: AskedCall, request: ClientRequest): OpenCall {
     const { maxOpen } = this.#options

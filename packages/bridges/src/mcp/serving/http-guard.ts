@@ -1,0 +1,84 @@
+import { createHash, timingSafeEqual, X509Certificate } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { isIP } from 'node:net'
+
+type Sdk = typeof import('@modelcontextprotocol/server')
+
+export interface GuardOptions {
+  /** The SDK, which is imported only where tools are served. */
+  readonly sdk: Sdk
+  /** The address or name that the server listens on. */
+  readonly host: string
+  readonly tokens: readonly string[]
+  readonly cert?: string | Buffer | undefined
+}
+
+/** A request that is not served. */
+export interface Refusal {
+  readonly status: number
+  readonly message: string
+  /** The code of the JSON-RPC error. */
+  readonly code?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Decides from the headers whether a request is served. Nothing of the body has been read. */
+export class HttpGuard {
+  readonly #sdk: Sdk
+  readonly #names: readonly string[]
+  readonly #isLocal: boolean
+  readonly #certificate: X509Certificate | undefined
+  readonly #digests: readonly Buffer[]
+
+  constructor({ sdk, host, tokens, cert }: GuardOptions) {
+    this.#sdk = sdk
+    this.#names = [...sdk.localhostAllowedHostnames(), isIP(host) === 6 ? `[${host}]` : host]
+    this.#isLocal = isLoopback(host)
+    this.#certificate = cert === undefined ? undefined : new X509Certificate(cert)
+    this.#digests = tokens.map(digestOf)
+  }
+
+  /** The number of the token that a request carries, or why the request is refused. */
+  check({ host, origin, authorization }: IncomingHttpHeaders): number | Refusal {
+    // A web page can make a browser send requests here under a name of its own: DNS rebinding.
+    const named = this.#sdk.validateHostHeader(host, this.#allowed(host, true))
+    if (!named.ok) return { status: 403, message: named.message }
+    const from = this.#sdk.validateOriginHeader(origin, this.#allowed(origin, false))
+    if (!from.ok) return { status: 403, message: from.message }
+    const token = this.#tokenOf(authorization)
+    return token < 0 ? UNAUTHORIZED : token
+  }
+
+  /** Rebinding needs a name, so beyond loopback a `Host` may be any address. An `Origin` may not. */
+  #allowed(given: string | undefined, isHost: boolean): string[] {
+    const name = hostnameOf(given)
+    const isAllowed = name !== undefined && !this.#isLocal
+      && (isIP(name.replace(/^\[|\]$/g, '')) > 0 ? isHost : this.#certificate?.checkHost(name) !== undefined)
+    return isAllowed ? [...this.#names, name] : [...this.#names]
+  }
+
+  /** Compares with every token in constant time. */
+  #tokenOf(authorization: string | undefined): number {
+    const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? []
+    if (token === undefined) return -1
+    const digest = digestOf(token)
+    return this.#digests.reduce((found, one, index) => timingSafeEqual(one, digest) ? index : found, -1)
+  }
+}
+
+const UNAUTHORIZED: Refusal = {
+  status: 401, message: 'Send the header "Authorization: Bearer TOKEN" with the token that the server printed.',
+  headers: { 'WWW-Authenticate': 'Bearer realm="bulkhead"' },
+}
+
+const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest()
+
+/** The name in a `Host` or `Origin` header, without the port. */
+function hostnameOf(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined
+  return URL.parse(header.includes('://') ? header : `http://${header}`)?.hostname
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+}

@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises'
+import type { HttpServeOptions } from '@bulkhead/bridges/mcp'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { type CommandOptions, UsageError } from './command.ts'
+
+const PORT = 8765
+
+/** Options of `mcp` for a server over HTTP. */
+export const LISTEN_OPTIONS = {
+  http: { type: 'boolean', text: 'serve over HTTP instead of standard input and output' },
+  port: { type: 'string', value: 'N', text: `with --http: the port (default: ${PORT}; 0 is any free port)` },
+  host: {
+    type: 'string', value: 'ADDRESS',
+    text: 'with --http: the address to listen on (default: 127.0.0.1)\nan address that other machines can reach needs '
+      + '--cert and --key, or --insecure',
+  },
+  cert: { type: 'string', value: 'FILE', completes: 'file', text: 'with --http: a certificate (PEM)' },
+  key: { type: 'string', value: 'FILE', completes: 'file', text: 'with --http: the private key of the certificate (PEM)' },
+  insecure: { type: 'boolean', text: 'with --http and --host: allow clear text on the network' },
+} as const satisfies CommandOptions
+
+export interface ListenValues {
+  readonly http?: boolean | undefined
+  readonly port?: string | undefined
+  readonly host?: string | undefined
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+  readonly insecure?: boolean | undefined
+}
+
+export type ListenOptions = Pick<HttpServeOptions, 'host' | 'port' | 'tls' | 'insecure'>
+
+/** Returns undefined for a server on standard input and output. */
+export async function listenOptions(values: ListenValues): Promise<ListenOptions | undefined> {
+  const { http, port = String(PORT), host, cert, key, insecure } = values
+  if (!http) {
+    const needless = (['port', 'host', 'cert', 'key', 'insecure'] as const).find((name) => values[name] !== undefined)
+    if (needless !== undefined) throw new UsageError(`--${needless} requires --http.`)
+    return undefined
+  }
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
+    throw new UsageError(`--port must be a whole number from 0 to 65535, not "${port}".`)
+  }
+  if ((cert === undefined) !== (key === undefined)) throw new UsageError('Use --cert and --key together.')
+  const tls = cert === undefined || key === undefined ? {} : { tls: { cert: await pem(cert), key: await pem(key) } }
+  return { port: Number(port), ...tls, ...(host === undefined ? {} : { host }), ...(insecure ? { insecure } : {}) }
+}
+
+async function pem(file: string): Promise<Buffer> {
+  try {
+    return await readFile(file)
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${messageOf(error)}`)
+  }
+}
+
+/** Why the server could not start, with what to do. */
+export function listenFault(error: unknown, { host = '127.0.0.1', port, tls, insecure }: ListenOptions): unknown {
+  const { code = '' } = error as NodeJS.ErrnoException
+  const place = `${host}:${port}`
+  if (code === 'EADDRINUSE') return new UsageError(`${place} is in use. Choose another port with --port.`)
+  if (code === 'EACCES') return new UsageError(`${place} requires more rights. Choose a port above 1023 with --port.`)
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    return new UsageError(`"${host}" is not an address of this machine. Correct --host.`)
+  }
+  if (code.startsWith('ERR_OSSL')) return new UsageError(`--cert and --key do not work: ${messageOf(error)}`)
+  if (!tls && !insecure && error instanceof TypeError) {
+    return new UsageError(`Other machines can reach ${host}. Add --cert and --key, or --insecure.`)
+  }
+  return error
+}

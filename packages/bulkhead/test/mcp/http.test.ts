@@ -1,0 +1,280 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { request as httpRequest } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { serveToolsOverHttp, type HttpServeOptions, type HttpServing } from '@bulkhead/bridges/mcp'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createHost, type Host, type SessionOptions } from '../../src/index.ts'
+import { CACHE } from '../cache.ts'
+import { inside } from '../command-inside.ts'
+import { writeExtension } from '../extension-folder.ts'
+import { clientOf, ERAS, type Era, type Person } from './served-world.ts'
+
+const TOKENS = ['first-token-of-two', 'second-token-of-two']
+
+let folder: string
+let host: Host
+const ending: (() => unknown)[] = []
+beforeAll(async () => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-http-')))
+  const [workspace, home] = [join(folder, 'work'), join(folder, 'home')]
+  mkdirSync(workspace)
+  writeExtension(home, {
+    id: 'talk', tools: [
+      { name: 'wait' }, { name: 'count' }, { name: 'greet', requires: { capabilities: ['interact'] } },
+    ],
+  }, `export default { tools: {
+    wait: { execute: (args, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('stopped'))) },
+    count: { execute: (args, { progress }) => { progress('one'); return 'counted' } },
+    greet: { execute: async (args, { interact }) => 'Hello ' + await interact.ask('Who?') },
+  } }`)
+  host = await createHost({
+    workspace, home, cache: CACHE, trust: 'declined',
+    config: { isolation: { global: 'thread' }, sandbox: { spares: { thread: 0 } } },
+  })
+})
+afterEach(async () => {
+  for (const end of ending.splice(0).toReversed()) await end()
+})
+afterAll(async () => {
+  await host.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** Serves, and counts the open sessions. */
+async function serve({ session, ...options }: Partial<HttpServeOptions> & { readonly session?: SessionOptions } = {}) {
+  const open = new Set<string>()
+  const faults: string[] = []
+  const serving = await serveToolsOverHttp(host, {
+    info: { name: 'bulkhead', version: '1.0.0' }, tokens: TOKENS, onFault: ({ message }) => void faults.push(message),
+    async openSession(interactor) {
+      const opened = await host.openSession({ ...session, interactor })
+      open.add(opened.id)
+      return {
+        ...bound(opened),
+        close: async () => {
+          await opened.close()
+          open.delete(opened.id)
+        },
+      }
+    },
+    ...options,
+  })
+  ending.push(() => serving.close())
+  return { serving, open, faults }
+}
+const bound = (session: Awaited<ReturnType<Host['openSession']>>) =>
+  ({ id: session.id, tools: session.tools.bind(session), call: session.call.bind(session) as never })
+
+async function connect({ url, tokens }: Pick<HttpServing, 'url' | 'tokens'>, era: Era, person?: Person, token = tokens[0]) {
+  const client = clientOf(era, person)
+  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { Authorization: `Bearer ${token}` } } })
+  await client.connect(transport)
+  ending.push(() => client.close())
+  return { client, transport }
+}
+
+interface Raw {
+  readonly method?: string
+  readonly path?: string
+  readonly headers?: Record<string, string>
+  readonly body?: unknown
+}
+
+const PLAIN = { 'Authorization': `Bearer ${TOKENS[0]}`, 'Content-Type': 'application/json', 'Accept': 'application/json, text/event-stream' }
+const HELLO = {
+  jsonrpc: '2.0', id: 0, method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '0' } },
+}
+
+/** A request of a client that is not honest. Node's fetch does not let a caller set `Host`. */
+const send = ({ url }: HttpServing, { method = 'POST', path = '/mcp', headers = {}, body = HELLO }: Raw = {}) =>
+  new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; text: string }>((resolve, reject) => {
+    const request = url.startsWith('https') ? httpsRequest : httpRequest
+    const req = request(new URL(path, url), { method, headers: { ...PLAIN, ...headers }, rejectUnauthorized: false }, (res) => {
+      let text = ''
+      res.setEncoding('utf8').on('data', (chunk: string) => { text += chunk })
+      res.on('end', () => resolve({ status: res.statusCode!, headers: res.headers, text }))
+    })
+    req.on('error', reject)
+    req.end(method === 'POST' ? typeof body === 'string' ? body : JSON.stringify(body) : undefined)
+  })
+
+describe.each(ERAS)('a client of the %s era over HTTP', (era) => {
+  it('lists and calls tools in one session, with questions and progress, and is told about changes', async () => {
+    const { serving, open } = await serve({ session: { mode: 'yolo' } })
+    const { client } = await connect(serving, era, () => ({ action: 'accept', content: { answer: 'Ada' } }))
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['count', 'greet', 'read']))
+    const seen: unknown[] = []
+    await client.callTool({ name: 'count', arguments: {} }, { onprogress: (progress) => void seen.push(progress) })
+    expect(seen).toEqual([{ progress: 1, message: 'one' }])
+    const { content } = await client.callTool({ name: 'greet', arguments: {} })
+    expect(content).toMatchObject([{ type: 'text', text: expect.stringContaining('Hello Ada') as string }])
+    expect(open.size).toBe(1)
+
+    const changed = vi.fn<() => void>()
+    client.setNotificationHandler('notifications/tools/list_changed', changed)
+    if (era === 'modern') await client.listen({ toolsListChanged: true })
+    writeExtension(join(folder, 'home'), { id: `late-${era}`, tools: [{ name: `late_${era}` }] }, 'export default {}')
+    await host.reload()
+    await vi.waitFor(() => expect(changed).toHaveBeenCalledOnce())
+  })
+
+  it('cancels a call with its request, and the others with the server', async () => {
+    const { serving, open } = await serve()
+    const { client } = await connect(serving, era)
+    const cancel = new AbortController()
+    let started = 0
+    ending.push(host.on(() => void (started += 1), ['ToolInvocationStarted']))
+    const one = client.callTool({ name: 'wait', arguments: {} }, { signal: cancel.signal })
+    const other = client.callTool({ name: 'wait', arguments: {} }).then(({ isError }) => isError, () => 'disconnected')
+    await vi.waitFor(() => expect(started).toBe(2))
+    cancel.abort()
+    await expect(one).rejects.toThrow('abort')
+    await serving.close()
+    expect(await other).toBe(true)
+    expect(open.size).toBe(0)
+  })
+})
+
+it.each<[why: string, status: number, raw: Raw]>([
+  ['without a token', 401, { headers: { Authorization: '' } }],
+  ['with a wrong token', 401, { headers: { Authorization: 'Bearer first-token-of-twx' } }],
+  ['with a token of another scheme', 401, { headers: { Authorization: `Basic ${TOKENS[0]}` } }],
+  ['under a foreign name', 403, { headers: { Host: 'evil.example' } }],
+  ['under a foreign address', 403, { headers: { Host: '203.0.113.7:80' } }],
+  ['from a web page', 403, { headers: { Origin: 'https://evil.example' } }],
+  ['from a page without an origin', 403, { headers: { Origin: 'null' } }],
+  ['at another path', 404, { path: '/' }],
+  ['in an unknown session', 404, { headers: { 'Mcp-Session-Id': 'x' }, body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }],
+  ['before a session', 400, { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }],
+  ['with a body that is not JSON', 400, { body: '{' }],
+  ['with a body that is too long', 413, { body: ' '.repeat(10_000_001) }],
+  ['with a body of another type', 415, { headers: { 'Content-Type': 'text/plain' } }],
+  ['by GET without a session', 405, { method: 'GET' }],
+  ['by PUT', 405, { method: 'PUT' }],
+])('refuses a request %s: %s', async (_why, status, raw) => {
+  const { serving, open } = await serve()
+  const response = await send(serving, raw)
+  expect([response.status, open.size]).toEqual([status, 0])
+  expect(JSON.parse(response.text)).toMatchObject({ jsonrpc: '2.0', id: null, error: { message: expect.any(String) as string } })
+  expect(response.headers['www-authenticate']).toBe(status === 401 ? 'Bearer realm="bulkhead"' : undefined)
+})
+
+describe('a session of the older era', () => {
+  const sessionOf = async (serving: HttpServing, token = TOKENS[0]!) => {
+    const { status, headers } = await send(serving, { headers: { Authorization: `Bearer ${token}` } })
+    return { status, id: String(headers['mcp-session-id']) }
+  }
+  const list = async (serving: HttpServing, id: string, token = TOKENS[0]!) => (await send(serving, {
+    headers: { 'Authorization': `Bearer ${token}`, 'Mcp-Session-Id': id }, body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+  })).status
+
+  it('belongs to its token, and ends with DELETE', async () => {
+    const { serving, open } = await serve()
+    const { id } = await sessionOf(serving)
+    expect([await list(serving, id), await list(serving, id, TOKENS[1])]).toEqual([200, 404])
+    const remove = (token: string) => send(serving, { method: 'DELETE', headers: { 'Authorization': `Bearer ${token}`, 'Mcp-Session-Id': id } })
+    expect([(await remove(TOKENS[1]!)).status, open.size, (await remove(TOKENS[0]!)).status]).toEqual([404, 1, 200])
+    await vi.waitFor(() => expect(open.size).toBe(0))
+    expect(await list(serving, id)).toBe(404)
+  })
+
+  it('ends when it is idle, and not while a call runs', async () => {
+    const { serving, open } = await serve({ idleMs: 20 })
+    const { client } = await connect(serving, 'legacy')
+    const call = client.callTool({ name: 'wait', arguments: {} }).catch(() => undefined)
+    const { id } = await sessionOf(serving)
+    await vi.waitFor(() => expect(open.size).toBe(1))
+    expect(await list(serving, id)).toBe(404)
+    await serving.close()
+    await call
+  })
+
+  it('makes room when the number of sessions is reached, and refuses another one while all are in use', async () => {
+    const { serving, open } = await serve({ maxSessions: 2 })
+    const [first, second, third] = [await sessionOf(serving), await sessionOf(serving), await sessionOf(serving)]
+    expect([first, second, third].map(({ status }) => status)).toEqual([200, 200, 200])
+    expect([open.size, await list(serving, first!.id), await list(serving, third!.id)]).toEqual([2, 404, 200])
+    const streams = await Promise.all([second, third].map(({ id }) => fetch(serving.url, { headers: { ...PLAIN, 'Mcp-Session-Id': id } })))
+    expect((await sessionOf(serving)).status).toBe(503)
+    await Promise.all(streams.map(({ body }) => body?.cancel()))
+  })
+
+  it('has a bounded number of open requests', async () => {
+    const { serving } = await serve({ maxOpen: 1 })
+    const { id } = await sessionOf(serving)
+    const stream = await fetch(serving.url, { headers: { ...PLAIN, 'Mcp-Session-Id': id } })
+    expect([stream.status, await list(serving, id)]).toEqual([200, 503])
+    await stream.body?.cancel()
+    await vi.waitFor(async () => expect(await list(serving, id)).toBe(200))
+  })
+})
+
+it('gives each token of the newer era its own session', async () => {
+  const { serving, open } = await serve()
+  await Promise.all([TOKENS[0], TOKENS[1], TOKENS[0]].map(async (token) => {
+    const { client } = await connect(serving, 'modern', undefined, token)
+    await client.listTools()
+  }))
+  expect(open.size).toBe(2)
+})
+
+it('listens beyond this machine only with a certificate, or if the caller insists', async () => {
+  await expect(serve({ host: '0.0.0.0' })).rejects.toThrow('requires `tls` or `insecure`')
+  await expect(serve({ tokens: ['short'] })).rejects.toThrow('16 or more characters')
+  const statuses = async ({ serving }: Awaited<ReturnType<typeof serve>>, tries: readonly Record<string, string>[]) =>
+    Promise.all(tries.map(async (headers) =>
+      (await send({ ...serving, url: serving.url.replace('0.0.0.0', '127.0.0.1') }, { headers })).status))
+  const byAddress = [{ Host: '203.0.113.7:80' }, { Host: 'secure.test' }, { Origin: 'http://203.0.113.7' }]
+  expect(await statuses(await serve({ host: '0.0.0.0', insecure: true }), byAddress)).toEqual([200, 403, 403])
+  const pem = (name: string) => readFileSync(join(import.meta.dirname, '../../../broker/test/net/fixtures', `${name}.pem`))
+  const secure = await serve({ host: '0.0.0.0', tls: { cert: pem('certificate'), key: pem('key') } })
+  expect(secure.serving.url).toMatch(/^https:/)
+  const byName = [...byAddress, { Host: 'evil.example' }, { Origin: 'https://secure.test' }, { Origin: 'https://evil.example' }]
+  expect(await statuses(secure, byName)).toEqual([200, 200, 403, 403, 200, 403])
+})
+
+describe('bulkhead mcp --http', () => {
+  const places = () => ['--workspace', join(folder, 'work'), '--home', join(folder, 'own')]
+
+  it('prints address and token once, serves, and ends with a signal', async () => {
+    mkdirSync(join(folder, 'own'))
+    writeFileSync(join(folder, 'work/notes.md'), 'hello\n')
+    const env = { NO_COLOR: '1', HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
+    const bin = join(import.meta.dirname, '../../src/bin.ts')
+    const child = spawn(process.execPath, [bin, 'mcp', '--http', '--port', '0', ...places()], { env })
+    ending.push(() => child.kill('SIGKILL'))
+    let told = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => { told += text })
+    const printed = /^Serving MCP at (http:\/\/127\.0\.0\.1:\d+\/mcp)\nAuthorization: Bearer ([\w-]{43})\n$/
+    await vi.waitFor(() => expect(told).toMatch(printed), 20_000)
+    const [, url, token] = printed.exec(told)!
+    const { client } = await connect({ url: url!, tokens: [token!] }, 'modern')
+    expect(await client.callTool({ name: 'read', arguments: { path: 'notes.md' } })).toMatchObject({ structuredContent: { content: 'hello\n' } })
+    child.kill('SIGTERM')
+    expect(await once(child, 'close')).toEqual([0, null])
+    expect(told).toMatch(printed)
+  })
+
+  it.each([
+    [['--port', '1'], '--port requires --http.'],
+    [['--insecure'], '--insecure requires --http.'],
+    [['--http', '--port', '70000'], '--port must be a whole number from 0 to 65535, not "70000".'],
+    [['--http', '--cert', 'x'], 'Use --cert and --key together.'],
+    [['--http', '--cert', 'none.pem', '--key', 'none.pem'], 'none.pem cannot be read'],
+    [['--http', '--port', '0', '--host', '0.0.0.0'], 'Other machines can reach 0.0.0.0. Add --cert and --key, or --insecure.'],
+    [['--http', '--port', '0', '--host', '203.0.113.7', '--insecure'], '"203.0.113.7" is not an address of this machine.'],
+    [['--http', '--port', '0', '--cert', 'own/x.pem', '--key', 'own/x.pem'], '--cert and --key do not work'],
+  ])('refuses %j', async (options, message) => {
+    mkdirSync(join(folder, 'own'), { recursive: true })
+    writeFileSync(join(folder, 'own/x.pem'), 'no certificate')
+    const { code, stderr } = await inside(['mcp', ...options, ...places()], folder)
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+  })
+})
