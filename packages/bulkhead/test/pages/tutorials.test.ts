@@ -3,16 +3,23 @@ import { once } from 'node:events'
 import { globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { inside } from '../command-inside.ts'
 import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
+import { startPublishedPackages } from './published-packages.ts'
 import { argumentsOf } from './shell-words.ts'
 
 const TUTORIALS = globSync('docs/tutorials/*.md', { cwd: ROOT }).toSorted()
 
+/** `pnpm soak` installs what a release would publish. Otherwise the packages of the workspace are linked. */
+const published = thoroughly(false, true) ? await startPublishedPackages() : undefined
+afterAll(() => published?.[Symbol.asyncDispose]())
+
 let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-tutorial-'))
+  if (published) return
   mkdirSync(join(folder, 'node_modules/@bulkhead'), { recursive: true })
   for (const [name, target] of [
     ['bulkhead', 'packages/bulkhead'], ['@bulkhead/bridges', 'packages/bridges'],
@@ -30,9 +37,11 @@ function save(name: string, text: string): void {
 /** Runs a command, answering "n" to every question. `install` gets `--yes`. */
 async function run(line: string): Promise<{ readonly code: number | null; readonly output: string }> {
   const command = line.replace(/^npx /, '') + (/\bbulkhead install\b/.test(line) ? ' --yes' : '')
+  const { PATH, NODE_COMPILE_CACHE, NODE_EXTRA_CA_CERTS } = process.env
   const env = {
-    NO_COLOR: '1', HOME: join(folder, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-    PATH: `${join(folder, 'node_modules/.bin')}:${dirname(process.execPath)}:/usr/bin:/bin`,
+    NO_COLOR: '1', HOME: join(folder, 'home'), NODE_COMPILE_CACHE,
+    PATH: [join(folder, 'node_modules/.bin'), dirname(process.execPath), PATH].join(':'),
+    ...(published && { NODE_EXTRA_CA_CERTS, npm_config_registry: published.url }),
   }
   const args = argumentsOf(command)
   if (args !== undefined) {
@@ -60,7 +69,7 @@ it.each(TUTORIALS)('%s works step by step', async (page) => {
     if (block.language !== 'sh') continue
     const next = blocks[index + 1]
     const expected = next?.language === 'text' && next.file === undefined ? next.text : undefined
-    for (const line of commandsOf(block).filter((command) => !command.startsWith('npm install'))) {
+    for (const line of commandsOf(block).filter((command) => published || !/^npm (?:install|test)/.test(command))) {
       const { code, output } = await run(line)
       if (expected === undefined) expect({ place: placeOf(block), line, code, output }).toMatchObject({ code: /\bexplain\b/.test(line) ? expect.toBeOneOf([0, 1]) : 0 })
       else if (line === commandsOf(block).at(-1)) expect(output).toMatch(pattern(expected))
