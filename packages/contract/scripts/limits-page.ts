@@ -59,7 +59,13 @@ const CALL: Readonly<Record<keyof typeof CALL_LIMITS, Row>> = {
 const PACKAGE: Readonly<Record<keyof typeof MANIFEST_LIMITS, Row>> = {
   manifestBytes: [MANIFEST_LIMITS.manifestBytes, 'Size of the manifest, in bytes.', 'ShapeInvalid'],
   tools: [MANIFEST_LIMITS.tools, 'Tools of one extension.', 'ShapeInvalid'],
+  connectedTools: [MANIFEST_LIMITS.connectedTools, 'Tools of one MCP server or OpenAPI document.', 'ShapeInvalid'],
   descriptionChars: [MANIFEST_LIMITS.descriptionChars, 'Length of a description, in characters.', 'ShapeInvalid'],
+  schemaChars: [MANIFEST_LIMITS.schemaChars, 'Length of a JSON Schema, in characters.', 'ConfigSchemaInvalid'],
+  schemaDepth: [MANIFEST_LIMITS.schemaDepth, 'Nesting depth of a JSON Schema.', 'ConfigSchemaInvalid'],
+  subschemas: [MANIFEST_LIMITS.subschemas, 'Schemas inside a JSON Schema.', 'ConfigSchemaInvalid'],
+  inPlaceSubschemas: [MANIFEST_LIMITS.inPlaceSubschemas, 'Schemas that apply to one value, references included.', 'ConfigSchemaInvalid'],
+  patternChars: [MANIFEST_LIMITS.patternChars, 'Length of a `pattern`, in characters.', 'ConfigSchemaInvalid'],
   files: [MANIFEST_LIMITS.files, 'Files of a package.', 'PackageUnsafe'],
   fileBytes: [MANIFEST_LIMITS.fileBytes, 'Size of one file, in bytes.', 'PackageUnsafe'],
   packageBytes: [MANIFEST_LIMITS.packageBytes, 'Size of all files, in bytes.', 'PackageUnsafe'],

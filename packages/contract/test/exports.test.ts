@@ -37,7 +37,8 @@ describe('the exports', () => {
 
   it('of @bulkhead/contract/validation', () => {
     expect(Object.keys(validation).toSorted()).toEqual([
-      'commandSafetyPatternSchema', 'configFileSchema', 'conformanceReportSchema', 'contractCompatible', 'coreSatisfies',
+      'commandSafetyPatternSchema', 'configFileSchema', 'conformanceReportSchema', 'connectedManifestSchema',
+      'contractCompatible', 'coreSatisfies',
       'lockFileSchema', 'machinePolicySchema', 'manifestSchema', 'requirementSet',
       'ruleSchema',
     ])

@@ -16,8 +16,9 @@ it('limits have these values', () => {
     approvalKeyBytes: 1_024, subagentDepth: 5, shownBytes: 204_800, sessionSavedBytes: 1_048_576_000, shownImages: 20,
   })
   expect(MANIFEST_LIMITS).toEqual({
-    manifestBytes: 262_144, tools: 128, descriptionChars: 4_096, files: 2_000, fileBytes: 16_777_216,
-    packageBytes: 67_108_864,
+    manifestBytes: 262_144, tools: 128, connectedTools: 2_048, descriptionChars: 4_096, files: 2_000, fileBytes: 16_777_216,
+    packageBytes: 67_108_864, schemaChars: 65_536, schemaDepth: 24, subschemas: 1_000, inPlaceSubschemas: 2_000,
+    patternChars: 1_024,
   })
 })
 

@@ -81,7 +81,14 @@ export const CALL_LIMITS = {
 export const MANIFEST_LIMITS = {
   manifestBytes: 256 * 1024,
   tools: 128,
+  /** Of one server or API document. Its manifest is made, not written. */
+  connectedTools: 2_048,
   descriptionChars: 4_096,
+  schemaChars: 64 * 1024,
+  schemaDepth: 24,
+  subschemas: 1_000,
+  inPlaceSubschemas: 2_000,
+  patternChars: 1_024,
   files: 2_000,
   fileBytes: 16 * 1024 * 1024,
   packageBytes: 64 * 1024 * 1024,

@@ -73,7 +73,7 @@ function refuseSameNames(tools: readonly { readonly name: string }[], context: z
   })
 }
 
-export const manifestSchema = z.strictObject({
+const manifestWith = (mostTools: number) => z.strictObject({
   $schema: z.string().optional().describe('The JSON Schema of this file, for editors.'),
   kind: z.literal('Tool').describe('What the extension adds.'),
   contractVersion: exactVersion.describe('The contract version this manifest is written for.'),
@@ -111,11 +111,15 @@ export const manifestSchema = z.strictObject({
     ),
   dependsOn: z.array(z.string().regex(EXTENSION_ID_PATTERN)).max(64).default([])
     .describe('Ids of extensions that start before it.'),
-  tools: z.array(toolManifest).min(1).max(MANIFEST_LIMITS.tools).superRefine(refuseSameNames)
+  tools: z.array(toolManifest).min(1).max(mostTools).superRefine(refuseSameNames)
     .describe('The tools of the extension, with distinct names.'),
   _meta: z.record(z.string(), z.json()).optional()
     .describe('Data for other programs, by reverse domain name. Bulkhead does not read it.'),
 }).superRefine(checkSecrets)
+
+export const manifestSchema = manifestWith(MANIFEST_LIMITS.tools)
+/** For the tools of a server or an API document. */
+export const connectedManifestSchema = manifestWith(MANIFEST_LIMITS.connectedTools)
 
 /** A manifest after validation, with defaults. */
 export type Manifest = z.output<typeof manifestSchema>

@@ -4,7 +4,7 @@ import type { ExtensionCandidate } from '../discover/extension-folders.ts'
 import { diagnose, type Fault } from '../model/result.ts'
 import { byteOrder } from '../model/digest.ts'
 import { Yielder } from '../model/yielder.ts'
-import { proveConnected, type Proof } from '../prove/pipeline.ts'
+import { proveConnected, type Proof, type Proven } from '../prove/pipeline.ts'
 import { lookAlikeKeys } from './register.ts'
 
 type ConnectContext = Omit<ProofContext, 'config' | 'yielder'>
@@ -50,12 +50,15 @@ function freeNames(report: LoadReport, connected: readonly ConnectedExtension[])
 }
 
 /**
- * Proves each tool alone, so that a faulty one does not affect the others, then all together. Tools that exceed a
- * common limit are dropped from the end.
+ * Proves all tools together. If that fails, proves each alone, so that a faulty one does not affect the others, then
+ * the rest together. Tools that exceed a common limit are dropped from the end.
  */
 async function proveTools(extension: ConnectedExtension, context: ProofContext): Promise<Connected> {
   const prove = (tools: Tools) =>
     proveConnected({ ...extension, manifest: { ...extension.manifest, tools } }, candidateOf(extension), context)
+  const whole = await prove(extension.manifest.tools)
+  if (whole.kind === 'disabled') return { extensions: [], diagnostics: [] }
+  if (whole.kind === 'proven') return provenOf(extension, extension.manifest.tools, whole, [])
   const alone = await Promise.all(extension.manifest.tools.map(async (tool) => ({ tool, proof: await prove([tool]) })))
   const faults = alone.flatMap(({ tool, proof }) => faultsOf(proof).map((fault) => named(fault, [tool])))
   // A fault of the whole extension is found once for each tool.
@@ -65,10 +68,7 @@ async function proveTools(extension: ConnectedExtension, context: ProofContext):
   while (tools.length > 0) {
     const proof = await prove(tools)
     if (proof.kind === 'disabled') return { extensions: [], diagnostics }
-    if (proof.kind === 'proven') {
-      const warnings = proof.warnings.map((fault) => diagnosticOf(extension, named(fault, tools), 'warning'))
-      return { extensions: [proof.descriptor], diagnostics: [...diagnostics, ...warnings] }
-    }
+    if (proof.kind === 'proven') return provenOf(extension, tools, proof, diagnostics)
     diagnostics.push(...proof.faults.map((fault) => diagnosticOf(extension, named(fault, tools))))
     const kept = firstAtFault(proof.faults)
     const leftOut = tools.slice(kept + 1).map(({ name }) => leftOutWith(tools[kept]!.name, name, proof.faults[0]!))
@@ -79,6 +79,15 @@ async function proveTools(extension: ConnectedExtension, context: ProofContext):
 }
 
 type Tools = ConnectedExtension['manifest']['tools']
+
+const provenOf = (
+  extension: ConnectedExtension, tools: Tools, { descriptor, warnings }: Proven, diagnostics: readonly Diagnostic[],
+): Connected => ({
+  extensions: [descriptor],
+  diagnostics: [
+    ...diagnostics, ...warnings.map((fault) => diagnosticOf(extension, named(fault, tools), 'warning')),
+  ],
+})
 
 const faultsOf = (proof: Proof): readonly Fault[] => proof.kind === 'refused' ? proof.faults : []
 

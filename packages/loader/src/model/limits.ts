@@ -29,6 +29,8 @@ export interface LoaderLimits {
   readonly schemaMs: number
   /** Subschemas of all schemas of one manifest. */
   readonly subschemasPerExtension: number
+  /** The same for the tools of a server or an API document. */
+  readonly subschemasPerServer: number
 }
 
 export const LOADER_LIMITS: LoaderLimits = {
@@ -41,11 +43,12 @@ export const LOADER_LIMITS: LoaderLimits = {
   fileBytes: MANIFEST_LIMITS.fileBytes,
   packageBytes: MANIFEST_LIMITS.packageBytes,
   folderDepth: 32,
-  schemaChars: 64 * 1024,
-  schemaDepth: 24,
-  subschemas: 1_000,
-  patternChars: 1_024,
-  inPlaceSubschemas: 2_000,
+  schemaChars: MANIFEST_LIMITS.schemaChars,
+  schemaDepth: MANIFEST_LIMITS.schemaDepth,
+  subschemas: MANIFEST_LIMITS.subschemas,
+  patternChars: MANIFEST_LIMITS.patternChars,
+  inPlaceSubschemas: MANIFEST_LIMITS.inPlaceSubschemas,
   schemaMs: 5_000,
   subschemasPerExtension: 4_000,
+  subschemasPerServer: 200_000,
 }

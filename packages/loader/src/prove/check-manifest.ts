@@ -2,7 +2,9 @@ import {
   ANY_COMMAND, BulkheadError, checkRequirements, compileApprovalKey, CONTRACT_VERSION, MANIFEST_FILE,
   type ExtensionModule, type RequirementSet,
 } from '@bulkhead/contract'
-import { contractCompatible, coreSatisfies, manifestSchema } from '@bulkhead/contract/validation'
+import {
+  connectedManifestSchema, contractCompatible, coreSatisfies, manifestSchema,
+} from '@bulkhead/contract/validation'
 import { findJsonFault, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import validRange from 'semver/ranges/valid.js'
@@ -80,16 +82,21 @@ const unreadable = (
   },
 )
 
+/** Whether a server or an API document offers the tools. */
+export const isConnected = ({ origin }: Pick<Written, 'origin'>): boolean =>
+  origin.kind === 'module' && origin.connection !== undefined
+
 /** Checks the manifest against its schema and fills in defaults. */
 export function checkShape(written: Written): StageResult<Shaped> {
   const { json, ...rest } = written
-  const parsed = manifestSchema.safeParse(json)
+  const schema = isConnected(written) ? connectedManifestSchema : manifestSchema
+  const parsed = schema.safeParse(json)
   if (parsed.success) return pass({ ...rest, manifest: parsed.data })
   const newer = cureForOtherContract(json)
   const { manifestAt: { file, pointer }, origin } = rest
   return {
     ok: false,
-    faults: placeIssues(parsed.error.issues, manifestSchema).slice(0, MAX_FAULTS).map(({ steps, message }) => ({
+    faults: placeIssues(parsed.error.issues, schema).slice(0, MAX_FAULTS).map(({ steps, message }) => ({
       stage: 'shape', code: 'ShapeInvalid', path: pointer + pointerOf(steps),
       message: `${visibleText(pointerOf(steps)) || 'The manifest'} ${message}.`,
       ...(origin.kind === 'files' && { file }), ...(newer !== undefined && { cure: newer }),
@@ -123,8 +130,7 @@ export function checkToolNames(shaped: Shaped): StageResult<Shaped> {
 /** Path patterns must compile for any value of their variables. Only bundled tools may require all commands. */
 export function checkToolRequirements(shaped: Shaped): StageResult<Shaped> {
   // For a server, requirements describe a process that runs unconfined.
-  const mayRunAll = shaped.layer === 'bundled'
-    || (shaped.origin.kind === 'module' && shaped.origin.connection !== undefined)
+  const mayRunAll = shaped.layer === 'bundled' || isConnected(shaped)
   const commands = mayRunAll ? [] : shaped.manifest.tools.flatMap(({ requires }, tool) =>
     (requires.shell ?? []).flatMap(({ cmd }, index) =>
       cmd === ANY_COMMAND ? [allCommandsFault(`/tools/${tool}/requires/shell/${index}/cmd`)] : []))

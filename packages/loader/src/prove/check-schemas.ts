@@ -6,6 +6,7 @@ import { pointerOf } from '../files/json-file.ts'
 import { ownMember } from '../config/resolve-config.ts'
 import { MAX_FAULTS, pass, passUnless, refuse, type Fault, type StageResult } from '../model/result.ts'
 import type { SchemaFault } from '../schema/schema-compiler.ts'
+import { isConnected } from './check-manifest.ts'
 
 interface DeclaredSchema {
   readonly path: string
@@ -29,13 +30,14 @@ export async function checkSchemas(
     compiler.inspect(full), ...declared.map(({ schema, runsPatterns }) => compiler.inspect(schema, runsPatterns)),
   ])
   if (!config.ok) return refuseAll('/configSchema', config.faults)
-  let left = limits.subschemasPerExtension - config.subschemas
+  const most = isConnected(shaped) ? limits.subschemasPerServer : limits.subschemasPerExtension
+  let left = most - config.subschemas
   for (const [index, verdict] of verdicts.entries()) {
     const { path } = declared[index]!
     if (!verdict.ok) return refuseAll(path, verdict.faults)
     left -= verdict.subschemas
     if (left < 0) {
-      const message = `and the schemas before it have more than ${limits.subschemasPerExtension} subschemas together`
+      const message = `and the schemas before it have more than ${most} subschemas together`
       return refuse(invalid(path, { path: '', message }))
     }
   }
@@ -71,8 +73,6 @@ function* declaredSchemas(shaped: Shaped): Generator<DeclaredSchema> {
     }
   }
 }
-
-const isConnected = ({ origin }: Shaped): boolean => origin.kind === 'module' && origin.connection !== undefined
 
 const refuseAll = (schema: string, faults: readonly SchemaFault[]): StageResult<never> =>
   ({ ok: false, faults: faults.slice(0, MAX_FAULTS).map((fault) => invalid(schema, fault)) })

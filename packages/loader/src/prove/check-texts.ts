@@ -77,7 +77,7 @@ const SIGNS: readonly (readonly [pattern: RegExp, what: string])[] = [
   [/<!--/, 'has a comment, which many viewers hide'],
   [/!\[[^\]]{0,200}\]\(\s*https?:/i, 'has a remote image, which sends a request when it is shown'],
   [/data:[a-z]+\/[a-z0-9.+-]+;base64,/i, 'has a data URL'],
-  [/(?:[A-Za-z0-9+/]{4}){40}/, 'has a long run of encoded characters'],
+  [/[A-Za-z0-9+/]{160}/, 'has a long run of encoded characters'],
   [/(?:[^\S\n]*\n){8}|[^\S\n]{40}/, 'has so much white space that the rest is out of view'],
 ]
 

@@ -39,10 +39,11 @@ export class SchemaCompiler {
     this.limits = limits
   }
 
+  /** A schema that is only shown, or comes from a server, is read but not compiled: a large API has thousands. */
   inspect(schema: JsonObject, runsPatterns = true): SchemaVerdict {
-    const compiled = this.compile(schema, runsPatterns)
-    if (!compiled.ok) return compiled
-    const { subschemas, unknownKeywords } = compiled
+    const verdict = runsPatterns ? this.compile(schema, runsPatterns) : this.#read(schema, runsPatterns)
+    if (!verdict.ok) return verdict
+    const { subschemas, unknownKeywords } = 'document' in verdict ? verdict.document : verdict
     return { ok: true, subschemas, ...(unknownKeywords.length > 0 && { unknownKeywords }) }
   }
 
