@@ -46,17 +46,19 @@ const formInAny = (keyword: string): KeywordForm | undefined =>
   schemaKeywordForm(keyword) ?? schemaKeywordForm(keyword, 'draft-07')
 
 /** Replaces the direct subschemas. Values that only look like schemas, such as examples, are unchanged. */
-export function withSubschemas(schema: JsonObject, change: (below: JsonObject) => Json): JsonObject {
-  const below = (value: Json): Json => {
-    if (Array.isArray(value)) return value.map(below)
-    return isJsonObject(value) ? change(value) : value
+export function withSubschemas(
+  schema: JsonObject, change: (below: JsonObject, keyword: string) => Json,
+): JsonObject {
+  const below = (value: Json, keyword: string): Json => {
+    if (Array.isArray(value)) return value.map((one: Json) => below(one, keyword))
+    return isJsonObject(value) ? change(value, keyword) : value
   }
-  const eachBelow = (map: JsonObject): JsonObject =>
-    Object.fromEntries(Object.entries(map).map(([name, value]) => [name, below(value)]))
+  const eachBelow = (map: JsonObject, keyword: string): JsonObject =>
+    Object.fromEntries(Object.entries(map).map(([name, value]) => [name, below(value, keyword)]))
   return Object.fromEntries(Object.entries(schema).map(([keyword, value]) => {
     const form = formInAny(keyword)
     if (form === undefined || form === 'plain') return [keyword, value]
-    return [keyword, form === 'map' && isJsonObject(value) ? eachBelow(value) : below(value)]
+    return [keyword, form === 'map' && isJsonObject(value) ? eachBelow(value, keyword) : below(value, keyword)]
   }))
 }
 

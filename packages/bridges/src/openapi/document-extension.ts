@@ -46,9 +46,12 @@ export function documentExtension(
       const message = `The document "${name}" has schemas that are not valid JSON Schema 2020-12 and were converted: `
       return diagnosticOf(entry, 'ConfigSchemaInvalid', `${message}${visibleText(what)}.`, REPORT, 'warning')
     }),
-    ...(api.unnamed === 0 ? [] : [diagnosticOf(entry, 'ShapeInvalid',
-      `The document "${name}" has ${api.unnamed} operations without an operationId. They are not offered.`, CURE,
-      'warning')]),
+    ...(api.shortened.length === 0 ? [] : [diagnosticOf(entry, 'ConfigSchemaInvalid',
+      `The document "${name}" has ${api.shortened.length} operations whose schemas are too large. They are offered with `
+      + `a part of their schemas: ${api.shortened.join(', ')}.`, REPORT, 'warning')]),
+    ...(api.unnamed.length === 0 ? [] : [diagnosticOf(entry, 'ShapeInvalid',
+      `The document "${name}" has ${api.unnamed.length} operations without an operationId. They are not offered: `
+      + `${api.unnamed.join(', ')}.`, CURE, 'warning')]),
   ]
   if (byName.size === 0) return { extension: undefined, diagnostics }
   const digests = new Map(

@@ -130,29 +130,30 @@ function isInside(path: string, folder: string): boolean {
 const refused = (message: string): DocumentFile => ({ ok: false, message })
 
 /** Version of the parser. Increment it when the result for a document changes. */
-const READER = 4
+const READER = 5
 
 const QUERY_STYLES = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'] as const
 const parameter = z.strictObject({
-  argument: z.string(), name: z.string(), in: z.enum(['path', 'query', 'header']),
-  style: z.enum(['simple', ...QUERY_STYLES]), explode: z.boolean(), json: z.boolean(), reserved: z.boolean(),
+  argument: z.string(), name: z.string(), in: z.enum(['path', 'query', 'header', 'cookie']),
+  style: z.enum(['simple', 'label', 'matrix', ...QUERY_STYLES]), explode: z.boolean(), json: z.boolean(), reserved: z.boolean(),
 })
 const field = z.union([
   z.strictObject({ style: z.enum(QUERY_STYLES), explode: z.boolean(), reserved: z.boolean() }),
-  z.strictObject({ style: z.enum(['json', 'text']) }),
+  z.strictObject({ style: z.enum(['json', 'text', 'file']), mediaType: z.string().optional() }),
 ])
 const operation = z.strictObject({
   operationId: z.string(), method: z.string(), path: z.string().startsWith('/'), label: z.string(),
   description: z.string(),
   inputSchema: z.custom<JsonObject>(isJsonObject), parameters: z.array(parameter),
   body: z.strictObject({
-    argument: z.string(), form: z.enum(['json', 'urlencoded', 'text']), mediaType: z.string(),
+    argument: z.string(), form: z.enum(['json', 'urlencoded', 'multipart', 'text', 'binary']), mediaType: z.string(),
     fields: z.record(z.string(), field),
   }).nullable(),
 })
 const api = z.strictObject({
   version: z.string(), server: z.string().nullable(), operations: z.array(operation),
-  faults: z.array(z.string()), mended: z.array(z.string()), unnamed: z.number(),
+  faults: z.array(z.string()), mended: z.array(z.string()), shortened: z.array(z.string()),
+  unnamed: z.array(z.string()),
 })
 const cached = z.strictObject({ reader: z.literal(READER), of: z.string(), api })
 

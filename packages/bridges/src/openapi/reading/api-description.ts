@@ -7,8 +7,8 @@ export interface DescribedParameter {
   readonly argument: string
   /** The name of the parameter in the request. */
   readonly name: string
-  readonly in: 'path' | 'query' | 'header'
-  readonly style: 'simple' | QueryStyle
+  readonly in: 'path' | 'query' | 'header' | 'cookie'
+  readonly style: 'simple' | 'label' | 'matrix' | QueryStyle
   readonly explode: boolean
   /** Serialized as JSON. */
   readonly json: boolean
@@ -18,16 +18,18 @@ export interface DescribedParameter {
 
 export type QueryStyle = 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject'
 
-/** The encoding of a form field: a query style, JSON or text. */
+/** The encoding of a form field: a query style, JSON, text or, in a multipart form, a file. */
 export type DescribedField =
   | Pick<DescribedParameter, 'explode' | 'reserved'> & { readonly style: QueryStyle }
-  | { readonly style: 'json' | 'text' }
+  | { readonly style: 'json' | 'text' | 'file'; readonly mediaType?: string | undefined }
 
 export interface DescribedBody {
   readonly argument: string
-  readonly form: 'json' | 'urlencoded' | 'text'
+  /** `binary`: a file, see `FILE_SCHEMA`. */
+  readonly form: 'json' | 'urlencoded' | 'multipart' | 'text' | 'binary'
+  /** `*` stands for the type of the file. */
   readonly mediaType: string
-  /** Form fields with an encoding in the document. */
+  /** Form fields with an encoding in the document, and files. */
   readonly fields: Readonly<Record<string, DescribedField>>
 }
 
@@ -56,8 +58,10 @@ export interface DescribedApi {
   readonly faults: readonly string[]
   /** Non-standard schema parts that were converted, one line each. */
   readonly mended: readonly string[]
-  /** Number of operations without an operationId. They are not offered as tools. */
-  readonly unnamed: number
+  /** Operations whose schemas are too large and were cut, one line each. */
+  readonly shortened: readonly string[]
+  /** Method and path of operations without an operationId. They are not offered as tools. */
+  readonly unnamed: readonly string[]
 }
 
 /** The filters of the configuration. */

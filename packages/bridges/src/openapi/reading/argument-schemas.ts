@@ -1,9 +1,33 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { cut, textOf } from '../../connected/entries.ts'
 import { repairedSchema, plainSchema, withSubschemas } from '../../connected/tool-schema.ts'
 import { valueAt, Unusable } from './api-description.ts'
 
-/** The limit for schemas in a manifest. */
-const MOST_SCHEMAS = 1_000
+/** How much of the schemas of an operation is kept. */
+export interface SchemaDetail {
+  /** How many levels of members and items are described. What is below accepts any value. */
+  readonly levels: number
+  /** Characters of each description below the arguments. */
+  readonly descriptionChars: number
+  readonly mostSchemas: number
+}
+
+/** The schemas of an operation exceed `mostSchemas`. */
+export class TooManySchemas extends Unusable {}
+
+/** Keywords whose schemas apply to the same value. `$defs` does not apply at all. */
+const IN_PLACE: ReadonlySet<string> = new Set([
+  'allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas', '$defs', 'definitions',
+])
+
+const CUT_NOTE = '[The schema of this value is cut: see the documentation of the API.]'
+const CUT_CHARS = 120
+
+interface Pending {
+  readonly name: string
+  readonly target: Json
+  readonly level: number
+}
 
 /**
  * The schemas of one operation in the dialect of a manifest. Referenced schemas are moved to `$defs`, not inlined,
@@ -12,24 +36,38 @@ const MOST_SCHEMAS = 1_000
 export class ArgumentSchemas {
   readonly #root: JsonObject
   readonly #isOld: boolean
+  readonly #detail: SchemaDetail
   readonly #names = new Map<string, string>()
   readonly #definitions = new Map<string, Json>()
+  readonly #pending: Pending[] = []
   /** What was converted. */
   readonly repaired = new Set<string>()
   #count = 0
+  #isCut = false
 
-  constructor(root: JsonObject, isOld: boolean) {
+  constructor(root: JsonObject, isOld: boolean, detail: SchemaDetail) {
     this.#root = root
     this.#isOld = isOld
+    this.#detail = detail
+  }
+
+  /** Whether a part was left out. */
+  get isCut(): boolean {
+    return this.#isCut
   }
 
   /** Throws Unusable for a reference outside the document, or too many schemas. */
   of(written: Json | undefined): Json {
-    if (typeof written === 'boolean') return written
-    if (!isJsonObject(written)) return {}
-    const { schema, repaired } = repairedSchema(this.#read(written))
-    for (const what of repaired) this.repaired.add(what)
-    return plainSchema(schema)
+    const schema = this.#convert(written, 0)
+    // The least deep first: a definition is described as far as its nearest use allows.
+    while (this.#pending.length > 0) {
+      const nearest = Math.min(...this.#pending.map(({ level }) => level))
+      const [{ name, target, level }] = this.#pending.splice(
+        this.#pending.findIndex((one) => one.level === nearest), 1,
+      ) as [Pending]
+      this.#definitions.set(name, this.#convert(target, level))
+    }
+    return schema
   }
 
   /** Follows the references of a schema. Returns an empty object for a boolean schema. */
@@ -47,30 +85,75 @@ export class ArgumentSchemas {
     return this.#definitions.size === 0 ? {} : { $defs: Object.fromEntries(this.#definitions) }
   }
 
-  #read(schema: JsonObject): JsonObject {
-    if (++this.#count > MOST_SCHEMAS) throw new Unusable(`has more than ${MOST_SCHEMAS} schemas in its arguments`)
-    // Remove `$id`: it would change the base of the references.
-    const { $ref, $id: _id, $schema: _dialect, ...rest } = schema
-    if (typeof $ref === 'string') {
-      return { ...(this.#isOld ? {} : this.#read(rest)), $ref: `#/$defs/${this.#define($ref)}` }
+  #convert(written: Json | undefined, level: number): Json {
+    if (typeof written === 'boolean') return written
+    if (!isJsonObject(written)) return {}
+    const { schema, repaired } = repairedSchema(this.#read(written, level))
+    for (const what of repaired) this.repaired.add(what)
+    return plainSchema(schema)
+  }
+
+  #read(written: JsonObject, level: number): JsonObject {
+    const { levels, mostSchemas } = this.#detail
+    if (++this.#count > mostSchemas) {
+      throw new TooManySchemas(`has more than ${mostSchemas} schemas in its arguments`)
     }
-    const below = withSubschemas(withoutReadOnly(rest), (one) => this.#read(one))
+    // Remove `$id`: it would change the base of the references.
+    const { $ref, $id: _id, $schema: _dialect, ...rest } = this.#brief(written, level)
+    if (typeof $ref === 'string') {
+      const target = valueAt(this.#root, $ref)
+      if (level >= levels && hasSchemas(target)) return this.#cutSchema(target, written)
+      return {
+        ...(this.#isOld ? {} : this.#read(rest, level)), $ref: `#/$defs/${this.#define($ref, target, level)}`,
+      }
+    }
+    if (level >= levels && hasSchemas(rest)) return this.#cutSchema(rest, written)
+    const below = withSubschemas(withoutReadOnly(rest), (one, keyword) =>
+      this.#read(one, IN_PLACE.has(keyword) ? level : level + 1))
     return this.#isOld ? modern(below) : below
   }
 
-  #define(reference: string): string {
+  #define(reference: string, target: Json, level: number): string {
     const known = this.#names.get(reference)
     if (known !== undefined) return known
-    const target = valueAt(this.#root, reference)
     const last = reference.split('/').at(-1)!.replaceAll(/[^A-Za-z0-9_]/g, '_').slice(0, 48)
     let name = last
     for (let count = 2; this.#definitions.has(name); count++) name = `${last}_${count}`
     this.#names.set(reference, name)
     // Reserve the name first: the schema may refer to itself.
     this.#definitions.set(name, true)
-    this.#definitions.set(name, this.of(target))
+    this.#pending.push({ name, target, level })
     return name
   }
+
+  #brief(schema: JsonObject, level: number): JsonObject {
+    const { descriptionChars } = this.#detail
+    const { description } = schema
+    if (level === 0 || typeof description !== 'string' || description.length <= descriptionChars) return schema
+    this.#isCut = true
+    return { ...schema, description: cut(description, descriptionChars) }
+  }
+
+  #cutSchema(target: Json, written: JsonObject): JsonObject {
+    this.#isCut = true
+    const { type, nullable, description }: JsonObject = isJsonObject(target) ? target : {}
+    const text = textOf(written['description']) ?? textOf(description)
+    const about = text === undefined ? '' : `${cut(text, CUT_CHARS)} `
+    return {
+      ...(typeof type === 'string' && nullable !== true && { type }), description: `${about}${CUT_NOTE}`,
+    }
+  }
+}
+
+/** Whether a schema contains or refers to other schemas, so that cutting it makes it smaller. */
+function hasSchemas(schema: Json): boolean {
+  if (!isJsonObject(schema)) return false
+  let count = typeof schema['$ref'] === 'string' ? 1 : 0
+  withSubschemas(schema, (below) => {
+    count++
+    return below
+  })
+  return count > 0
 }
 
 /** Removes readOnly properties: only the server sets them. */

@@ -1,19 +1,23 @@
+import { MANIFEST_LIMITS } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { readSchema } from '@bulkhead/kit/schema'
 import { visibleText } from '@bulkhead/kit/text'
-import { textOf } from '../../connected/entries.ts'
+import { cut, textOf } from '../../connected/entries.ts'
 import {
   type DescribedApi, type DescribedOperation, resolveReference, Unusable, type Wanted,
 } from './api-description.ts'
-import { ArgumentSchemas } from './argument-schemas.ts'
-import { readBody, readParameters } from './arguments.ts'
+import { ArgumentSchemas, type SchemaDetail, TooManySchemas } from './argument-schemas.ts'
+import { readParameters } from './arguments.ts'
+import { readBody } from './bodies.ts'
 
 const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'trace'] as const
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const VERSION = /^3\.([01])\.\d+(?:-.*)?$/
-/** The limit for tools in a manifest. */
-const MOST_OPERATIONS = 128
-const MOST_FAULTS = MOST_OPERATIONS
+const MOST_OPERATIONS = MANIFEST_LIMITS.connectedTools
+const MOST_FAULTS = 2 * MOST_OPERATIONS
 const ID_CHARS = 128
+/** The names of the operations over the limit. */
+const NAMES_CHARS = 64 * 1024
 
 /** Throws Unusable for an invalid document. Unusable operations are left out. */
 export function readOperations(document: Json, wanted: Wanted): DescribedApi {
@@ -28,24 +32,26 @@ export function readOperations(document: Json, wanted: Wanted): DescribedApi {
   const missing = (wanted.operations ?? []).filter((id) => !byId.has(id))
   faults.push(...missing.map((id) => `there is no operation "${visibleText(id)}"`))
   const groups = [...byId.values()]
-  const tooMany = groups.splice(MOST_OPERATIONS).length
-  if (tooMany > 0) {
-    faults.push(
-      `there are ${tooMany} operations over the limit of ${MOST_OPERATIONS}; select some in the configuration`,
-    )
+  const over = groups.splice(MOST_OPERATIONS).map(([found]) => found!.id)
+  if (over.length > 0) {
+    const names = cut(over.map((id) => `"${visibleText(id)}"`).join(', '), NAMES_CHARS)
+    faults.push(`there are ${over.length} operations over the limit of ${MOST_OPERATIONS}; select some in the `
+      + `configuration. Left out: ${names}`)
   }
   const repaired: string[] = []
+  const shortened: string[] = []
   const operations = groups.flatMap(([found, ...others]) => attempt(faults, whereOf(found!), () => {
     if (others.length > 0) {
       throw new Unusable(`has the same operationId as ${others.slice(0, 3).map(whereOf).join(' and ')}`)
     }
-    return describe(document, found!, { isOld: minor === '0', hasBaseUrl: wanted.hasBaseUrl, repaired })
+    return describe(document, found!, { isOld: minor === '0', hasBaseUrl: wanted.hasBaseUrl, repaired, shortened })
   }) ?? [])
   return {
     version: isJsonObject(info) && typeof info['version'] === 'string' ? info['version'].slice(0, 64) : '',
     server: firstServer(servers), operations, faults: faults.slice(0, MOST_FAULTS),
-    mended: repaired.slice(0, MOST_FAULTS),
-    unnamed: all.filter(({ id }) => id === undefined).length,
+    mended: repaired.slice(0, MOST_FAULTS), shortened,
+    unnamed: all.filter(({ id }) => id === undefined).slice(0, MOST_FAULTS)
+      .map(({ method, path }) => `${method} ${visibleText(path).slice(0, 200)}`),
   }
 }
 
@@ -95,17 +101,59 @@ interface Reading extends Pick<Wanted, 'hasBaseUrl'> {
   readonly isOld: boolean
   /** Receives what was converted. */
   readonly repaired: string[]
+  /** Receives what was cut. */
+  readonly shortened: string[]
 }
 
-function describe(
-  root: JsonObject, found: Found, { isOld, hasBaseUrl, repaired }: Reading,
-): DescribedOperation {
-  const { id, method, path, item, operation } = found
+const { subschemas } = MANIFEST_LIMITS
+const WHOLE: SchemaDetail = { levels: Infinity, descriptionChars: Infinity, mostSchemas: subschemas }
+/** Tried in turn until the schemas of an operation are within the limits of a manifest. */
+const DETAILS: readonly SchemaDetail[] = [
+  WHOLE, ...[Infinity, 12, 8, 6, 5, 4, 3, 2, 1, 0].map((levels) =>
+    ({ levels, descriptionChars: 160, mostSchemas: subschemas })),
+]
+
+/** The operation in as much detail as fits. */
+function describe(root: JsonObject, found: Found, reading: Reading): DescribedOperation {
+  for (const detail of DETAILS) {
+    const { schemas, operation } = attemptDetail(() => describeIn(root, found, reading, detail)) ?? {}
+    if (schemas === undefined || operation === undefined) continue
+    const { inputSchema } = operation
+    // An invalid schema is not cut: the check of the manifest reports its fault.
+    const isDone = readSchema(inputSchema, { limits: MANIFEST_LIMITS }).ok || !readSchema(inputSchema).ok
+    if (!isDone) continue
+    if (schemas.repaired.size > 0) reading.repaired.push(`${whereOf(found)} has ${[...schemas.repaired].join(', ')}`)
+    if (schemas.isCut) reading.shortened.push(whereOf(found))
+    return operation
+  }
+  throw new Unusable('has arguments that are too large')
+}
+
+interface Described {
+  readonly operation: DescribedOperation
+  readonly schemas: ArgumentSchemas
+}
+
+function attemptDetail(read: () => Described): Described | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof TooManySchemas) return undefined
+    throw error
+  }
+}
+
+function describeIn(
+  root: JsonObject, found: Found, { isOld, hasBaseUrl }: Reading, detail: SchemaDetail,
+): Described {
+  const { id, method, item, operation } = found
+  // A fragment tells apart operations of one path. It is never sent.
+  const path = found.path.replace(/#.*$/s, '')
   if (method === 'TRACE') throw new Unusable('uses TRACE, which is not supported')
   if (!hasBaseUrl && [item, operation].some(({ servers }) => Array.isArray(servers) && servers.length > 0)) {
     throw new Unusable('has its own servers; set "baseUrl" in the configuration')
   }
-  const schemas = new ArgumentSchemas(root, isOld)
+  const schemas = new ArgumentSchemas(root, isOld, detail)
   const parameters = readParameters(root, [item['parameters'], operation['parameters']], schemas)
   const taken = new Set(parameters.map(({ sent }) => sent.argument))
   const body = BODILESS.has(method) ? undefined : readBody(root, operation['requestBody'], schemas, taken)
@@ -114,9 +162,8 @@ function describe(
   }
   refusePath(path, new Set(parameters.filter(({ sent }) => sent.in === 'path').map(({ sent }) => sent.name)))
   const all = [...parameters, ...(body ? [body] : [])]
-  if (schemas.repaired.size > 0) repaired.push(`${whereOf(found)} has ${[...schemas.repaired].join(', ')}`)
   const required = all.filter((one) => one.required).map(({ sent }) => sent.argument)
-  return {
+  const described: DescribedOperation = {
     operationId: id, method, path,
     label: textOf(operation['summary']) ?? id,
     description: textOf(operation['description']) ?? textOf(operation['summary']) ?? path,
@@ -130,6 +177,7 @@ function describe(
     parameters: parameters.map(({ sent }) => sent),
     body: body?.sent ?? null,
   }
+  return { operation: described, schemas }
 }
 
 /** A valid path template has no query, fragment, `.` or `..`, and every parameter is described. */

@@ -24,7 +24,7 @@ describe('a query', () => {
     [{ b: 1, c: ['2'] }, { style: 'deepObject' }, '?a%5Bb%5D=1&a%5Bc%5D%5B0%5D=2'],
     [{ b: { c: [{ d: 1 }, { d: null }] } }, { style: 'deepObject' }, '?a%5Bb%5D%5Bc%5D%5B0%5D%5Bd%5D=1'],
     [['b', 'c'], { style: 'deepObject' }, '?a%5B0%5D=b&a%5B1%5D=c'], ['b', { style: 'deepObject' }, '?a=b'],
-    ['b/c:d?e', { reserved: true }, '?a=b/c:d?e'], ['b&c=d#e+f', { reserved: true }, '?a=b%26c%3Dd%23e%2Bf'],
+    ['b/c:d?e%2F%', { reserved: true }, '?a=b/c:d?e%2F%25'], ['b&c=d#e+f', { reserved: true }, '?a=b%26c%3Dd%23e%2Bf'],
     [{ b: [1] }, { json: true }, '?a=%7B%22b%22%3A%5B1%5D%7D'], ["!'()*", { name: "n!'" }, '?n%21%27=%21%27%28%29%2A'],
   ])('serializes %j with %j', (value, more, written) => {
     expect(query(value, more)).toBe(written)
@@ -42,6 +42,14 @@ describe('a path', () => {
     'rejects a value that would change it: %s with %j', (segment, args) => {
       expect(() => path(args, `/x/${segment}/y`, 'a', 'b')).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
     })
+})
+
+it('cookies are escaped and separate', () => {
+  const cookie = (value: Json, more: Partial<DescribedParameter> = {}) =>
+    sent({ a: value, b: 1 }, { parameters: [parameter({ in: 'cookie', ...more }), parameter({ in: 'cookie', argument: 'b', name: 'b' })] }).headers.get('cookie')
+  expect([cookie('x; y=z'), cookie(null), cookie(['x', 'y']), cookie({ c: 1 }, { json: true })]).toEqual([
+    'a=x%3B%20y%3Dz; b=1', 'b=1', 'a=x; a=y; b=1', 'a=%7B%22c%22%3A1%7D; b=1',
+  ])
 })
 
 describe('a header', () => {
@@ -90,6 +98,36 @@ describe('a body', () => {
       expect.objectContaining({ code: 'InputInvalid' }),
     )
     expect(() => body([value], 'urlencoded', 'x/y', fields)).toThrow('must be an object')
+  })
+  it('is a file, as text or base64', () => {
+    const raw = (value: Json, mediaType = 'image/png') => {
+      const { body: content, headers } = body(value, 'binary', mediaType)
+      return `${headers.get('content-type')} ${Buffer.from(content as Uint8Array).toString('latin1')}`
+    }
+    expect(raw({ text: 'å' })).toBe('image/png Ã¥')
+    expect(raw({ base64: 'AP8=\n', content_type: 'image/gif' }, 'image/*')).toBe('image/gif \0ÿ')
+    expect(raw({ text: '' }, '*/*')).toBe('application/octet-stream ')
+    for (const wrong of [{}, { text: 'a', base64: 'YQ==' }, { base64: 'a b!' }, { text: 'a', content_type: 'a/b\r\nx: y' }, 'text']) {
+      expect(() => raw(wrong)).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
+    }
+  })
+  it('has parts that no name, file or value can leave', () => {
+    const { body: content, headers } = body({
+      'a"\r\nb': 'x\r\n--y', list: ['p', 2], meta: { k: 1 }, none: null, deep: { k: [1] }, typed: 'z',
+      files: [{ text: 'f', filename: 'a"\r\n.txt' }, { text: 'g', content_type: 'text/x' }],
+    }, 'multipart', 'multipart/form-data', {
+      files: { style: 'file', mediaType: 'text/csv' }, deep: { style: 'deepObject', explode: true, reserved: false },
+      typed: { style: 'text', mediaType: 'text/html' },
+    })
+    const boundary = /^multipart\/form-data; boundary=(bulkhead-[\w-]{36})$/.exec(headers.get('content-type')!)![1]!
+    const head = (text: string) => `content-disposition: form-data; name="${text}`
+    expect(Buffer.from(content as Uint8Array).toString().split(`--${boundary}`).map((part) => part.trim())).toEqual([
+      '', `${head('a%22%0D%0Ab"')}\r\n\r\nx\r\n--y`, `${head('list"')}\r\n\r\np`, `${head('list"')}\r\n\r\n2`,
+      `${head('meta"')}\r\ncontent-type: application/json\r\n\r\n{"k":1}`, `${head('deep[k][0]"')}\r\n\r\n1`,
+      `${head('typed"')}\r\ncontent-type: text/html\r\n\r\nz`,
+      `${head('files"; filename="a%22%0D%0A.txt"')}\r\ncontent-type: text/csv\r\n\r\nf`,
+      `${head('files"; filename="file"')}\r\ncontent-type: text/x\r\n\r\ng`, '--',
+    ])
   })
   it('is omitted if there is no argument', () => {
     const { body: none, headers } = sent(

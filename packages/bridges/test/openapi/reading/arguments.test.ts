@@ -29,6 +29,18 @@ describe('parameters', () => {
     ])
   })
 
+  it('may be cookies, use the styles of paths, and have text as content', () => {
+    const { operations: [go] } = operation({ parameters: [
+      { name: 'id', in: 'path', required: true, style: 'matrix', explode: true, schema: { type: 'array' } },
+      { name: 'sid', in: 'cookie', required: true, schema: { type: 'string' } },
+      { name: 'csv', in: 'query', content: { 'text/csv': {} } },
+    ] })
+    expect(go!.parameters).toMatchObject([
+      { style: 'matrix', explode: true }, { in: 'cookie', style: 'form', explode: true }, { style: 'form', json: false },
+    ])
+    expect(go!.inputSchema['required']).toEqual(['id', 'sid'])
+  })
+
   it('with the same name get their place as a prefix', () => {
     expect(Object.keys(schemaOf(operation({ parameters: [inQuery('id')] }))['properties'] as object)).toEqual([
       'id', 'query_id',
@@ -36,19 +48,18 @@ describe('parameters', () => {
     expect(operation({ parameters: [inQuery('id'), inQuery('query_id'), inQuery('a b'), inQuery('a:b'), inQuery('a;b')] }).faults).toHaveLength(1)
   })
 
-  it('of the operation override those of the path; optional cookies and connection headers are ignored', () => {
+  it('of the operation override those of the path; connection headers are ignored', () => {
     const api = operation({ parameters: [
       { name: 'id', in: 'path', required: true, schema: { type: 'integer' } },
-      { name: 'sid', in: 'cookie', schema: {} },
       { name: 'Authorization', in: 'header', schema: {} }, { name: 'Content-Type', in: 'header', schema: {} },
     ] })
     expect(schemaOf(api)['properties']).toEqual({ id: { type: 'integer' } })
   })
 
   it.each([
-    ['a required cookie', { name: 'sid', in: 'cookie', required: true }],
+    ['a cookie with an invalid name', { name: 'a;b', in: 'cookie' }],
     ['an unsupported style', inQuery('q', { style: 'simple' })],
-    ['a path in matrix style', { name: 'id', in: 'path', required: true, style: 'matrix' }],
+    ['a query in matrix style', inQuery('q', { style: 'matrix' })],
     ['no place', { name: 'q' }], ['an unknown place', { name: 'q', in: 'body' }],
     ['no name', { in: 'query' }], ['a header name with a line break', { name: 'a\r\nb', in: 'header' }],
     ['an external reference', { $ref: 'other.yaml#/q' }],
@@ -70,11 +81,44 @@ describe('bodies', () => {
     expect(formOf({ '*/*': {} })).toMatchObject({ form: 'json', mediaType: 'application/json' })
     expect(formOf({ 'text/csv': {}, 'application/x-www-form-urlencoded': {} })).toMatchObject({ form: 'urlencoded' })
     expect(formOf({ 'text/csv': {} })).toMatchObject({ form: 'text', mediaType: 'text/csv' })
-    expect(body({ 'multipart/form-data': {} }).faults).toEqual([
+    expect(formOf({ 'multipart/form-data': {}, 'text/csv': {} })).toMatchObject({ form: 'multipart' })
+    expect(formOf({ 'application/xml': { schema: { type: 'object' } } })).toMatchObject({ form: 'text' })
+    expect(formOf({ 'application/octet-stream': {} })).toMatchObject({ form: 'binary' })
+    const file = { schema: { type: 'string', format: 'binary' } }
+    expect(formOf({ '*/*': file })).toMatchObject({ form: 'binary', mediaType: '*/*' })
+    expect(body({ 'multipart/related': {} }).faults).toEqual([
       expect.stringContaining('with an unsupported media type'),
     ])
-    expect(body({ 'application/octet-stream': {} }, false).operations).toEqual([])
   })
+})
+
+it('multipart forms describe files and parts', () => {
+  const binary = { type: 'string', format: 'binary', description: 'The picture.' }
+  const form = {
+    allOf: [{ $ref: '#/components/schemas/Form' }, { properties: { more: { type: 'array', items: binary } } }],
+  }
+  const Form = {
+    type: 'object', required: ['file'], properties: {
+      file: { $ref: '#/components/schemas/Picture' }, name: { type: 'string' }, meta: { type: 'object' },
+      raw: { contentMediaType: 'image/png' }, coded: { type: 'string', contentMediaType: 'image/png', contentEncoding: 'base64' },
+    },
+  }
+  const encoding = {
+    file: { contentType: 'image/png, image/jpeg' }, name: { contentType: 'text/plain' },
+    meta: { style: 'deepObject', explode: true }, more: { headers: {} },
+  }
+  const api = operation({ requestBody: { content: { 'multipart/form-data': { schema: form, encoding } } } }, {
+    components: { schemas: { Form, Picture: binary } },
+  })
+  expect(api.operations[0]!.body!.fields).toEqual({
+    file: { style: 'file', mediaType: 'image/png' }, name: { style: 'text', mediaType: 'text/plain' },
+    meta: { style: 'deepObject', explode: true, reserved: false }, raw: { style: 'file' }, more: { style: 'file' },
+  })
+  const { allOf: [own, added] } = (schemaOf(api)['properties'] as { body: { allOf: object[] } }).body
+  expect(own).toMatchObject({
+    required: ['file'], properties: { file: { type: 'object', properties: { text: {}, base64: {} } }, coded: { type: 'string' } },
+  })
+  expect(added).toMatchObject({ properties: { more: { type: 'array', items: { type: 'object' } } } })
 })
 
 describe('form fields', () => {
@@ -192,13 +236,22 @@ describe('schemas', () => {
     expect(schema(written)).toMatchObject({ operations: [], faults: [expect.stringMatching(/refers to ".*", (?:outside the document, which is not supported|which does not exist)/)] })
   })
 
-  it('are limited in number', () => {
+  it('that are too large are cut, and the operation is named', () => {
     const wide = {
       type: 'object',
       properties: Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`p${index}`, { type: 'string' }])),
     }
-    expect(schema(wide).faults).toEqual([expect.stringContaining('more than 1000 schemas')])
+    const ofWide = schema(wide)
+    expect(bodyOf(ofWide)).toEqual({ type: 'object', description: expect.stringContaining('is cut') })
+    expect([ofWide.shortened, ofWide.faults]).toEqual([['"go" (POST /x/{id})'], []])
     const chain = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`S${index}`, { properties: { next: { $ref: `#/components/schemas/S${index + 1}` } } }]))
-    expect(schema({ $ref: '#/components/schemas/S0' }, chain).faults).toHaveLength(1)
+    const ofChain = schema({ $ref: '#/components/schemas/S0' }, chain)
+    expect(Object.keys(schemaOf(ofChain)['$defs'] as object)).toHaveLength(12)
+    expect((schemaOf(ofChain)['$defs'] as Record<string, unknown>)['S11']).toEqual({
+      properties: { next: { description: expect.stringContaining('is cut') } },
+    })
+    const verbose = { type: 'object', properties: { a: { type: 'object', description: 'x'.repeat(70_000) } } }
+    expect(schema(verbose)).toMatchObject({ shortened: ['"go" (POST /x/{id})'] })
+    expect(JSON.stringify(bodyOf(schema(verbose))).length).toBeLessThan(300)
   })
 })

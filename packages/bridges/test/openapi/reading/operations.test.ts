@@ -5,7 +5,7 @@ import { ALL, document, operation, read } from './read.ts'
 const plain = (operationId: string, more: object = {}) => ({ operationId, ...more })
 const ids = (api: ReturnType<typeof read>) => api.operations.map(({ operationId }) => operationId)
 
-it('describes operations with an id, and counts those without', () => {
+it('describes operations with an id, and names those without', () => {
   const api = read({
     '/a': {
       get: plain('one', { summary: 'Short', description: 'Long' }), post: plain('two', { summary: 'Short' }), put: {},
@@ -14,7 +14,7 @@ it('describes operations with an id, and counts those without', () => {
     '/b': { head: plain('three') }, 'x-other': { get: plain('never') },
   }, { servers: [{ url: 'https://{host}.example/{v}', variables: { host: { default: 'api' }, v: { default: '2' } } }] })
   expect(api).toMatchObject({
-    version: '1.0.0', server: 'https://api.example/2', unnamed: 2, faults: [], mended: [],
+    version: '1.0.0', server: 'https://api.example/2', unnamed: ['PUT /a', 'DELETE /a'], shortened: [], faults: [], mended: [],
     operations: [
       { operationId: 'one', method: 'GET', path: '/a', label: 'Short', description: 'Long' },
       { operationId: 'two', method: 'POST', label: 'Short', description: 'Short', body: null },
@@ -52,12 +52,13 @@ it('combines filters, matches paths by segment, and reports an unknown id', () =
 
 it('limits the number of operations and of reported faults', () => {
   const many = (more: object) => read(
-    Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`/p${index}`, { get: plain(`id${index}`, more) }])),
+    Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`/p${index}`, { get: plain(`id${index}`, more) }])),
   )
   expect(many({})).toMatchObject({
-    operations: { length: 128 }, faults: [expect.stringContaining('there are 372 operations over the limit of 128')],
+    operations: { length: 2_048 },
+    faults: [expect.stringMatching(/^there are 2952 operations over the limit of 2048; .* "id2048", .*"id4999"$/)],
   })
-  expect(many({ parameters: 'none' })).toMatchObject({ operations: [], faults: { length: 128 } })
+  expect(many({ parameters: 'none' })).toMatchObject({ operations: [], faults: { length: 2_049 } })
 })
 
 describe('an operation is rejected', () => {
@@ -75,6 +76,11 @@ describe('an operation is rejected', () => {
   ])('if %s', (_, paths) => {
     const api = read({ ...paths, '/good': { get: plain('good') } })
     expect([ids(api), api.faults.length]).toEqual([['good'], 1])
+  })
+
+  it('but not for a fragment in its path, which is never sent', () => {
+    const api = read({ '/x': { get: plain('go') }, '/x#more': { get: plain('more') } })
+    expect(api.operations.map(({ path }) => path)).toEqual(['/x', '/x'])
   })
 
   it('but not for its own servers if the configuration has a base URL', () => {
