@@ -109,7 +109,7 @@ export class Projector {
       this.#definitions.set(name, this.#visit(target, at, depth + 1))
       this.#open.delete(name)
     }
-    const reference = { $ref: name === '' ? '#' : `#/$defs${pointerStep(name)}` }
+    const reference = { $ref: name === '' ? '#' : `#/$defs/${encodeURIComponent(pointerStep(name).slice(1))}` }
     // Providers reject keywords beside a reference.
     return 'description' in schema || 'title' in schema ? described({ anyOf: [reference] }, schema, []) : reference
   }
@@ -188,7 +188,7 @@ export class Projector {
         prefixItems: prefixItems.map((item: Json, index) =>
           this.#visit(item, `${pointer}/prefixItems/${index}`, depth + 1)),
       }),
-      ...(isJsonObject(items) && { items: this.#visit(items, `${pointer}/items`, depth + 1) }),
+      ...(items !== undefined && { items: this.#visit(items, `${pointer}/items`, depth + 1) }),
     }
   }
 

@@ -21,12 +21,8 @@ export const TYPE_KEYWORDS: Readonly<Record<string, readonly string[]>> = {
 export function definitionName(reference: Json | undefined): string | undefined {
   if (reference === '#') return ''
   const name = typeof reference === 'string' ? /^#\/(?:\$defs|definitions)\/([^/]+)$/.exec(reference)?.[1] : undefined
-  return name === undefined || !URL.canParse(`x:/${name}`) ? undefined : decoded(name)
-}
-
-function decoded(name: string): string | undefined {
   try {
-    return pointerKey(decodeURIComponent(name))
+    return name === undefined ? undefined : pointerKey(decodeURIComponent(name))
   } catch {
     return undefined
   }

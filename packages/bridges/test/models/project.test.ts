@@ -64,6 +64,7 @@ describe('a strict schema', () => {
     ['any value', {}, '"/properties/x" accepts any value'],
     ['true', true, '"/properties/x" accepts any value'],
     ['a list of anything', { type: 'array' }, '"/properties/x" is a list without a schema for its items'],
+    ['a list of any values', { type: 'array', items: true }, '"/properties/x/items" accepts any value'],
     ['a tuple', { type: 'array', prefixItems: [text] }, '"/properties/x" has "prefixItems"'],
     ['not', { ...text, not: { const: 'a' } }, '"/properties/x" has "not"'],
     ['an external reference', { $ref: 'https://example.com/a' }, '"/properties/x" refers to a schema that is not in "$defs"'],
