@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import type { McpServers, McpServerStatus } from '@bulkhead/bridges/mcp'
+import type { McpServers, McpServerStatus, SignInPrompt } from '@bulkhead/bridges/mcp'
 import type { Offered, OpenapiDocuments } from '@bulkhead/bridges/openapi'
-import type { Loader, LoadReport } from '@bulkhead/contract'
+import { BulkheadError, type Loader, type LoadReport } from '@bulkhead/contract'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { CORE_VERSION } from './version.ts'
 
@@ -11,7 +11,7 @@ export interface ConnectedServersOptions {
   readonly workspace: string
   readonly operator: OperatorEnvironment
   readonly env: (name: string) => string | undefined
-  /** Documents named in the global configuration are resolved here. */
+  /** Documents named in the global configuration are resolved here. It contains the tokens of remote servers. */
   readonly home: string
   /** Cache folder for the tool lists of servers and documents. */
   readonly cache: string
@@ -59,6 +59,16 @@ export class ConnectedServers {
     return this.status
   }
 
+  /** Resolves when the person has signed in and the tools of the server are loaded. */
+  async signIn(name: string, prompt: SignInPrompt): Promise<void> {
+    await this.#required(name).signIn(name, prompt)
+    await this.#taking
+  }
+
+  signOut(name: string): boolean {
+    return this.#required(name).signOut(name)
+  }
+
   /** Connects to servers whose tools are unknown, with a timeout. */
   async discover(): Promise<void> {
     if (this.status.some(isUndiscovered)) {
@@ -78,6 +88,12 @@ export class ConnectedServers {
     await this.#servers?.close()
   }
 
+  #required(name: string): McpServers {
+    if (this.#servers) return this.#servers
+    const message = `There is no MCP server "${name}": the configuration has no servers.`
+    throw new BulkheadError('SignInFailed', message, { data: { server: name } })
+  }
+
   async #ofServers(found: LoadReport): Promise<readonly Offered[]> {
     if (this.#servers === undefined && !isNamed(found, 'mcp')) return []
     this.#servers ??= await this.#make()
@@ -94,9 +110,9 @@ export class ConnectedServers {
 
   async #make(): Promise<McpServers> {
     const { McpServers: Servers } = await import('@bulkhead/bridges/mcp')
-    const { workspace, operator: { path, env: base }, env, cache } = this.#options
+    const { workspace, operator: { path, env: base }, env, cache, home } = this.#options
     return new Servers({
-      self: { name: 'bulkhead', version: CORE_VERSION }, cache: join(cache, 'mcp'),
+      self: { name: 'bulkhead', version: CORE_VERSION }, cache: join(cache, 'mcp'), credentials: join(home, 'oauth'),
       surroundings: { workspace, base: { ...base, PATH: path.join(':') }, env },
       onChange: () => this.#changed(),
     })

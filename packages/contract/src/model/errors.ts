@@ -100,6 +100,8 @@ export const ERRORS = Object.freeze({
   MaxRetriesExceeded: retryable('ToolTransient', 'extension', 'Every attempt failed with a temporary error.', 'Try again later.'),
   CallInterrupted: permanent('Session', 'host', 'The host ended while the call ran. How much of it was done is unknown.', 'Check what it did before you call again.'),
   ServerUnavailable: retryable('ToolTransient', 'extension', 'The server of the tool cannot be reached. The call was not sent.', 'Continue without the tool, or try again after the time in the message. `bulkhead tools --connect` shows what is wrong with the server.'),
+  SignInRequired: permanent('ToolTerminal', 'caller', 'The server of the tool requires a sign-in. The call was not sent.', 'Run `bulkhead mcp login NAME` with the name of the server, or `host.mcp.login(name, …)`, then call again.'),
+  SignInFailed: permanent('Session', 'caller', 'The sign-in to a server failed. Earlier tokens are unchanged.', 'Read the message, then sign in again. If the server does not register clients, set oauth.clientId in its entry.'),
   ServerLost: retryable('ExtensionHost', 'extension', 'The server of the tool ended or became unreachable while the call ran. How much of it was done is unknown.', 'Check what the call did before you call again.'),
   ToolDefinitionChanged: permanent('ToolTerminal', 'extension', 'The server changed the definition of the tool after it was offered and approved. The call was not sent.', 'Read the new description in the next turn. Earlier approvals do not apply to it.'),
   TooManyCalls: retryable('ToolTransient', 'host', 'The compartment runs as many calls as it may, and the queue of the session is full.', 'Wait until some calls end.'),

@@ -58,6 +58,16 @@ const mcpServer = z.discriminatedUnion('type', [
     url: webUrl.describe('Its address.'),
     headers: z.record(headerName, z.strictObject({ secret: secretName })).optional()
       .describe('Headers whose values are secrets.'),
+    oauth: z.strictObject({
+      clientId: z.string().min(1).max(2048).optional()
+        .describe(
+          'The id of a client that is registered at the authorization server, or the https URL of its client metadata '
+          + 'document. Default: a client is registered with the first sign-in.',
+        ),
+      clientSecret: z.strictObject({ secret: secretName }).optional().describe('The secret of that client.'),
+      scopes: z.array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/, 'an OAuth scope')).max(64).optional()
+        .describe('The scopes to ask for. Default: those that the server demands.'),
+    }).optional().describe('How to sign in, if the server uses OAuth. Sign in with `bulkhead mcp login NAME`.'),
     ...remoteCall,
   }),
 ])

@@ -16,7 +16,7 @@ const CALL_CODES: ReadonlySet<ErrorCode> = new Set([
   'NotFound', 'ResourceBusy', 'InputInvalid', 'OutputMalformed', 'OutputTooLarge', 'MessageTooLarge', 'BuiltinDenied',
   'ModuleNotFound',
   // For a module that forwards calls to a server.
-  'ServerUnavailable', 'ServerLost', 'ToolDefinitionChanged',
+  'ServerUnavailable', 'ServerLost', 'ToolDefinitionChanged', 'SignInRequired',
   // Refusals of the broker that the tool did not catch.
   'CapabilityDenied', 'CapabilityUnavailable', 'EnvNameUndeclared', 'EnvNameNotSet', 'SlotAccessDenied',
   'SlotVersionMissing', 'SlotDriftRejected', 'SlotMigrationFailed', 'StateInvalid', 'StoreUnavailable',

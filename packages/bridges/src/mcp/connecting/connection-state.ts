@@ -33,6 +33,12 @@ export class Backoff {
     this.#failures++
   }
 
+  /** The next attempt may start at once. */
+  forget(): void {
+    this.#failures = 0
+    this.#until = 0
+  }
+
   /** Call this after a successful call, not after connecting: a server may accept connections and fail every call. */
   succeeded(): void {
     this.#failures = 0

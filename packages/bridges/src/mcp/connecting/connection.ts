@@ -5,8 +5,10 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { callFault, callResultOf, isConnectionFault, redactorOf, unavailable, ServerLog } from './server-messages.ts'
 import { catalogDigest, readCatalog, type Catalog, type CatalogTool } from './catalog/catalog.ts'
-import type { LiveClient } from './transport/client.ts'
+import type { ClientOptions, LiveClient } from './transport/client.ts'
 import { Elicitation } from './elicitation.ts'
+import type { SignInPrompt } from './sign-in/authorization.ts'
+import { CredentialFile } from './sign-in/credentials.ts'
 import { Backoff, CONNECTION, type ConnectionSignal, type ServerState } from './connection-state.ts'
 import { secretsOf, targetOf, type ServerEntry, type Surroundings } from './server-entry.ts'
 
@@ -21,6 +23,8 @@ export interface ConnectionOptions {
   readonly surroundings: Surroundings
   /** Our name and version for the server. */
   readonly self: { readonly name: string; readonly version: string }
+  /** The folder for tokens. Default: they are kept in memory. */
+  readonly credentials: string | undefined
   /** The cached list of tools. */
   readonly cached: Catalog | undefined
   /** Called when the list of tools has changed. Must not throw. */
@@ -49,7 +53,8 @@ export class Connection {
   readonly #elicitation = new Elicitation()
   readonly #closing = new AbortController()
   readonly #backoff: Backoff
-  /** Removes the secrets that the last attempt to connect used. */
+  readonly #credentials: CredentialFile | undefined
+  /** Removes the secrets that the last attempt to connect used, and its tokens. */
   #redact: (text: string) => string
   readonly #log: ServerLog
   #catalog: Catalog | undefined
@@ -66,6 +71,10 @@ export class Connection {
     this.#catalog = options.cached
     this.#standing = { state: options.cached ? 'known' : 'unknown' }
     this.#backoff = new Backoff(options.now ?? (() => performance.now()))
+    const { config } = entry
+    this.#credentials = config.type === 'remote'
+      ? new CredentialFile(options.credentials, new URL(config.url))
+      : undefined
     this.#redact = redactorOf(secretsOf(entry, options.surroundings))
     this.#log = new ServerLog((line) => visibleText(this.#redact(line)))
   }
@@ -118,6 +127,25 @@ export class Connection {
     }
   }
 
+  /** Resolves when the person has signed in and the tools are known. Rejects with SignInFailed, or as `connect` does. */
+  async signIn(prompt: SignInPrompt): Promise<void> {
+    const { signIn } = await import('./transport/client.ts')
+    const signal = AbortSignal.any([this.#closing.signal, prompt.signal])
+    try {
+      await signIn(this.#clientOptions(signal), { ...prompt, signal })
+    } catch (error) {
+      if (signal.aborted) throw signal.reason
+      throw this.#openFault(error)
+    }
+    this.#backoff.forget()
+    await this.connect(signal)
+  }
+
+  /** Forgets the tokens. Returns whether there were any. */
+  signOut(): boolean {
+    return this.#credentials?.remove() ?? false
+  }
+
   /** Resolves when the connection and its process have ended. Idempotent. */
   async close(): Promise<void> {
     this.#closing.abort(this.#unavailable('the connection is closed'))
@@ -151,20 +179,14 @@ export class Connection {
   }
 
   async #open(): Promise<LiveClient> {
-    const { name } = this.#entry
-    const { surroundings, self, connectMs = CONNECT_MS } = this.#options
+    const { connectMs = CONNECT_MS } = this.#options
     const late = AbortSignal.timeout(connectMs)
     const signal = AbortSignal.any([this.#closing.signal, late])
     let opened: LiveClient | undefined
     try {
-      const target = targetOf(this.#entry, surroundings)
-      this.#redact = redactorOf(secretsOf(this.#entry, surroundings))
+      const options = this.#clientOptions(signal)
       const { openClient } = await import('./transport/client.ts')
-      opened = await openClient({
-        name, target, self, elicitation: this.#elicitation, signal,
-        onStderr: (line) => this.#log.add(line),
-        onListChanged: () => this.#refresh(),
-      })
+      opened = await openClient(options)
       const catalog = await listed(opened, signal)
       signal.throwIfAborted()
       this.#began(opened, catalog)
@@ -179,6 +201,21 @@ export class Connection {
       this.#backoff.failed()
       this.#move('failed', { state: 'unavailable', fault })
       throw fault
+    }
+  }
+
+  #clientOptions(signal: AbortSignal): ClientOptions {
+    const { surroundings, self } = this.#options
+    const target = targetOf(this.#entry, surroundings)
+    const secrets = secretsOf(this.#entry, surroundings)
+    this.#redact = redactorOf(secrets)
+    return {
+      name: this.#entry.name, target, self, elicitation: this.#elicitation, signal, credentials: this.#credentials,
+      onSecrets: (tokens) => {
+        this.#redact = redactorOf(new Map([...secrets, ...tokens]))
+      },
+      onStderr: (line) => this.#log.add(line),
+      onListChanged: () => this.#refresh(),
     }
   }
 
@@ -267,7 +304,9 @@ export class Connection {
 }
 
 /** Errors of connecting that are reported unchanged. */
-const SPECIFIC_CODES: ReadonlySet<string> = new Set(['ServerUnavailable', 'EnvNameNotSet', 'CapabilityUnavailable'])
+const SPECIFIC_CODES: ReadonlySet<string> = new Set([
+  'ServerUnavailable', 'EnvNameNotSet', 'CapabilityUnavailable', 'SignInRequired', 'SignInFailed', 'StoreUnavailable',
+])
 
 const listed = async (live: LiveClient, signal: AbortSignal): Promise<Catalog> =>
   readCatalog(live.version, await live.list(signal), live.sendsHeaders)

@@ -3,6 +3,7 @@ import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import {
   entriesOf, findSecretFault, sha512, shownUrl, type Entries, type Entry, type EntryKind,
 } from '../../connected/entries.ts'
+import type { OauthSettings } from './sign-in/authorization.ts'
 
 /**
  * A server of the configuration. Its identity covers the command or URL and the names of variables and secrets, not
@@ -21,8 +22,13 @@ const SERVERS: EntryKind<McpServerConfig, ServerEntry> = {
     identity: sha512(canonicalJson(identityOf(entry.config))),
     address: entry.config.type === 'local' ? entry.config.command.join(' ') : shownUrl(entry.config.url),
   }),
-  findFault: (config) =>
-    config.type === 'local' ? undefined : findSecretFault(config.url, Object.keys(config.headers ?? {}).length > 0),
+  findFault: (config) => {
+    if (config.type === 'local') return undefined
+    const { url, headers = {}, oauth } = config
+    if (oauth && sendsAuthorization(headers)) return 'has both "oauth" and the header Authorization; remove one of them'
+    if (oauth?.clientSecret && oauth.clientId === undefined) return 'has a clientSecret without a clientId'
+    return findSecretFault(url, Object.keys(headers).length > 0 || oauth !== undefined)
+  },
 }
 
 export const serverEntries = (config: Pick<ResolvedConfig, 'layers'>): Entries<ServerEntry> =>
@@ -30,13 +36,18 @@ export const serverEntries = (config: Pick<ResolvedConfig, 'layers'>): Entries<S
 
 function identityOf(config: McpServerConfig): Json {
   if (config.type === 'local') return { type: 'local', command: config.command, env: (config.env ?? []).toSorted() }
-  return { type: 'remote', url: config.url, headers: config.headers ?? {} } as unknown as Json
+  const { url, headers = {}, oauth } = config
+  return { type: 'remote', url, headers, ...(oauth && { oauth }) } as unknown as Json
 }
 
 /** How to connect to a server, with the values of its variables and secrets. Used for one attempt only. */
 export type Target =
   | { readonly type: 'local'; readonly command: readonly string[]; readonly cwd: string; readonly env: Strings }
-  | { readonly type: 'remote'; readonly url: URL; readonly headers: Strings }
+  | {
+    readonly type: 'remote'; readonly url: URL; readonly headers: Strings
+    /** undefined if the headers authorize, or the connection is not safe for tokens. */
+    readonly oauth: OauthSettings | undefined
+  }
 
 type Strings = Readonly<Record<string, string>>
 
@@ -58,20 +69,32 @@ export function targetOf({ name, config }: ServerEntry, { workspace, base, env }
     })
     return { type: 'local', command: config.command, cwd: workspace, env: { ...base, ...Object.fromEntries(declared) } }
   }
-  const headers = Object.entries(config.headers ?? {}).map(([header, { secret }]) => {
+  const valueOf = (what: string, secret: string): string => {
     const value = env(secret)
-    if (value !== undefined) return [header, value] as const
-    const message = `The header "${header}" of the MCP server "${name}" uses the variable ${secret}, which is not set.`
+    if (value !== undefined) return value
+    const message = `The ${what} of the MCP server "${name}" uses the variable ${secret}, which is not set.`
     throw new BulkheadError('EnvNameNotSet', message, { data: { name: secret } })
-  })
-  return { type: 'remote', url: new URL(config.url), headers: Object.fromEntries(headers) }
+  }
+  const headers = Object.entries(config.headers ?? {})
+    .map(([header, { secret }]) => [header, valueOf(`header "${header}"`, secret)] as const)
+  const { clientSecret, ...oauth } = config.oauth ?? {}
+  const canSignIn = !sendsAuthorization(config.headers ?? {}) && findSecretFault(config.url, true) === undefined
+  return {
+    type: 'remote', url: new URL(config.url), headers: Object.fromEntries(headers),
+    oauth: canSignIn
+      ? { ...oauth, ...(clientSecret && { clientSecret: valueOf('client secret', clientSecret.secret) }) }
+      : undefined,
+  }
 }
+
+const sendsAuthorization = (headers: object): boolean =>
+  Object.keys(headers).some((header) => header.toLowerCase() === 'authorization')
 
 /** The secret values of a target: headers, and the variables named for this server. */
 export function secretsOf({ config }: ServerEntry, { env }: Pick<Surroundings, 'env'>): ReadonlyMap<string, string> {
   const names = config.type === 'local'
     ? config.env ?? []
-    : Object.values(config.headers ?? {}).map(({ secret }) => secret)
+    : [...Object.values(config.headers ?? {}), ...[config.oauth?.clientSecret ?? []].flat()].map(({ secret }) => secret)
   const values = names.map((name) => [name, env(name) ?? ''] as const)
   return new Map(values.filter(([, value]) => value.length >= SHORTEST))
 }

@@ -22,7 +22,7 @@ export function callFault(name: string, error: unknown, redact: (text: string) =
   }
   const status = statusOf(error)
   if (status === 401 || status === 403) {
-    return make('ServerUnavailable', `${unavailable(name)}: it responds with status ${status}. ${AUTHORIZATION}`)
+    return make('ServerUnavailable', `${unavailable(name)}: it responds with status ${status}. ${authorization(name)}`)
   }
   if (status !== undefined) return make('ServerUnavailable', `${unavailable(name)}: it responds with status ${status}.`)
   const code = codeOf(error)
@@ -43,7 +43,8 @@ export function callFault(name: string, error: unknown, redact: (text: string) =
 }
 
 const LESS = 'Request less data: the size of a message is limited.'
-const AUTHORIZATION = 'Name the variable with its token in "headers" of the configuration. OAuth is not supported.'
+const authorization = (name: string): string =>
+  `Name the variable with its token in "headers" of the configuration, or run \`bulkhead mcp login ${name}\`.`
 
 export const unavailable = (name: string): string => `mcp server ${name} is unavailable`
 

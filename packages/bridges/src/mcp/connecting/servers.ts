@@ -1,18 +1,22 @@
 import {
-  beyond, type BulkheadError, ceilingsOf, declaredCeiling, declaredPower, type Diagnostic, type Layer, type Log,
+  beyond, BulkheadError, ceilingsOf, declaredCeiling, declaredPower, type Diagnostic, type Layer, type Log,
   type ModuleTool, type ResolvedConfig,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { diagnosticOf, type Offered } from '../../connected/entries.ts'
 import { CatalogFiles } from './catalog/catalog.ts'
 import { type ToolExecutor, givenTo, powersOf, serverExtension } from './catalog/server-extension.ts'
 import { type CallContext, Connection, type ConnectionOptions } from './connection.ts'
 import type { ServerState } from './connection-state.ts'
 import { serverEntries, type ServerEntry } from './server-entry.ts'
+import type { SignInPrompt } from './sign-in/authorization.ts'
 
 export interface McpServersOptions extends Pick<ConnectionOptions, 'surroundings' | 'self' | 'now' | 'connectMs'> {
   /** The cache folder for lists of tools. Default: no cache. */
   readonly cache?: string
+  /** The folder for tokens of remote servers. Default: they are kept in memory. */
+  readonly credentials?: string
   /** Called when the tools of a server have changed. Must not throw. */
   onChange(): void
 }
@@ -76,11 +80,30 @@ export class McpServers {
     await Promise.allSettled(chosen.map(({ connection }) => connection.connect(signal)))
   }
 
+  /** Signs a person in to a remote server and lists its tools. Rejects with SignInFailed, or as a connection does. */
+  async signIn(name: string, prompt: SignInPrompt): Promise<void> {
+    await this.#named(name).signIn(prompt)
+  }
+
+  /** Deletes the tokens for a server. Returns whether there were any. */
+  signOut(name: string): boolean {
+    return this.#named(name).signOut()
+  }
+
   /** Closes all servers. No tools are offered afterwards. Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#keepOnly([])
     await Promise.all(this.#closing)
+  }
+
+  #named(name: string): Connection {
+    const found = this.#connections.values().find(({ entry }) => entry.name === name)
+    if (found) return found.connection
+    const isDisabled = this.#disabled.some((entry) => entry.name === name)
+    const what = isDisabled ? `The MCP server "${name}" is disabled.` : `There is no MCP server "${visibleText(name)}".`
+    const message = `${what} \`bulkhead tools\` lists the servers of the configuration.`
+    throw new BulkheadError('SignInFailed', message, { data: { server: name } })
   }
 
   #keepOnly(wanted: readonly ServerEntry[]): void {
@@ -112,9 +135,9 @@ export class McpServers {
       this.#connections.set(key, { entry, connection: known.connection })
       return known.connection
     }
-    const { surroundings, self, now, connectMs, onChange } = this.#options
+    const { surroundings, self, credentials, now, connectMs, onChange } = this.#options
     const connection = new Connection(entry, {
-      surroundings, self, cached: this.#files.read(entry.identity),
+      surroundings, self, credentials, cached: this.#files.read(entry.identity),
       ...(now && { now }), ...(connectMs !== undefined && { connectMs }),
       onCatalog: (catalog) => {
         this.#files.write(entry.identity, catalog)

@@ -109,7 +109,11 @@ export function powersOf(config: ServerEntry['config']): RequirementSet {
 export const givenTo = (config: ServerEntry['config']): ExtensionPower => config.type === 'local'
   ? { env: config.env ?? [] }
   : {
-    secrets: Object.values(config.headers ?? {}).map(({ secret }) => ({ name: secret, hosts: [hostOf(config.url)] })),
+    secrets: [
+      ...Object.values(config.headers ?? {}).map(({ secret }) => ({ name: secret, hosts: [hostOf(config.url)] })),
+      // The server names its authorization server.
+      ...config.oauth?.clientSecret ? [{ name: config.oauth.clientSecret.secret, hosts: ['*'] }] : [],
+    ],
   }
 
 const hostOf = (url: string): string => new URL(url).host.toLowerCase()

@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS, MANIFEST_LIMITS } from '@bulkhead/contract'
+import { BulkheadError, DEFAULT_LIMITS, MANIFEST_LIMITS } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import {
   Client, isSpecType, type JSONRPCMessage, type jsonSchemaValidator, type JsonSchemaValidator, type Tool,
@@ -9,6 +9,8 @@ import { cut } from '../../../connected/entries.ts'
 import type { CatalogTool } from '../catalog/catalog.ts'
 import type { Elicitation } from '../elicitation.ts'
 import type { Target } from '../server-entry.ts'
+import { Authorization, type SignInPrompt } from '../sign-in/authorization.ts'
+import type { CredentialFile } from '../sign-in/credentials.ts'
 import { boundedFetch, HttpTransport } from './http-transport.ts'
 import { ProcessTransport } from './process-transport.ts'
 
@@ -19,7 +21,10 @@ export interface ClientOptions {
   readonly self: { readonly name: string; readonly version: string }
   readonly elicitation: Elicitation
   readonly signal: AbortSignal
-  /** The callbacks must not throw. */
+  /** The tokens for a remote server. */
+  readonly credentials: CredentialFile | undefined
+  /** The callbacks must not throw. `onSecrets` gets everything that must not appear in messages. */
+  onSecrets(secrets: ReadonlyMap<string, string>): void
   onListChanged(): void
   onStderr(line: string): void
 }
@@ -76,7 +81,7 @@ const NO_VALIDATION: jsonSchemaValidator = {
  * because nearly all servers support it. If the server rejects it, it is restarted and the version is negotiated.
  */
 export async function openClient(options: ClientOptions): Promise<LiveClient> {
-  if (options.target.type === 'remote') return connect(options, 'auto')
+  if (options.target.type === 'remote') return connect(options, 'auto', authorizationOf(options))
   try {
     return await connect(options, 'legacy')
   } catch (error) {
@@ -87,7 +92,32 @@ export async function openClient(options: ClientOptions): Promise<LiveClient> {
 
 const isRefusal = (error: unknown): boolean => typeof (error as { code?: unknown }).code === 'number'
 
-async function connect(options: ClientOptions, mode: 'legacy' | 'auto'): Promise<LiveClient> {
+/** Signs a person in, with a connection of its own: the server tells with its first response what it demands. */
+export async function signIn(options: ClientOptions, prompt: SignInPrompt): Promise<void> {
+  const authorization = authorizationOf(options, prompt)
+  if (!authorization) {
+    const { name } = options
+    const message = `The MCP server "${name}" has no sign-in: it is local, sends the header Authorization, or uses http.`
+    throw new BulkheadError('SignInFailed', message, { data: { server: name } })
+  }
+  const probe = connect(options, 'auto', authorization).then((live) => live.close())
+  await probe.catch((error: unknown) => {
+    // Without a challenge, the documents of the server may still name its authorization server.
+    if (BulkheadError.is(error) || prompt.signal.aborted) throw error
+  })
+  if (!authorization.hasSignedIn) await authorization.signIn()
+}
+
+function authorizationOf(
+  { name, target, credentials, onSecrets }: ClientOptions, prompt?: SignInPrompt,
+): Authorization | undefined {
+  if (target.type === 'local' || target.oauth === undefined || credentials === undefined) return undefined
+  return new Authorization({ name, url: target.url, settings: target.oauth, credentials, onSecrets, prompt })
+}
+
+async function connect(
+  options: ClientOptions, mode: 'legacy' | 'auto', authorization?: Authorization,
+): Promise<LiveClient> {
   const { self, name, elicitation, signal } = options
   const client = new Client(self, {
     capabilities: { elicitation: { form: {} } },
@@ -104,7 +134,8 @@ async function connect(options: ClientOptions, mode: 'legacy' | 'auto'): Promise
     },
     onclose: () => ended.resolve(last),
   } satisfies Pick<Client, 'onerror' | 'onclose'>)
-  const transport = transportOf(options)
+  const transport = transportOf(options, authorization)
+  const faultOf = (error: unknown) => authorization?.faultOf(error) ?? error
   const close = async () => {
     await client.close().catch(() => undefined)
     await transport.close().catch(() => undefined)
@@ -114,7 +145,7 @@ async function connect(options: ClientOptions, mode: 'legacy' | 'auto'): Promise
     await client.connect(transport, { signal, timeout: LONGEST_MS })
   } catch (error) {
     await close()
-    throw last instanceof RangeError ? last : error
+    throw last instanceof RangeError ? last : faultOf(error)
   }
   const { onmessage } = transport
   Object.assign(transport, {
@@ -134,11 +165,15 @@ async function connect(options: ClientOptions, mode: 'legacy' | 'auto'): Promise
       isRetired = true
       leave()
     },
-    list: (within) => listAll(client, within),
+    list: (within) => listAll(client, within).catch((error: unknown) => {
+      throw faultOf(error)
+    }),
     async call(request) {
       running++
       try {
         return await callTool(client, request)
+      } catch (error) {
+        throw faultOf(error)
       } finally {
         running--
         leave()
@@ -147,11 +182,12 @@ async function connect(options: ClientOptions, mode: 'legacy' | 'auto'): Promise
   }
 }
 
-function transportOf({ target, onStderr }: ClientOptions): Transport {
+function transportOf({ target, onStderr }: ClientOptions, authProvider: Authorization | undefined): Transport {
   if (target.type === 'local') return new ProcessTransport({ ...target, maxMessageBytes: MAX_MESSAGE_BYTES, onStderr })
   return new HttpTransport(target.url, {
     requestInit: { headers: { ...target.headers } }, redirectPolicy: 'same-origin',
     fetch: boundedFetch(MAX_MESSAGE_BYTES),
+    ...(authProvider && { authProvider }),
     // The next call reconnects.
     reconnectionOptions: {
       initialReconnectionDelay: 1_000, maxReconnectionDelay: 60_000, reconnectionDelayGrowFactor: 2, maxRetries: 2,
