@@ -1,7 +1,7 @@
 export { McpServers, type McpServersOptions, type McpServerStatus } from './connecting/servers.ts'
 export { loadLateCode } from './connecting/servers.ts'
 export type { ServerState } from './connecting/connection-state.ts'
-export type { SignInPrompt } from './connecting/sign-in/authorization.ts'
+export type { SignInPrompt } from './connecting/sign-in/sign-in.ts'
 export type { Surroundings } from './connecting/server-entry.ts'
 export type { ServedHost, ServedSession } from './serving/served-client.ts'
 export {

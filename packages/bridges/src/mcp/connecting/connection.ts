@@ -3,11 +3,13 @@ import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { callFault, callResultOf, isConnectionFault, redactorOf, unavailable, ServerLog } from './server-messages.ts'
+import {
+  callFault, callResultOf, ConnectionFaults, isConnectionFault, redactorOf, ServerLog,
+} from './server-messages.ts'
 import { catalogDigest, readCatalog, type Catalog, type CatalogTool } from './catalog/catalog.ts'
 import type { ClientOptions, LiveClient } from './transport/client.ts'
 import { Elicitation } from './elicitation.ts'
-import type { SignInPrompt } from './sign-in/authorization.ts'
+import type { SignInPrompt } from './sign-in/sign-in.ts'
 import { CredentialFile } from './sign-in/credentials.ts'
 import { Backoff, CONNECTION, type ConnectionSignal, type ServerState } from './connection-state.ts'
 import { secretsOf, targetOf, type ServerEntry, type Surroundings } from './server-entry.ts'
@@ -57,6 +59,7 @@ export class Connection {
   /** Removes the secrets that the last attempt to connect used, and its tokens. */
   #redact: (text: string) => string
   readonly #log: ServerLog
+  readonly #faults: ConnectionFaults
   #catalog: Catalog | undefined
   #standing: Standing
   /** No longer used, but open while calls run: the failure of one call does not affect the others. */
@@ -77,6 +80,7 @@ export class Connection {
       : undefined
     this.#redact = redactorOf(secretsOf(entry, options.surroundings))
     this.#log = new ServerLog((line) => visibleText(this.#redact(line)))
+    this.#faults = new ConnectionFaults(entry.name, this.#log, (text) => this.#redact(text))
   }
 
   /** The newest known list of tools. */
@@ -135,7 +139,7 @@ export class Connection {
       await signIn(this.#clientOptions(signal), { ...prompt, signal })
     } catch (error) {
       if (signal.aborted) throw signal.reason
-      throw this.#openFault(error)
+      throw this.#faults.ofOpening(error)
     }
     this.#backoff.forget()
     await this.connect(signal)
@@ -148,7 +152,7 @@ export class Connection {
 
   /** Resolves when the connection and its process have ended. Idempotent. */
   async close(): Promise<void> {
-    this.#closing.abort(this.#unavailable('the connection is closed'))
+    this.#closing.abort(this.#faults.unavailable('the connection is closed'))
     const standing = this.#standing
     const live = standing.state === 'connecting' ? await standing.opening.catch(() => undefined) : this.#live
     await Promise.all([live, ...this.#retired].map((one) => one?.close()))
@@ -172,7 +176,7 @@ export class Connection {
     if (standing.state === 'connected') return Promise.resolve(standing.live)
     if (standing.state === 'connecting') return untilAborted(standing.opening, signal)
     const { leftMs } = this.#backoff
-    if (leftMs > 0) return Promise.reject(this.#inBackoff(leftMs))
+    if (leftMs > 0) return Promise.reject(this.#faults.inBackoff(leftMs, this.fault))
     const opening = this.#open()
     this.#move('connect', { state: 'connecting', opening })
     return untilAborted(opening, signal)
@@ -197,7 +201,7 @@ export class Connection {
       const reason = why instanceof RangeError ? why : error
       const fault = this.#closing.signal.aborted
         ? this.#closing.signal.reason as BulkheadError
-        : this.#openFault(late.aborted ? new Error(`it did not respond within ${connectMs} ms`) : reason)
+        : this.#faults.ofOpening(late.aborted ? new Error(`it did not respond within ${connectMs} ms`) : reason)
       this.#backoff.failed()
       this.#move('failed', { state: 'unavailable', fault })
       throw fault
@@ -228,8 +232,8 @@ export class Connection {
   #lost(live: LiveClient, why: unknown): void {
     if (this.#live !== live) return
     this.#backoff.failed()
-    const reason = this.#withLastLine(why === undefined ? 'it exited' : messageOf(why))
-    this.#move('lost', { state: 'unavailable', fault: this.#unavailable(reason) })
+    const reason = this.#faults.withLastLine(why === undefined ? 'it exited' : messageOf(why))
+    this.#move('lost', { state: 'unavailable', fault: this.#faults.unavailable(reason) })
   }
 
   #retire(live: LiveClient): void {
@@ -269,44 +273,7 @@ export class Connection {
     const message = `The MCP server "${this.#entry.name}" ${what} "${name}". The call was not sent.`
     throw new BulkheadError('ToolDefinitionChanged', message, { data: { server: this.#entry.name, tool: name } })
   }
-
-  #openFault(error: unknown): BulkheadError {
-    if (error instanceof RangeError) {
-      return this.#unavailable(this.#withLastLine(`it sent a message that is too large: ${error.message}`))
-    }
-    const fault = callFault(this.#entry.name, error, this.#redact)
-    if (SPECIFIC_CODES.has(fault.code)) return fault
-    return this.#unavailable(
-      this.#withLastLine(fault.code === 'ServerLost' ? 'it exited during startup' : fault.message),
-    )
-  }
-
-  /** The last line of standard error often tells why a server exited. */
-  #withLastLine(what: string): string {
-    const line = this.#log.last
-    return visibleText(this.#redact(what)).replace(/\.$/, '') + (
-      line === undefined ? '' : `. Last line of its standard error: ${line}`
-    )
-  }
-
-  #inBackoff(ms: number): BulkheadError {
-    const seconds = Math.ceil(ms / 1_000)
-    const why = this.fault?.message.replace(/\.$/, '') ?? 'it failed'
-    return this.#unavailable(`${why}. The next attempt is possible in ${seconds} s`, ms)
-  }
-
-  #unavailable(why: string, retryAfterMs?: number): BulkheadError {
-    const { name } = this.#entry
-    const text = why.startsWith(unavailable(name)) ? why : `${unavailable(name)}: ${why}`
-    const data = { server: name, ...(retryAfterMs !== undefined && { retryAfterMs: Math.ceil(retryAfterMs) }) }
-    return new BulkheadError('ServerUnavailable', `${text}.`.replace(/\.\.$/, '.'), { data })
-  }
 }
-
-/** Errors of connecting that are reported unchanged. */
-const SPECIFIC_CODES: ReadonlySet<string> = new Set([
-  'ServerUnavailable', 'EnvNameNotSet', 'CapabilityUnavailable', 'SignInRequired', 'SignInFailed', 'StoreUnavailable',
-])
 
 const listed = async (live: LiveClient, signal: AbortSignal): Promise<Catalog> =>
   readCatalog(live.version, await live.list(signal), live.sendsHeaders)

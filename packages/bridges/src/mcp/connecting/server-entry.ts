@@ -3,7 +3,7 @@ import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import {
   entriesOf, findSecretFault, sha512, shownUrl, type Entries, type Entry, type EntryKind,
 } from '../../connected/entries.ts'
-import type { OauthSettings } from './sign-in/authorization.ts'
+import type { OauthSettings } from './sign-in/account.ts'
 
 /**
  * A server of the configuration. Its identity covers the command or URL and the names of variables and secrets, not

@@ -140,3 +140,54 @@ export class ServerLog {
     for (const line of this.#lines) log.info(line)
   }
 }
+
+/** Errors of connecting that are reported unchanged. */
+const SPECIFIC_CODES: ReadonlySet<string> = new Set([
+  'ServerUnavailable', 'EnvNameNotSet', 'CapabilityUnavailable', 'SignInRequired', 'SignInFailed', 'StoreUnavailable',
+])
+
+/** The errors of connecting to one server. */
+export class ConnectionFaults {
+  readonly #name: string
+  readonly #log: Pick<ServerLog, 'last'>
+  readonly #redact: (text: string) => string
+
+  constructor(name: string, log: Pick<ServerLog, 'last'>, redact: (text: string) => string) {
+    this.#name = name
+    this.#log = log
+    this.#redact = redact
+  }
+
+  ofOpening(error: unknown): BulkheadError {
+    if (error instanceof RangeError) {
+      return this.unavailable(this.withLastLine(`it sent a message that is too large: ${error.message}`))
+    }
+    const fault = callFault(this.#name, error, this.#redact)
+    if (SPECIFIC_CODES.has(fault.code)) return fault
+    return this.unavailable(
+      this.withLastLine(fault.code === 'ServerLost' ? 'it exited during startup' : fault.message),
+    )
+  }
+
+  /** The last line of standard error often tells why a server exited. */
+  withLastLine(what: string): string {
+    const line = this.#log.last
+    return visibleText(this.#redact(what)).replace(/\.$/, '') + (
+      line === undefined ? '' : `. Last line of its standard error: ${line}`
+    )
+  }
+
+  /** A server that requires a sign-in is not tried again before. */
+  inBackoff(ms: number, fault: BulkheadError | undefined): BulkheadError {
+    if (fault?.code === 'SignInRequired') return fault
+    const seconds = Math.ceil(ms / 1_000)
+    const why = fault?.message.replace(/\.$/, '') ?? 'it failed'
+    return this.unavailable(`${why}. The next attempt is possible in ${seconds} s`, ms)
+  }
+
+  unavailable(why: string, retryAfterMs?: number): BulkheadError {
+    const text = why.startsWith(unavailable(this.#name)) ? why : `${unavailable(this.#name)}: ${why}`
+    const data = { server: this.#name, ...(retryAfterMs !== undefined && { retryAfterMs: Math.ceil(retryAfterMs) }) }
+    return new BulkheadError('ServerUnavailable', `${text}.`.replace(/\.\.$/, '.'), { data })
+  }
+}

@@ -10,7 +10,7 @@ import { type ToolExecutor, givenTo, powersOf, serverExtension } from './catalog
 import { type CallContext, Connection, type ConnectionOptions } from './connection.ts'
 import type { ServerState } from './connection-state.ts'
 import { serverEntries, type ServerEntry } from './server-entry.ts'
-import type { SignInPrompt } from './sign-in/authorization.ts'
+import type { SignInPrompt } from './sign-in/sign-in.ts'
 
 export interface McpServersOptions extends Pick<ConnectionOptions, 'surroundings' | 'self' | 'now' | 'connectMs'> {
   /** The cache folder for lists of tools. Default: no cache. */

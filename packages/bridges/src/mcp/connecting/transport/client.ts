@@ -9,8 +9,10 @@ import { cut } from '../../../connected/entries.ts'
 import type { CatalogTool } from '../catalog/catalog.ts'
 import type { Elicitation } from '../elicitation.ts'
 import type { Target } from '../server-entry.ts'
-import { Authorization, type SignInPrompt } from '../sign-in/authorization.ts'
+import { Account } from '../sign-in/account.ts'
+import { Authorization } from '../sign-in/authorization.ts'
 import type { CredentialFile } from '../sign-in/credentials.ts'
+import type { SignInPrompt } from '../sign-in/sign-in.ts'
 import { boundedFetch, HttpTransport } from './http-transport.ts'
 import { ProcessTransport } from './process-transport.ts'
 
@@ -105,14 +107,15 @@ export async function signIn(options: ClientOptions, prompt: SignInPrompt): Prom
     // Without a challenge, the documents of the server may still name its authorization server.
     if (BulkheadError.is(error) || prompt.signal.aborted) throw error
   })
-  if (!authorization.hasSignedIn) await authorization.signIn()
+  await authorization.signInOnce()
 }
 
 function authorizationOf(
   { name, target, credentials, onSecrets }: ClientOptions, prompt?: SignInPrompt,
 ): Authorization | undefined {
   if (target.type === 'local' || target.oauth === undefined || credentials === undefined) return undefined
-  return new Authorization({ name, url: target.url, settings: target.oauth, credentials, onSecrets, prompt })
+  const account = new Account({ name, url: target.url, settings: target.oauth, credentials, onSecrets })
+  return new Authorization(account, prompt)
 }
 
 async function connect(
