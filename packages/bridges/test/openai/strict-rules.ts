@@ -1,6 +1,6 @@
 import { isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
 
-const FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid']
+const FORMATS = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid'])
 const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
   object: ['properties', 'required', 'additionalProperties'],
   array: ['items', 'minItems', 'maxItems'],
@@ -52,7 +52,7 @@ export function strictFaults(root: JsonObject): readonly string[] {
 function valueFaults({ enum: allowed, format, pattern }: JsonObject, at: string): readonly string[] {
   return [
     ...(allowed === undefined || (Array.isArray(allowed) && allowed.length > 0) ? [] : [`${at} has no values`]),
-    ...(format === undefined || FORMATS.includes(String(format)) ? [] : [`${at} has the format ${String(format)}`]),
+    ...(format === undefined || FORMATS.has(String(format)) ? [] : [`${at} has the format ${String(format)}`]),
     ...(typeof pattern === 'string' && pattern.includes('(?=') ? [`${at} looks ahead`] : []),
   ]
 }
