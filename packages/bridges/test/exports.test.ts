@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import * as acp from '../src/acp/index.ts'
 import * as anthropic from '../src/anthropic.ts'
 import * as deepseek from '../src/deepseek.ts'
 import * as mcp from '../src/mcp/index.ts'
@@ -7,6 +8,7 @@ import * as openapi from '../src/openapi/index.ts'
 import * as otel from '../src/otel.ts'
 
 it('exports exactly this', () => {
+  expect(Object.keys(acp).toSorted()).toEqual(['connectAcp', 'toToolCall', 'toToolContent', 'toolKind'])
   expect(Object.keys(anthropic).toSorted()).toEqual(['fromToolUse', 'toMessagesTools', 'toToolResult'])
   expect(Object.keys(mcp).toSorted()).toEqual(['McpServers', 'loadLateCode', 'serveTools', 'serveToolsOverHttp'])
   expect(Object.keys(deepseek).toSorted())

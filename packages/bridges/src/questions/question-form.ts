@@ -136,7 +136,7 @@ const described = (options: readonly InteractionOption[], labels: readonly strin
     .join('\n')
 
 /** The full text of an approval. Nothing is truncated, and untrusted text never starts a row. */
-function approvalMessage(approval: ApprovalRequest): string {
+export function approvalMessage(approval: ApprovalRequest): string {
   const { tool, origin, calledBy = [], touches, mayTouch, reasons, approvalKey, keyByTool, argumentsText } = approval
   const [effect, ...others] = touches
   const namesEffect = effect !== undefined && others.length === 0
