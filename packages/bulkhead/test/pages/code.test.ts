@@ -10,7 +10,7 @@ import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
 const RUN_BY_THEIR_OWN: readonly string[] = [
   'README.md bulkhead.json', 'README.md index.js', 'README.md agent.ts',
   'docs/guides/mcp.md client.json', 'docs/guides/mcp.md server.ts', 'docs/guides/publishing.md package.json', 'docs/guides/publishing.md index.ts',
-  'docs/guides/verifying.md verify.ts', 'docs/guides/dialects.md dialects.ts',
+  'docs/guides/verifying.md verify.ts', 'docs/guides/dialects.md dialects.ts', 'docs/guides/acp.md agent.ts',
   'docs/guides/libraries.md bulkhead.json', 'docs/guides/libraries.md index.js',
 ]
 const OTHER_JSON = /(?:^|\/)(?:client|package)\.json$/
@@ -33,7 +33,7 @@ function faultsOf(blocks: readonly Block[]): readonly string[] {
   for (const [name, target] of [
     ['bulkhead', 'packages/bulkhead'], ['@bulkhead', 'packages/bulkhead/node_modules/@bulkhead'],
     ['@opentelemetry', 'packages/bulkhead/node_modules/@opentelemetry'], ['@types/node', 'node_modules/@types/node'],
-    ['zod', 'packages/contract/node_modules/zod'],
+    ['zod', 'packages/contract/node_modules/zod'], ['@agentclientprotocol', 'packages/bridges/node_modules/@agentclientprotocol'],
   ] as const) symlinkSync(join(ROOT, target), join(folder, 'node_modules', name))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   copyFileSync(join(import.meta.dirname, 'fixtures/given.d.ts'), join(folder, 'given.d.ts'))
