@@ -52,7 +52,7 @@ describe('the exports', () => {
       'isTerminalResult', 'noteOfCut',
       'phiErrorText', 'readReturn', 'renameArguments', 'steerableToolCall', 'steerableToolResult', 'textOfBlock',
       'textOfContent', 'textOfData', 'toGrida',
-      'toMcp', 'toMorphix', 'toPhi', 'toPhiEvents', 'toPhiMessage', 'toSteerable', 'toSteerableEvents', 'toStud',
+      'toMcp', 'toMcpBlock', 'toMorphix', 'toPhi', 'toPhiEvents', 'toPhiMessage', 'toSteerable', 'toSteerableEvents', 'toStud',
       'toStudEvent', 'toolsSelectedBy',
     ])
   })

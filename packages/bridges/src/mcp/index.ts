@@ -3,7 +3,11 @@ export { loadLateCode } from './connecting/servers.ts'
 export type { ServerState } from './connecting/connection-state.ts'
 export type { SignInPrompt } from './connecting/sign-in/sign-in.ts'
 export type { Surroundings } from './connecting/server-entry.ts'
-export type { ServedHost, ServedSession } from './serving/served-client.ts'
+export type { ServedHost, ServedSession } from './serving/served-session.ts'
+export type {
+  PromptInfo, PromptSource, PromptText, ResourceContents, ResourceInfo, ResourceSource, ResourceTemplateInfo,
+  SourceContext,
+} from './serving/content-source.ts'
 export {
   serveToolsOverHttp, type HttpServeOptions, type HttpServing,
 } from './serving/http-server.ts'

@@ -1,7 +1,7 @@
 /** Results, calls, names and events in the forms of other agent runtimes. Pure functions that decide nothing. */
 export { acceptReturn, fromCanonical, readReturn } from './accept.ts'
 export { fromGrida, toGrida, type GridaEnvelope } from './grida.ts'
-export { fromMcp, toMcp, type McpBlock, type McpResult } from './mcp.ts'
+export { fromMcp, toMcp, toMcpBlock, type McpBlock, type McpResult } from './mcp.ts'
 export { fromMorphix, toMorphix } from './morphix.ts'
 export type { MorphixFailure, MorphixPaused, MorphixResult, MorphixSuccess } from './morphix.ts'
 export { canonicalCall, canonicalToolName, expandToolNames, renameArguments, toolsSelectedBy } from './names.ts'

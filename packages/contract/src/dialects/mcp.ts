@@ -51,14 +51,15 @@ export function toMcp(outcome: Outcome): McpResult {
   if (outcome.type === 'error') {
     const { error: { code, class: cls, retryable }, error_text: text, content = [] } = outcome
     const blocks = textOfContent(content) === text ? content : [{ type: 'text', text } as const, ...content]
-    return { content: blocks.map(wrapped), isError: true, _meta: { [ERROR_KEY]: { code, class: cls, retryable } } }
+    return { content: blocks.map(toMcpBlock), isError: true, _meta: { [ERROR_KEY]: { code, class: cls, retryable } } }
   }
   const { data, content = [] } = outcome
   const blocks = content.length > 0 ? content : [{ type: 'text', text: textOfData(data) } as const]
-  return { content: blocks.map(wrapped), ...(isJsonObject(data) ? { structuredContent: data } : {}) }
+  return { content: blocks.map(toMcpBlock), ...(isJsonObject(data) ? { structuredContent: data } : {}) }
 }
 
-function wrapped(part: Content): McpBlock {
+/** A block in MCP's form. */
+export function toMcpBlock(part: Content): McpBlock {
   if (part.type !== 'resource') return part
   const { type, ...resource } = part
   return { type, resource: resource as McpResource }

@@ -87,7 +87,8 @@ function notFound(name: string, skills: readonly IndexedSkill[]): ToolError {
   const list = skills.map((skill) => `\n- ${skill.name}: ${skill.description.replaceAll(/\s+/g, ' ')}`)
   let text = skills.length === 0 ? ' No skills are available.' : ' Available skills:'
   for (const line of list) if (text.length + line.length < LIST_CHARS) text += line
-  return new ToolError('NotFound', `There is no skill "${name}".${text}`)
+  const data = { skills: skills.map((skill) => ({ name: skill.name, description: skill.description })) }
+  return new ToolError('NotFound', `There is no skill "${name}".${text}`, data)
 }
 
 /** The front matter of a SKILL.md. */

@@ -105,4 +105,4 @@ export class ClientFault extends Error {
   }
 }
 
-const CODES = { InvalidRequest: -32600, InvalidParams: -32602, UnsupportedVersion: -32022, ServerBusy: -32000 } as const
+const CODES = { InvalidRequest: -32600, InvalidParams: -32602, UnsupportedVersion: -32022, InternalError: -32603, ServerBusy: -32000 } as const

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { BoundedTransport } from './bounded-transport.ts'
 import { HttpFault } from './http-exchange.ts'
-import { MAX_OPEN, notifierOf, ServedClient, type ClientOptions, type ServedHost } from './served-client.ts'
+import { MAX_OPEN, notifierOf, ServedClient, type ClientOptions } from './served-client.ts'
+import type { ServedHost } from './served-session.ts'
 
 type Sdk = typeof import('@modelcontextprotocol/server')
 

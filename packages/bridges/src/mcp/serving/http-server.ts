@@ -6,7 +6,7 @@ import { isIP, type AddressInfo } from 'node:net'
 import { HttpClients, type HttpClientOptions } from './http-clients.ts'
 import { HttpFault, jsonBody, refuse, send, webRequest } from './http-exchange.ts'
 import { HttpGuard, isLoopback } from './http-guard.ts'
-import type { ServedHost } from './served-client.ts'
+import type { ServedHost } from './served-session.ts'
 import type { Serving } from './serve-tools.ts'
 
 export interface HttpServeOptions extends HttpClientOptions {

@@ -1,7 +1,8 @@
 import type { Server, Transport } from '@modelcontextprotocol/server'
 import { BoundedTransport } from './bounded-transport.ts'
 import { versionFault, type Era } from './client-request.ts'
-import { MAX_OPEN, notifierOf, ServedClient, type ClientOptions, type ServedHost } from './served-client.ts'
+import { MAX_OPEN, notifierOf, ServedClient, type ClientOptions } from './served-client.ts'
+import type { ServedHost } from './served-session.ts'
 
 export interface ServeOptions extends ClientOptions {
   /** A transport of the SDK for one client, not started. Default: standard input and output of this process. */

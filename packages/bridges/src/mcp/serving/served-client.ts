@@ -1,33 +1,14 @@
-import type {
-  CallLog, CallProgress, EventListener, EventType, Interactor, Outcome, ToolDefinition,
-} from '@bulkhead/contract'
-import type { Implementation, Server, ServerNotifier } from '@modelcontextprotocol/server'
+import type { Interactor, Outcome } from '@bulkhead/contract'
+import type { Implementation, Server, ServerContext, ServerNotifier } from '@modelcontextprotocol/server'
 import type { Era } from './client-request.ts'
 import { clientInteractor } from './client-interactor.ts'
+import type { PromptSource, ResourceSource, SourceContext } from './content-source.ts'
 import { OpenCalls } from './open-calls.ts'
+import { Prompts, serveCompletionOn } from './prompt-server.ts'
+import { Resources } from './resource-server.ts'
+import { ResultResources, SkillResources } from './session-resources.ts'
+import type { ServedHost, ServedSession } from './served-session.ts'
 import { ToolList, serveToolsOn } from './tool-server.ts'
-
-/** The part of a session that serving needs. */
-export interface ServedSession {
-  readonly id: string
-  tools(): readonly ToolDefinition[]
-  call(
-    call: { readonly id: string; readonly name: string; readonly arguments: unknown },
-    options: {
-      readonly signal: AbortSignal
-      readonly onProgress: (progress: CallProgress) => void
-      readonly onLog: (line: CallLog) => void
-    },
-  ): Promise<Outcome>
-  close(): Promise<void>
-}
-
-/** The part of a host that serving needs. */
-export interface ServedHost {
-  /** The tools to list for a session. Default: all. */
-  offeredTools?(session: ServedSession): readonly ToolDefinition[]
-  on(listener: EventListener, types: readonly EventType[]): () => void
-}
 
 /** What every way of serving a client takes. */
 export interface ClientOptions {
@@ -35,6 +16,9 @@ export interface ClientOptions {
   readonly info: Implementation
   /** Opens the session of a client. The interactor asks the person at the client. Called once per client. */
   readonly openSession: (person: Interactor) => Promise<ServedSession>
+  /** Further resources and prompts, for every client. */
+  readonly resources?: readonly ResourceSource[]
+  readonly prompts?: readonly PromptSource[]
   /** Instructions for the model. */
   readonly instructions?: string
   /** Time for a person to answer. Default: 5 minutes. */
@@ -52,14 +36,17 @@ const DEFAULT_INSTRUCTIONS = 'Each tool has only the permissions it declared. So
 
 type ServerClass = typeof import('@modelcontextprotocol/server').Server
 
-/** One client: its session, its open calls, and what it last saw of the list of tools. */
+/** One client: its session, its open calls, what it last saw of the list of tools, its resources and prompts. */
 export class ServedClient {
   readonly calls: OpenCalls
   readonly #options: ClientOptions
   readonly #Server: ServerClass
   readonly #session: ServedSession
   readonly #list: ToolList
-  readonly #off: () => void
+  readonly #results = new ResultResources()
+  readonly #resources: Resources
+  readonly #prompts: Prompts
+  readonly #offs: readonly (() => void)[]
   /** Tells the client about changes. Set by the transport, once it can. */
   notify: ServerNotifier | undefined
   #ended: Promise<void> | undefined
@@ -72,7 +59,13 @@ export class ServedClient {
     this.#Server = Server
     this.#session = session
     this.#list = new ToolList(() => host.offeredTools?.(session) ?? session.tools())
-    this.#off = host.on(() => this.#notifyIf(this.#list.hasChanged()), ['ToolsChanged'])
+    this.#resources = new Resources([new SkillResources(), this.#results, ...options.resources ?? []])
+    this.#prompts = new Prompts(options.prompts ?? [])
+    this.#offs = [
+      host.on(() => this.#notifyIf(this.#list.hasChanged()), ['ToolsChanged']),
+      this.#resources.watch((uri) => this.#resourceChanged(uri)),
+      this.#prompts.watch(() => this.notify?.promptsChanged()),
+    ]
   }
 
   /**
@@ -98,10 +91,18 @@ export class ServedClient {
   /** A server of the SDK for this client: one per connection, or one per request in the modern era over HTTP. */
   server(era: Era): Server {
     const { info, instructions = DEFAULT_INSTRUCTIONS } = this.#options
-    const server = new this.#Server(info, { capabilities: { tools: { listChanged: true }, logging: {} }, instructions })
-    serveToolsOn(server, era, {
-      calls: this.calls, list: this.#list, called: () => this.#notifyIf(this.#list.hasNewNames()),
+    const server = new this.#Server(info, {
+      capabilities: {
+        tools: { listChanged: true }, logging: {}, completions: {}, resources: { listChanged: true, subscribe: true },
+        ...(!this.#prompts.isEmpty && { prompts: { listChanged: true } }),
+      },
+      instructions,
     })
+    serveToolsOn(server, era, { calls: this.calls, list: this.#list, called: (outcome) => this.#called(outcome) })
+    const contextOf = ({ mcpReq: { signal } }: ServerContext): SourceContext => ({ session: this.#session, signal })
+    this.#resources.serveOn(server, era, contextOf)
+    if (!this.#prompts.isEmpty) this.#prompts.serveOn(server, contextOf)
+    serveCompletionOn(server, this.#prompts, this.#resources, contextOf)
     return server
   }
 
@@ -117,9 +118,19 @@ export class ServedClient {
   }
 
   async #end(): Promise<void> {
-    this.#off()
+    for (const off of this.#offs) off()
     this.calls.end()
     await this.#session.close().catch((error: Error) => this.#options.onFault?.(error))
+  }
+
+  #called(outcome: Outcome): void {
+    this.#notifyIf(this.#list.hasNewNames())
+    this.#results.add(outcome)
+  }
+
+  #resourceChanged(uri: string | undefined): void {
+    if (uri === undefined) this.notify?.resourcesChanged()
+    else if (this.#resources.isWatched(uri)) this.notify?.resourceUpdated(uri)
   }
 
   #notifyIf(hasChanged: boolean): void {

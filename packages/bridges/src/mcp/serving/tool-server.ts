@@ -9,7 +9,7 @@ export interface ToolServerParts {
   readonly calls: OpenCalls
   readonly list: ToolList
   /** Called after every call, because a call may change the list of tools. */
-  readonly called: () => void
+  readonly called: (outcome: Outcome) => void
 }
 
 /** Connects tools to a server of the SDK. This checks the protocol only; the session applies the policies. */
@@ -20,7 +20,7 @@ export function serveToolsOn(server: Server, era: Era, { calls, list, called }: 
     const call = find(params, request, context)
     const step = await call.next(request)
     if (step.kind === 'asked') return ask(call, step.question)
-    called()
+    called(step.outcome)
     return resultOf(step.outcome)
   })
 
