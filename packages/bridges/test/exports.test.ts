@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest'
 import * as acp from '../src/acp/index.ts'
-import * as anthropic from '../src/anthropic.ts'
+import * as aiSdk from '../src/ai-sdk/index.ts'
+import * as anthropic from '../src/anthropic/index.ts'
 import * as deepseek from '../src/deepseek.ts'
+import * as gemini from '../src/gemini/index.ts'
+import * as langchain from '../src/langchain/index.ts'
 import * as mcp from '../src/mcp/index.ts'
 import * as openai from '../src/openai/index.ts'
 import * as openapi from '../src/openapi/index.ts'
@@ -9,7 +12,12 @@ import * as otel from '../src/otel.ts'
 
 it('exports exactly this', () => {
   expect(Object.keys(acp).toSorted()).toEqual(['connectAcp', 'toToolCall', 'toToolContent', 'toolKind'])
-  expect(Object.keys(anthropic).toSorted()).toEqual(['fromToolUse', 'toMessagesTools', 'toToolResult'])
+  expect(Object.keys(anthropic).toSorted())
+    .toEqual(['ToolUseStream', 'fromToolUse', 'reportTools', 'toMessagesTools', 'toToolResult'])
+  expect(Object.keys(aiSdk).toSorted()).toEqual(['ToolApprovals', 'toModelOutput', 'toToolApproval', 'toToolSet'])
+  expect(Object.keys(gemini).toSorted())
+    .toEqual(['FunctionCallStream', 'fromFunctionCall', 'reportTools', 'toFunctionDeclarations', 'toFunctionResponse'])
+  expect(Object.keys(langchain)).toEqual(['toLangChainTools'])
   expect(Object.keys(mcp).toSorted()).toEqual(['McpServers', 'loadLateCode', 'serveTools', 'serveToolsOverHttp'])
   expect(Object.keys(deepseek).toSorted())
     .toEqual(['ToolCallStream', 'fromToolCall', 'reportTools', 'toFunctionTools', 'toToolMessage'])

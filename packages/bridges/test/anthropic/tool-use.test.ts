@@ -1,6 +1,9 @@
 import type { Outcome, ToolDefinition } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
-import { fromToolUse, toMessagesTools, toToolResult } from '../../src/anthropic.ts'
+import type { MessageParam, RawMessageStreamEvent, ToolResultBlockParam, ToolUnion, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages'
+import { transformJSONSchema } from '@anthropic-ai/sdk/lib/transform-json-schema'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { fromToolUse, toMessagesTools, toToolResult, ToolUseStream } from '../../src/anthropic/index.ts'
 
 const metadata: Outcome['metadata'] = { call_id: 'c1', tool: 'forecast', origin: null, duration_ms: 1, attempt: 1 }
 const forecast: ToolDefinition = {
@@ -66,4 +69,75 @@ it('returns schemas that an SDK may change', () => {
   const [tool] = toMessagesTools([{ name: 'forecast', description: 'f', inputSchema: Object.freeze({ type: 'object', properties: Object.freeze({ city }) }) } as never])
   Object.assign((tool!.input_schema['properties'] as { city: object }).city, { type: 'number' })
   expect(city).toEqual({ type: 'string' })
+})
+
+it('fits the types of the SDK: tools, calls and results', () => {
+  const tools: ToolUnion[] = toMessagesTools([forecast], { strict: true })
+  expect(tools).toMatchObject([{ strict: true, input_schema: { type: 'object', additionalProperties: false } }])
+  const block: ToolUseBlock = { type: 'tool_use', id: 'c1', name: 'forecast', input: {}, caller: { type: 'direct' } }
+  expect(fromToolUse(block).name).toBe('forecast')
+  const result: ToolResultBlockParam = toToolResult({ type: 'output', data: 1, metadata })
+  const message: MessageParam = { role: 'user', content: [result] }
+  expect(message.content).toHaveLength(1)
+})
+
+it('sends PDF and text files as documents, and names other files', () => {
+  const file = (mimeType: string, bytes: string) =>
+    ({ type: 'resource', uri: 'file:///a', mimeType, blob: Buffer.from(bytes).toString('base64') }) as const
+  expect(toToolResult({
+    type: 'output', data: 4, metadata, content: [file('application/pdf', '%PDF'), file('text/plain', 'ü'), file('application/zip', 'PK')],
+  }).content).toEqual([
+    { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERg==' } },
+    { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'ü' } },
+    { type: 'text', text: expect.stringMatching(/application\/zip.*not sent/) },
+  ])
+  const error = { code: 'NotFound', class: 'ToolTerminal', retryable: false } as const
+  expect(toToolResult({ type: 'error', error_text: 'no', error, metadata, content: [file('application/pdf', '%PDF')] }).content)
+    .toMatch(/^no\n.*application\/pdf.*not sent/)
+})
+
+/** The SDK leaves out the type beside a fixed value. */
+const withoutTypeOfLiterals = (schema: Json): Json => {
+  if (Array.isArray(schema)) return schema.map((one: Json) => withoutTypeOfLiterals(one))
+  if (!isJsonObject(schema)) return schema
+  const { type, ...rest } = schema
+  const kept = 'enum' in schema || 'const' in schema || type === undefined ? rest : schema
+  return Object.fromEntries(Object.entries(kept).map(([key, value]) => [key, withoutTypeOfLiterals(value)]))
+}
+
+it.each<[string, JsonObject]>([
+  ['nested objects', { properties: { who: { type: 'object', properties: { name: { type: 'string', minLength: 1 } }, additionalProperties: false } } }],
+  ['lists', { properties: { list: { type: 'array', minItems: 2, items: { enum: ['a', 'b', null] } }, few: { type: 'array', minItems: 1, items: { type: 'number', maximum: 3 } } } }],
+  ['alternatives', { properties: { one: { oneOf: [{ type: 'string', format: 'uri' }, { type: 'integer', multipleOf: 2 }] }, many: { type: ['string', 'null'], pattern: '^a' } } }],
+  ['definitions', { properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: { type: 'string', format: 'color', const: 'red' } } }],
+])('a strict schema is one that the SDK would not change: %s', (_, schema) => {
+  const inputSchema: JsonObject = { type: 'object', additionalProperties: false, ...schema }
+  const [{ input_schema: sent, strict }] = toMessagesTools([{ ...forecast, inputSchema }], { strict: true }) as [ReturnType<typeof toMessagesTools>[0]]
+  expect(strict).toBe(true)
+  expect(transformJSONSchema(sent)).toEqual(withoutTypeOfLiterals(sent as Json))
+})
+
+it('assembles the calls of a streamed message', () => {
+  const stream = new ToolUseStream()
+  const caller = { type: 'direct' } as const
+  const events: RawMessageStreamEvent[] = [
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '', citations: null } },
+    { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', id: 'c1', name: 'forecast', input: {}, caller } },
+    { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: '{"city": "O' } },
+    { type: 'content_block_start', index: 2, content_block: { type: 'server_tool_use', id: 's1', name: 'web_search', input: {}, caller } },
+    { type: 'content_block_delta', index: 2, delta: { type: 'input_json_delta', partial_json: '{"query":1}' } },
+    { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: 'slo"}' } },
+    { type: 'content_block_stop', index: 1 },
+    { type: 'content_block_start', index: 3, content_block: { type: 'tool_use', id: 'c2', name: 'now', input: { utc: true }, caller } },
+    { type: 'content_block_start', index: 4, content_block: { type: 'tool_use', id: 'c3', name: 'cut', input: {}, caller } },
+    { type: 'content_block_delta', index: 4, delta: { type: 'input_json_delta', partial_json: '{"a":' } },
+    { type: 'message_stop' },
+  ]
+  const seen = events.map((event) => stream.add(event))
+  expect(seen[5]).toMatchObject({ id: 'c1', name: 'forecast', text: '{"city": "Oslo"}' })
+  expect(seen[4]).toBeUndefined()
+  expect(stream.calls().map((block) => fromToolUse(block))).toEqual([
+    { id: 'c1', name: 'forecast', arguments: { city: 'Oslo' } }, { id: 'c2', name: 'now', arguments: { utc: true } },
+    { id: 'c3', name: 'cut', arguments: '{"a":' },
+  ])
 })

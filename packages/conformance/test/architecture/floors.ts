@@ -27,7 +27,9 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
   'packages/broker': ['*', ['net', 'shell'], ['fs', 'secrets'], ['hosts', 'process'], 'model'],
   'packages/sandbox': ['*', ['session', 'worker'], ['extension', 'pool'], 'process', ['os', 'wire']],
   'packages/bridges': [
-    ['acp', 'deepseek.ts', 'mcp', 'openapi'], ['anthropic.ts', 'connected', 'openai', 'otel.ts'], ['models', 'questions'],
+    ['acp', 'deepseek.ts', 'mcp', 'openapi'],
+    ['ai-sdk', 'anthropic', 'connected', 'gemini', 'langchain', 'openai', 'otel.ts'],
+    ['models', 'questions'],
   ],
   'packages/conformance': ['index.ts', 'ports', '*'],
   'packages/bulkhead': ['bin.ts', 'cli', 'index.ts', 'facade'],

@@ -1,0 +1,36 @@
+import type { Outcome } from '@bulkhead/contract'
+import type { JSONValue, ToolResultPart } from 'ai'
+import { resultParts, resultText, type ResultPart } from '../models/result-parts.ts'
+
+type ToolResultOutput = ToolResultPart['output']
+type Part = Extract<ToolResultOutput, { readonly type: 'content' }>['value'][number]
+
+/** What most providers of the SDK take in the result of a tool. They drop other files with a warning. */
+const CARRIED: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'application/pdf'])
+
+/**
+ * What the model gets of the result of a tool: an error as `error-text`, data as `json` or `text`, images and PDF files
+ * as `content`. A result that is no outcome, such as one that a client made, is passed on as JSON.
+ */
+export function toModelOutput(result: unknown): ToolResultOutput {
+  if (!isOutcome(result)) return { type: 'json', value: (result ?? null) as JSONValue }
+  if (isData(result)) return { type: 'json', value: result.data as JSONValue }
+  if (result.type === 'error') return { type: 'error-text', value: resultText(result) }
+  const parts = resultParts(result, (mimeType) => CARRIED.has(mimeType))
+  return parts.some(({ type }) => type === 'media')
+    ? { type: 'content', value: parts.map(contentPart) } : { type: 'text', value: resultText(result) }
+}
+
+function isOutcome(result: unknown): result is Outcome {
+  const { type, metadata } = (result ?? {}) as Partial<Outcome>
+  return (type === 'output' || type === 'error') && typeof metadata === 'object' && metadata !== null
+}
+
+/** Whether the model gets the data as it is. JSON has no place for the note below a result that was cut. */
+const isData = (outcome: Outcome): outcome is Extract<Outcome, { readonly type: 'output' }> =>
+  outcome.type === 'output' && typeof outcome.data !== 'string' && (outcome.content ?? []).length === 0
+  && !outcome.metadata.truncated
+
+const contentPart = (part: ResultPart): Part => part.type === 'text'
+  ? { type: 'text', text: part.text }
+  : { type: 'file', mediaType: part.mimeType, filename: part.name, data: { type: 'data', data: part.data } }

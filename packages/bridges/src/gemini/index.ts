@@ -1,0 +1,6 @@
+export type { HostCall } from '../models/host-call.ts'
+export type { Loss, MutableSchema } from '../models/project.ts'
+export type { ToolReport } from '../models/tool-reports.ts'
+export { fromFunctionCall, reportTools, toFunctionDeclarations, toFunctionResponse } from './functions.ts'
+export type { FunctionCall, FunctionCallOptions, FunctionDeclaration, FunctionResponse } from './functions.ts'
+export { FunctionCallStream, type ContentChunk } from './function-call-stream.ts'

@@ -1,0 +1,1 @@
+export { toLangChainTools, type LangChainSession, type LangChainToolsOptions } from './langchain-tools.ts'

@@ -1,0 +1,40 @@
+import { convertArrayToReadableStream, MockLanguageModelV4 } from 'ai/test'
+
+// For the tests of packages that do not install the SDK.
+export { generateText, isStepCount, streamText, ToolLoopAgent } from 'ai'
+export type { ModelMessage, ToolModelMessage } from 'ai'
+
+/** What the model says in one step: text, or calls of tools. */
+export type Said = string | readonly { readonly id?: string; readonly name: string; readonly input: unknown }[]
+
+type StreamPart = Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never
+
+const USAGE = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 1, text: 1, reasoning: 0 },
+}
+
+/** The mock model of the SDK, which says these things, one each step. */
+export function scriptedModel(...script: readonly Said[]): MockLanguageModelV4 {
+  const steps = [...script]
+  const next = () => {
+    const said = steps.shift() ?? 'done'
+    const content = typeof said === 'string' ? [{ type: 'text' as const, text: said }] : said.map(({ id = 'call-1', name, input }) =>
+      ({ type: 'tool-call' as const, toolCallId: id, toolName: name, input: typeof input === 'string' ? input : JSON.stringify(input) }))
+    const reason = typeof said === 'string' ? 'stop' as const : 'tool-calls' as const
+    return { content, finishReason: { unified: reason, raw: reason } }
+  }
+  return new MockLanguageModelV4({
+    doGenerate: async () => ({ ...next(), usage: USAGE, warnings: [] }),
+    doStream: async () => {
+      const { content, finishReason } = next()
+      const parts: StreamPart[] = content.flatMap((part): StreamPart[] => part.type === 'tool-call' ? [part] : [
+        { type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', delta: part.text }, { type: 'text-end', id: 't' },
+      ])
+      return {
+        stream: convertArrayToReadableStream<StreamPart>([
+          { type: 'stream-start', warnings: [] }, ...parts, { type: 'finish', usage: USAGE, finishReason },
+        ]),
+      }
+    },
+  })
+}

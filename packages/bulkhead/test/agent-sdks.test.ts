@@ -1,0 +1,296 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ToolApprovals, toToolApproval, toToolSet } from '@bulkhead/bridges/ai-sdk'
+import { toLangChainTools } from '@bulkhead/bridges/langchain'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import {
+  generateText, isStepCount, scriptedModel, streamText, ToolLoopAgent, type ModelMessage, type ToolModelMessage,
+} from '../../bridges/test/ai-sdk/scripted-model.ts'
+import { AIMessage, convertToOpenAITool, isStructuredTool, ToolMessage, type StructuredToolInterface } from '../../bridges/test/langchain/sdk.ts'
+import { answer as answerByAiSdk } from '../../bridges/test/examples/ai-sdk.ts'
+import { openChat } from '../../bridges/test/examples/ai-sdk-approval.ts'
+import { answer as answerByAnthropic } from '../../bridges/test/examples/anthropic.ts'
+import { answer as answerByGemini } from '../../bridges/test/examples/gemini.ts'
+import { answer as answerByLangChain } from '../../bridges/test/examples/langchain.ts'
+import type { Session } from '../src/index.ts'
+import { agentWorld } from './agent-world.ts'
+import { BLOCKS, ROOT } from './pages/blocks.ts'
+
+const { host, workspace, end } = await agentWorld()
+afterAll(end)
+const file = join(workspace, 'out.txt')
+beforeEach(() => rmSync(file, { force: true }))
+
+describe('the AI SDK', () => {
+  const WRITE = { name: 'write', input: { path: 'out.txt', content: 'hello' } }
+  const stopWhen = isStepCount(4)
+  const lastPrompt = (model: ReturnType<typeof scriptedModel>) => {
+    const { prompt } = [...model.doGenerateCalls, ...model.doStreamCalls].at(-1)!
+    return prompt.at(-1)
+  }
+
+  it('runs the calls of generateText, and gives results and errors to the model', async () => {
+    writeFileSync(file, 'hello\n')
+    const session = await host.openSession()
+    const model = scriptedModel(
+      [{ id: 'a', name: 'read', input: { path: 'out.txt' } }, { id: 'b', name: 'read', input: { path: 5 } }, { id: 'c', name: 'picture', input: {} }],
+      'The file says hello.',
+    )
+    const { text, steps } = await generateText({ model, tools: toToolSet(session), stopWhen, prompt: 'Read it.' })
+    expect(text).toBe('The file says hello.')
+    expect(model.doGenerateCalls[0]!.tools).toContainEqual(expect.objectContaining({
+      name: 'read', inputSchema: expect.objectContaining({ type: 'object', required: ['path'] }),
+    }))
+    expect(lastPrompt(model)).toMatchObject({ role: 'tool', content: [
+      { toolCallId: 'a', output: { type: 'json', value: { path: 'out.txt', content: 'hello\n' } } },
+      { toolCallId: 'b', output: { type: 'error-text', value: expect.stringMatching(/"\/path".*must be string/) } },
+      { toolCallId: 'c', output: { type: 'content', value: [
+        { type: 'text', text: 'a dot' }, { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'iVBORw0KGgo=' } },
+      ] } },
+    ] })
+    expect(steps[0]!.toolResults[0]!.output).toMatchObject({ type: 'output', metadata: { call_id: 'a', tool: 'read' } })
+    await session.close()
+  })
+
+  it('shows progress as preliminary results of streamText', async () => {
+    const session = await host.openSession({ mode: 'yolo' })
+    const model = scriptedModel([{ name: 'slow-steps', input: {} }])
+    const outputs: unknown[] = []
+    for await (const part of streamText({ model, tools: toToolSet(session), stopWhen, prompt: 'Go.' }).fullStream) {
+      if (part.type === 'tool-result') outputs.push([part.preliminary ?? false, part.output])
+    }
+    const outcome = expect.objectContaining({ type: 'output', data: { steps: 2 } })
+    expect(outputs).toEqual([
+      [true, { type: 'progress', callId: 'call-1', tool: 'slow-steps', text: 'first' }],
+      [true, { type: 'progress', callId: 'call-1', tool: 'slow-steps', partial: { done: 1 } }], [true, outcome], [false, outcome],
+    ])
+    expect(lastPrompt(model)).toMatchObject({ content: [{ toolName: 'slow-steps', output: { type: 'json', value: { steps: 2 } } }] })
+    await session.close()
+  })
+
+  it('cancels the call when the loop is aborted', async () => {
+    const session = await host.openSession({ mode: 'yolo' })
+    const abort = new AbortController()
+    const ended: unknown[] = []
+    const off = host.on((event) => void ended.push(event), ['ToolInvocationCancelled'])
+    const model = scriptedModel([{ name: 'slow-steps', input: { wait: true } }])
+    const { fullStream } = streamText({ model, tools: toToolSet(session), stopWhen, prompt: 'Go.', abortSignal: abort.signal })
+    for await (const part of fullStream) if (part.type === 'tool-result') abort.abort()
+    await session.close()
+    off()
+    expect(ended).toMatchObject([{ callId: 'call-1', errorCode: 'ToolCancelled' }])
+  })
+
+  it('lets the person of the session approve while the tool runs', async () => {
+    const asked: string[] = []
+    const session = await host.openSession({ approver: { approve: async ({ tool }) => ({ decision: asked.push(tool) > 1 ? 'once' : 'reject' }) } })
+    const run = async () => {
+      const model = scriptedModel([WRITE])
+      await generateText({ model, tools: toToolSet(session), stopWhen, prompt: 'Go.' })
+      return lastPrompt(model)
+    }
+    expect(await run()).toMatchObject({ content: [{ output: { type: 'error-text' } }] })
+    expect(existsSync(file)).toBe(false)
+    expect(await run()).toMatchObject({ content: [{ output: { type: 'json', value: { path: 'out.txt' } } }] })
+    expect(asked).toEqual(['write', 'write'])
+    expect(readFileSync(file, 'utf8')).toBe('hello')
+    await session.close()
+  })
+
+  async function sdkSession() {
+    const approvals = new ToolApprovals()
+    const session = await host.openSession({ approver: approvals })
+    return { session, tools: toToolSet(session, { approvals }) }
+  }
+
+  /** Runs the loop until it asks, and adds the answer of the person. */
+  async function askedWith(session: Session, tools: ReturnType<typeof toToolSet>, approved: boolean, call = WRITE, api: 'generate' | 'stream' = 'generate') {
+    const messages: ModelMessage[] = [{ role: 'user', content: 'Go.' }]
+    const options = { model: scriptedModel([call]), tools, stopWhen, messages, toolApproval: toToolApproval(session) }
+    const { content, responseMessages } = api === 'generate' ? await generateText(options) : await untilEnd(streamText(options))
+    const request = content.find(({ type }) => type === 'tool-approval-request')
+    if (request?.type !== 'tool-approval-request') throw new Error('It did not ask.')
+    expect(request.reason).toBe('this tool requires approval')
+    const answer: ToolModelMessage = { role: 'tool', content: [{ type: 'tool-approval-response', approvalId: request.approvalId, approved, reason: 'because' }] }
+    return [...messages, ...responseMessages, answer]
+  }
+
+  async function untilEnd(result: ReturnType<typeof streamText>) {
+    await result.consumeStream()
+    return { content: await result.content, responseMessages: await result.responseMessages }
+  }
+
+  it.each(['generate', 'stream'] as const)('honours an approval of the SDK for one call, with %sText', async (api) => {
+    const { session, tools } = await sdkSession()
+    const messages = await askedWith(session, tools, true, WRITE, api)
+    expect(existsSync(file)).toBe(false)
+    const resume = async () => {
+      const model = scriptedModel('Written.')
+      const options = { model, tools, stopWhen, messages }
+      if (api === 'generate') await generateText(options)
+      else await streamText(options).consumeStream()
+      return lastPrompt(model)
+    }
+    expect(await resume()).toMatchObject({ content: [{ output: { type: 'json', value: { path: 'out.txt' } } }] })
+    expect(readFileSync(file, 'utf8')).toBe('hello')
+    expect(session.approvals()).toEqual([])
+    // The same messages again do not run it again.
+    rmSync(file)
+    expect(await resume()).toMatchObject({ content: [{ output: { type: 'error-text', value: expect.stringContaining('it was not approved') } }] })
+    expect(existsSync(file)).toBe(false)
+    await session.close()
+  })
+
+  it('does not run a call that the person denied', async () => {
+    const { session, tools } = await sdkSession()
+    const model = scriptedModel('As you like.')
+    await generateText({ model, tools, stopWhen, messages: await askedWith(session, tools, false) })
+    expect(lastPrompt(model)).toMatchObject({ content: [{ output: { type: 'execution-denied', reason: 'because' } }] })
+    expect(existsSync(file)).toBe(false)
+    await session.close()
+  })
+
+  it('gives an approval no more power than the policy does', async () => {
+    const approvals = new ToolApprovals()
+    const session = await host.openSession({ approver: approvals })
+    const messages = await askedWith(session, toToolSet(session, { approvals }), true)
+    const strict = await host.openSession({ approver: approvals, rules: [{ permission: 'write', pattern: '*', action: 'deny' }] })
+    const model = scriptedModel()
+    await generateText({ model, tools: toToolSet(strict, { approvals }), stopWhen, messages })
+    expect(lastPrompt(model)).toMatchObject({ content: [{ output: { type: 'error-text', value: expect.stringContaining('rule') } }] })
+    expect(existsSync(file)).toBe(false)
+    await session.close()
+    await strict.close()
+  })
+
+  it('does not extend an approval to calls of the tool, nor to other input', async () => {
+    const { session, tools } = await sdkSession()
+    const nested = scriptedModel()
+    const approved = await askedWith(session, tools, true)
+    const changed = approved.map((message): ModelMessage => message.role === 'assistant' && typeof message.content !== 'string'
+      ? { ...message, content: message.content.map((part) => part.type === 'tool-call' ? { ...part, toolCallId: 'other' } : part) } : message)
+    await expect(generateText({ model: scriptedModel(), tools, messages: changed })).rejects.toThrow('call-1')
+    await generateText({ model: nested, tools, stopWhen, messages: await askedWith(session, tools, true, { name: 'outer', input: {} as never }) })
+    expect(lastPrompt(nested)).toMatchObject({ content: [{ output: { type: 'text', value: expect.stringContaining('cannot be approved') } }] })
+    expect(existsSync(join(workspace, 'inner.txt'))).toBe(false)
+    await session.close()
+  })
+
+  it('serves an agent of the SDK', async () => {
+    const session = await host.openSession({ mode: 'yolo' })
+    const model = scriptedModel([WRITE], 'Done.')
+    const agent = new ToolLoopAgent({ model, tools: toToolSet(session), prepareStep: () => ({ activeTools: host.offeredTools(session).slice(-1).map(({ name }) => name) }) })
+    expect((await agent.generate({ prompt: 'Go.' })).text).toBe('Done.')
+    expect(model.doGenerateCalls[0]!.tools).toHaveLength(1)
+    expect(readFileSync(file, 'utf8')).toBe('hello')
+    await session.close()
+  })
+})
+
+describe('LangChain', () => {
+  const toolOf = (session: Session, name: string): StructuredToolInterface => toLangChainTools(session).find((tool) => tool.name === name)!
+  const toolCall = (name: string, args: object) => new AIMessage({ content: '', tool_calls: [{ id: 'call-1', name, args, type: 'tool_call' }] }).tool_calls![0]!
+
+  it('offers tools with their schemas, which it may change', async () => {
+    const session = await host.openSession()
+    const tools = toLangChainTools(session)
+    expect(tools.every((tool) => isStructuredTool(tool))).toBe(true)
+    const read = tools.find(({ name }) => name === 'read')!
+    expect(convertToOpenAITool(read)).toMatchObject({ type: 'function', function: { name: 'read', parameters: { type: 'object', required: ['path'] } } })
+    Object.assign(read.schema, { title: 'changed' })
+    await session.close()
+  })
+
+  it('returns a message with the outcome as artifact, and with status error for a failure', async () => {
+    writeFileSync(file, 'hello\n')
+    const session = await host.openSession()
+    const message = await toolOf(session, 'read').invoke(toolCall('read', { path: 'out.txt', limit: null }))
+    expect(message).toBeInstanceOf(ToolMessage)
+    expect(message).toMatchObject({
+      tool_call_id: 'call-1', name: 'read', status: 'success', content: expect.stringContaining('hello'),
+      artifact: { type: 'output', data: { content: 'hello\n' }, metadata: { call_id: 'call-1' } },
+    })
+    expect(await toolOf(session, 'read').invoke(toolCall('read', { path: 5 }))).toMatchObject({
+      status: 'error', content: expect.stringMatching(/"\/path".*must be string/), artifact: { error: { code: 'InputInvalid' } },
+    })
+    expect(await toolOf(session, 'picture').invoke(toolCall('picture', {}))).toMatchObject({
+      content: [{ type: 'text', text: 'a dot' }, { type: 'image', mimeType: 'image/png', data: 'iVBORw0KGgo=' }],
+    })
+    await session.close()
+  })
+
+  it('returns content, or rejects, if it is invoked without a call', async () => {
+    const session = await host.openSession()
+    expect(await toolOf(session, 'slow-steps').invoke({})).toBe('{"steps":2}')
+    await expect(toolOf(session, 'read').invoke({ path: 'nowhere' })).rejects.toMatchObject({ code: 'NotFound' })
+    await session.close()
+  })
+
+  it('cancels the call with the signal of the configuration', async () => {
+    const session = await host.openSession()
+    const abort = new AbortController()
+    const off = host.on(() => abort.abort(), ['ToolInvocationProgress'])
+    expect(await toolOf(session, 'slow-steps').invoke(toolCall('slow-steps', { wait: true }), { signal: abort.signal }))
+      .toMatchObject({ status: 'error', artifact: { error: { code: 'ToolCancelled' } } })
+    off()
+    await session.close()
+  })
+})
+
+describe('the examples of docs/guides/models.md', () => {
+  const READ = { path: 'out.txt' }
+  let session: Session
+  beforeEach(async () => {
+    writeFileSync(file, 'hello\n')
+    session = await host.openSession()
+    return () => session.close()
+  })
+
+  it('are the files that the tests below run', () => {
+    for (const { file: name, text } of BLOCKS.filter(({ page }) => page === 'docs/guides/models.md')) {
+      const example = readFileSync(join(ROOT, 'packages/bridges/test/examples', name!), 'utf8')
+      expect(text).toBe(example.replace("'../../../bulkhead/src/index.ts'", "'bulkhead'"))
+    }
+  })
+
+  it('AI SDK', async () => {
+    expect(await answerByAiSdk(session, scriptedModel([{ name: 'read', input: READ }], 'It says hello.'), 'Read it.')).toBe('It says hello.')
+  })
+
+  it('AI SDK with approvals', async () => {
+    const chat = await openChat(host, scriptedModel([{ name: 'write', input: { path: 'out.txt', content: 'bye' } }], 'Written.'))
+    const { toApprove: [request] } = await chat.send({ role: 'user', content: 'Write it.' })
+    expect(request).toMatchObject({ toolCall: { toolName: 'write' }, reason: 'this tool requires approval' })
+    const approved = { type: 'tool-approval-response' as const, approvalId: request!.approvalId, approved: true }
+    expect(await chat.send({ role: 'tool', content: [approved] })).toEqual({ text: 'Written.', toApprove: [] })
+    expect(readFileSync(file, 'utf8')).toBe('bye')
+    await chat.close()
+  })
+
+  it('Anthropic', async () => {
+    const sent: unknown[] = []
+    const answers = [{ content: [{ type: 'tool_use', id: 'c1', name: 'read', input: READ }] }, { content: [{ type: 'text', text: 'Hello.' }] }]
+    const create = async ({ messages }: { readonly messages: readonly unknown[] }) => answers[sent.push(messages.at(-1)) - 1] as never
+    expect(await answerByAnthropic(session, create, 'Read it.')).toBe(answers[1])
+    expect(sent[1]).toMatchObject({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: expect.stringContaining('hello') }] })
+  })
+
+  it('Gemini', async () => {
+    const sent: unknown[] = []
+    const functionCalls = [{ name: 'read', args: READ }]
+    const answers = [{ functionCalls, candidates: [{ content: { role: 'model', parts: [] } }] }, { text: 'Hello.' }]
+    const models = { generateContent: async ({ contents }: { readonly contents: readonly unknown[] }) => answers[sent.push(contents.at(-1)) - 1] }
+    expect(await answerByGemini(session, { models } as never, 'Read it.')).toBe('Hello.')
+    expect(sent[1]).toMatchObject({ role: 'user', parts: [{ functionResponse: { name: 'read', response: { output: { content: 'hello\n' } } } }] })
+  })
+
+  it('LangChain', async () => {
+    const sent: unknown[] = []
+    const calls = [{ id: 'c1', name: 'read', args: READ }, { id: 'c2', name: 'reads', args: {} }]
+    const answers = [new AIMessage({ content: '', tool_calls: calls }), new AIMessage('Hello.')]
+    expect(await answerByLangChain(session, async (messages) => answers[sent.push(...messages) > 1 ? 1 : 0]!, 'Read it.')).toBe(answers[1])
+    expect(sent.slice(-2)).toMatchObject([
+      { tool_call_id: 'c1', status: 'success', content: expect.stringContaining('hello') }, { tool_call_id: 'c2', status: 'error' },
+    ])
+  })
+})
