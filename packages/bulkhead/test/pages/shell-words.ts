@@ -6,7 +6,7 @@ import { thoroughly } from '../../../../scripts/thoroughly.ts'
  * if the line needs a shell or another program. `pnpm soak` starts every command in a process.
  */
 export function argumentsOf(command: string): readonly string[] | undefined {
-  if (!thoroughly(/^bulkhead (?!mcp|dev)/.test(command) && !/[|<>&;]/.test(command), false)) return undefined
+  if (!thoroughly(/^bulkhead (?!mcp)/.test(command) && !/[|<>&;]/.test(command), false)) return undefined
   const { stdout } = spawnSync('/bin/sh', ['-c', `bulkhead() { printf '%s\\0' "$@"; }\n${command}`], { encoding: 'utf8' })
   return stdout.split('\0').slice(0, -1)
 }

@@ -43,7 +43,8 @@ async function run(line: string): Promise<{ readonly code: number | null; readon
     PATH: [join(folder, 'node_modules/.bin'), dirname(process.execPath), PATH].join(':'),
     ...(published && { NODE_EXTRA_CA_CERTS, npm_config_registry: published.url }),
   }
-  const args = argumentsOf(command)
+  // It reads from standard input.
+  const args = command.startsWith('bulkhead dev') ? undefined : argumentsOf(command)
   if (args !== undefined) {
     const { code, stdout, stderr } = await inside(args, folder, env)
     return { code, output: stdout + stderr }
