@@ -82,7 +82,7 @@ describe('a project approval is asked for again when', () => {
 it('explain names the change since the approval', async () => {
   write()
   const host = await open()
-  const session = await host.openSession(person('project'))
+  const session = await host.openSession({ approver: person('project').approver })
   await call(session, 'greet', { name: 'you' })
   write({ description: 'Greets, and more.' })
   await host.reload()

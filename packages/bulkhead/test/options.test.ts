@@ -42,7 +42,7 @@ describe('createHost', () => {
     [{ smokeCheck: {} }, '/smokeCheck'], [{ store: {} }, '/store'], [{ env: 'A=1' }, '/env'], [{ runAgent: 'x' }, '/runAgent'],
     [{ fetchHosts: 'localhost' }, '/fetchHosts'], [{ fetchHosts: [1] }, '/fetchHosts/0'], [{ projectFolder: 1 }, '/projectFolder'],
     [{ bundledFolder: 1 }, '/bundledFolder'], [{ cache: true }, '/cache'], [{ interactor: () => {} }, '/interactor'], [{ watch: 1 }, '/watch'],
-    [{ config: 'x' }, '/config'],
+    [{ config: 'x' }, '/config'], [{ workspaces: ['a'] }, '/workspaces'], [{ color: true }, '/color'],
   ])('%j', async (options, path) => {
     const whole = path === '' || path === '/workspace' ? options : { workspace: folder, ...options as object }
     await isRefusedAt(createHost, whole, path)
@@ -57,7 +57,7 @@ describe('createHost', () => {
 describe('openSession', () => {
   it.each<Wrong>([
     [null, ''], ['ask', ''], [{ mode: 'careful' }, '/mode'], [{ rules: {} }, '/rules'], [{ rules: [5] }, '/rules/0'], [{ role: 1 }, '/role'],
-    [{ roles: { allow_bash: 'no' } }, '/roles/allow_bash'], [{ tools: 'read' }, '/tools'], [{ interactor: {} }, '/interactor'],
+    [{ roles: { allow_bash: 'no' } }, '/roles/allow_bash'], [{ tools: 'read' }, '/tools'], [{ tool: 'read' }, '/tool'], [{ agentic: true }, '/agentic'], [{ interactor: {} }, '/interactor'],
     [{ interactor: [{}] }, '/interactor'], [{ approver: () => {} }, '/approver'], [{ interactionTimeoutMs: '5' }, '/interactionTimeoutMs'],
     [{ pause: 1 }, '/pause'], [{ headless: 'x' }, '/headless'], [{ ceiling: 1 }, '/ceiling'], [{ budget: 5 }, '/budget'],
     [{ budget: { calls: 'ten' } }, '/budget/calls'], [{ workspace: 5 }, '/workspace'], [{ hooks: 5 }, '/hooks'], [{ hooks: [5] }, '/hooks'],

@@ -1,5 +1,5 @@
 import { pointerStep } from './json.ts'
-import { closeNames, visibleText } from './text.ts'
+import { meantNames, visibleText } from './text.ts'
 
 /** The expected form of an option, for callers that are not type-checked. */
 export interface OptionForm {
@@ -89,8 +89,7 @@ export interface OptionFault {
 
 /**
  * The first invalid option of the function `called`. An undefined option counts as absent; options in `needed` are
- * required. Unknown names are ignored, except one that looks like a misspelt absent option and has a valid value for
- * it.
+ * required. An unknown name is a fault, because it would have no effect.
  */
 export function findOptionFault<Options extends object>(
   called: string, options: Options, table: OptionForms<Options>, needed: readonly (keyof Options & string)[] = [],
@@ -113,10 +112,7 @@ export function findOptionFault<Options extends object>(
   }
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || Object.hasOwn(table, name)) continue
-    const meant = closeNames(name, Object.keys(table)).find((known) =>
-      options[known] === undefined && table[known as keyof Options].wrongIn(value) === undefined)
-    if (meant === undefined) continue
-    const message = `${called} has no option "${visibleText(name)}". Did you mean "${meant}"?`
+    const message = `${called} has no option "${visibleText(name)}".${meantNames(name, Object.keys(table))}`
     return { path: pointerStep(name), message }
   }
   return undefined

@@ -142,8 +142,9 @@ export async function assembleHost(
     openPlace(loader, folder, trust, { ...options, ...surroundings })
   const first = await enter(options.workspace, firstTrust)
   const store = options.store ?? createMemoryStore()
+  const { servers: _servers, ...place } = first
   const host = createHostCore({
-    ...first, store, argumentsReaders, startsEager,
+    ...place, store, argumentsReaders, startsEager,
     sidecar: createSidecar(),
     owner: createProcessOwner(),
     userData: userFolder(home),

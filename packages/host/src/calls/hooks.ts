@@ -3,6 +3,7 @@ import { isPromiseLike } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { Json } from '@bulkhead/kit/json'
 import { forms, type OptionForm, type OptionForms } from '@bulkhead/kit/options'
+import { closeNames } from '@bulkhead/kit/text'
 import type { CallView, HookContext, Hooks, Observers } from '../model/hooks.ts'
 import { inTime } from '../model/deadline.ts'
 import { SKIPPED_BY_HOOK } from '../model/outcome.ts'
@@ -180,4 +181,8 @@ export const HOOKS_FORM: OptionForm = {
 }
 
 /** A misspelled hook would never be called. Throws ConfigInvalid. */
-export const refuseSlips = (hooks: Hooks): void => requireOptions('hooks', { ...hooks }, HOOKS)
+export function refuseSlips(hooks: Hooks): void {
+  const slips = Object.entries(hooks).filter(([name, value]) =>
+    typeof value === 'function' && closeNames(name, Object.keys(HOOKS)).length > 0)
+  requireOptions('hooks', Object.fromEntries(slips), HOOKS)
+}
