@@ -50,7 +50,7 @@ describe('morphix: an unanswered question', () => {
       error_text: expect.stringContaining('Which ship?'),
       completion: { terminal: true, nextAction: 'clarification_needed', message: expect.stringContaining('Which ship?') },
     })
-    expect(toMorphix(outcome)).toMatchObject({ success: false, error: 'clarification_needed' })
+    expect(toMorphix(outcome)).toMatchObject({ status: 'clarification_needed', clarification_question: 'Which ship?' })
     expect(await world.host.pausedCalls()).toEqual([{
       id: pausedIn(outcome), status: 'clarification_needed', sessionId: session.id, call: CALL, question: ask('Which ship?'),
       pausedAt: expect.stringMatching(/Z$/),
