@@ -4,7 +4,8 @@ import { ToolApprovals, toToolApproval, toToolSet } from '@bulkhead/bridges/ai-s
 import { toLangChainTools } from '@bulkhead/bridges/langchain'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import {
-  generateText, isStepCount, scriptedModel, streamText, ToolLoopAgent, type ModelMessage, type ToolModelMessage,
+  dynamicTool, generateText, isStepCount, jsonSchema, lastPrompt, scriptedModel, streamText, ToolLoopAgent, untilEnd, type ModelMessage,
+  type ToolModelMessage,
 } from '../../bridges/test/ai-sdk/scripted-model.ts'
 import { AIMessage, convertToOpenAITool, isStructuredTool, ToolMessage, type StructuredToolInterface } from '../../bridges/test/langchain/sdk.ts'
 import { answer as answerByAiSdk } from '../../bridges/test/examples/ai-sdk.ts'
@@ -24,10 +25,6 @@ beforeEach(() => rmSync(file, { force: true }))
 describe('the AI SDK', () => {
   const WRITE = { name: 'write', input: { path: 'out.txt', content: 'hello' } }
   const stopWhen = isStepCount(4)
-  const lastPrompt = (model: ReturnType<typeof scriptedModel>) => {
-    const { prompt } = [...model.doGenerateCalls, ...model.doStreamCalls].at(-1)!
-    return prompt.at(-1)
-  }
 
   it('runs the calls of generateText, and gives results and errors to the model', async () => {
     writeFileSync(file, 'hello\n')
@@ -115,11 +112,6 @@ describe('the AI SDK', () => {
     return [...messages, ...responseMessages, answer]
   }
 
-  async function untilEnd(result: ReturnType<typeof streamText>) {
-    await result.consumeStream()
-    return { content: await result.content, responseMessages: await result.responseMessages }
-  }
-
   it.each(['generate', 'stream'] as const)('honours an approval of the SDK for one call, with %sText', async (api) => {
     const { session, tools } = await sdkSession()
     const messages = await askedWith(session, tools, true, WRITE, api)
@@ -173,6 +165,15 @@ describe('the AI SDK', () => {
     await generateText({ model: nested, tools, stopWhen, messages: await askedWith(session, tools, true, { name: 'outer', input: {} as never }) })
     expect(lastPrompt(nested)).toMatchObject({ content: [{ output: { type: 'text', value: expect.stringContaining('cannot be approved') } }] })
     expect(existsSync(join(workspace, 'inner.txt'))).toBe(false)
+    await session.close()
+  })
+
+  it('leaves approvals of other tools as they are', async () => {
+    const session = await host.openSession({ mode: 'yolo' })
+    const own = dynamicTool({ inputSchema: jsonSchema({ type: 'object' }), needsApproval: true, execute: () => 'ran' })
+    const tools = { ...toToolSet(session), own }
+    const { content } = await generateText({ model: scriptedModel([{ name: 'own', input: {} }]), tools, toolApproval: toToolApproval(session), prompt: 'Go.' })
+    expect(content.map(({ type }) => type)).toEqual(['tool-call', 'tool-approval-request'])
     await session.close()
   })
 

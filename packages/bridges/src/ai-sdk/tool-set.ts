@@ -96,19 +96,24 @@ async function* results(
   }
 }
 
+/** The approval of one tool, as `toolApproval` takes it. */
+type ToolApproval = (input: unknown, options: { readonly toolCallId: string }) => Promise<ToolApprovalStatus>
+
 /**
  * The `toolApproval` of a tool set, instead of `needsApproval` of its tools: the SDK then also gets the reason why the
- * host asks. Pass the same tools as to `toToolSet`.
+ * host asks. Pass the same tools as to `toToolSet`. Approvals of other tools stay as they are.
  */
 export function toToolApproval(
   session: ToolSetSession, tools: readonly ToolDefinition[] = session.tools(),
-): (options: { readonly toolCall: Omit<ExecutedCall, 'messages'> }) => Promise<ToolApprovalStatus> {
+): Record<string, ToolApproval> {
   const names = providerNames(tools, PROFILE)
-  return async ({ toolCall: { toolCallId, toolName, input } }) => {
-    const call = { id: toolCallId, name: names.tool(toolName), arguments: input }
-    const { decision, chain } = await session.explain(call)
-    if (decision !== 'ask') return 'not-applicable'
-    const reason = chain.filter(({ action }) => action === 'ask').map((step) => step.reason).join('; ')
-    return { type: 'user-approval', reason }
-  }
+  return Object.fromEntries(tools.map(({ name }) => [names.of(name), (input, { toolCallId: id }) =>
+    approvalStatus(session, { id, name, arguments: input })] satisfies [string, ToolApproval]))
+}
+
+async function approvalStatus(session: ToolSetSession, call: SessionCall): Promise<ToolApprovalStatus> {
+  const { decision, chain } = await session.explain(call)
+  if (decision !== 'ask') return 'not-applicable'
+  const reason = chain.filter(({ action }) => action === 'ask').map((step) => step.reason).join('; ')
+  return { type: 'user-approval', reason }
 }

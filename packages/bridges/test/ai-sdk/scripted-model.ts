@@ -1,7 +1,8 @@
+import type { streamText } from 'ai'
 import { convertArrayToReadableStream, MockLanguageModelV4 } from 'ai/test'
 
 // For the tests of packages that do not install the SDK.
-export { generateText, isStepCount, streamText, ToolLoopAgent } from 'ai'
+export { dynamicTool, generateText, isStepCount, jsonSchema, streamText, ToolLoopAgent } from 'ai'
 export type { ModelMessage, ToolModelMessage } from 'ai'
 
 /** What the model says in one step: text, or calls of tools. */
@@ -37,4 +38,16 @@ export function scriptedModel(...script: readonly Said[]): MockLanguageModelV4 {
       }
     },
   })
+}
+
+/** The last message that the model got. */
+export function lastPrompt({ doGenerateCalls, doStreamCalls }: MockLanguageModelV4) {
+  const { prompt } = [...doGenerateCalls, ...doStreamCalls].at(-1)!
+  return prompt.at(-1)
+}
+
+/** What `generateText` returns, of a stream. */
+export async function untilEnd(result: ReturnType<typeof streamText>) {
+  await result.consumeStream()
+  return { content: await result.content, responseMessages: await result.responseMessages }
 }
