@@ -7,10 +7,12 @@ import { NO_NPM, type Ran } from './command.ts'
  * Runs the command in this process, with its own folder, environment and output. Starting a process takes a second of CPU time,
  * so tests start one only to test the process itself: signals, pipes, terminals, exit codes. Not reentrant.
  */
-export async function inside(args: readonly string[], cwd: string, more: NodeJS.ProcessEnv = {}): Promise<Ran> {
+export async function inside(
+  args: readonly string[], cwd: string, more: NodeJS.ProcessEnv = {}, onStderr?: (text: string) => void,
+): Promise<Ran> {
   const before = { cwd: process.cwd(), env: { ...process.env } }
   const stdout = new Captured(process.stdout)
-  const stderr = new Captured(process.stderr)
+  const stderr = new Captured(process.stderr, onStderr)
   setEnvironment({ NO_COLOR: '1', HOME: join(cwd, 'home'), XDG_CACHE_HOME: CACHE, ...NO_NPM, ...more })
   process.chdir(cwd)
   try {
@@ -30,11 +32,13 @@ class Captured {
   readonly #stream: NodeJS.WriteStream
   readonly #write: NodeJS.WriteStream['write']
 
-  constructor(stream: NodeJS.WriteStream) {
+  constructor(stream: NodeJS.WriteStream, onWrite?: (text: string) => void) {
     this.#stream = stream
     this.#write = stream.write
     stream.write = (chunk: string | Uint8Array) => {
-      this.text += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString()
+      const text = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString()
+      this.text += text
+      onWrite?.(text)
       return true
     }
   }

@@ -49,7 +49,7 @@ export interface Given<Options extends CommandOptions = CommandOptions> {
 
 export interface Command<Options extends CommandOptions = CommandOptions> {
   readonly usage: string
-  /** The first argument, if it selects what the command does. */
+  /** The first argument, if it selects what the command does. The name '' is for a command without one. */
   readonly subcommands?: Readonly<Record<string, Subcommand>>
   /** By name, such as DIR. */
   readonly operands?: Readonly<Record<string, Operand>>

@@ -68,11 +68,11 @@ function offersOfCommand(name: string, { subcommands, operands = {}, options }: 
   const whole: Offer = { command: name, subcommand: undefined, options: shown, operand }
   if (subcommands === undefined) return [whole]
   const special = new Set(Object.values(subcommands).flatMap((one) => one.options))
-  const choices = Object.entries(subcommands).map(([act, { text }]): Choice => [act, text])
+  const { '': alone, ...named } = subcommands
+  const choices = Object.entries(named).map(([act, { text }]): Choice => [act, text])
+  const within = (own: readonly string[]) => shown.filter((one) => !special.has(one.name) || own.includes(one.name))
   return [
-    { ...whole, options: shown.filter((option) => !special.has(option.name)), operand: { choices } },
-    ...Object.entries(subcommands).map(([act, { options: own }]): Offer => ({
-      ...whole, subcommand: act, options: shown.filter((one) => !special.has(one.name) || own.includes(one.name)),
-    })),
+    { ...whole, options: within(alone?.options ?? []), operand: { choices } },
+    ...Object.entries(named).map(([act, { options: own }]): Offer => ({ ...whole, subcommand: act, options: within(own) })),
   ]
 }

@@ -5,7 +5,7 @@ type Row = readonly [name: string, text: string]
 /** The help of a command after its summary: arguments, options, details, exit codes and examples. */
 export function commandHelp(command: Command): string {
   const { subcommands = {}, operands = {}, options, details = '', examples } = command
-  const acts = Object.entries(subcommands).map(([name, { text }]): Row => [name, text])
+  const acts = Object.entries(subcommands).filter(([name]) => name !== '').map(([name, { text }]): Row => [name, text])
   const names = Object.entries(operands).map(([name, { text }]): Row => [name, text])
   const shown = Object.entries<OptionForm>(options).filter(([, { text }]) => text !== undefined)
     .map(([name, { value, text = '' }]): Row => [`--${name}${value === undefined ? '' : ` ${value}`}`, text])

@@ -8,7 +8,10 @@ const PORT = 8765
 /** Options of `mcp` for a server over HTTP. */
 export const LISTEN_OPTIONS = {
   http: { type: 'boolean', text: 'serve over HTTP instead of standard input and output' },
-  port: { type: 'string', value: 'N', text: `with --http: the port (default: ${PORT}; 0 is any free port)` },
+  port: {
+    type: 'string', value: 'N',
+    text: `with --http: the port (default: ${PORT}; 0 is any free port)\nwith login: the port of the redirect (default: any)`,
+  },
   host: {
     type: 'string', value: 'ADDRESS',
     text: 'with --http: the address to listen on (default: 127.0.0.1)\nan address that other machines can reach needs '

@@ -5,15 +5,25 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
 import { CORE_VERSION } from '../facade/version.ts'
 import { MODE_OPTION } from './call.ts'
-import { defineCommand, ENDING_SIGNALS, refuseArguments, UsageError } from './command.ts'
+import { defineCommand, ENDING_SIGNALS, UsageError } from './command.ts'
 import { LISTEN_OPTIONS, listenFault, listenOptions, type ListenOptions } from './mcp-listen.ts'
+import { login, LOGIN_DETAILS, LOGIN_OPERANDS, LOGIN_SUBCOMMANDS, LOGIN_USAGE, logout } from './mcp-login.ts'
 import { diagnosticText, hint } from './output.ts'
 import { COMMON_OPTIONS, openHost, STORE_OPTIONS } from './host-options.ts'
 
 export const mcp = defineCommand({
   usage: 'bulkhead mcp [--http [--port N] [--host ADDRESS] [--cert FILE --key FILE] [--insecure]] '
     + '[--mode ask|allowlist|yolo] [--tools NAME,…] [--all] [--no-store] [--workspace DIR] [--home DIR] '
-    + '[--trust-project]',
+    + `[--trust-project]
+${LOGIN_USAGE}`,
+  subcommands: {
+    '': {
+      text: 'serve the tools of this host',
+      options: ['mode', 'tools', 'all', 'json', ...Object.keys(LISTEN_OPTIONS), ...Object.keys(STORE_OPTIONS)],
+    },
+    ...LOGIN_SUBCOMMANDS,
+  },
+  operands: LOGIN_OPERANDS,
   options: {
     ...MODE_OPTION,
     tools: {
@@ -35,7 +45,9 @@ tools.
 
 With --http it serves Streamable HTTP at /mcp until it is stopped. Address and token are printed once, on standard
 error. Every request must carry the header "Authorization: Bearer TOKEN", and may come from this machine only, unless
-you pass --host. Each client gets its own session.`,
+you pass --host. Each client gets its own session.
+
+${LOGIN_DETAILS}`,
   exits: ['when the client has disconnected, or the server was stopped', 'if the host could not start'],
   examples: [
     { command: 'bulkhead mcp --workspace ~/src/shop', text: 'serve the tools of one project' },
@@ -44,8 +56,9 @@ you pass --host. Each client gets its own session.`,
     { command: 'bulkhead mcp --http --port 9000', text: 'serve over HTTP, to this machine only' },
   ],
 
-  async run({ values, positionals }) {
-    refuseArguments('mcp', positionals)
+  async run({ values, positionals: [act, ...names] }) {
+    if (act === 'login') return login(names, values)
+    if (act === 'logout') return logout(names, values)
     if (values.json) throw new UsageError('--json cannot be used with "mcp": standard output carries the protocol.')
     const { mode } = values
     const listening = await listenOptions(values)

@@ -40,13 +40,16 @@ function refuseOtherValues(option: string, { values }: OptionForm, given: string
 function refuseOtherSubcommands(
   name: string, subcommands: NonNullable<Command['subcommands']>, { values, positionals: [act] }: EveryGiven,
 ): void {
-  const names = Object.keys(subcommands)
-  if (act === undefined) {
+  const names = Object.keys(subcommands).filter((one) => one !== '')
+  const chosen = act ?? ''
+  if (act === undefined && !Object.hasOwn(subcommands, chosen)) {
     throw new UsageError(`Missing subcommand: ${names.slice(0, -1).join(', ')} or ${names.at(-1)}.`)
   }
-  if (!Object.hasOwn(subcommands, act)) throw new UsageError(`There is no "${name} ${act}".${meantNames(act, names)}`)
-  const own = subcommands[act]!.options
+  if (act === '' || !Object.hasOwn(subcommands, chosen)) {
+    throw new UsageError(`There is no "${name} ${act}".${meantNames(chosen, names)}`)
+  }
+  const own = subcommands[chosen]!.options
   const ofOthers = new Set(Object.values(subcommands).flatMap(({ options }) => options))
   const foreign = Object.keys(values).find((option) => ofOthers.has(option) && !own.includes(option))
-  if (foreign !== undefined) throw new UsageError(`--${foreign} cannot be used with "${name} ${act}".`)
+  if (foreign !== undefined) throw new UsageError(`--${foreign} cannot be used with "${`${name} ${chosen}`.trim()}".`)
 }

@@ -29,7 +29,8 @@ export async function signIn(
   const { redirectUri = '', scope: wanted } = account.read()
   let listener: RedirectListener | undefined
   try {
-    listener = await RedirectListener.open(prompt.port ?? Number(URL.parse(redirectUri)?.port ?? 0), prompt.port !== undefined)
+    const lastPort = Number(URL.parse(redirectUri)?.port ?? 0)
+    listener = await RedirectListener.open(prompt.port ?? lastPort, prompt.port !== undefined)
     const provider = providerOf(account, listener, prompt)
     const scope = settings.scopes?.join(' ') ?? computeScopeUnion(demanded, wanted)
     const flow = {
@@ -89,7 +90,7 @@ function providerOf(account: Account, listener: RedirectListener, prompt: SignIn
     },
     redirectToAuthorization: (to) => {
       const fault = addressFault(to, url)
-      if (fault !== undefined) throw new Error(`the sign-in page ${to.origin} ${fault}`)
+      if (fault !== undefined) throw new Error(`the sign-in page ${to.protocol}//${to.host} ${fault}`)
       const methods = discovery?.authorizationServerMetadata?.code_challenge_methods_supported
       if (!methods?.includes('S256')) throw new Error('its authorization server does not support PKCE (S256)')
       prompt.show(to)
