@@ -54,6 +54,7 @@ ${LOGIN_DETAILS}`,
     { command: 'bulkhead mcp --mode allowlist --tools read,grep,glob', text: 'three tools, and no questions' },
     { command: "bulkhead mcp --tools 'web,git*'", text: 'web_fetch, web_search, and every tool that begins with git' },
     { command: 'bulkhead mcp --http --port 9000', text: 'serve over HTTP, to this machine only' },
+    { command: 'bulkhead mcp login harbour', text: 'sign in to a remote server of the configuration' },
   ],
 
   async run({ values, positionals: [act, ...names] }) {

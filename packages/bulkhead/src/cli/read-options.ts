@@ -46,7 +46,8 @@ function refuseOtherSubcommands(
     throw new UsageError(`Missing subcommand: ${names.slice(0, -1).join(', ')} or ${names.at(-1)}.`)
   }
   if (act === '' || !Object.hasOwn(subcommands, chosen)) {
-    throw new UsageError(`There is no "${name} ${act}".${meantNames(chosen, names)}`)
+    const what = Object.hasOwn(subcommands, '') ? `Unexpected argument "${act}" after "${name}".` : `There is no "${name} ${act}".`
+    throw new UsageError(`${what}${meantNames(chosen, names)}`)
   }
   const own = subcommands[chosen]!.options
   const ofOthers = new Set(Object.values(subcommands).flatMap(({ options }) => options))

@@ -1,5 +1,4 @@
 import { join, resolve } from 'node:path'
-import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import { traceTools, type EventSource } from '@bulkhead/bridges/otel'
 import {
   BulkheadError, type CapabilityUse, type Clock, type ConfigFile, type ProjectTrust, requireOptions, type Store, type ToolDefinition,
@@ -16,6 +15,7 @@ import {
 } from '@bulkhead/tools-bundled'
 import { homeFolder } from './folders.ts'
 import { cacheFolder, type LayerFolders, loaderOptions, userFolder } from './loader-options.ts'
+import { type McpBook, mcpBook } from './mcp-book.ts'
 import {
   canonicalFolder, type OpenPlace, openPlace, OpenPlaces, operatorEnvironment, type PlaceOptions, type TrustChoice,
 } from './open-place.ts'
@@ -45,35 +45,6 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   readonly discover?: 'first-session' | 'when-asked'
 }
 
-/** The MCP servers of the configuration. */
-export interface McpBook {
-  /** Lists the servers without connecting to them. */
-  servers(): readonly McpServerStatus[]
-  /**
-   * Connects to the named servers (default: all). Resolves when each has answered or failed, and its tools are loaded.
-   */
-  connect(names?: readonly string[]): Promise<readonly McpServerStatus[]>
-  /**
-   * Signs a person in to a remote server with OAuth: `show` gets the address to open in a browser. Resolves when the
-   * tokens are stored in the home and the tools are loaded. Rejects with SignInFailed.
-   */
-  login(name: string, options: LoginOptions): Promise<void>
-  /** Deletes the tokens for a server. Resolves to whether there were any. */
-  logout(name: string): Promise<boolean>
-}
-
-export interface LoginOptions {
-  /** Called with the address of the sign-in page. */
-  show(url: URL): void
-  /** The port on 127.0.0.1 that the browser is redirected to. Default: any. */
-  readonly port?: number
-  /** Ends the wait for the person. Default: after five minutes. */
-  readonly signal?: AbortSignal
-}
-
-/** How long a person has to sign in. */
-const LOGIN_MS = 5 * 60_000
-
 /** A host with its layers, servers and bundled tools. */
 export interface Host extends Omit<CoreHost, 'switchWorkspace' | 'close'>, Pick<BundledLayer, 'offeredTools'> {
   /**
@@ -101,8 +72,6 @@ const OPTIONS: OptionForms<CreateHostOptions> = {
 
 const SWITCHED = { trust: OPTIONS.trust }
 const OFFERED = { session: forms.having('tools') }
-const CONNECTED = { names: forms.list(forms.text) }
-const LOGIN = { name: forms.text, show: forms.method, port: forms.number, signal: forms.signal }
 
 /**
  * Creates a host: loads and verifies extensions, and runs calls. Rejects with ConfigInvalid for invalid options, and
@@ -192,17 +161,7 @@ export async function assembleHost(
     flush: () => host.flush(),
     on: (listener, types) => host.on(listener, types),
     metrics: () => host.metrics(),
-    mcp: { servers: () => places.servers.status, async connect(names) {
-      requireOptions('mcp.connect', { names }, CONNECTED)
-      return places.servers.connect(names)
-    }, async login(name, chosen) {
-      requireOptions('mcp.login', { name, ...chosen }, LOGIN, 'name', 'show')
-      const { show, port, signal = AbortSignal.timeout(LOGIN_MS) } = chosen
-      return places.servers.signIn(name, { show, port, signal })
-    }, async logout(name) {
-      requireOptions('mcp.logout', { name }, LOGIN, 'name')
-      return places.servers.signOut(name)
-    } },
+    mcp: mcpBook(() => places.servers),
     async switchWorkspace(folder, chosen = {}) {
       requireOptions('switchWorkspace', chosen, SWITCHED)
       return places.switchTo(await enter(folder, chosen.trust))

@@ -2,7 +2,8 @@ import type { Store } from '@bulkhead/contract'
 import type { SqliteStoreOptions } from '@bulkhead/store'
 import type { CreateHostOptions, Host } from './create-host.ts'
 
-export type { CreateHostOptions, Host, McpBook } from './create-host.ts'
+export type { CreateHostOptions, Host } from './create-host.ts'
+export type { LoginOptions, McpBook } from './mcp-book.ts'
 export type { McpServerStatus } from '@bulkhead/bridges/mcp'
 export { createTerminalInteractor, type TerminalStreams } from './terminal/terminal-interactor.ts'
 export {

@@ -42,7 +42,7 @@ it('signs in and out on the command line, and tells how where no person can', as
 it.each([
   [['login'], 'Name one server'], [['login', 'ship', 'two'], 'Name one server'],
   [['login', 'ship', '--port', 'x'], '--port must be'], [['logout', 'ship', '--port', '1'], '--port cannot be used'],
-  [['login', 'ship', '--mode', 'ask'], '--mode cannot be used'], [['logn'], 'There is no "mcp logn". Did you mean "login"'],
+  [['login', 'ship', '--mode', 'ask'], '--mode cannot be used'], [['logn'], 'Unexpected argument "logn" after "mcp". Did you mean "login"'],
   [['login', 'harbour'], 'There is no MCP server "harbour"'],
 ])('refuses mcp %j with what is wrong', async (args, message) => {
   expect(await inside(['mcp', ...args], folder)).toMatchObject({ stdout: '', stderr: expect.stringContaining(message) })

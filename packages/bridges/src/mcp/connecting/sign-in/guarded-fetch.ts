@@ -39,7 +39,7 @@ export function guardedFetch(server: URL, signal?: AbortSignal, lookup: Lookup =
         ...Object.fromEntries(new Headers(init.headers)),
         ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
       },
-      signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...[signal, init.signal].filter((one) => one != null)]),
+      signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...[signal ?? [], init.signal ?? []].flat()]),
     }
     try {
       return await send(url, options, body)

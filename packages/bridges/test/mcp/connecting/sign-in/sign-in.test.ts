@@ -37,7 +37,8 @@ const signIn = (servers: McpServers, visit: (page: URL) => void = (page) => void
 async function call(servers: McpServers, more: Partial<Remote> = {}): Promise<JsonObject> {
   const [extension] = servers.offer(resolved({ ship: { type: 'remote', url: server.url, ...more } })).extensions
   const { execute } = extension!.module(['ship_echo']).tools['ship_echo']!
-  return await execute({}, { signal: now(), progress: () => undefined } as never) as JsonObject
+  const run = execute as unknown as (args: JsonObject, runtime: object) => Promise<JsonObject>
+  return run({}, { signal: now(), progress: () => undefined })
 }
 
 describe('a sign-in', () => {
