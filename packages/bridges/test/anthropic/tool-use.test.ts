@@ -1,8 +1,6 @@
 import type { Outcome, ToolDefinition } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
 import type { MessageParam, RawMessageStreamEvent, ToolResultBlockParam, ToolUnion, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages'
-import { transformJSONSchema } from '@anthropic-ai/sdk/lib/transform-json-schema'
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { fromToolUse, toMessagesTools, toToolResult, ToolUseStream } from '../../src/anthropic/index.ts'
 
 const metadata: Outcome['metadata'] = { call_id: 'c1', tool: 'forecast', origin: null, duration_ms: 1, attempt: 1 }
@@ -94,27 +92,6 @@ it('sends PDF and text files as documents, and names other files', () => {
   const error = { code: 'NotFound', class: 'ToolTerminal', retryable: false } as const
   expect(toToolResult({ type: 'error', error_text: 'no', error, metadata, content: [file('application/pdf', '%PDF')] }).content)
     .toMatch(/^no\n.*application\/pdf.*not sent/)
-})
-
-/** The SDK leaves out the type beside a fixed value. */
-const withoutTypeOfLiterals = (schema: Json): Json => {
-  if (Array.isArray(schema)) return schema.map((one: Json) => withoutTypeOfLiterals(one))
-  if (!isJsonObject(schema)) return schema
-  const { type, ...rest } = schema
-  const kept = 'enum' in schema || 'const' in schema || type === undefined ? rest : schema
-  return Object.fromEntries(Object.entries(kept).map(([key, value]) => [key, withoutTypeOfLiterals(value)]))
-}
-
-it.each<[string, JsonObject]>([
-  ['nested objects', { properties: { who: { type: 'object', properties: { name: { type: 'string', minLength: 1 } }, additionalProperties: false } } }],
-  ['lists', { properties: { list: { type: 'array', minItems: 2, items: { enum: ['a', 'b', null] } }, few: { type: 'array', minItems: 1, items: { type: 'number', maximum: 3 } } } }],
-  ['alternatives', { properties: { one: { oneOf: [{ type: 'string', format: 'uri' }, { type: 'integer', multipleOf: 2 }] }, many: { type: ['string', 'null'], pattern: '^a' } } }],
-  ['definitions', { properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: { type: 'string', format: 'color', const: 'red' } } }],
-])('a strict schema is one that the SDK would not change: %s', (_, schema) => {
-  const inputSchema: JsonObject = { type: 'object', additionalProperties: false, ...schema }
-  const [{ input_schema: sent, strict }] = toMessagesTools([{ ...forecast, inputSchema }], { strict: true }) as [ReturnType<typeof toMessagesTools>[0]]
-  expect(strict).toBe(true)
-  expect(transformJSONSchema(sent)).toEqual(withoutTypeOfLiterals(sent as Json))
 })
 
 it('assembles the calls of a streamed message', () => {
