@@ -150,18 +150,19 @@ export class CallTraffic {
     }
   }
 
-  /** Sends one request to one checked target. This is the only place where headers, with secrets, leave the host. */
+  /** Sends one request to one checked target. This is the only place where secrets leave the host. */
   async #send({ target, request }: Hop, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const { url, host } = target
     const { method, body } = request
     const headers = this.#secrets?.inHeaders(request.headers, target) ?? request.headers
+    const query = this.#secrets?.inQuery(url.search, target) ?? url.search
     const headerChars = headers.entries().reduce((sum, [name, value]) => sum + name.length + value.length, 0)
-    this.#effects?.add('sentBytes', url.href.length + headerChars + (body?.length ?? 0))
+    this.#effects?.add('sentBytes', url.href.length + query.length - url.search.length + headerChars + (body?.length ?? 0))
     try {
       const agent = await (this.#agent ??= this.#openAgent())
       // undici reacts to an abort only once it has a connection.
       return await untilAborted(agent.request({
-        origin: url.origin, path: url.pathname + url.search, method, headers: [...headers].flat(), body, signal,
+        origin: url.origin, path: url.pathname + query, method, headers: [...headers].flat(), body, signal,
         // Beyond this number connections are not reused: they would add up over many hosts.
         reset: this.#sockets.size >= this.#context.limits.requestsPerCall,
         onInfo: limitInterim(host, this.#context.limits.interimResponses),

@@ -64,8 +64,13 @@ const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /** The secrets of one call, as net and shell use them. */
 export interface CallSecrets {
-  /** Replaces handles in headers by their values. Throws CapabilityDenied if the secret is not for this target. */
+  /**
+   * Replaces handles in headers by their values. `Basic user:handle` is encoded. Throws CapabilityDenied if the secret
+   * is not for this target.
+   */
   inHeaders(headers: ReadonlyMap<string, string>, target: Target): ReadonlyMap<string, string>
+  /** The same for the query of a URL. Values are percent-encoded. */
+  inQuery(query: string, target: Target): string
   /** The same for an argument or the input of a command. */
   inText(text: string, command: string): string
   readonly vault: Vault
@@ -92,7 +97,21 @@ class SecretHandles implements CallSecrets {
   }
 
   inHeaders(headers: ReadonlyMap<string, string>, target: Target): ReadonlyMap<string, string> {
-    return new Map([...headers].map(([name, text]) => [name, this.#replace(text, (secret) => forHost(secret, target))]))
+    return new Map([...headers].map(([name, text]) => [name, this.#inHeader(text, target)]))
+  }
+
+  inQuery(query: string, target: Target): string {
+    return this.#replace(query, (secret) => encodeURIComponent(forHost(secret, target)))
+  }
+
+  #inHeader(text: string, target: Target): string {
+    const plain = this.#replace(text, (secret) => forHost(secret, target))
+    // Encoded credentials have no colon, so a secret that is encoded already is sent as it is.
+    const isBasic = hasHandle(text) && /^Basic .*:/i.test(replaceHandles(text, () => ''))
+    if (!isBasic) return plain
+    const encoded = Buffer.from(plain.slice('Basic '.length)).toString('base64')
+    for (const [handle] of text.matchAll(HANDLE)) this.vault.derive(this.#byHandle.get(handle)!, encoded)
+    return `Basic ${encoded}`
   }
 
   inText(text: string, command: string): string {

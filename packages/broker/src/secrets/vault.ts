@@ -1,11 +1,14 @@
-import type { SecretGrant } from '@bulkhead/contract'
+import { BulkheadError, type SecretGrant } from '@bulkhead/contract'
 import { HostAllowList, type Target } from '../hosts/url-policy.ts'
 import { Redaction, SearchTerm } from './redaction.ts'
 
 /** A shorter value also occurs in ordinary text, and redacting that would reveal it. */
 export const SECRET_CHARS = { least: 8, most: 4_096 } as const
 
-/** Names of the secrets that each extension has sent. It outlives compartments, because a value can come back later. */
+/**
+ * Names of the secrets that each extension has sent, and `name=form` for what was computed from one. It outlives
+ * compartments, because a value can come back later.
+ */
 export class UsedSecrets {
   readonly #byExtension = new Map<string, Set<string>>()
 
@@ -56,6 +59,18 @@ export class Vault {
     this.#used.add(name)
   }
 
+  /** A value that was computed from the secret may come back too. Throws CapabilityDenied for too many. */
+  derive({ name }: StoredSecret, form: string): void {
+    const key = `${name}=${form}`
+    const known = [...this.#used].filter((one) => one.startsWith(`${name}=`))
+    if (known.length >= MOST_FORMS && !this.#used.has(key)) {
+      throw new BulkheadError('CapabilityDenied', `The secret ${name} is combined with too many user names.`, {
+        data: { power: 'secrets', name },
+      })
+    }
+    this.#used.add(key)
+  }
+
   /** For a response that passed these targets; undefined if no secret is for any of them. */
   redactionOf(targets: readonly Target[]): Redaction | undefined {
     return this.#redaction((secret) => targets.some((target) => secret.isFor(target)))
@@ -66,11 +81,20 @@ export class Vault {
     return this.#redaction((secret) => secret.commands.some((command) => commands.includes(command)))
   }
 
+  #derivedTerms({ name }: Entry): readonly SearchTerm[] {
+    const forms = [...this.#used].filter((one) => one.startsWith(`${name}=`)).map((one) => one.slice(name.length + 1))
+    return forms.flatMap(encodedForms).map((bytes) => new SearchTerm(bytes, () => true))
+  }
+
   #redaction(concerns: (secret: Entry) => boolean): Redaction | undefined {
-    const terms = [...this.#entries.values()].filter(concerns).flatMap((secret) => secret.terms)
+    const terms = [...this.#entries.values()].filter(concerns)
+      .flatMap((secret) => [...secret.terms, ...this.#derivedTerms(secret)])
     return terms.length === 0 ? undefined : new Redaction(terms)
   }
 }
+
+/** Forms that are computed from one secret, such as credentials with different user names. */
+const MOST_FORMS = 16
 
 const isUsable = (value: string): boolean =>
   value.length >= SECRET_CHARS.least && value.length <= SECRET_CHARS.most && value.isWellFormed()

@@ -63,7 +63,33 @@ describe('a request with a handle in a header', () => {
     expect(other.requests[0]!.headers).not.toHaveProperty('user-agent')
   })
 
-  it('leaves a handle outside headers unchanged', async () => {
+  it('encodes basic credentials, and redacts their echo for all compartments', async () => {
+    const server = await serve(echo)
+    const { net, handle } = await fetching(server)
+    const sent = async (authorization: string) => {
+      const text = await (await net.fetch(`${server.base}/`, { headers: { authorization } })).text()
+      return [server.requests.at(-1)!.headers.authorization, text]
+    }
+    const encoded = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`
+    expect(await sent(`Basic me:${handle}`)).toEqual([encoded(`me:${SECRET}`), `you sent Basic ${REDACTED}`])
+    expect(await sent(`Basic ${handle}:`)).toEqual([encoded(`${SECRET}:`), `you sent Basic ${REDACTED}`])
+    expect(await sent(`Basic ${handle}`)).toEqual([`Basic ${SECRET}`, `you sent Basic ${REDACTED}`])
+    for (let count = 2; count < 16; count++) await sent(`Basic ${count}:${handle}`)
+    expect(await codeOf(sent(`Basic more:${handle}`))).toBe('CapabilityDenied')
+  })
+
+  it('inserts the value into a query, never into the URL that the tool sees', async () => {
+    const server = await serve((request, response) => response.end(request.url))
+    const { net, handle } = await fetching(server)
+    const response = await net.fetch(`${server.base}/p?key=${handle}&x=1`)
+    expect(server.requests[0]!.url).toBe(`/p?key=${encodeURIComponent(SECRET)}&x=1`)
+    expect([response.url, await response.text()]).toEqual([`${server.base}/p?key=${handle}&x=1`, `/p?key=${REDACTED}&x=1`])
+    const other = await serve(echo)
+    const { net: elsewhere, handle: foreign } = await fetching(server, other)
+    expect(await codeOf(elsewhere.fetch(`${other.base}/?key=${foreign}`))).toBe('CapabilityDenied')
+  })
+
+  it('leaves an escaped handle, and one in a body, unchanged', async () => {
     const server = await serve((request, response) => {
       let body = ''
       request.on('data', (piece: Buffer) => (body += piece.toString()))

@@ -62,7 +62,7 @@ export type Ceiling = z.infer<typeof ceilingSet>
 export const secretManifest = z.strictObject({
   name: envName.describe('Name of the host\'s environment variable that holds the secret.'),
   hosts: z.array(hostPattern).min(1).max(16).optional()
-    .describe('Hosts that may receive it in a header. A tool must declare each of them.'),
+    .describe('Hosts that may receive it in a header or a query. A tool must declare each of them.'),
   commands: z.array(commandName).min(1).max(16).optional()
     .describe('Commands that may receive it in an argument or as input. A tool must declare each of them.'),
 })
