@@ -10,7 +10,9 @@ import {
   cut, diagnosticOf, entriesOf, findSecretFault, labelOf, sha512, versionFrom, toolName, type Entries, type Entry,
   type EntryKind,
 } from '../connected/entries.ts'
+import { OauthTokens } from './calling/authorization.ts'
 import { operationTool } from './calling/call-operation.ts'
+import { credentialsOf, type Credential, type Credentials } from './credentials.ts'
 import type { DescribedApi, DescribedOperation } from './reading/api-description.ts'
 
 export interface DocumentExtension {
@@ -37,7 +39,14 @@ export function documentExtension(
       const ids = found.map(({ operationId }) => `"${operationId}"`).join(' and ')
       return `${ids} would both be called "${tool}"`
     })
+  const credentials = credentialsOf(config, api, base.href)
+  const tokens = new OauthTokens()
   const diagnostics = [
+    ...credentials.faults.map((what) =>
+      diagnosticOf(entry, 'ConfigInvalid', `The document "${name}" ${visibleText(what)}.`)),
+    ...(credentials.missing.length === 0 ? [] : [diagnosticOf(entry, 'ConfigInvalid',
+      `The document "${name}" has operations that require security schemes for which "security" has no credential. `
+      + `Their requests have none: ${visibleText(credentials.missing.join(', '))}.`, undefined, 'warning')]),
     ...[...api.faults, ...duplicates].map((what) => {
       const message = `The document "${name}" has an operation that cannot be used: ${visibleText(what)}.`
       return diagnosticOf(entry, 'ShapeInvalid', message, CURE)
@@ -54,13 +63,14 @@ export function documentExtension(
       + `${api.unnamed.join(', ')}.`, CURE, 'warning')]),
   ]
   if (byName.size === 0) return { extension: undefined, diagnostics }
-  const digests = new Map(
-    [...byName].map(([tool, operation]) => [tool, sha512(canonicalJson(operation as unknown as Json))]),
-  )
+  const digests = new Map([...byName].map(([tool, operation]) => [tool, digestOf(operation, credentials, config)]))
   const extension: ConnectedExtension = {
     layer: entry.layer,
     location: entry.location,
-    identity: sha512(canonicalJson({ path, base: base.href, auth: (config.auth ?? null) as Json })),
+    identity: sha512(canonicalJson({
+      path, base: base.href, auth: (config.auth ?? null) as Json,
+      ...(config.security && { security: config.security as unknown as Json }),
+    })),
     definitions: digests,
     server: {
       kind: 'openapi', name, address: base.href,
@@ -73,26 +83,54 @@ export function documentExtension(
       kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: '*',
       id: entry.extensionId, title: `OpenAPI document ${name}`,
       version: versionFrom(api.version, [...[...digests.values()].toSorted(), `${config.timeoutMs ?? ''}`]),
-      ...(config.auth && { secrets: [{ name: config.auth.secret, hosts: [base.host] }] }),
-      tools: [...byName].map(([tool, operation]) => toolManifest(tool, operation, base, config)),
+      ...secretsOf([...byName.values()].flatMap(({ operationId }) => credentials.of(operationId)), base),
+      tools: [...byName].map(([tool, operation]) =>
+        toolManifest(tool, operation, hostsOf(credentials.of(operation.operationId), base), config)),
     },
     module: (names) => ({
-      tools: Object.fromEntries(names.map((tool) =>
-        [tool, operationTool(byName.get(tool)!, name, base.href, config.auth)])),
+      tools: Object.fromEntries(names.map((tool) => {
+        const operation = byName.get(tool)!
+        return [tool, operationTool(operation, name, base.href, credentials.of(operation.operationId), tokens)]
+      })),
     }),
   }
   return { extension, diagnostics }
 }
 
+/** Security schemes count only if the configuration has credentials for them. */
+function digestOf(
+  { security: _, ...operation }: DescribedOperation, credentials: Credentials, { security }: OpenapiConfig,
+): string {
+  const used = security === undefined ? {} : { credentials: credentials.of(operation.operationId) }
+  return sha512(canonicalJson({ ...operation, ...used } as unknown as Json))
+}
+
+const tokenHostOf = (credential: Credential): readonly string[] =>
+  credential.kind === 'oauth2' ? [baseOf(new URL(credential.tokenUrl)).host] : []
+
+const hostsOf = (credentials: readonly Credential[], { host }: BaseUrl): readonly string[] =>
+  [...new Set([host, ...credentials.flatMap(tokenHostOf)])]
+
+/** Each secret with the hosts that may receive it. A client secret goes to the token server only. */
+function secretsOf(credentials: readonly Credential[], { host }: BaseUrl): Pick<ManifestInput, 'secrets'> {
+  const hosts = new Map<string, Set<string>>()
+  for (const one of credentials) {
+    const known = hosts.get(one.secret) ?? new Set()
+    for (const target of one.kind === 'oauth2' ? tokenHostOf(one) : [host]) known.add(target)
+    hosts.set(one.secret, known)
+  }
+  return hosts.size === 0 ? {} : { secrets: [...hosts].map(([name, known]) => ({ name, hosts: [...known] })) }
+}
+
 function toolManifest(
-  name: string, { method, label, description, inputSchema }: DescribedOperation, { host }: BaseUrl,
+  name: string, { method, label, description, inputSchema }: DescribedOperation, hosts: readonly string[],
   { timeoutMs }: OpenapiConfig,
 ): ManifestInput['tools'][number] {
   return {
     name, ...labelOf(label),
     description: cut(description, MANIFEST_LIMITS.descriptionChars),
     inputSchema,
-    requires: { net: { hosts: [host] } },
+    requires: { net: { hosts: [...hosts] } },
     // The document is untrusted: a GET may have effects, so it loosens nothing.
     gated: true, mode: 'external', idempotent: false, ...(method === 'GET' && { kind: 'fetch' as const }),
     timeoutMs: Math.min(timeoutMs ?? CALL_LIMITS.defaultTimeoutMs, CALL_LIMITS.maxTimeoutMs),
@@ -109,12 +147,18 @@ const DOCUMENTS: EntryKind<OpenapiConfig, DocumentEntry> = {
     const { enabled: _, timeoutMs: _ms, ...settings } = entry.config
     return { ...entry, identity: sha512(canonicalJson(settings as unknown as Json)) }
   },
-  findFault({ baseUrl, auth }) {
-    if (baseUrl !== undefined) return findSecretFault(baseUrl, auth !== undefined) ?? findBaseFault(baseUrl)
+  findFault({ baseUrl, auth, security }) {
+    if (auth !== undefined && security !== undefined) return 'has both "auth" and "security"; remove one of them'
+    const key = auth === undefined ? 'security' : 'auth'
+    const isSecret = auth !== undefined || security !== undefined
+    const tokenUrls = [...(auth?.type === 'oauth2' ? [auth] : []), ...Object.values(security ?? {})]
+      .flatMap(({ tokenUrl }) => tokenUrl ?? [])
+    const fault = tokenUrls.map((url) => findSecretFault(url, true)).find((one) => one !== undefined)
+    if (fault !== undefined) return fault
+    if (baseUrl !== undefined) return findSecretFault(baseUrl, isSecret) ?? findBaseFault(baseUrl)
     // Otherwise the author of the document chooses where the secret is sent.
-    return auth === undefined
-      ? undefined
-      : 'has "auth" but no "baseUrl"; set "baseUrl" to the server that may receive the secret'
+    return isSecret
+      ? `has "${key}" but no "baseUrl"; set "baseUrl" to the server that may receive the secret` : undefined
   },
 }
 

@@ -130,7 +130,7 @@ function isInside(path: string, folder: string): boolean {
 const refused = (message: string): DocumentFile => ({ ok: false, message })
 
 /** Version of the parser. Increment it when the result for a document changes. */
-const READER = 5
+const READER = 6
 
 const QUERY_STYLES = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'] as const
 const parameter = z.strictObject({
@@ -149,9 +149,17 @@ const operation = z.strictObject({
     argument: z.string(), form: z.enum(['json', 'urlencoded', 'multipart', 'text', 'binary']), mediaType: z.string(),
     fields: z.record(z.string(), field),
   }).nullable(),
+  security: z.array(z.array(z.string())),
 })
+const scheme = z.discriminatedUnion('kind', [
+  z.strictObject({ name: z.string(), kind: z.enum(['basic', 'bearer']) }),
+  z.strictObject({
+    name: z.string(), kind: z.literal('apiKey'), in: z.enum(['header', 'query', 'cookie']), parameter: z.string(),
+  }),
+  z.strictObject({ name: z.string(), kind: z.literal('oauth2'), tokenUrl: z.string().optional() }),
+])
 const api = z.strictObject({
-  version: z.string(), server: z.string().nullable(), operations: z.array(operation),
+  version: z.string(), server: z.string().nullable(), operations: z.array(operation), schemes: z.array(scheme),
   faults: z.array(z.string()), mended: z.array(z.string()), shortened: z.array(z.string()),
   unnamed: z.array(z.string()),
 })

@@ -72,6 +72,14 @@ const mcpServer = z.discriminatedUnion('type', [
   }),
 ])
 
+const userName = z.string().max(256).regex(/^[\x20-\x39\x3b-\x7e]*$/, 'a user name without a colon')
+  .describe('The user name of basic credentials. Without it the secret is the user name, and the password is empty.')
+const clientId = z.string().min(1).max(256).regex(/^[\x21-\x39\x3b-\x7e]+$/, 'a client id without a colon')
+  .describe('The id of the OAuth client. The secret is its client secret.')
+const tokenUrl = webUrl.describe('Where tokens are fetched. Default: as in the document, if it is on the host of baseUrl.')
+const scopes = z.array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'a scope')).max(64)
+  .describe('The scopes of the token.')
+
 const openapiAuth = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('bearer').describe('In the header Authorization, after Bearer.'), secret: secretName,
@@ -81,7 +89,32 @@ const openapiAuth = z.discriminatedUnion('type', [
     header: headerName.describe('The name of the header, such as X-Api-Key.'),
     secret: secretName,
   }),
+  z.strictObject({
+    type: z.literal('queryKey').describe('In the query.'),
+    query: z.string().min(1).max(128).describe('The name of the query parameter, such as api_key.'),
+    secret: secretName,
+  }),
+  z.strictObject({
+    type: z.literal('cookieKey').describe('In a cookie.'),
+    cookie: headerName.describe('The name of the cookie.'),
+    secret: secretName,
+  }),
+  z.strictObject({
+    type: z.literal('basic').describe('In the header Authorization, as user name and password.'),
+    username: userName.optional(),
+    secret: secretName,
+  }),
+  z.strictObject({
+    type: z.literal('oauth2').describe('A token of the OAuth 2.0 flow for client credentials.'),
+    clientId, tokenUrl: tokenUrl.optional(), scopes: scopes.optional(),
+    secret: secretName,
+  }),
 ])
+
+const openapiCredential = z.strictObject({
+  secret: secretName, username: userName.optional(), clientId: clientId.optional(), tokenUrl: tokenUrl.optional(),
+  scopes: scopes.optional(),
+}).describe('A credential for one security scheme. The document says how it is sent.')
 
 const openapiSource = z.strictObject({
   document: z.string().max(4096).regex(
@@ -100,6 +133,11 @@ const openapiSource = z.strictObject({
   paths: z.array(z.string().regex(/^\//, 'a path that begins with a slash')).optional()
     .describe('Only operations at one of these paths, or below it.'),
   auth: openapiAuth.optional().describe('How requests are authorised.'),
+  security: z.record(z.string().min(1).max(128), openapiCredential).optional()
+    .describe(
+      'Credentials by the name of a security scheme in the document. Each operation gets those that it requires. '
+      + 'Instead of auth.',
+    ),
   ...remoteCall,
 })
 

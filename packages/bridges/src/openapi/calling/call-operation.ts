@@ -1,8 +1,8 @@
-import {
-  type AnyRuntime, BulkheadError, type ModuleTool, type NetResponse, type OpenapiConfig,
-} from '@bulkhead/contract'
+import { BulkheadError, type ModuleTool, type NetResponse } from '@bulkhead/contract'
 import { type Json, type JsonObject, parseJson } from '@bulkhead/kit/json'
+import type { Credential } from '../credentials.ts'
 import type { DescribedOperation } from '../reading/api-description.ts'
+import { authorize, type AuthorizedRequest, type CallRuntime, type OauthTokens } from './authorization.ts'
 import { requestOf } from './request.ts'
 
 /** Limit of a response body. */
@@ -17,11 +17,15 @@ const TEXT_TYPE =
  * Converts a response to a result. Any status is a result; the caller interprets it. The long part comes last, because
  * results are truncated at the end.
  */
-async function answerOf(method: string, response: NetResponse): Promise<JsonObject> {
-  const { url, status, headers } = response
+async function answerOf(
+  method: string, address: string, response: NetResponse, tokens: readonly string[],
+): Promise<JsonObject> {
+  const { status, headers } = response
+  const url = withoutTokens(address, tokens)
   const [mediaType, charset] = contentType(headers['content-type'] ?? '')
   const { bytes, isCut } = await readHead(response)
-  const text = TEXT_TYPE.test(mediaType) || !bytes.includes(0) ? decoded(bytes, charset, isCut) : undefined
+  const text = TEXT_TYPE.test(mediaType) || !bytes.includes(0)
+    ? withoutTokens(decoded(bytes, charset, isCut), tokens) : undefined
   const parsed = text !== undefined && !isCut && JSON_TYPE.test(mediaType) ? parseJson(text) : undefined
   const body: Json = parsed?.ok ? parsed.value : text ?? null
   const shown = text ?? `[${isCut ? 'more than ' : ''}${bytes.length} bytes of binary data]`
@@ -32,6 +36,23 @@ async function answerOf(method: string, response: NetResponse): Promise<JsonObje
     content: [{ type: 'text', text: `${method} ${url} → ${status}\n\n${shown}${note}` }],
     details: { status, method, url },
   }
+}
+
+/** A server may echo a token that it received. At the end of a truncated text it may be incomplete. */
+function withoutTokens(text: string, tokens: readonly string[]): string {
+  return tokens.flatMap((token) => [token, encodeURIComponent(token), JSON.stringify(token).slice(1, -1)])
+    .reduce((rest, token) => {
+      const whole = rest.replaceAll(token, '[REDACTED]')
+      const begun = Array.from(token, (_, at) => token.slice(0, at)).findLast((part) => whole.endsWith(part)) ?? ''
+      return begun.length < 4 ? whole : `${whole.slice(0, -begun.length)}[REDACTED]`
+    }, text)
+}
+
+/** The URL of the response without a key in its query. */
+function shownUrlOf({ url, shownUrl }: AuthorizedRequest, response: NetResponse): string {
+  if (url === shownUrl) return response.url
+  return response.url === new URL(url).href
+    ? new URL(shownUrl).href : response.url.replaceAll(/\{\{secret:[^{}]*\}\}/g, '[REDACTED]')
 }
 
 function contentType(header: string): readonly [mediaType: string, charset: string] {
@@ -63,35 +84,31 @@ function decoded(bytes: Buffer, charset: string, isCut: boolean): string {
   }
 }
 
-/** The runtime of a call. The network policy of any tool applies, and secrets are only handles. */
-type CallRuntime = Required<Pick<AnyRuntime, 'net'>> & Pick<AnyRuntime, 'secrets'>
-
 /** The tool for one operation. `document` is its name in the configuration. */
 export function operationTool(
-  operation: DescribedOperation, document: string, base: string, auth: OpenapiConfig['auth'],
+  operation: DescribedOperation, document: string, base: string, credentials: readonly Credential[],
+  tokens: OauthTokens,
 ): Pick<ModuleTool, 'execute'> {
   const execute = async (args: JsonObject, runtime: CallRuntime): Promise<JsonObject> => {
-    const { url, method, headers, body } = requestOf(operation, base, args)
-    const sent = Object.fromEntries([...headers, ...(auth ? [await authorisation(auth, runtime)] : [])])
-    const response = await runtime.net.fetch(url, { method, headers: sent, ...(body !== undefined && { body }) })
-      .catch((error: unknown) => { throw withConfigKey(error, document) })
-    return answerOf(method, response)
+    const fail = (sent: readonly string[]) => (error: unknown): never => { throw withConfigKey(error, document, sent) }
+    const request = await authorize(requestOf(operation, base, args), credentials, runtime, tokens).catch(fail([]))
+    const { url, method, headers, body } = request
+    const response = await runtime.net.fetch(url, {
+      method, headers: Object.fromEntries(headers), ...(body !== undefined && { body }),
+    }).catch(fail(request.tokens))
+    if (response.status === 401) tokens.forget(credentials)
+    return answerOf(method, shownUrlOf(request, response), response, request.tokens)
   }
   return { execute: execute as unknown as ModuleTool['execute'] }
 }
 
-/** This header overrides one from the document or the model. */
-async function authorisation(
-  auth: NonNullable<OpenapiConfig['auth']>, { secrets }: CallRuntime,
-): Promise<readonly [string, string]> {
-  const handle = await secrets!.handle(auth.secret)
-  return auth.type === 'bearer' ? ['authorization', `Bearer ${handle}`] : [auth.header.toLowerCase(), handle]
-}
-
 /** For a document only one configuration key allows a host, so the error names that key. */
-function withConfigKey(error: unknown, document: string): unknown {
-  const { code, message, data } = error as { readonly code?: unknown; readonly message?: unknown; readonly data?: Json }
-  if (code !== 'CapabilityDenied') return error
-  const advice = `${String(message)} Its operations may reach only \`baseUrl\` of "${document}" in the configuration.`
-  return new BulkheadError(code, advice, { cause: error, ...(data !== undefined && { data }) })
+function withConfigKey(error: unknown, document: string, tokens: readonly string[]): unknown {
+  if (!BulkheadError.is(error)) return error
+  const { code, data } = error
+  const message = withoutTokens(error.message, tokens)
+  if (code !== 'CapabilityDenied' && message === error.message) return error
+  const advice = code === 'CapabilityDenied'
+    ? ` Its operations may reach only \`baseUrl\` of "${document}" in the configuration.` : ''
+  return new BulkheadError(code, `${message}${advice}`, { cause: error, ...(data !== undefined && { data }) })
 }

@@ -45,7 +45,16 @@ export interface DescribedOperation {
   readonly inputSchema: JsonObject
   readonly parameters: readonly DescribedParameter[]
   readonly body: DescribedBody | null
+  /** Alternatives, each a list of security schemes. Empty: none is needed. */
+  readonly security: readonly (readonly string[])[]
 }
+
+/** A security scheme of a document. */
+export type DescribedScheme = { readonly name: string } & (
+  | { readonly kind: 'basic' | 'bearer' }
+  | { readonly kind: 'apiKey'; readonly in: 'header' | 'query' | 'cookie'; readonly parameter: string }
+  | { readonly kind: 'oauth2' }
+) & { readonly tokenUrl?: string | undefined }
 
 /** The parts of a document that are used. */
 export interface DescribedApi {
@@ -54,6 +63,7 @@ export interface DescribedApi {
   /** The URL of its first server, with its variables replaced. null if there is none. */
   readonly server: string | null
   readonly operations: readonly DescribedOperation[]
+  readonly schemes: readonly DescribedScheme[]
   /** Operations that cannot be used, one line each. */
   readonly faults: readonly string[]
   /** Non-standard schema parts that were converted, one line each. */

@@ -9,6 +9,7 @@ import {
 import { ArgumentSchemas, type SchemaDetail, TooManySchemas } from './argument-schemas.ts'
 import { readParameters } from './arguments.ts'
 import { readBody } from './bodies.ts'
+import { readSchemes, readSecurity } from './security.ts'
 
 const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'trace'] as const
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
@@ -48,7 +49,7 @@ export function readOperations(document: Json, wanted: Wanted): DescribedApi {
   }) ?? [])
   return {
     version: isJsonObject(info) && typeof info['version'] === 'string' ? info['version'].slice(0, 64) : '',
-    server: firstServer(servers), operations, faults: faults.slice(0, MOST_FAULTS),
+    server: firstServer(servers), operations, schemes: readSchemes(document), faults: faults.slice(0, MOST_FAULTS),
     mended: repaired.slice(0, MOST_FAULTS), shortened,
     unnamed: all.filter(({ id }) => id === undefined).slice(0, MOST_FAULTS)
       .map(({ method, path }) => `${method} ${visibleText(path).slice(0, 200)}`),
@@ -175,7 +176,7 @@ function describeIn(
       ...schemas.definitions,
     },
     parameters: parameters.map(({ sent }) => sent),
-    body: body?.sent ?? null,
+    body: body?.sent ?? null, security: readSecurity(root, operation),
   }
   return { operation: described, schemas }
 }

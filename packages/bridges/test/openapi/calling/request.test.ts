@@ -7,7 +7,7 @@ import type {
 
 const BASE = 'https://shop.example/v1'
 const sent = (args: JsonObject, more: Partial<DescribedOperation>) =>
-  requestOf({ operationId: 'go', method: 'POST', path: '/x', label: '', description: '', inputSchema: {}, parameters: [], body: null, ...more }, BASE, args)
+  requestOf({ operationId: 'go', method: 'POST', path: '/x', label: '', description: '', inputSchema: {}, parameters: [], body: null, security: [], ...more }, BASE, args)
 const parameter = (more: Partial<DescribedParameter>): DescribedParameter =>
   ({ argument: 'a', name: 'a', in: 'query', style: 'form', explode: true, json: false, reserved: false, ...more })
 const query = (value: Json, more: Partial<DescribedParameter> = {}) =>
