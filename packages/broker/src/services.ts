@@ -3,6 +3,7 @@ import {
   type LogEntry, type SessionAccess, type StateAccess,
 } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
+import { FIELD_NAME, readFormSchema } from '@bulkhead/kit/form'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { requireUnderCeilings, stringArgument, type Capabilities, type OpenCall } from './model/capability.ts'
 
@@ -187,14 +188,26 @@ function readRequest(given: Json | undefined): InteractionRequest {
         kind, prompt: stringField(given, 'prompt'), options: options(given['options']),
         multiple: given['multiple'] === true,
       }
+    case 'Form':
+      return formRequest(given)
     case 'Auth.DeviceCode':
       return {
         kind, url: stringField(given, 'url'), code: stringField(given, 'code'),
         expiresAt: stringField(given, 'expiresAt'),
       }
     default:
-      throw invalid('its kind must be Ask, Select, Confirm, Auth.DeviceCode or Auth.Password')
+      throw invalid('its kind must be Ask, Select, Confirm, Form, Auth.DeviceCode or Auth.Password')
   }
+}
+
+function formRequest(given: JsonObject): InteractionRequest {
+  const schema = readFormSchema(given['schema'])
+  if (!schema) throw invalid('the schema of a form must be a flat object of strings, numbers, booleans and choices')
+  const { name } = given
+  if (name !== undefined && (typeof name !== 'string' || !FIELD_NAME.test(name))) {
+    throw invalid('the name of a form must be a word of at most 64 characters')
+  }
+  return { kind: 'Form', prompt: stringField(given, 'prompt'), schema, ...(name === undefined ? {} : { name }) }
 }
 
 function options(given: Json | undefined): readonly InteractionOption[] {

@@ -6,6 +6,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   deadlines: ['isPromiseLike', 'onAbort', 'settlesWithin', 'untilAborted', 'within'],
   'error-message': ['errorCode', 'isQuotaFault', 'messageOf'],
   folders: ['makeFolder'],
+  form: ['FIELD_NAME', 'formChoices', 'readFormSchema', 'readFormValues'],
   glob: [
     'compileGlob', 'globCovers', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments',
     'textsOverlap',

@@ -1,6 +1,7 @@
 import {
   APPROVAL_ANSWERS, type ApprovalRequest, type InteractionEnvelope, type InteractionOption, type InteractionResponse,
 } from '@bulkhead/contract'
+import { readFormValues, type FormSchema } from '@bulkhead/kit/form'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/server'
@@ -9,6 +10,8 @@ import type { ElicitRequestFormParams } from '@modelcontextprotocol/server'
 export interface QuestionForm {
   readonly message: string
   readonly requestedSchema: ElicitRequestFormParams['requestedSchema']
+  /** The name that a tool gave the question. */
+  readonly name?: string
   /** Returns undefined for an invalid answer. */
   read(content: JsonObject): Json | undefined
 }
@@ -31,6 +34,12 @@ export function questionForm({ request, source }: InteractionEnvelope): Question
       return request.multiple
         ? several(asks(request.prompt), request.options)
         : one(asks(request.prompt), request.options)
+    case 'Form':
+      return {
+        message: asks(request.prompt), requestedSchema: visibleForm(request.schema),
+        ...(request.name === undefined ? {} : { name: request.name }),
+        read: (content) => readFormValues(request.schema, content),
+      }
     case 'Auth.DeviceCode':
       return signIn(
         `${visibleText(source)} wants you to sign in. Open\n${quoted(request.url)}\nand enter\n${quoted(request.code)}`,
@@ -134,6 +143,19 @@ function labelsOf(options: readonly InteractionOption[]): readonly string[] {
 const described = (options: readonly InteractionOption[], labels: readonly string[]): string =>
   options.flatMap(({ description }, index) => description ? [quoted(`${labels[index]!}: ${description}`)] : [])
     .join('\n')
+
+const SHOWN: ReadonlySet<string> = new Set(['title', 'description', 'enumNames'])
+
+/** Makes invisible characters of the labels visible. Values stay as they are. */
+function visibleForm(schema: FormSchema): QuestionForm['requestedSchema'] {
+  const visible = (key: string, value: unknown): unknown => {
+    if (!SHOWN.has(key)) return value
+    return Array.isArray(value) ? value.map((each) => visibleText(String(each))) : visibleText(String(value))
+  }
+  const properties = Object.entries(schema.properties)
+    .map(([name, field]) => [name, JSON.parse(JSON.stringify(field, visible)) as unknown])
+  return { ...schema, properties: Object.fromEntries(properties) } as QuestionForm['requestedSchema']
+}
 
 /** The full text of an approval. Nothing is truncated, and untrusted text never starts a row. */
 export function approvalMessage(approval: ApprovalRequest): string {

@@ -26,24 +26,13 @@ export const NOT_PASSED: ReadonlySet<string> = new Set([
   '2026-07-28/resources-read-text',
   '2026-07-28/resources-templates-read',
   '2026-07-28/sep-2164-resource-not-found',
-  // Tools cannot ask with forms yet.
-  '2025-11-25/elicitation-sep1034-defaults',
-  '2025-11-25/elicitation-sep1330-enums',
-  '2025-11-25/tools-call-elicitation',
-  // The same.
+  // Tools cannot use the model or the roots of a client.
   '2026-07-28/http-custom-header-server-validation',
-  '2026-07-28/input-required-result-basic-elicitation',
   '2026-07-28/input-required-result-basic-list-roots',
   '2026-07-28/input-required-result-basic-sampling',
   '2026-07-28/input-required-result-capability-check',
-  '2026-07-28/input-required-result-ignore-extra-params',
-  '2026-07-28/input-required-result-missing-input-response',
-  '2026-07-28/input-required-result-multi-round',
   '2026-07-28/input-required-result-multiple-input-requests',
   '2026-07-28/input-required-result-non-tool-request',
-  '2026-07-28/input-required-result-request-state',
-  '2026-07-28/input-required-result-result-type',
-  '2026-07-28/input-required-result-tampered-state',
   '2026-07-28/server-stateless',
   // Sampling is not offered to tools.
   '2025-11-25/tools-call-sampling',

@@ -10,4 +10,5 @@ export type {
   FileWriter, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions, PipeResult, ReadRange,
   Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget, State, Tools,
 } from './runtime.ts'
+export type { FormField, FormOptions, FormSchema, FormValue, FormValues } from '@bulkhead/kit/form'
 export type { Json, JsonObject } from '@bulkhead/kit/json'

@@ -1,3 +1,4 @@
+import type { FormOptions, FormSchema, FormValues } from '@bulkhead/kit/form'
 import type { Json } from '@bulkhead/kit/json'
 import type { InteractionOption } from '../model/interaction.ts'
 import type { Outcome } from '../model/outcome.ts'
@@ -234,6 +235,8 @@ export interface Interact {
   confirm(prompt: string): Promise<boolean>
   select(prompt: string, options: readonly InteractionOption[]): Promise<string>
   selectMany(prompt: string, options: readonly InteractionOption[]): Promise<readonly string[]>
+  /** Asks for several values at once, or field by field where no form can be shown. Empty fields are absent. */
+  form(prompt: string, schema: FormSchema, options?: FormOptions): Promise<FormValues>
   deviceCode(request: { readonly url: string; readonly code: string; readonly expiresAt: string }): Promise<void>
   password(prompt: string): Promise<string>
 }

@@ -1,3 +1,4 @@
+import type { FormSchema } from '@bulkhead/kit/form'
 import type { Json } from '@bulkhead/kit/json'
 
 /** Every question to a person. Tools and host have no other way to ask. */
@@ -10,6 +11,8 @@ export type InteractionRequest =
       readonly multiple?: boolean
     }
   | { readonly kind: 'Confirm'; readonly prompt: string }
+  /** Only for interactors that set `takesForms`. The answer is an object with the values of the fields. */
+  | { readonly kind: 'Form'; readonly prompt: string; readonly schema: FormSchema; readonly name?: string }
   | { readonly kind: 'Approve'; readonly approval: ApprovalRequest }
   | { readonly kind: 'Auth.DeviceCode'; readonly url: string; readonly code: string; readonly expiresAt: string }
   | { readonly kind: 'Auth.Password'; readonly prompt: string }
@@ -28,7 +31,7 @@ export type InteractionKind = InteractionRequest['kind']
 
 /** The kinds that a tool may use; the others belong to the host. */
 export const TOOL_INTERACTION_KINDS = [
-  'Ask', 'Select', 'Confirm', 'Auth.DeviceCode', 'Auth.Password',
+  'Ask', 'Select', 'Confirm', 'Form', 'Auth.DeviceCode', 'Auth.Password',
 ] as const satisfies readonly InteractionKind[]
 
 export interface InteractionOption {

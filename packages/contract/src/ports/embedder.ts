@@ -31,6 +31,8 @@ export interface Interactor {
    * a time.
    */
   readonly takesMany?: boolean
+  /** Whether it accepts questions of the kind `Form`. Otherwise a form is asked field by field. */
+  readonly takesForms?: boolean
   /** Whether it only observes questions and answers none. */
   readonly isNobody?: boolean
   interact(envelope: InteractionEnvelope, signal: AbortSignal): Promise<InteractionResponse>

@@ -5,6 +5,7 @@ import type {
   RuntimePart, SessionMemory, Shell, ShellResult, ShellStage,
 } from '@bulkhead/contract'
 import type { Log } from '@bulkhead/contract/author'
+import { formChoices, type FormField, type FormSchema, type FormValue, type FormValues } from '@bulkhead/kit/form'
 import type { Json } from '@bulkhead/kit/json'
 import { CodedError } from '../wire/errors.ts'
 import { toPlainJson, type PlainLimits } from '../wire/plain-json.ts'
@@ -212,7 +213,7 @@ export function interaction(callBroker: CallBroker): Interact {
   const text = async (request: InteractionRequest): Promise<string> => String(await answer(request))
   const select = (prompt: string, options: readonly InteractionOption[], multiple: boolean): Promise<Json> =>
     answer({ kind: 'Select', prompt, options, multiple })
-  return Object.freeze({
+  const methods: Interact = Object.freeze({
     ask: (prompt) => text({ kind: 'Ask', prompt }),
     confirm: async (prompt) => await answer({ kind: 'Confirm', prompt }) === true,
     select: async (prompt, options) => String(await select(prompt, options, false)),
@@ -220,7 +221,46 @@ export function interaction(callBroker: CallBroker): Interact {
       const chosen = await select(prompt, options, true)
       return Array.isArray(chosen) ? chosen.map(String) : [String(chosen)]
     },
+    form: async (prompt, schema, { name } = {}) => {
+      try {
+        const values = await answer({ kind: 'Form', prompt, schema, ...(name === undefined ? {} : { name }) })
+        return values as FormValues
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== 'CapabilityUnavailable') throw error
+        return askFields(methods, prompt, schema)
+      }
+    },
     deviceCode: async (request) => void await answer({ kind: 'Auth.DeviceCode', ...request }),
     password: (prompt) => text({ kind: 'Auth.Password', prompt }),
   } satisfies Interact)
+  return methods
+}
+
+/** A form for people who cannot be shown one. */
+async function askFields(
+  interact: Interact, prompt: string, { properties, required = [] }: FormSchema,
+): Promise<FormValues> {
+  const values: [string, FormValue][] = []
+  for (const [name, field] of Object.entries(properties)) {
+    const value = await askField(interact, `${prompt}\n${field.title ?? name}${noteOf(field)}`, field)
+    if (value !== '') values.push([name, value])
+    else if (field.default !== undefined) values.push([name, field.default])
+    else if (required.includes(name)) throw new CodedError('InputInvalid', `The field "${name}" was left empty.`)
+  }
+  return Object.fromEntries(values)
+}
+
+const noteOf = ({ description, default: preset }: FormField): string =>
+  `${description === undefined ? '' : ` (${description})`}${preset === undefined ? '' : ` [${JSON.stringify(preset)}]`}`
+
+async function askField(interact: Interact, prompt: string, field: FormField): Promise<FormValue> {
+  const choices = formChoices(field)
+  const options = choices?.map(({ const: label, title }) => ({ label, ...(title === label ? {} : { description: title }) }))
+  if (options) return field.type === 'array' ? interact.selectMany(prompt, options) : interact.select(prompt, options)
+  if (field.type === 'boolean') return interact.confirm(prompt)
+  const answer = await interact.ask(prompt)
+  if (field.type === 'string' || answer === '') return answer
+  const number = Number(answer)
+  if (Number.isFinite(number) && (field.type === 'number' || Number.isInteger(number))) return number
+  throw new CodedError('InputInvalid', `"${answer}" is not a number that the form accepts.`)
 }

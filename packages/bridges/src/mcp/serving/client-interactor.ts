@@ -13,6 +13,7 @@ import { questionForm, readReply, type QuestionForm } from '../../questions/ques
  */
 export function clientInteractor(calls: OpenCalls, answerWithinMs: number, era: () => Era | undefined): Interactor {
   return {
+    takesForms: true,
     get takesMany() {
       return era() === 'modern'
     },

@@ -21,6 +21,8 @@ export interface ClientRequest {
   readonly canAsk: boolean
   readonly progress: ProgressReporter
   readonly log: LogReporter
+  /** Replies to questions, by the name of the question. Each is used once. Absent in the legacy era. */
+  readonly replies?: Map<string, unknown>
   /**
    * Asks immediately. Resolves with the reply, or undefined after the timeout. Rejects if the client cannot ask. Absent
    * in the modern era.
@@ -51,7 +53,9 @@ export function readRequest(era: Era, server: Server, { mcpReq }: ServerContext)
     }),
     // The SDK drops lines below the level that the client chose.
     log: new LogReporter((level, text, tool) => mcpReq.log(level, text, tool)),
-    ...(era === 'legacy' ? { elicit: eliciting(mcpReq) } : {}),
+    ...(era === 'legacy'
+      ? { elicit: eliciting(mcpReq) }
+      : { replies: new Map<string, unknown>(Object.entries(mcpReq.inputResponses ?? {})) }),
   }
 }
 

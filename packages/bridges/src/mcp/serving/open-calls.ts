@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Outcome } from '@bulkhead/contract'
-import { canonicalJson, findJsonFault, type Json } from '@bulkhead/kit/json'
+import { canonicalJson, findJsonFault, isJsonObject, type Json } from '@bulkhead/kit/json'
 import { ClientFault, type ClientRequest } from './client-request.ts'
 import type { QuestionForm } from '../../questions/question-form.ts'
 
@@ -81,6 +81,8 @@ export class OpenCall {
 
   async #askInSteps(form: QuestionForm, signal: AbortSignal): Promise<unknown> {
     signal.throwIfAborted()
+    const given = this.#given(form)
+    if (given !== undefined) return given
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     const step: Step = { kind: 'asked', question: { token: randomUUID(), form, answer: resolve } }
     const withdraw = () => {
@@ -93,12 +95,28 @@ export class OpenCall {
     return await promise.finally(() => signal.removeEventListener('abort', withdraw))
   }
 
+  /** A valid reply that came before its question. Approvals have no name, so they are always asked. */
+  #given({ name, read }: QuestionForm): unknown {
+    const reply = name === undefined ? undefined : takeReply(this.#request, name)
+    const { action, content } = isJsonObject(reply) ? reply : {}
+    return action === 'accept' && isJsonObject(content) && read(content) !== undefined ? reply : undefined
+  }
+
   #take(step: Step): void {
     const resolve = this.#waiting
     this.#waiting = undefined
     if (resolve) resolve(step)
     else this.#steps.push(step)
   }
+}
+
+/** The name of a question that a tool did not name. */
+export const ANSWER = 'answer'
+
+function takeReply({ replies }: ClientRequest, name: string): unknown {
+  const reply = replies?.get(name)
+  replies?.delete(name)
+  return reply
 }
 
 /** The depth of the arguments must be bounded. */
@@ -151,7 +169,7 @@ export class OpenCalls {
   }
 
   /** The call that a repeated request continues. Throws ClientFault if there is none. */
-  resume(token: unknown, asked: AskedCall, reply: unknown): OpenCall {
+  resume(token: unknown, asked: AskedCall, request: ClientRequest): OpenCall {
     const pending = typeof token === 'string' ? this.#pending.get(token) : undefined
     if (!pending) {
       throw new ClientFault(
@@ -164,7 +182,7 @@ export class OpenCalls {
     }
     this.#forget(question.token)
     // A request without an answer counts as a reply too.
-    question.answer(reply ?? null)
+    question.answer(takeReply(request, question.form.name ?? ANSWER) ?? null)
     return call
   }
 

@@ -3,7 +3,7 @@ import { noteOfCut, toMcp } from '@bulkhead/contract/dialects'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { CallToolResult, InputRequiredResult, Server, ServerContext, Tool } from '@modelcontextprotocol/server'
 import { ClientFault, readRequest, type ClientRequest, type Era } from './client-request.ts'
-import type { AskedCall, OpenCall, OpenCalls, OpenQuestion } from './open-calls.ts'
+import { ANSWER, type AskedCall, type OpenCall, type OpenCalls, type OpenQuestion } from './open-calls.ts'
 
 export interface ToolServerParts {
   readonly calls: OpenCalls
@@ -28,15 +28,15 @@ export function serveToolsOn(server: Server, era: Era, { calls, list, called }: 
     const token = mcpReq.requestState<unknown>()
     return token === undefined
       ? calls.begin(asked, request)
-      : calls.resume(token, asked, mcpReq.inputResponses?.[ANSWER])
+      : calls.resume(token, asked, request)
   }
 
   function ask(call: OpenCall, question: OpenQuestion): InputRequiredResult {
-    const { token, form: { message, requestedSchema } } = question
+    const { token, form: { name = ANSWER, message, requestedSchema } } = question
     calls.awaitAnswer(call, question)
     return {
       resultType: 'input_required',
-      inputRequests: { [ANSWER]: { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema } } },
+      inputRequests: { [name]: { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema } } },
       requestState: token,
     }
   }
@@ -49,9 +49,6 @@ export function serveToolsOn(server: Server, era: Era, { calls, list, called }: 
     return server.projectCallToolResult(callResult(outcome, outputSchema), outputSchema)
   }
 }
-
-/** The key of the question in a response, and of its answer. */
-const ANSWER = 'answer'
 
 /** Errors that the protocol treats as invalid requests, not as failed calls. */
 const UNKNOWN: ReadonlySet<string> = new Set(['ToolNotRegistered', 'ToolsDisabled'])

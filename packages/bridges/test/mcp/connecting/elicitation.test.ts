@@ -7,7 +7,7 @@ const person: Interact = {
   confirm: async () => true,
   select: async (_prompt, options) => options.at(-1)!.label,
   selectMany: async () => [],
-  deviceCode: async () => undefined,
+  form: async () => ({}), deviceCode: async () => undefined,
   password: async () => '',
 }
 const form = (properties: object, more: object = {}): ElicitationRequest =>

@@ -31,6 +31,9 @@ export async function promptPerson(
       return request.multiple ? chooseMany(request.options, terms) : choose(request.options, terms)
     case 'Auth.DeviceCode':
       return await agrees('Have you signed in?', terms) ? null : undefined
+    case 'Form':
+      // Forms are asked field by field here.
+      return undefined
     case 'Confirm':
       return agrees('Yes or no?', terms)
     case 'trustProject':

@@ -121,6 +121,7 @@ function lines(request: Asked, source: string, screen: Screen): readonly string[
     case 'Ask':
     case 'Confirm':
     case 'Select':
+    case 'Form':
     case 'Auth.Password':
       return [...from('asks:'), ...quoted(request.prompt)]
     case 'Auth.DeviceCode':

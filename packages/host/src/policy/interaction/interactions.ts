@@ -58,6 +58,7 @@ export class Interactions {
   ): Promise<InteractionResponse> {
     const { interactors, over } = this.#sources
     if (interactors.length === 0) return Promise.reject(noInteractor())
+    if (request.kind === 'Form' && !interactors.some(takesForms)) return Promise.reject(noForms())
     if (callId === undefined && over) return this.#raiseUntil(over(), request, source, signal)
     return this.#inTurn(signal, () => this.#send(request, source, signal, callId))
   }
@@ -119,7 +120,7 @@ export class Interactions {
       const issuedAt = new Date(clock.now()).toISOString()
       const terms = { signal, clock, timeoutMs: this.#timeFor(request) }
       const envelope = { correlationId, issuedAt, request, source, ...(callId === undefined ? {} : { callId }) }
-      return raceInteractors(interactors, envelope, terms)
+      return raceInteractors(request.kind === 'Form' ? interactors.filter(takesForms) : interactors, envelope, terms)
     }, ({ status }) => status)
   }
 
@@ -186,4 +187,8 @@ const failed = (thrown: unknown): PersonAnswer => ({
 
 const personGone = (cause: unknown) =>
   new BulkheadError('InteractionUnavailable', 'The session of the person who was asked has ended.', { cause })
+const takesForms = (interactor: Interactor): boolean => interactor.takesForms === true
+/** Code in a compartment reads the code, and asks for one field after the other. */
+const noForms = () =>
+  new BulkheadError('CapabilityUnavailable', 'Forms cannot be shown in this session. Ask one question at a time.')
 const noInteractor = () => new BulkheadError('InteractionUnavailable', 'No one is there to ask in this session.')

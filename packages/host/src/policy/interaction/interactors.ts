@@ -4,6 +4,7 @@ import {
 } from '@bulkhead/contract'
 import { onAbort } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { readFormValues } from '@bulkhead/kit/form'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { forms } from '@bulkhead/kit/options'
 
@@ -124,6 +125,11 @@ export function readValue(request: InteractionRequest, value: unknown): Json {
       throw malformed('with something that is not a decision about trust')
     case 'Select':
       return readChoice(request, value)
+    case 'Form': {
+      const values = isJsonObject(value) ? readFormValues(request.schema, value) : undefined
+      if (values !== undefined) return values
+      throw malformed('with something that does not fit the form')
+    }
     case 'Auth.DeviceCode':
       return null
     case 'Approve':
