@@ -6,7 +6,7 @@ const library = await import('./facade/library.ts')
 
 export const {
   BulkheadError, COMMAND_SAFETY_PATTERNS, CORE_VERSION, createCommandClassifier, createHeadlessInteractor, createHost,
-  createProgrammaticInteractor, createTerminalInteractor, openSqliteStore,
+  createProgrammaticInteractor, createTerminalInteractor, openKitPrompts, openSqliteStore,
 } = library
 export type BulkheadError = InstanceType<typeof library.BulkheadError>
 export type * from './facade/library.ts'

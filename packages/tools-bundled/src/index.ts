@@ -16,6 +16,7 @@ import { createWebSearch, type SearchConfig } from './web-search/web-search.ts'
 import { readWriteArguments, write } from './write/write.ts'
 
 export type { BundledExtension }
+export { createKitPrompts, type FaultReader, type Kit, type KitPrompts } from './kits.ts'
 export type { AgentRequest, AgentResult, AgentRunner } from './task/task.ts'
 export type { SearchedTool, ToolCatalog } from './tool-search/tool-search.ts'
 export { SHELF_THRESHOLD, ToolShelf } from './tool-search/tool-search.ts'

@@ -1,8 +1,9 @@
-import type { ServedHost, ServeOptions, Serving } from '@bulkhead/bridges/mcp'
+import type { PromptSource, ServedHost, ServeOptions, Serving } from '@bulkhead/bridges/mcp'
 import type { SecurityMode, ToolDefinition } from '@bulkhead/contract'
 import { toolsSelectedBy } from '@bulkhead/contract/dialects'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
+import { kitFolder } from '../facade/folders.ts'
 import { CORE_VERSION } from '../facade/version.ts'
 import { MODE_OPTION } from './call.ts'
 import { defineCommand, ENDING_SIGNALS, UsageError } from './command.ts'
@@ -41,7 +42,8 @@ configuration of the client, use the command "bulkhead" with the argument "mcp".
 call". If a call requires approval, the client asks the user. If the client does not support that, the call is denied
 with a message that says how to allow it. Changes on disk are loaded while it runs. Client errors and disabled
 extensions are printed on standard error. There is no authentication: the process that starts the command may use the
-tools.
+tools. Besides tools a client gets resources (skills and long results) and prompts (kits, also those in "kits" of the
+home).
 
 With --http it serves Streamable HTTP at /mcp until it is stopped. Address and token are printed once, on standard
 error. Every request must carry the header "Authorization: Bearer TOKEN", and may come from this machine only, unless
@@ -76,7 +78,9 @@ ${LOGIN_DETAILS}`,
         )
       }
       const policy = { ...(mode === undefined ? {} : { mode }), ...(tools === undefined ? {} : { tools }) }
-      await serveUntilGone(host, policy, values.all === true, listening)
+      const { createKitPrompts } = await import('@bulkhead/tools-bundled')
+      const prompts = [createKitPrompts(kitFolder(values.home))]
+      await serveUntilGone(host, policy, values.all === true, listening, prompts)
     } finally {
       await host.close()
     }
@@ -94,6 +98,7 @@ const WAITING = 'Waiting for an MCP client on standard input. Press Ctrl-D to st
 
 async function serveUntilGone(
   host: Awaited<ReturnType<typeof openHost>>, policy: Policy, all: boolean, listening: ListenOptions | undefined,
+  prompts: readonly PromptSource[],
 ): Promise<void> {
   // The bundled `task` tool needs an agent runner, which an MCP client has on its own side.
   const isOfUse = ({ name }: ToolDefinition) => name !== 'task' || host.tool(name)?.layer !== 'bundled'
@@ -104,6 +109,7 @@ async function serveUntilGone(
   const options: ServeOptions = {
     info: { name: 'bulkhead', title: 'Bulkhead', version: CORE_VERSION },
     openSession: (interactor) => host.openSession({ ...policy, interactor }),
+    prompts,
     onFault: faultReporter(),
   }
   const serving = await (listening ? serveOverHttp(served, options, listening) : serveOverStdio(served, options))

@@ -7,6 +7,9 @@ import { fileURLToPath } from 'node:url'
 /** The folder of the global layer. */
 export const homeFolder = (home: string | undefined): string => resolve(home ?? join(personFolder(), '.bulkhead'))
 
+/** Where a user keeps kits. Tools cannot write there. */
+export const kitFolder = (home: string | undefined): string => join(homeFolder(home), 'kits')
+
 /** Always absolute: with an empty or relative HOME, user files would be read from the current project. */
 export function personFolder(): string {
   const named = homedir()

@@ -1,5 +1,6 @@
 import type { Store } from '@bulkhead/contract'
 import type { SqliteStoreOptions } from '@bulkhead/store'
+import type { KitPrompts } from '@bulkhead/tools-bundled'
 import type { CreateHostOptions, Host } from './create-host.ts'
 
 export type { CreateHostOptions, Host } from './create-host.ts'
@@ -24,7 +25,7 @@ export type {
 export type {
   CallView, CommandClassifier, Guard, HookContext, Hooks, Judge, JudgeAnswer, Observers, ResultAnswer, ResultJudge,
 } from '@bulkhead/host'
-export type { AgentRequest, AgentResult, AgentRunner } from '@bulkhead/tools-bundled'
+export type { AgentRequest, AgentResult, AgentRunner, KitPrompts } from '@bulkhead/tools-bundled'
 export type {
   BudgetLimits, CallOptions, CloseReport, ExplainedStep, Explanation, HistogramSnapshot, ToolCall, ToolMetrics,
 } from '@bulkhead/host'
@@ -47,6 +48,17 @@ export type { Json, JsonObject } from '@bulkhead/kit/json'
 export async function createHost(options: CreateHostOptions): Promise<Host> {
   const implementation = await import('./create-host.ts')
   return implementation.createHost(options)
+}
+
+/**
+ * The kits that ship with Bulkhead, and the YAML files in `kits` of the home: prompts for MCP clients. Pass it in
+ * `prompts` of `serveTools`.
+ */
+export async function openKitPrompts({ home }: { readonly home?: string | undefined } = {}): Promise<KitPrompts> {
+  const [{ createKitPrompts }, { kitFolder }] = await Promise.all([
+    import('@bulkhead/tools-bundled'), import('./folders.ts'),
+  ])
+  return createKitPrompts(kitFolder(home))
 }
 
 /** Opens or creates a store on disk. Rejects with ConfigInvalid or StoreUnavailable. */

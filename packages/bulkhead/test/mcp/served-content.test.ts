@@ -5,6 +5,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { InMemoryTransport } from '@modelcontextprotocol/server'
 import { serveTools, type PromptSource, type ResourceSource, type ServeOptions } from '@bulkhead/bridges/mcp'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { openKitPrompts } from '../../src/index.ts'
 import { writeExtension } from '../extension-folder.ts'
 import { clientOf, ERAS, servedWorld, type Era, type ServedWorld } from './served-world.ts'
 
@@ -131,6 +132,24 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     expect(text === '\u00e9'.repeat(800_000)).toBe(true)
     await expect(other.readResource({ uri })).rejects.toMatchObject({ code: -32602 })
     expect((await other.listResources()).resources.map((one) => one.uri)).not.toContain(uri)
+  })
+
+  it('gets kits as prompts, also those of the user', async () => {
+    mkdirSync(join(home, 'kits'), { recursive: true })
+    writeFileSync(join(home, 'kits', 'greet.yaml'), 'description: Greets.\ntext: Hello!\n')
+    writeFileSync(join(home, 'kits', 'wrong.yaml'), 'description: Lacks a text.\n')
+    const faults: string[] = []
+    const client = await connect(era, { prompts: [await openKitPrompts({ home })], onFault: ({ message }) => void faults.push(message) })
+    const { prompts } = await client.listPrompts()
+    expect(prompts.map(({ name }) => name)).toEqual(['code-quality', 'debug', 'project-setup', 'tdd', 'greet'])
+    expect(prompts[3]!.arguments).toEqual([
+      { name: 'task', description: 'What to build or fix.', required: true }, { name: 'runner', description: 'The test runner.' },
+    ])
+    expect(faults).toEqual([expect.stringMatching(/The kit .*wrong\.yaml is left out: "description" and "text" must be/)])
+    const { messages: [message] } = await client.getPrompt({ name: 'tdd', arguments: { task: 'Parse {{runner}}' } })
+    expect(message!.content).toMatchObject({ type: 'text', text: expect.stringMatching(/^Task: Parse \{\{runner\}\}\n\nWork test first, with the test runner that/) })
+    expect(await client.complete({ ref: { type: 'ref/prompt', name: 'tdd' }, argument: { name: 'runner', value: 'py' } }))
+      .toMatchObject({ completion: { values: ['pytest'] } })
   })
 
   it('gets resources and prompts of the embedder', async () => {

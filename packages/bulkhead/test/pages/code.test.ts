@@ -9,14 +9,14 @@ import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
 /** Blocks with a file name are complete programs. Each has its own test; tutorials.test.ts runs those of tutorials. */
 const RUN_BY_THEIR_OWN: readonly string[] = [
   'README.md bulkhead.json', 'README.md index.js', 'README.md agent.ts',
-  'docs/guides/mcp.md client.json', 'docs/guides/mcp.md server.ts', 'docs/guides/publishing.md package.json', 'docs/guides/publishing.md index.ts',
+  'docs/guides/mcp.md client.json', 'docs/guides/mcp.md server.ts', 'docs/guides/mcp.md release-notes.yaml', 'docs/guides/publishing.md package.json', 'docs/guides/publishing.md index.ts',
   'docs/guides/verifying.md verify.ts', 'docs/guides/dialects.md dialects.ts', 'docs/guides/acp.md agent.ts',
   'docs/guides/libraries.md bulkhead.json', 'docs/guides/libraries.md index.js',
   ...['ai-sdk', 'ai-sdk-approval', 'anthropic', 'gemini', 'langchain'].map((name) => `docs/guides/models.md ${name}.ts`),
 ]
 const OTHER_JSON = /(?:^|\/)(?:client|package)\.json$/
 /** `typescript` marks declarations that are generated from the source, so they are not compiled again. */
-const LANGUAGES = new Set(['typescript', 'ts', 'js', 'json', 'jsonc', 'sh', 'text', ''])
+const LANGUAGES = new Set(['typescript', 'ts', 'js', 'json', 'jsonc', 'yaml', 'sh', 'text', ''])
 
 const FLAGS = [
   ...['--noEmit', '--singleThreaded', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--module', 'nodenext', '--target', 'es2024'],

@@ -9,6 +9,8 @@ export interface SourceContext {
   readonly session: ServedSession
   /** Aborted when the client cancels the request or disconnects. */
   readonly signal: AbortSignal
+  /** Tells the operator what is left out, through `onFault`. */
+  report(fault: string): void
 }
 
 export interface ResourceInfo {

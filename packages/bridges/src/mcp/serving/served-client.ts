@@ -2,7 +2,7 @@ import type { Interactor, Outcome } from '@bulkhead/contract'
 import type { Implementation, Server, ServerContext, ServerNotifier } from '@modelcontextprotocol/server'
 import type { Era } from './client-request.ts'
 import { clientInteractor } from './client-interactor.ts'
-import type { PromptSource, ResourceSource, SourceContext } from './content-source.ts'
+import type { PromptSource, ResourceSource } from './content-source.ts'
 import { OpenCalls } from './open-calls.ts'
 import { Prompts, serveCompletionOn } from './prompt-server.ts'
 import { Resources } from './resource-server.ts'
@@ -99,7 +99,8 @@ export class ServedClient {
       instructions,
     })
     serveToolsOn(server, era, { calls: this.calls, list: this.#list, called: (outcome) => this.#called(outcome) })
-    const contextOf = ({ mcpReq: { signal } }: ServerContext): SourceContext => ({ session: this.#session, signal })
+    const report = (fault: string) => this.#options.onFault?.(new Error(fault))
+    const contextOf = ({ mcpReq: { signal } }: ServerContext) => ({ session: this.#session, signal, report })
     this.#resources.serveOn(server, era, contextOf)
     if (!this.#prompts.isEmpty) this.#prompts.serveOn(server, contextOf)
     serveCompletionOn(server, this.#prompts, this.#resources, contextOf)
