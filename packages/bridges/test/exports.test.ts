@@ -9,6 +9,7 @@ import * as mcp from '../src/mcp/index.ts'
 import * as openai from '../src/openai/index.ts'
 import * as openapi from '../src/openapi/index.ts'
 import * as otel from '../src/otel.ts'
+import * as text from '../src/text/index.ts'
 
 it('exports exactly this', () => {
   expect(Object.keys(acp).toSorted()).toEqual(['connectAcp', 'toToolCall', 'toToolContent', 'toolKind'])
@@ -27,4 +28,5 @@ it('exports exactly this', () => {
   ])
   expect(Object.keys(openapi).toSorted()).toEqual(['OpenapiDocuments', 'documentThread'])
   expect(Object.keys(otel)).toEqual(['traceTools'])
+  expect(Object.keys(text).toSorted()).toEqual(['fromAnswer', 'toInstructions', 'toResultsMessage'])
 })

@@ -12,7 +12,8 @@ const RUN_BY_THEIR_OWN: readonly string[] = [
   'docs/guides/mcp.md client.json', 'docs/guides/mcp.md server.ts', 'docs/guides/mcp.md release-notes.yaml', 'docs/guides/publishing.md package.json', 'docs/guides/publishing.md index.ts',
   'docs/guides/verifying.md verify.ts', 'docs/guides/dialects.md dialects.ts', 'docs/guides/acp.md agent.ts',
   'docs/guides/libraries.md bulkhead.json', 'docs/guides/libraries.md index.js',
-  ...['ai-sdk', 'ai-sdk-approval', 'anthropic', 'gemini', 'langchain'].map((name) => `docs/guides/models.md ${name}.ts`),
+  ...['ai-sdk', 'ai-sdk-approval', 'anthropic', 'chat', 'gemini', 'langchain', 'report', 'responses', 'text']
+    .map((name) => `docs/guides/models.md ${name}.ts`),
 ]
 const OTHER_JSON = /(?:^|\/)(?:client|package)\.json$/
 /** `typescript` marks declarations that are generated from the source, so they are not compiled again. */

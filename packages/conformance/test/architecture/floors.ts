@@ -28,7 +28,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
   'packages/sandbox': ['*', ['session', 'worker'], ['extension', 'pool'], 'process', ['os', 'wire']],
   'packages/bridges': [
     ['acp', 'deepseek.ts', 'mcp', 'openapi'],
-    ['ai-sdk', 'anthropic', 'connected', 'gemini', 'langchain', 'openai', 'otel.ts'],
+    ['ai-sdk', 'anthropic', 'connected', 'gemini', 'langchain', 'openai', 'otel.ts', 'text'],
     ['models', 'questions'],
   ],
   'packages/conformance': ['index.ts', 'ports', '*'],
