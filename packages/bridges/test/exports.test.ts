@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import * as acp from '../src/acp/index.ts'
-import * as aiSdk from '../src/ai-sdk/index.ts'
 import * as anthropic from '../src/anthropic/index.ts'
 import * as deepseek from '../src/deepseek.ts'
 import * as gemini from '../src/gemini/index.ts'
-import * as langchain from '../src/langchain/index.ts'
 import * as mcp from '../src/mcp/index.ts'
 import * as openai from '../src/openai/index.ts'
 import * as openapi from '../src/openapi/index.ts'
@@ -15,10 +14,8 @@ it('exports exactly this', () => {
   expect(Object.keys(acp).toSorted()).toEqual(['connectAcp', 'toToolCall', 'toToolContent', 'toolKind'])
   expect(Object.keys(anthropic).toSorted())
     .toEqual(['ToolUseStream', 'fromToolUse', 'reportTools', 'toMessagesTools', 'toToolResult'])
-  expect(Object.keys(aiSdk).toSorted()).toEqual(['ToolApprovals', 'toModelOutput', 'toToolApproval', 'toToolSet'])
   expect(Object.keys(gemini).toSorted())
     .toEqual(['FunctionCallStream', 'fromFunctionCall', 'reportTools', 'toFunctionDeclarations', 'toFunctionResponse'])
-  expect(Object.keys(langchain)).toEqual(['toLangChainTools'])
   expect(Object.keys(mcp).toSorted()).toEqual(['McpServers', 'loadLateCode', 'serveTools', 'serveToolsOverHttp'])
   expect(Object.keys(deepseek).toSorted())
     .toEqual(['ToolCallStream', 'fromToolCall', 'reportTools', 'toFunctionTools', 'toToolMessage'])
@@ -29,4 +26,14 @@ it('exports exactly this', () => {
   expect(Object.keys(openapi).toSorted()).toEqual(['OpenapiDocuments', 'documentThread'])
   expect(Object.keys(otel)).toEqual(['traceTools'])
   expect(Object.keys(text).toSorted()).toEqual(['fromAnswer', 'toInstructions', 'toResultsMessage'])
+})
+
+/** Each loads the SDK of a vendor, which takes as long as all the others. */
+const WITH_SDK: readonly [string, () => Promise<object>, readonly string[]][] = [
+  ['the AI SDK', () => import('../src/ai-sdk/index.ts'), ['ToolApprovals', 'toModelOutput', 'toToolApproval', 'toToolSet']],
+  ['LangChain', () => import('../src/langchain/index.ts'), ['toLangChainTools']],
+]
+
+it.each(thoroughly([], WITH_SDK))('exports exactly this for %s', async (_, entry, names) => {
+  expect(Object.keys(await entry()).toSorted()).toEqual(names)
 })

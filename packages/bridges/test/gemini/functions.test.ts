@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Outcome, ToolDefinition } from '@bulkhead/contract'
-import { GoogleGenAI, type Content, type FunctionCall, type GenerateContentResponse, type Part, type Tool } from '@google/genai'
+import type { Content, FunctionCall, GenerateContentResponse, Part, Tool } from '@google/genai'
 import { expect, it, onTestFinished } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { fromFunctionCall, FunctionCallStream, toFunctionDeclarations, toFunctionResponse } from '../../src/gemini/index.ts'
 
 const metadata: Outcome['metadata'] = { call_id: 'c1', tool: 'git.log', origin: null, duration_ms: 1, attempt: 1 }
@@ -58,11 +59,13 @@ async function loopback(...bodies: readonly string[]) {
   }).listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())
   await once(server, 'listening')
+  const { GoogleGenAI } = await import('@google/genai')
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return { requests, models: new GoogleGenAI({ apiKey: 'none', httpOptions: { baseUrl } }).models }
 }
 
-it('goes through the SDK in both directions', async () => {
+/** The types of the SDK are checked by the compiler. Running it takes longer than all other tests of this file. */
+it.each(thoroughly([], ['in both directions']))('goes through the SDK %s', async () => {
   const functionCall = { name: 'git_log', args: { count: 2 } }
   const body = (part: Part) => JSON.stringify({ candidates: [{ content: { role: 'model', parts: [part] } }] })
   const { requests, models } = await loopback(body({ functionCall }), `data: ${body({ functionCall })}\n\ndata: ${body({ text: 'Done.' })}\n\n`)
