@@ -2,6 +2,7 @@ export { isResourceShortage, mentionsResourceShortage } from '@bulkhead/kit/proc
 export { Broker, preloadCode, publicError, type BrokerMethods, type BrokerOptions } from './broker.ts'
 export { powersOf, refuseUnenforceable, type OpenCall } from './model/capability.ts'
 export { inheritableDescriptors, isInheritable, resourceShortage, startMasked } from './process/spawn.ts'
+export { hiddenPathAt, holdMountPoint, sensitivePaths, type MountPoint } from './shell/command-sandbox.ts'
 export { UsedSecrets } from './secrets/vault.ts'
 export type { OperatorEnvironment } from './shell/command-environment.ts'
 export { commandsAreConfined } from './shell/starter.ts'

@@ -45,7 +45,7 @@ export {
   orderDependencies, type Registrant, type RegistrationFault,
 } from './policy/registration.ts'
 export { checkRequirements, classifyToolMode, hasEffects, matchArguments } from './policy/requirements.ts'
-export type { VariableValues } from './policy/requirements.ts'
+export type { PatternSource, VariableValues } from './policy/requirements.ts'
 export { capabilitiesMeant, judgeRules, RULE_CAPABILITIES } from './policy/rules.ts'
 export type { RuleCapability, RuleQuestion, RuleScope, ScopedRule } from './policy/rules.ts'
 
@@ -64,6 +64,7 @@ export {
   type LogEntry, type MissingWall, type Wall,
   type RuntimePart, type Sandbox, type SecretGrant, type SessionAccess, type StateAccess, type ToolInvocation,
 } from './ports/sandbox.ts'
+export type { JailedStart, JailGrant, ServerJail, ServerStart } from './ports/server-jail.ts'
 export {
   auditRecord, STORE_COLLECTIONS, type AuditEntry, type AuditForm, type AuditGroup, type AuditRow, type AuditSpan,
   type Notebook, type Notes, type Store, type StoreCollection, type StoredRecord,

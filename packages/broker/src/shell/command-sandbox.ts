@@ -98,8 +98,7 @@ export class CommandSandbox {
 
   #args(kind: SandboxKind, workspace: string): Argv {
     const { home } = this.#options
-    const keys = home === undefined ? [] : CREDENTIALS.map((name) => join(home, name))
-    const hidden = [...keys, ...CONTROL_SOCKETS, ...(kind === 'read' ? SESSION_SOCKETS : [])].flatMap(hiddenPathAt)
+    const hidden = [...sensitivePaths(home), ...(kind === 'read' ? SESSION_SOCKETS : [])].flatMap(hiddenPathAt)
     const isInside = ({ path }: HiddenPath): boolean => path.startsWith(join(workspace, '/'))
     return [
       '--unshare-all', ...(kind === 'work' ? ['--share-net'] : []), '--die-with-parent',
@@ -120,13 +119,17 @@ const unavailable = (): BulkheadError => new BulkheadError(
   { data: { missing: ['bubblewrap'] } },
 )
 
-interface HiddenPath {
+/** Credentials of a person, and sockets that give root. */
+export const sensitivePaths = (home: string | undefined): readonly string[] =>
+  [...(home === undefined ? [] : CREDENTIALS.map((name) => join(home, name))), ...CONTROL_SOCKETS]
+
+export interface HiddenPath {
   readonly path: string
   readonly isFolder: boolean
 }
 
 /** Resolved, because nothing can be mounted on a link. Empty if it does not exist. */
-function hiddenPathAt(given: string): readonly HiddenPath[] {
+export function hiddenPathAt(given: string): readonly HiddenPath[] {
   try {
     const path = realpathSync(given)
     return [{ path, isFolder: statSync(path).isDirectory() }]
@@ -157,7 +160,7 @@ export interface MountPoint {
  * bubblewrap can only mount on existing paths. A missing folder is created while commands run, so that no command can
  * create it. Contract: undefined for a path that cannot be mounted on, such as a link.
  */
-async function holdMountPoint(path: string): Promise<MountPoint | undefined> {
+export async function holdMountPoint(path: string): Promise<MountPoint | undefined> {
   const known = made.get(path)
   const entry = known ?? { users: 0, ready: makeEmpty(path) }
   entry.users++

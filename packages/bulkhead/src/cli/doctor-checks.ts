@@ -37,7 +37,7 @@ export async function allChecks(values: HostValues): Promise<readonly Check[]> {
   try {
     return [
       nodeCheck(), ...await wallChecks(found), threadCheck(found), await trustRootCheck(home, found),
-      await storeCheck(values.home), ...files, machineCheck(found), projectCheck(found), ...serverChecks(found),
+      await storeCheck(values.home), ...files, machineCheck(found), projectCheck(found), ...await serverChecks(found),
       ...configurationChecks(found),
     ]
   } finally {
@@ -165,13 +165,15 @@ function projectCheck({ standing: { kind }, place: { workspace } }: Inspection):
 }
 
 /** Of servers and documents without a diagnostic. Connects to nothing. */
-function serverChecks({ host, place: { workspace, report } }: Inspection): readonly Check[] {
+async function serverChecks({ host, place: { workspace, report, servers: connected } }: Inspection): Promise<readonly Check[]> {
   const { mcp = {}, openapi = {} } = report.config.merged
-  const isFaulty = (path: string) => host.diagnostics.some((found) => `${found.path}/`.startsWith(`${path}/`))
+  const jailFault = await connected.jailFault().catch((error: unknown) => messageOf(error))
+  const isFaulty = (path: string) =>
+    host.diagnostics.some((found) => found.severity === 'error' && `${found.path}/`.startsWith(`${path}/`))
   const servers = Object.entries(mcp).filter(([name]) => !isFaulty(`/mcp/${name}`))
   const documents = Object.entries(openapi).filter(([name]) => !isFaulty(`/openapi/${name}`))
   return [
-    ...servers.map(([name, server]) => serverCheck(`mcp ${name}`, server, workspace)),
+    ...servers.map(([name, server]) => serverCheck(`mcp ${name}`, server, workspace, jailFault)),
     ...documents.map(([name, { enabled, document }]) =>
       ok(`openapi ${name}`, enabled === false ? 'disabled' : `${document} can be read`)),
   ]
@@ -179,16 +181,31 @@ function serverChecks({ host, place: { workspace, report } }: Inspection): reado
 
 type McpConfig = NonNullable<ConfigFile['mcp']>[string]
 
-function serverCheck(name: string, server: McpConfig, workspace: string): Check {
+function serverCheck(name: string, server: McpConfig, workspace: string, jailFault: string | undefined): Check {
   if (server.enabled === false) return ok(name, 'disabled')
   if (server.type === 'remote') return ok(name, `${server.url}, not contacted`)
   const [program = ''] = server.command
   const found = programPath(program, workspace)
-  return found !== undefined ? ok(name, `starts ${found}`) : {
-    status: 'problem', name,
-    found: `"${program}" is not an executable file${program.includes('/') ? '' : ' on your PATH'}`,
+  const key = name.slice(4)
+  if (found === undefined) {
+    return {
+      status: 'problem', name,
+      found: `"${program}" is not an executable file${program.includes('/') ? '' : ' on your PATH'}`,
+      cost: 'The server cannot start, and its tools are missing.',
+      cure: `Install it, or correct mcp.${key}.command in the configuration.`,
+    }
+  }
+  if (server.jail === false) {
+    return {
+      status: 'warning', name, found: `starts ${found} without a jail`,
+      cost: 'The server can do everything that your account can.',
+      cure: `Remove mcp.${key}.jail, and grant what the server needs in mcp.${key}.requires.`,
+    }
+  }
+  return jailFault === undefined ? ok(name, `starts ${found} in a jail`) : {
+    status: 'problem', name, found: `needs a jail, but ${jailFault}`,
     cost: 'The server cannot start, and its tools are missing.',
-    cure: `Install it, or correct mcp.${name.slice(4)}.command in the configuration.`,
+    cure: `Install bubblewrap and util-linux and allow user namespaces, or set mcp.${key}.jail to false.`,
   }
 }
 

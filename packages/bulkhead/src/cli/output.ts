@@ -1,6 +1,8 @@
 import { styleText } from 'node:util'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
-import { BulkheadError, ERRORS, type Diagnostic, type ErrorCode } from '@bulkhead/contract'
+import {
+  BulkheadError, ERRORS, powerPhrases, type Diagnostic, type ErrorCode, type McpServerConfig,
+} from '@bulkhead/contract'
 import { givesAdvice, visibleJson, visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../facade/create-host.ts'
 import { UsageError } from './command.ts'
@@ -147,17 +149,33 @@ const HEADINGS = ['SERVER', 'TYPE', 'LAYER', 'STATE', 'TOOLS', 'ADDRESS']
 /** The table of MCP servers. Empty if there are none. */
 export function serverTable(servers: readonly McpServerStatus[]): string {
   if (servers.length === 0) return ''
-  const rows = servers.map(({ name, type, layer, state, tools, address }) => {
-    const shownType = type === 'local' ? 'local, not confined' : type
+  const rows = servers.map(({ name, type, layer, state, tools, address, unconfined }) => {
+    const shownType = unconfined ? 'local, not confined' : type
     return [name, shownType, layer, state, tools === undefined ? '-' : String(tools), address]
   })
   const isUnknown = servers.some(({ state }) => state === 'unknown')
   const advice = 'Run "bulkhead tools --connect" to connect to the servers and list their tools.\n'
-  return `\n${table(HEADINGS, rows)}${serverFaults(servers)}${isUnknown ? hint(advice) : ''}`
+  return `\n${table(HEADINGS, rows)}${serverFaults(servers)}${unconfinedWarnings(servers)}${isUnknown ? hint(advice) : ''}`
 }
 
-/** A local MCP server runs as a process of the user, without a sandbox. */
+const unconfinedWarnings = (servers: readonly McpServerStatus[]): string => servers.map(({ name, unconfined }) =>
+  unconfined ? `warning: ${name} has "jail": false and runs with all rights of your account.\n` : '').join('')
+
+/** A local MCP server with `jail: false` runs as a process of the user, without a sandbox. */
 export const UNCONFINED = 'not confined: it can do everything your account can'
+
+/** What the jail of a local server lets in, in words. */
+export function grantPhrases({ requires = {} }: Pick<LocalServer, 'requires'>): readonly string[] {
+  const { fs = { read: ['{workspace}'] }, net } = requires
+  const items = [
+    ...(fs.read ?? []).map((subject) => ({ kind: 'fs.read' as const, subject })),
+    ...(fs.write ?? []).map((subject) => ({ kind: 'fs.write' as const, subject })),
+    ...(net?.hosts ?? []).map((subject) => ({ kind: 'net' as const, subject })),
+  ]
+  return [...powerPhrases(items, 'does'), ...(net?.hosts?.length ? [] : ['no network'])]
+}
+
+type LocalServer = Extract<McpServerConfig, { readonly type: 'local' }>
 
 /** One line for each server that failed. */
 const serverFaults = (servers: readonly McpServerStatus[]): string =>

@@ -11,7 +11,7 @@ import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { defineCommand, UsageError } from './command.ts'
 import { agreeToProject, extensionJson, extensionLines, line, readConsent } from './review.ts'
-import { diagnosticText, jsonText, printJson, table, UNCONFINED } from './output.ts'
+import { diagnosticText, grantPhrases, jsonText, printJson, table, UNCONFINED } from './output.ts'
 import { HOME_OPTIONS } from './host-options.ts'
 
 const DECISIONS = {
@@ -188,7 +188,7 @@ function contentsText(
 const contentsJson = ({ digest, extensions, settings, servers, documents, diagnostics }: ProjectContents): object => ({
   digest, extensions: extensions.map(extensionJson),
   settings: settings.map(({ before, ...rest }) => ({ ...rest, before: before ?? null })),
-  servers: servers.map(([name, server]) => ({ name, ...server, ...(server.type === 'local' && { confined: false }) })),
+  servers: servers.map(([name, server]) => ({ name, ...server, ...(server.type === 'local' && { confined: server.jail !== false }) })),
   documents: documents.map(([name, document]) => ({ name, ...document })), diagnostics,
 })
 
@@ -203,5 +203,6 @@ function serverWords(server: NonNullable<ConfigFile['mcp']>[string]): string {
     return `reaches ${server.url}${secrets.length === 0 ? '' : ` with the secrets ${secrets.join(', ')}`}`
   }
   const given = server.env?.length ? `, with the variables ${server.env.join(', ')}` : ''
-  return `starts ${server.command.map((part) => JSON.stringify(part)).join(' ')}${given}; ${UNCONFINED}`
+  const rights = server.jail === false ? UNCONFINED : `in a jail: ${grantPhrases(server).join(', ')}`
+  return `starts ${server.command.map((part) => JSON.stringify(part)).join(' ')}${given}; ${rights}`
 }

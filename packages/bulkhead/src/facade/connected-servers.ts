@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { McpServers, McpServerStatus, SignInPrompt } from '@bulkhead/bridges/mcp'
 import type { Offered, OpenapiDocuments } from '@bulkhead/bridges/openapi'
-import { BulkheadError, type Loader, type LoadReport } from '@bulkhead/contract'
+import { BulkheadError, type Loader, type LoadReport, type ServerJail } from '@bulkhead/contract'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { CORE_VERSION } from './version.ts'
 
@@ -15,6 +15,9 @@ export interface ConnectedServersOptions {
   readonly home: string
   /** Cache folder for the tool lists of servers and documents. */
   readonly cache: string
+  /** The folder of {user-data}. */
+  readonly userData: string
+  readonly jail: ServerJail
 }
 
 /** How long a session waits for servers whose tools are unknown. Tools of slower servers appear in a later turn. */
@@ -49,6 +52,11 @@ export class ConnectedServers {
 
   get status(): readonly McpServerStatus[] {
     return this.#servers?.status ?? []
+  }
+
+  /** Why local servers cannot be confined on this machine; undefined if they can. */
+  jailFault(): Promise<string | undefined> {
+    return this.#options.jail.findFault()
   }
 
   /** Resolves when each named server (default: all) has answered or failed, and its tools are loaded. */
@@ -110,10 +118,10 @@ export class ConnectedServers {
 
   async #make(): Promise<McpServers> {
     const { McpServers: Servers } = await import('@bulkhead/bridges/mcp')
-    const { workspace, operator: { path, env: base }, env, cache, home } = this.#options
+    const { workspace, operator: { path, env: base }, env, cache, home, userData, jail } = this.#options
     return new Servers({
       self: { name: 'bulkhead', version: CORE_VERSION }, cache: join(cache, 'mcp'), credentials: join(home, 'oauth'),
-      surroundings: { workspace, base: { ...base, PATH: path.join(':') }, env },
+      surroundings: { workspace, base: { ...base, PATH: path.join(':') }, env, userData, jail },
       onChange: () => this.#changed(),
     })
   }

@@ -1,4 +1,4 @@
-import { BulkheadError, type MissingWall, type Sandbox } from '@bulkhead/contract'
+import { BulkheadError, type MissingWall, type Sandbox, type ServerJail } from '@bulkhead/contract'
 import { loadLateLibraries } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { schemaThread } from '@bulkhead/loader'
@@ -59,6 +59,22 @@ export function lateSandbox(
       await preparing?.catch(() => undefined)
       await sandbox?.close()
     },
+  }
+}
+
+/** A jail whose code is loaded when the first server starts. If that fails, the next start tries again. */
+export function lateJail(make: () => Promise<ServerJail>): ServerJail {
+  let making: Promise<ServerJail> | undefined
+  const made = (): Promise<ServerJail> => {
+    making ??= make().catch((error: unknown) => {
+      making = undefined
+      throw withoutBlame(error)
+    })
+    return making
+  }
+  return {
+    prepare: async (start, report) => (await made()).prepare(start, report),
+    findFault: async () => (await made()).findFault(),
   }
 }
 

@@ -8,8 +8,8 @@ import type { Host, Place, SwitchReport } from '@bulkhead/host'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { ConnectedServers } from './connected-servers.ts'
 import { keptFolders, ownCode } from './folders.ts'
-import { lateSandbox, loadLateCode } from './late-sandbox.ts'
-import { workspaceError } from './loader-options.ts'
+import { lateJail, lateSandbox, loadLateCode } from './late-sandbox.ts'
+import { userFolder, workspaceError } from './loader-options.ts'
 import { ProjectConsent, type TrustOutcome } from './project-trust.ts'
 
 export interface PlaceOptions {
@@ -51,7 +51,16 @@ export async function openPlace(
 ): Promise<OpenPlace> {
   const { interactor, watch, config, operator, home, projectFolder, env, cacheFolder: cache, signal, onUse } = options
   const workspace = await canonicalFolder(folder)
-  const servers = new ConnectedServers({ loader, workspace, operator, env, home, cache })
+  const projectLayer = join(workspace, projectFolder)
+  const special = Promise.all([keptFolders(home), ownCode()])
+  special.catch(() => undefined)
+  const servers = new ConnectedServers({
+    loader, workspace, operator, env, home, cache, userData: userFolder(home),
+    jail: lateJail(async () => {
+      const [{ createServerJail }, [kept, ownCode]] = await Promise.all([import('@bulkhead/sandbox'), special])
+      return createServerJail({ kept, ownCode, projectLayer, home: operator.env['HOME'] })
+    }),
+  })
   const consent = new ProjectConsent({ loader, workspace, interactor, signal, asFound: choice === 'as found' })
   const decide = async (): Promise<TrustOutcome> =>
     choice === undefined || choice === 'as found'
@@ -66,8 +75,7 @@ export async function openPlace(
   }
   const report = await load()
   const watching = watch === true ? (onChange: () => void) => watcher.start(onChange) : watch || undefined
-  const [kept, code] = await Promise.all([keptFolders(home), ownCode()])
-  const projectLayer = join(workspace, projectFolder)
+  const [kept, code] = await special
   return {
     workspace, report, servers,
     neverWritten: [projectLayer, ...code],

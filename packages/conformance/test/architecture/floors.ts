@@ -25,7 +25,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
     'model',
   ],
   'packages/broker': ['*', ['net', 'shell'], ['fs', 'secrets'], ['hosts', 'process'], 'model'],
-  'packages/sandbox': ['*', ['session', 'worker'], ['extension', 'pool'], 'process', ['os', 'wire']],
+  'packages/sandbox': ['*', ['session', 'worker'], ['extension', 'pool'], ['jail', 'process'], ['os', 'wire']],
   'packages/bridges': [
     ['acp', 'deepseek.ts', 'mcp', 'openapi'],
     ['ai-sdk', 'anthropic', 'connected', 'gemini', 'langchain', 'openai', 'otel.ts', 'text'],

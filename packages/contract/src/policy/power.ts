@@ -1,6 +1,6 @@
 import type { CapabilityName } from '../model/names.ts'
 import type { Ceiling, RequirementSet, SecretManifest, ShellRequirement } from '../validation/requirements.ts'
-import { expandPattern, type VariableValues } from './requirements.ts'
+import { expandPattern, type PatternSource, type VariableValues } from './requirements.ts'
 
 /** The power to start sub-agents. No manifest can declare it: the host grants it to its own tool. */
 export const SUBAGENTS = 'subagents'
@@ -71,8 +71,9 @@ export function declaredPower(requires: RequirementSet, extension: ExtensionPowe
 }
 
 /** Throws RequirementInvalid for an invalid pattern. */
-export const compileGrant = (requires: RequirementSet, values: VariableValues, extension?: ExtensionPower): Power =>
-  withValues(declaredPower(requires, extension), values)
+export const compileGrant = (
+  requires: RequirementSet, values: VariableValues, extension?: ExtensionPower, source?: PatternSource,
+): Power => withValues(declaredPower(requires, extension), values, source)
 
 /** The ceiling that a configuration declares, with variables. */
 export function declaredCeiling({ env, secrets = [], state = false, ...requires }: Ceiling): Power {
@@ -89,10 +90,10 @@ export function declaredCeiling({ env, secrets = [], state = false, ...requires 
 export const compileCeiling = (ceiling: Ceiling, values: VariableValues): Power =>
   withValues(declaredCeiling(ceiling), values)
 
-function withValues(power: Power, values: VariableValues): Power {
+function withValues(power: Power, values: VariableValues, source?: PatternSource): Power {
   const roots = new Set<string>()
   const expand = (patterns: readonly string[]): string[] => patterns.flatMap((pattern) => {
-    const expanded = expandPattern(pattern, values)
+    const expanded = expandPattern(pattern, values, source)
     for (const { root } of expanded) roots.add(root)
     return expanded.map(({ path }) => path)
   })

@@ -9,6 +9,14 @@ export type VariableValues = Readonly<Partial<Record<RequirementVariable, readon
 
 const known: ReadonlySet<string> = new Set(REQUIREMENT_VARIABLES)
 
+/**
+ * Whose patterns may be absolute. `server`: the entry of a local server, which the user writes. A manifest is written
+ * by a third party and names variables only.
+ */
+export type PatternSource = 'manifest' | 'server'
+
+const isAbsolute = (pattern: string, source: PatternSource): boolean => source === 'server' && pattern.startsWith('/')
+
 /** Throws RequirementInvalid for an unknown variable and for a path that leaves it. */
 function splitPattern(pattern: string): { readonly variable: RequirementVariable; readonly rest: string } {
   const match = /^\{([^{}]*)\}(?:\/(.*))?$/s.exec(pattern)
@@ -39,8 +47,11 @@ export function canonicalPattern(pattern: string): string {
 /**
  * Checks every pattern without values, so that a mistake is found when the manifest is read. Throws RequirementInvalid.
  */
-export function checkRequirements(requires: RequirementSet): void {
-  for (const pattern of [...(requires.fs?.read ?? []), ...(requires.fs?.write ?? [])]) splitPattern(pattern)
+export function checkRequirements(requires: RequirementSet, source: PatternSource = 'manifest'): void {
+  for (const pattern of [...(requires.fs?.read ?? []), ...(requires.fs?.write ?? [])]) {
+    if (!isAbsolute(pattern, source)) splitPattern(pattern)
+    else if (pattern.split('/').includes('..')) throw invalid(pattern, 'must not contain "..".')
+  }
 }
 
 /**
@@ -48,8 +59,9 @@ export function checkRequirements(requires: RequirementSet): void {
  * part of the path that is the value: a `*` in it is an ordinary character.
  */
 export function expandPattern(
-  pattern: string, values: VariableValues,
+  pattern: string, values: VariableValues, source: PatternSource = 'manifest',
 ): readonly { readonly root: string; readonly path: string }[] {
+  if (isAbsolute(pattern, source)) return [{ root: pattern.replace(/\/\*\*$/, ''), path: pattern }]
   const { variable, rest } = splitPattern(pattern)
   return (values[variable] ?? []).map((root) =>
     ({ root, path: rest === '' ? root : `${root === '/' ? '' : root}/${rest}` }))

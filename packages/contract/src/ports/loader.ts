@@ -33,7 +33,7 @@ export interface ConnectedServer {
   readonly address: string
   /** The name of each tool on the server or in the document, by its name here. */
   readonly tools: ReadonlyMap<string, string>
-  /** Set for a process with the user's rights: its tools can do more than their requirements say. */
+  /** Set for a process without a jail: it has the user's rights, and its tools can do more than their requirements say. */
   readonly unconfined?: true
   /** What a call of each tool does, for people, if known. Names and descriptions come from the server. */
   readonly deeds?: ReadonlyMap<string, string>

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { CALL_LIMITS, COMPARTMENT_LIMITS, LONGEST_TIMER_MS, type CompartmentLimits } from '../model/limits.ts'
 import { NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, SECURITY_MODES } from '../model/names.ts'
 import { envName, extensionId, headerName, toolName } from './fields.ts'
+import { requirementSet } from './requirements.ts'
 import { commandSafetyConfigSchema, packagePolicy, perLayer, ruleSchema } from './policy.ts'
 
 /** Third-party code never runs inline. No configuration file can change that. */
@@ -43,6 +44,20 @@ const remoteCall = {
   timeoutMs: positive.optional().describe('Deadline of a call, in milliseconds.'),
 }
 
+const jailedPath = z.string().max(1024).regex(
+  /^(?!\/*(?:\*\*)?$)[^*\0]+?(?:\/\*\*)?$/,
+  'a folder or file without wildcards, such as {workspace}, {workspace}/docs or /srv/data',
+).describe('A folder with everything below it, or a file. It starts with {workspace} or {user-data}, or is absolute.')
+const jailedPaths = z.array(jailedPath).max(64)
+
+const serverRequires = z.strictObject({
+  fs: z.strictObject({
+    read: jailedPaths.optional().describe('What the server may read.'),
+    write: jailedPaths.optional().describe('What the server may read and write.'),
+  }).optional().describe('Folders and files. Default: {workspace} for reading.'),
+  net: requirementSet.shape.net.describe('Hosts that the server may reach, through a proxy. Default: none.'),
+})
+
 const mcpServer = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('local').describe('A process that the host starts and talks to over its standard streams.'),
@@ -51,6 +66,9 @@ const mcpServer = z.discriminatedUnion('type', [
       .describe(
         'Names of environment variables that the process gets, besides those for programs, settings and language.',
       ),
+    requires: serverRequires.optional().describe('What the process may use inside its jail.'),
+    jail: z.boolean().optional()
+      .describe('false starts the process without a jail, with all rights of the user. Default: true.'),
     ...remoteCall,
   }),
   z.strictObject({

@@ -1,6 +1,6 @@
 import {
   ANY_COMMAND, BulkheadError, checkRequirements, compileApprovalKey, CONTRACT_VERSION, MANIFEST_FILE,
-  type ExtensionModule, type RequirementSet,
+  type ExtensionModule, type PatternSource, type RequirementSet,
 } from '@bulkhead/contract'
 import {
   connectedManifestSchema, contractCompatible, coreSatisfies, manifestSchema,
@@ -129,7 +129,8 @@ export function checkToolNames(shaped: Shaped): StageResult<Shaped> {
 
 /** Path patterns must compile for any value of their variables. Only bundled tools may require all commands. */
 export function checkToolRequirements(shaped: Shaped): StageResult<Shaped> {
-  // For a server, requirements describe a process that runs unconfined.
+  // For a server, requirements describe a process: without a jail it can do everything, inside one what the user wrote.
+  const source = isConnected(shaped) ? 'server' : 'manifest'
   const mayRunAll = shaped.layer === 'bundled' || isConnected(shaped)
   const commands = mayRunAll ? [] : shaped.manifest.tools.flatMap(({ requires }, tool) =>
     (requires.shell ?? []).flatMap(({ cmd }, index) =>
@@ -137,7 +138,7 @@ export function checkToolRequirements(shaped: Shaped): StageResult<Shaped> {
   const faults = shaped.manifest.tools.flatMap(({ requires }, tool) =>
     (['read', 'write'] as const).flatMap((access) =>
       (requires.fs?.[access] ?? []).flatMap((pattern, index) =>
-        faultOf({ fs: { [access]: [pattern] } }, `/tools/${tool}/requires/fs/${access}/${index}`))))
+        faultOf({ fs: { [access]: [pattern] } }, `/tools/${tool}/requires/fs/${access}/${index}`, source))))
   return passUnless([...faults, ...commands], shaped)
 }
 
@@ -146,9 +147,9 @@ const allCommandsFault = (path: string): Fault => ({
   message: 'Only bundled tools may require all commands. Name the commands that the tool runs.',
 })
 
-function faultOf(requires: RequirementSet, path: string): Fault[] {
+function faultOf(requires: RequirementSet, path: string, source: PatternSource): Fault[] {
   try {
-    checkRequirements(requires)
+    checkRequirements(requires, source)
     return []
   } catch (error) {
     return [{ stage: 'shape', code: 'RequirementInvalid', path, message: BulkheadError.from(error).message }]

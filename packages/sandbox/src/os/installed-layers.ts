@@ -61,7 +61,7 @@ async function lookFor(path: string): Promise<'program' | 'nothing' | 'forbidden
 }
 
 /** Hard limits by their `prlimit` names; unlimited ones are absent. Rejects when the system is out of resources. */
-async function hardLimits(): Promise<ReadonlyMap<string, number>> {
+export async function hardLimits(): Promise<ReadonlyMap<string, number>> {
   const text = await readFile('/proc/self/limits', 'latin1').catch((error: unknown) => {
     if (isResourceShortage(error)) throw error
     return ''
@@ -81,6 +81,7 @@ const LINES: ReadonlyMap<string, string> = new Map([
   ['core', 'Max core file size'],
   ['memlock', 'Max locked memory'],
   ['msgqueue', 'Max msgqueue size'],
+  ['cpu', 'Max cpu time'],
 ])
 
 /** What this build of Node needs to run. */

@@ -3,12 +3,10 @@ import { constants, endianness } from 'node:os'
 /** Name and numbers; null where the architecture does not have it. Calls above 423 have the same number everywhere. */
 type SystemCall = readonly [name: string, x64: number, arm64: number | null]
 
-/** Calls that a hull never makes, and that code which has escaped from Node would make next. */
-export const REFUSED: readonly SystemCall[] = [
-  // New processes; `clone` is checked by its flags.
-  ['fork', 57, null], ['vfork', 58, null], ['execveat', 322, 281],
-  // Some socket families are not confined by namespaces, or reach rarely used parts of the kernel.
-  ['socket', 41, 198], ['socketpair', 53, 199],
+const SOCKET: SystemCall = ['socket', 41, 198]
+
+/** Calls that no server needs, and that code in a jail would make to leave it or to use uncounted memory. */
+const NEVER: readonly SystemCall[] = [
   // Work that bypasses the filter.
   ['io_uring_setup', 425, 425], ['io_uring_enter', 426, 426], ['io_uring_register', 427, 427], ['io_setup', 206, 0],
   // Access to other processes.
@@ -30,6 +28,15 @@ export const REFUSED: readonly SystemCall[] = [
   ['mq_open', 240, 180],
 ]
 
+/** Calls that a hull never makes, and that code which has escaped from Node would make next. */
+export const REFUSED: readonly SystemCall[] = [
+  // New processes; `clone` is checked by its flags.
+  ['fork', 57, null], ['vfork', 58, null], ['execveat', 322, 281],
+  // Some socket families are not confined by namespaces, or reach rarely used parts of the kernel.
+  SOCKET, ['socketpair', 53, 199],
+  ...NEVER,
+]
+
 const CLONE: SystemCall = ['clone', 56, 220]
 const CLONE3: SystemCall = ['clone3', 435, 435]
 
@@ -44,13 +51,18 @@ const INSTRUCTION_BYTES = 8
 /** Offsets in the kernel's `seccomp_data`. */
 const NUMBER = 0
 const ARCHITECTURE = 4
-const FLAGS_OF_CLONE = 16
+/** The flags of `clone`, the family of `socket`. */
+const FIRST_ARGUMENT = 16
 
 const ALLOW = 0x7fff_0000
 const FAIL_WITH = 0x0005_0000
 /** Numbers of the x32 ABI start here. */
 const X32 = 0x4000_0000
 const CLONE_THREAD = 0x0001_0000
+/** Every flag of `clone` for a new namespace. */
+const NEW_NAMESPACES = 0x7e02_0000
+/** AF_UNIX, AF_INET and AF_INET6, which the network namespace confines, and AF_NETLINK, which lists its interfaces. */
+const CONFINED_FAMILIES = [1, 2, 10, 16]
 
 interface Architecture {
   readonly audit: number
@@ -74,20 +86,40 @@ type Action = keyof typeof ACTIONS
 interface Instruction {
   readonly code: number
   readonly value: number
-  /** Jump targets of a comparison; the default is the next instruction. */
+  /** Jump targets of a comparison; the default is the next instruction. A number skips that many instructions. */
   readonly yes?: Action
-  readonly no?: Action
+  readonly no?: Action | number
 }
 
 /**
  * A seccomp filter that fails the calls a hull never makes. It never kills: libuv tries io_uring at every start and
  * goes on without. Undefined for an unknown architecture.
  */
-export function seccompFilter(architecture: string): Uint8Array | undefined {
+export const seccompFilter = (architecture: string): Uint8Array | undefined => filterOf(architecture, REFUSED, [
+  { code: IF_ANY_BIT, value: CLONE_THREAD, yes: 'allow', no: 'refuse' },
+])
+
+/** The filter for a server: processes and ordinary sockets are allowed, new namespaces are not. */
+export const serverFilter = (architecture: string): Uint8Array | undefined => filterOf(
+  architecture, NEVER, [{ code: IF_ANY_BIT, value: NEW_NAMESPACES, yes: 'refuse', no: 'allow' }],
+  (numberOf) => [
+    { code: IF_EQUAL, value: numberOf(SOCKET)!, no: CONFINED_FAMILIES.length + 1 },
+    { code: LOAD, value: FIRST_ARGUMENT },
+    ...CONFINED_FAMILIES.map((value, index): Instruction => (
+      { code: IF_EQUAL, value, yes: 'allow', ...(index === CONFINED_FAMILIES.length - 1 && { no: 'refuse' as const }) }
+    )),
+  ],
+)
+
+/** `clone` checks the flags of a new thread or process. `more` follows the list of refused calls. */
+function filterOf(
+  architecture: string, calls: readonly SystemCall[], clone: readonly Instruction[],
+  more: (numberOf: Architecture['numberOf']) => readonly Instruction[] = () => [],
+): Uint8Array | undefined {
   const known = ARCHITECTURES.get(architecture)
   if (known === undefined || endianness() !== 'LE') return undefined
   const { audit, numberOf } = known
-  const refused = REFUSED.map(numberOf).filter((value) => value !== null)
+  const refused = calls.map(numberOf).filter((value) => value !== null)
   return assemble([
     { code: LOAD, value: ARCHITECTURE },
     { code: IF_EQUAL, value: audit, no: 'refuse' },
@@ -96,9 +128,10 @@ export function seccompFilter(architecture: string): Uint8Array | undefined {
     ...refused.map((value): Instruction => ({ code: IF_EQUAL, value, yes: 'refuse' })),
     // Its flags are not visible here; the C library falls back to `clone` on ENOSYS.
     { code: IF_EQUAL, value: numberOf(CLONE3)!, yes: 'unknown' },
+    ...more(numberOf),
     { code: IF_EQUAL, value: numberOf(CLONE)!, no: 'allow' },
-    { code: LOAD, value: FLAGS_OF_CLONE },
-    { code: IF_ANY_BIT, value: CLONE_THREAD, yes: 'allow', no: 'refuse' },
+    { code: LOAD, value: FIRST_ARGUMENT },
+    ...clone,
   ])
 }
 
@@ -113,8 +146,8 @@ function assemble(instructions: readonly Instruction[]): Uint8Array {
     program.setUint32(at + 4, value, true)
   }
   instructions.forEach(({ code, value, yes, no }, index) => {
-    const over = (action: Action | undefined): number =>
-      action === undefined ? 0 : instructions.length + actions.indexOf(action) - index - 1
+    const over = (target: Action | number = 0): number =>
+      typeof target === 'number' ? target : instructions.length + actions.indexOf(target) - index - 1
     write(index, code, over(yes), over(no), value)
   })
   actions.forEach((action, index) => write(instructions.length + index, RETURN, 0, 0, ACTIONS[action]))

@@ -12,7 +12,8 @@ import { Elicitation } from './elicitation.ts'
 import type { SignInPrompt } from './sign-in/sign-in.ts'
 import { CredentialFile } from './sign-in/credentials.ts'
 import { Backoff, CONNECTION, type ConnectionSignal, type ServerState } from './connection-state.ts'
-import { secretsOf, targetOf, type ServerEntry, type Surroundings } from './server-entry.ts'
+import { grantHint, withGrantHint } from './missing-grants.ts'
+import { isJailed, secretsOf, targetOf, type ServerEntry, type Surroundings } from './server-entry.ts'
 
 /** A state with what belongs to it. */
 type Standing =
@@ -80,7 +81,8 @@ export class Connection {
       : undefined
     this.#redact = redactorOf(secretsOf(entry, options.surroundings))
     this.#log = new ServerLog((line) => visibleText(this.#redact(line)))
-    this.#faults = new ConnectionFaults(entry.name, this.#log, (text) => this.#redact(text))
+    const hintOf = (text: string) => isJailed(entry.config) ? grantHint(entry.name, text) : undefined
+    this.#faults = new ConnectionFaults(entry.name, this.#log, (text) => this.#redact(text), hintOf)
   }
 
   /** The newest known list of tools. */
@@ -118,7 +120,8 @@ export class Connection {
         interact, () => live.call({ tool: offered, args, signal, onProgress }),
       )
       this.#backoff.succeeded()
-      return callResultOf(answer, this.#redact)
+      const result = callResultOf(answer, this.#redact)
+      return isJailed(this.#entry.config) ? withGrantHint(this.#entry.name, result) : result
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (!isConnectionFault(error)) throw callFault(this.#entry.name, error, this.#redact)

@@ -127,6 +127,10 @@ export class ServerLog {
     return this.#lines.at(-1)
   }
 
+  get lines(): readonly string[] {
+    return this.#lines
+  }
+
   /** Must not throw. */
   add(line: string): void {
     if (line.trim() === '') return
@@ -149,13 +153,19 @@ const SPECIFIC_CODES: ReadonlySet<string> = new Set([
 /** The errors of connecting to one server. */
 export class ConnectionFaults {
   readonly #name: string
-  readonly #log: Pick<ServerLog, 'last'>
+  readonly #log: Pick<ServerLog, 'last' | 'lines'>
   readonly #redact: (text: string) => string
+  readonly #hintOf: (text: string) => string | undefined
 
-  constructor(name: string, log: Pick<ServerLog, 'last'>, redact: (text: string) => string) {
+  /** `hintOf`: what a person may change, by the text of an error. */
+  constructor(
+    name: string, log: Pick<ServerLog, 'last' | 'lines'>, redact: (text: string) => string,
+    hintOf: (text: string) => string | undefined,
+  ) {
     this.#name = name
     this.#log = log
     this.#redact = redact
+    this.#hintOf = hintOf
   }
 
   ofOpening(error: unknown): BulkheadError {
@@ -171,10 +181,13 @@ export class ConnectionFaults {
 
   /** The last line of standard error often tells why a server exited. */
   withLastLine(what: string): string {
-    const line = this.#log.last
-    return visibleText(this.#redact(what)).replace(/\.$/, '') + (
-      line === undefined ? '' : `. Last line of its standard error: ${line}`
-    )
+    const { last, lines } = this.#log
+    const hint = this.#hintOf([what, ...lines].join('\n'))
+    return [
+      visibleText(this.#redact(what)).replace(/\.$/, ''),
+      ...(last === undefined ? [] : [`Last line of its standard error: ${last.replace(/\.$/, '')}`]),
+      ...(hint === undefined ? [] : [hint]),
+    ].join('. ')
   }
 
   /** A server that requires a sign-in is not tried again before. */

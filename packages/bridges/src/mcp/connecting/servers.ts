@@ -9,7 +9,8 @@ import { CatalogFiles } from './catalog/catalog.ts'
 import { type ToolExecutor, givenTo, powersOf, serverExtension } from './catalog/server-extension.ts'
 import { type CallContext, Connection, type ConnectionOptions } from './connection.ts'
 import type { ServerState } from './connection-state.ts'
-import { serverEntries, type ServerEntry } from './server-entry.ts'
+import { missingGrants } from './missing-grants.ts'
+import { isJailed, serverEntries, type ServerEntry } from './server-entry.ts'
 import type { SignInPrompt } from './sign-in/sign-in.ts'
 
 export interface McpServersOptions extends Pick<ConnectionOptions, 'surroundings' | 'self' | 'now' | 'connectMs'> {
@@ -28,6 +29,8 @@ export interface McpServerStatus {
   readonly layer: Layer
   /** The command line or the URL. */
   readonly address: string
+  /** Set for a local server without a jail. It has all rights of the user. */
+  readonly unconfined?: true
   readonly state: ServerState | 'disabled'
   /** Number of its tools, if known. */
   readonly tools: number | undefined
@@ -61,7 +64,10 @@ export class McpServers {
     const offered = wanted.map((entry) => this.#offerOf(entry))
     return {
       extensions: offered.flatMap(({ extension }) => extension ?? []),
-      diagnostics: [...diagnostics, ...refused, ...offered.flatMap((one) => one.diagnostics)],
+      diagnostics: [
+        ...diagnostics, ...refused, ...wanted.flatMap((entry) => missingGrants(entry, this.#options.surroundings)),
+        ...offered.flatMap((one) => one.diagnostics),
+      ],
     }
   }
 
@@ -151,23 +157,25 @@ export class McpServers {
 
 const keyOf = ({ name, identity, layer }: ServerEntry): string => `${layer} ${name} ${identity}`
 
-/** A server cannot be confined, so one that can do more than the ceiling allows is not used. */
+/** A server is not confined to a ceiling, so one that can do more than it allows is not used. */
 function refusalOf(entry: ServerEntry, config: ResolvedConfig): Diagnostic | undefined {
   const power = declaredPower(powersOf(entry.config), givenTo(entry.config))
   const more = ceilingsOf(config).flatMap((ceiling) => beyond(power, declaredCeiling(ceiling)))
   if (more.length === 0) return undefined
   const items = more.map(({ kind, subject }) => `${kind}: ${subject}`).join('; ')
-  const message = `The server "${entry.name}" can do more than policy.ceiling allows, and servers cannot be confined: `
-    + `${items}.`
+  const message = `The server "${entry.name}" can do more than policy.ceiling allows, and servers cannot be confined `
+    + `to a ceiling: ${items}.`
   return diagnosticOf(entry, 'CapabilityDenied', message, 'Raise the ceiling, or remove the server.')
 }
 
 function statusOf(
-  { name, layer, address, config: { type } }: ServerEntry, connection: Connection | undefined,
+  { name, layer, address, config }: ServerEntry, connection: Connection | undefined,
 ): McpServerStatus {
   const fault = connection?.fault
+  const { type } = config
   return {
-    name, type, layer, address, state: connection?.state ?? 'disabled', tools: connection?.catalog?.tools.length,
+    name, type, layer, address, ...(type === 'local' && !isJailed(config) && { unconfined: true }),
+    state: connection?.state ?? 'disabled', tools: connection?.catalog?.tools.length,
     ...(fault && { error: fault }),
   }
 }

@@ -129,11 +129,12 @@ function checkConfig(
 }
 
 function powerOf(
-  { name, requires }: ToolManifest, { layer, manifest }: ExtensionDescriptor, { variables }: CandidateSources,
+  { name, requires }: ToolManifest, { layer, manifest, server }: ExtensionDescriptor, { variables }: CandidateSources,
 ): Power {
   const { id, env, secrets, stateSlot } = manifest
   const subagents = layer === 'bundled' && name === AGENT_TOOL
-  return compileGrant(requires, variables, { env, secrets, state: stateSlot === null ? [] : [id], subagents })
+  const extension = { env, secrets, state: stateSlot === null ? [] : [id], subagents }
+  return compileGrant(requires, variables, extension, server && 'server')
 }
 
 /** What the broker enforces: the declared power, limited by the ceilings of the operator and the machine. */

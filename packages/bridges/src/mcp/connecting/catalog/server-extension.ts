@@ -6,7 +6,7 @@ import { isJsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { diagnosticOf, cut, labelOf, versionFrom, textOf, toolName } from '../../../connected/entries.ts'
 import { repairedSchema, plainSchema, toolSchema } from '../../../connected/tool-schema.ts'
-import type { ServerEntry } from '../server-entry.ts'
+import { isJailed, jailedRequires, type ServerEntry } from '../server-entry.ts'
 import { catalogDigest, type Catalog, type CatalogTool } from './catalog.ts'
 
 export interface ServerExtension {
@@ -46,7 +46,7 @@ export function serverExtension(
     server: {
       kind: 'mcp', name: entry.name, address: entry.address,
       tools: new Map([...byName].map(([name, tool]) => [name, tool.name])),
-      ...(entry.config.type === 'local' && { unconfined: true }),
+      ...(entry.config.type === 'local' && !isJailed(entry.config) && { unconfined: true }),
     },
     manifest: {
       kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: '*',
@@ -92,13 +92,14 @@ function toolManifest(name: string, { definition }: CatalogTool, { config }: Ser
 const CURE = 'Report it to the author of the server.'
 
 /**
- * The permissions of the tools of a server, for rules, ceilings and prompts. A local server is a process of the user
- * and can do more than can be declared here. A remote server can do anything with the data it receives.
+ * The permissions of the tools of a server, for rules, ceilings and prompts. A local server without a jail is a process
+ * of the user and can do more than can be declared here. A remote server can do anything with the data it receives.
  */
 export function powersOf(config: ServerEntry['config']): RequirementSet {
   if (config.type === 'remote') {
     return { net: { hosts: [hostOf(config.url)] }, capabilities: ['interact'] }
   }
+  if (isJailed(config)) return { ...jailedRequires(config), capabilities: ['interact'] }
   return {
     fs: { read: ['{workspace}/**', '{user-data}/**'], write: ['{workspace}/**', '{user-data}/**'] },
     net: { hosts: ['*'] }, shell: [{ cmd: '*', args: [{ rest: true }] }], capabilities: ['interact'],

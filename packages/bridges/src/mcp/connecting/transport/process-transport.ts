@@ -1,19 +1,17 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import type { Writable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, type JailedStart } from '@bulkhead/contract'
 import { isJsonObject, parseJson } from '@bulkhead/kit/json'
 import { markOption, newProcessMark } from '@bulkhead/kit/processes'
 import {
   deserializeMessage, INTERNAL_ERROR, serializeMessage, type JSONRPCMessage, type Transport,
 } from '@modelcontextprotocol/client'
+import type { LocalTarget } from '../server-entry.ts'
 import { launchers, trackGroup, signalGroup } from './process-group.ts'
 
-export interface ProcessOptions {
-  /** The executable and its arguments. No shell is used. */
-  readonly command: readonly string[]
-  readonly cwd: string
-  /** The complete environment. */
-  readonly env: Readonly<Record<string, string>>
+export interface ProcessOptions extends Omit<LocalTarget, 'type'> {
   readonly maxMessageBytes: number
   /** Must not throw. */
   onStderr(line: string): void
@@ -50,18 +48,25 @@ export class ProcessTransport implements Transport {
     const { deathSignal, prlimit } = await launchers()
     const mark = prlimit === undefined ? undefined : newProcessMark()
     const marking = prlimit !== undefined && mark ? [prlimit, markOption(mark), '--'] : []
-    const [file, ...args] = [...deathSignal, ...marking, ...this.#options.command]
-    // A process that is started now would never be ended.
-    if (this.#isClosed) throw new Error('The transport was closed while it was starting.')
-    const { cwd, env } = this.#options
-    const child = spawn(file!, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
-    this.#child = child
-    trackGroup(child, mark)
-    this.#listen(child)
-    await new Promise<void>((resolve, reject) => {
-      child.once('spawn', resolve)
-      child.once('error', reject)
-    })
+    const { jail, onStderr } = this.#options
+    const jailed = await jail?.of.prepare({ ...this.#options, grant: jail.grant }, onStderr)
+    try {
+      // A process that is started now would never be ended.
+      if (this.#isClosed) throw new Error('The transport was closed while it was starting.')
+      const child = startProcess([...deathSignal, ...marking], jailed ?? { ...this.#options, descriptors: [] })
+      this.#child = child
+      trackGroup(child, mark)
+      this.#listen(child)
+      await new Promise<void>((resolve, reject) => {
+        child.once('spawn', resolve)
+        child.once('error', reject)
+      })
+      jailed?.watch(child.pid!)
+      child.once('exit', () => void jailed?.release())
+    } catch (error) {
+      await jailed?.release()
+      throw error
+    }
   }
 
   send(message: JSONRPCMessage): Promise<void> {
@@ -158,6 +163,32 @@ export class ProcessTransport implements Transport {
     return 'id' in message ? undefined : nextTurn()
   }
 }
+
+type Started = Pick<JailedStart, 'command' | 'cwd' | 'env' | 'descriptors'>
+
+/** Starts a process that leads a group of its own. */
+function startProcess(
+  prefix: readonly string[], { command, cwd, env, descriptors }: Started,
+): ChildProcessWithoutNullStreams {
+  const [file = '', ...args] = [...prefix, ...command]
+  const devNull = descriptors.includes(null) ? openSync('/dev/null', 'r') : undefined
+  try {
+    const stdio = ['pipe', 'pipe', 'pipe', ...descriptors.map((bytes) => bytes === null ? devNull! : 'pipe' as const)]
+    const child = spawn(file, args, { cwd, env, detached: true, stdio: stdio as ['pipe', 'pipe', 'pipe'] })
+    descriptors.forEach((bytes, at) => {
+      // Without free descriptors there are no streams, contrary to the types.
+      const pipe = ((child.stdio ?? []) as readonly unknown[])[STANDARD + at] as Writable | null | undefined
+      // A child that ends before it has read this reports it by its exit.
+      if (bytes !== null) pipe?.on('error', () => undefined).end(bytes, () => pipe.destroy())
+    })
+    return child
+  } finally {
+    if (devNull !== undefined) closeSync(devNull)
+  }
+}
+
+/** Standard input, output and error. */
+const STANDARD = 3
 
 /** The request that an invalid response belongs to. Without it, the request would wait until its timeout. */
 function answeredId(line: string): string | number | undefined {

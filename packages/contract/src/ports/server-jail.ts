@@ -1,0 +1,45 @@
+/** What a local server gets besides the programs of the system and its own private folders. */
+export interface JailGrant {
+  /** Absolute paths. Each is granted with everything below it. */
+  readonly read: readonly string[]
+  /** Absolute paths that it may also write. */
+  readonly write: readonly string[]
+  /** Host patterns, as in requirements. */
+  readonly hosts: readonly string[]
+}
+
+/** A local server as its entry describes it. */
+export interface ServerStart {
+  /** The executable and its arguments. */
+  readonly command: readonly string[]
+  /** The working directory, if it is granted. */
+  readonly cwd: string
+  /** The complete environment. */
+  readonly env: Readonly<Record<string, string>>
+  readonly grant: JailGrant
+}
+
+/** How to start a server inside its jail. Release it when the process is gone. */
+export interface JailedStart {
+  /** Replaces the command. Contract: it leads a process group of its own. */
+  readonly command: readonly string[]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  /** From descriptor 3 on. Bytes are written to the descriptor, which is then closed. null: /dev/null. */
+  readonly descriptors: readonly (Uint8Array | null)[]
+  /** Call it once the process has started: the limits on all its processes together apply from then on. */
+  watch(pid: number): void
+  /** Idempotent. */
+  release(): Promise<void>
+}
+
+/** Confines local servers: they are processes of third parties. */
+export interface ServerJail {
+  /**
+   * `report` gets a line for each limit that ended the server and each connection that was refused. It must not throw.
+   * Rejects with CapabilityUnavailable where the file system cannot be confined.
+   */
+  prepare(start: ServerStart, report: (line: string) => void): Promise<JailedStart>
+  /** Why no server can be confined on this machine; undefined if it can. */
+  findFault(): Promise<string | undefined>
+}

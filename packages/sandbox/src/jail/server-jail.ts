@@ -1,0 +1,118 @@
+import { setPriority } from 'node:os'
+import { dirname } from 'node:path'
+import { holdMountPoint, inheritableDescriptors, isInheritable, sensitivePaths } from '@bulkhead/broker'
+import { BulkheadError, type JailedStart, type ServerJail, type ServerStart } from '@bulkhead/contract'
+import { codeOfCommand, findProgram, includesPath, isOfSystem, isWithin } from '@bulkhead/kit/programs'
+import { FIRST_DESCRIPTOR, findMeans, jailCommand, jailData, TREE_LIMITS, type JailMeans } from './bubblewrap.ts'
+import { grantArgs, JAIL_HOME } from './mounts.ts'
+import { watchTree } from './watch-tree.ts'
+
+export interface ServerJailOptions {
+  /** Folders of the host, canonical: hidden from servers. */
+  readonly kept: readonly string[]
+  /** Folders with the host's code, canonical: no server writes there. */
+  readonly ownCode: readonly string[]
+  /** The folder of the project layer, canonical, even if missing: no server writes there. */
+  readonly projectLayer: string
+  /** The home folder of the operator. */
+  readonly home: string | undefined
+  /** Where the programs that make the jail are. Default: the folders of the system. */
+  readonly folders?: readonly string[]
+}
+
+const FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/run/current-system/sw/bin']
+const CURE = 'Install bubblewrap and util-linux and allow user namespaces, or set "jail": false in the entry of the '
+  + 'server to run it with all rights of your account.'
+/** A busy server takes its turn after the host. */
+const NICE = 10
+
+/** Local servers in bubblewrap: the same walls as around compartments, with room for programs of any kind. */
+export function createServerJail(options: ServerJailOptions): ServerJail {
+  const { kept, ownCode, projectLayer, home, folders = FOLDERS } = options
+  const hidden = [...kept, ...sensitivePaths(home)]
+  let finding: Promise<JailMeans | string> | undefined
+  let inheritable: readonly number[] | undefined
+
+  const found = (): Promise<JailMeans | string> => {
+    finding ??= findMeans(folders).catch((error: unknown) => {
+      finding = undefined
+      throw error
+    })
+    return finding
+  }
+  /** The data of the jail, and /dev/null in place of each descriptor that the server would inherit. */
+  const descriptorsOf = (data: readonly Uint8Array[]): JailedStart['descriptors'] => {
+    inheritable = (inheritable ?? inheritableDescriptors()).filter(isInheritable)
+    const count = Math.max(data.length, ...inheritable.map((at) => at - FIRST_DESCRIPTOR + 1))
+    return Array.from({ length: count }, (_, at) => data[at] ?? null)
+  }
+
+  return {
+    async prepare({ command: [name = '', ...args], cwd, env, grant }, report) {
+      const means = await found()
+      if (typeof means === 'string') {
+        throw new BulkheadError('CapabilityUnavailable', `Local servers run in a jail, but ${means}. ${CURE}`)
+      }
+      const path = env['PATH'] ?? ''
+      const program = findProgram(name, cwd, path)
+      if (program === undefined) throw Object.assign(new Error(`spawn ${name} ENOENT`), { code: 'ENOENT' })
+      const code = codeOfCommand(program, args, cwd, path)
+      const granted = [...grant.read, ...grant.write]
+      // The layer must exist to be mounted on: a server could create it otherwise.
+      const layer = includesPath(grant.write, projectLayer) ? await holdMountPoint(projectLayer) : undefined
+      const mounts = grantArgs({ grant, code, hidden, readOnly: [...ownCode, projectLayer] })
+      let stopWatching: (() => void) | undefined
+      return {
+        command: jailCommand(means, mounts, includesPath(granted, cwd) ? cwd : JAIL_HOME, [program, ...args]),
+        cwd: '/',
+        env: jailEnv(env, [...code, ...granted]),
+        descriptors: descriptorsOf(jailData(means)),
+        watch(pid) {
+          lowerPriority(pid)
+          stopWatching = watchTree(pid, TREE_LIMITS, (what) => {
+            report(`The jail ended the server: it used ${what}.`)
+            killGroup(pid)
+          })
+        },
+        async release() {
+          stopWatching?.()
+          await layer?.release()
+        },
+      }
+    },
+    async findFault() {
+      const means = await found()
+      return typeof means === 'string' ? means : undefined
+    },
+  }
+}
+
+/** Variables that name folders or the account of the user. */
+const REPLACED = /^(?:HOME|USER|LOGNAME|TMPDIR|XDG_[A-Z]+_HOME)$/
+const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin']
+
+function jailEnv(env: ServerStart['env'], seen: readonly string[]): ServerStart['env'] {
+  const path = (env['PATH'] ?? '').split(':').filter((folder) =>
+    isOfSystem(folder) || seen.some((place) => isWithin(folder, place) || dirname(place) === folder))
+  return {
+    ...Object.fromEntries(Object.entries(env).filter(([name]) => !REPLACED.test(name))),
+    PATH: [...new Set([...path, ...SYSTEM_PATH])].join(':'),
+    HOME: JAIL_HOME, USER: 'server', LOGNAME: 'server', TMPDIR: '/tmp',
+  }
+}
+
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, NICE)
+  } catch {
+    // It has already ended.
+  }
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has already ended.
+  }
+}
