@@ -15,7 +15,7 @@ beforeEach(() => {
   }, `await (await import('node:fs')).promises.writeFile('${folder}/ran', ''); export default { tools: { greet: { execute: () => 1 } } }`)
   configure({
     mode: 'yolo', rules: [{ permission: 'write', pattern: '*', action: 'deny' }, { permission: 'bash', pattern: '*', action: 'allow' }],
-    mcp: { evil: { type: 'local', command: ['touch', join(folder, 'ran')], env: ['TOKEN'] } },
+    mcp: { evil: { type: 'local', command: ['touch', join(folder, 'ran')], env: ['TOKEN'], jail: false } },
     openapi: { shop: { document: 'shop.json', baseUrl: 'https://shop.example' } },
   })
 })

@@ -202,7 +202,7 @@ function serverCheck(name: string, server: McpConfig, workspace: string, jailFau
       cure: `Remove mcp.${key}.jail, and grant what the server needs in mcp.${key}.requires.`,
     }
   }
-  return jailFault === undefined ? ok(name, `starts ${found} in a jail`) : {
+  return jailFault === undefined ? ok(name, `starts ${found}`) : {
     status: 'problem', name, found: `needs a jail, but ${jailFault}`,
     cost: 'The server cannot start, and its tools are missing.',
     cure: `Install bubblewrap and util-linux and allow user namespaces, or set mcp.${key}.jail to false.`,

@@ -24,7 +24,14 @@ afterEach(async () => {
 })
 
 const SERVER = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/sdk-server.ts')
-const ship = () => ({ type: 'local' as const, command: [process.execPath, SERVER, join(folder, 'notes')], env: ['NODE_COMPILE_CACHE'] })
+/** The fixture, its packages and the sources that Node runs for it. */
+const SOURCES = join(import.meta.dirname, '../../../..')
+const ship = () => ({
+  type: 'local' as const, command: [process.execPath, SERVER, join(folder, 'notes')], env: ['NODE_COMPILE_CACHE'],
+  requires: { fs: { read: [SOURCES], write: ['{workspace}'] } },
+})
+/** Outside a jail its process ids are those of this machine. */
+const unconfined = () => ({ ...ship(), jail: false })
 const configure = (config: ConfigFile, root = home) => {
   mkdirSync(root, { recursive: true })
   writeFileSync(join(root, 'config.json'), JSON.stringify(config))
@@ -90,7 +97,7 @@ it('starts a server with the first session, offers its tools, asks before each c
 })
 
 it('prompts and listings mark local servers as not confined, but not remote ones', async () => {
-  configure({ mcp: { ship: ship(), far: { type: 'remote', url: 'http://127.0.0.1:9/mcp' } } })
+  configure({ mcp: { ship: unconfined(), far: { type: 'remote', url: 'http://127.0.0.1:9/mcp' } } })
   const host = await open()
   const { interactor, shown } = person('once')
   const session = await host.openSession({ interactor })
@@ -115,7 +122,7 @@ it('an unusable tool is reported and omitted alone; unknown formats and a patter
   ]
   writeFileSync(join(folder, 'script.json'), JSON.stringify({ tools }))
   const server = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/raw-server.ts')
-  configure({ mcp: { ship: { type: 'local', command: [process.execPath, server, join(folder, 'script.json')] } } })
+  configure({ mcp: { ship: { ...ship(), command: [process.execPath, server, join(folder, 'script.json')] } } })
   const host = await open()
   const session = await host.openSession({ mode: 'yolo' })
   expect(session.tools().map(({ name }) => name).filter((name) => name.startsWith('ship_'))).toEqual(['ship_both', 'ship_find', 'ship_send'])
@@ -180,7 +187,7 @@ it('applies deadlines, rules by origin, and the refusal without a user', async (
 })
 
 it('fails calls of a crashed server, reconnects after the backoff, and is gone once the configuration disables it', async () => {
-  configure({ mcp: { ship: ship() } })
+  configure({ mcp: { ship: unconfined() } })
   const host = await open()
   const session = await host.openSession({ mode: 'yolo' })
   const call = (name: string, args: object = {}) => session.call({ id: name, name, arguments: args as never })
@@ -189,7 +196,7 @@ it('fails calls of a crashed server, reconnects after the backoff, and is gone o
   expect(names(host)).toContain('ship_echo')
   expect(host.mcp.servers()).toMatchObject([{ name: 'ship', state: 'unavailable', tools: 11 }])
   await vi.waitUntil(async () => (await call('ship_echo', { text: 'back' })).type === 'output', { timeout: 60_000, interval: 200 })
-  configure({ mcp: { ship: { ...ship(), enabled: false } } })
+  configure({ mcp: { ship: { ...unconfined(), enabled: false } } })
   await host.reload()
   expect([names(host), host.mcp.servers()]).toMatchObject([[], [{ state: 'disabled' }]])
   const pids = notes().map((line) => Number(/started (\d+)/.exec(line)![1]))
@@ -219,12 +226,12 @@ it('is not used if it exceeds the ceiling', async () => {
 })
 
 it('a list of tools starts no server without --connect, and remembers the tools', async () => {
-  configure({ mcp: { ship: ship(), off: { ...ship(), enabled: false } } })
+  configure({ mcp: { ship: ship(), off: { ...unconfined(), enabled: false } } })
   const run = (...args: string[]) => inside(args, folder, environment())
   const before = await run('tools')
   expect(before.code).toBe(0)
   expect(before.stdout).not.toContain('ship_echo')
-  expect(before.stdout).toMatch(/ship +local, not confined +global +unknown +- /)
+  expect(before.stdout).toMatch(/ship +local +global +unknown +- /)
   expect(before.stdout).toMatch(/off +local, not confined +global +disabled/)
   expect((await run('call', 'read', '--args', '{"path":"notes"}')).code).toBe(1)
   expect(notes()).toEqual([])
@@ -248,7 +255,7 @@ it('calls a tool of a server that was never listed', async () => {
 })
 
 it('a session keeps the servers of its folder after a switch, and they end with it', async () => {
-  configure({ mcp: { ship: ship() } })
+  configure({ mcp: { ship: unconfined() } })
   const host = await open()
   const session = await host.openSession({ mode: 'yolo' })
   const other = join(folder, 'other')

@@ -10,7 +10,7 @@ describe.each(ERAS)('between a client of the %s era and a server', (era) => {
   let asked: string[]
   beforeEach(async () => {
     asked = []
-    world = await servedWorld({ config: { mcp: { ship: { type: 'local', command: [process.execPath, SERVER], env: ['NODE_COMPILE_CACHE'] } } } })
+    world = await servedWorld({ config: { mcp: { ship: { type: 'local', command: [process.execPath, SERVER], env: ['NODE_COMPILE_CACHE'], jail: false } } } })
   })
   afterEach(() => world.end())
 

@@ -119,7 +119,7 @@ describe('the command', () => {
     expect(listed.filter((name) => [...MANY, 'good'].includes(name)).toSorted()).toEqual([...more.length > 0 ? ['good'] : [], ...all])
     tool(layer, 'evil')
     const command = [process.execPath, '-e', `require('fs').writeFileSync(${JSON.stringify(join(folder, 'ran'))}, '')`]
-    writeFileSync(join(layer, 'config.json'), JSON.stringify({ mode: 'yolo', mcp: { evil: { type: 'local', command } } }))
+    writeFileSync(join(layer, 'config.json'), JSON.stringify({ mode: 'yolo', mcp: { evil: { type: 'local', command, jail: false } } }))
     tool(join(folder, 'home'), 'honest')
     await vi.waitUntil(() => seen.includes('honest'), { timeout: 60_000 })
     expect(seen.filter((name) => ['evil', 'good'].includes(name))).toEqual([])

@@ -1,9 +1,12 @@
 import { setPriority } from 'node:os'
 import { dirname } from 'node:path'
-import { holdMountPoint, inheritableDescriptors, isInheritable, sensitivePaths } from '@bulkhead/broker'
+import {
+  holdMountPoint, inheritableDescriptors, isInheritable, openRelay, sensitivePaths, type RelayOptions,
+} from '@bulkhead/broker'
 import { BulkheadError, type JailedStart, type ServerJail, type ServerStart } from '@bulkhead/contract'
 import { codeOfCommand, findProgram, includesPath, isOfSystem, isWithin } from '@bulkhead/kit/programs'
 import { FIRST_DESCRIPTOR, findMeans, jailCommand, jailData, TREE_LIMITS, type JailMeans } from './bubblewrap.ts'
+import { besideRelay, relayArgs, relayCode } from './inner-relay.ts'
 import { grantArgs, JAIL_HOME } from './mounts.ts'
 import { watchTree } from './watch-tree.ts'
 
@@ -16,6 +19,8 @@ export interface ServerJailOptions {
   readonly projectLayer: string
   /** The home folder of the operator. */
   readonly home: string | undefined
+  /** Resolves the names of hosts that servers reach. Default: the resolver of the system. */
+  readonly lookup?: RelayOptions['lookup']
   /** Where the programs that make the jail are. Default: the folders of the system. */
   readonly folders?: readonly string[]
 }
@@ -28,7 +33,7 @@ const NICE = 10
 
 /** Local servers in bubblewrap: the same walls as around compartments, with room for programs of any kind. */
 export function createServerJail(options: ServerJailOptions): ServerJail {
-  const { kept, ownCode, projectLayer, home, folders = FOLDERS } = options
+  const { kept, ownCode, projectLayer, home, lookup, folders = FOLDERS } = options
   const hidden = [...kept, ...sensitivePaths(home)]
   let finding: Promise<JailMeans | string> | undefined
   let inheritable: readonly number[] | undefined
@@ -48,36 +53,46 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
   }
 
   return {
-    async prepare({ command: [name = '', ...args], cwd, env, grant }, report) {
+    async prepare(start, report) {
       const means = await found()
       if (typeof means === 'string') {
         throw new BulkheadError('CapabilityUnavailable', `Local servers run in a jail, but ${means}. ${CURE}`)
       }
+      const { command: [name = '', ...args], cwd, env, grant: { read, write, hosts } } = start
       const path = env['PATH'] ?? ''
       const program = findProgram(name, cwd, path)
       if (program === undefined) throw Object.assign(new Error(`spawn ${name} ENOENT`), { code: 'ENOENT' })
-      const code = codeOfCommand(program, args, cwd, path)
-      const granted = [...grant.read, ...grant.write]
+      const isConnected = hosts.length > 0
+      const code = [...codeOfCommand(program, args, cwd, path), ...(isConnected ? relayCode() : [])]
+      const descriptors = descriptorsOf(jailData(means))
       // The layer must exist to be mounted on: a server could create it otherwise.
-      const layer = includesPath(grant.write, projectLayer) ? await holdMountPoint(projectLayer) : undefined
-      const mounts = grantArgs({ grant, code, hidden, readOnly: [...ownCode, projectLayer] })
-      let stopWatching: (() => void) | undefined
-      return {
-        command: jailCommand(means, mounts, includesPath(granted, cwd) ? cwd : JAIL_HOME, [program, ...args]),
-        cwd: '/',
-        env: jailEnv(env, [...code, ...granted]),
-        descriptors: descriptorsOf(jailData(means)),
-        watch(pid) {
-          lowerPriority(pid)
-          stopWatching = watchTree(pid, TREE_LIMITS, (what) => {
-            report(`The jail ended the server: it used ${what}.`)
-            killGroup(pid)
-          })
-        },
-        async release() {
-          stopWatching?.()
-          await layer?.release()
-        },
+      const layer = includesPath(write, projectLayer) ? await holdMountPoint(projectLayer) : undefined
+      try {
+        const mounts = grantArgs({ grant: start.grant, code, hidden, readOnly: [...ownCode, projectLayer] })
+        const relay = isConnected ? await openRelay({ hosts, onRefused: report, ...(lookup && { lookup }) }) : undefined
+        const command = relay === undefined ? [program, ...args] : besideRelay([program, ...args])
+        const folder = includesPath([...read, ...write], cwd) ? cwd : JAIL_HOME
+        let stopWatching: (() => void) | undefined
+        return {
+          command: jailCommand(means, [...mounts, ...(relay ? relayArgs(relay.folder) : [])], folder, command),
+          cwd: '/',
+          env: jailEnv(env, [...code, ...read, ...write]),
+          descriptors,
+          watch(pid) {
+            lowerPriority(pid)
+            stopWatching = watchTree(pid, TREE_LIMITS, (what) => {
+              report(`The jail ended the server: it used ${what}.`)
+              killGroup(pid)
+            })
+          },
+          async release() {
+            stopWatching?.()
+            await Promise.all([layer?.release(), relay?.close()])
+          },
+        }
+      } catch (error) {
+        await layer?.release()
+        throw error
       }
     },
     async findFault() {

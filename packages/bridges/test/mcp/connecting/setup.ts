@@ -28,12 +28,13 @@ export class Setup {
 
   sdk(more: Partial<Extract<McpServerConfig, { type: 'local' }>> = {}): McpServerConfig {
     const command = [process.execPath, ...CACHED, fixture('sdk-server.ts'), join(this.folder, 'notes')]
-    return { type: 'local', command, ...more }
+    return { type: 'local', command, jail: false, ...more }
   }
 
   raw(script: object, name = 'script.json'): McpServerConfig {
     writeFileSync(join(this.folder, name), JSON.stringify(script))
-    return { type: 'local', command: [process.execPath, fixture('raw-server.ts'), join(this.folder, name)] }
+    const command = [process.execPath, fixture('raw-server.ts'), join(this.folder, name)]
+    return { type: 'local', command, jail: false }
   }
 
   open(options: Partial<McpServersOptions> & { readonly env?: Readonly<Record<string, string>> } = {}): McpServers {
