@@ -132,8 +132,9 @@ async function forward(request: IncomingMessage, response: ServerResponse, dial:
   const headers = Object.fromEntries(Object.entries(request.headersDistinct)
     .filter(([name, values]) => !HOP_BY_HOP.has(name) && values !== undefined)) as Record<string, string[]>
   const outgoing = httpRequest({
-    method: request.method, path: `${target.url.pathname}${target.url.search}`, agent: false,
-    createConnection: () => upstream, setHost: false,
+    method: request.method, path: `${target.url.pathname}${target.url.search}`, setHost: false,
+    // Node ignores it if there is an agent, and would connect to another address.
+    createConnection: () => upstream,
     headers: { ...headers, host: target.url.host, connection: 'close' },
   })
   await new Promise<void>((resolve, reject) => {

@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { RELAY_SOCKET } from '@bulkhead/broker'
+import { readHostPattern } from '@bulkhead/kit/hosts'
 import { isOfSystem } from '@bulkhead/kit/programs'
 
 /** Where the folder of the relay is inside the jail. */
@@ -13,7 +14,7 @@ const INSIDE = '/run/bulkhead'
 const SCRIPT = `
 const { connect, createServer } = require('node:net')
 const { spawn } = require('node:child_process')
-const [path, program, ...args] = process.argv.slice(1)
+const [path, direct, program, ...args] = process.argv.slice(1)
 const server = createServer({ allowHalfOpen: true }, (client) => {
   const relay = connect({ path, allowHalfOpen: true })
   client.on('error', () => relay.destroy()).pipe(relay)
@@ -21,10 +22,9 @@ const server = createServer({ allowHalfOpen: true }, (client) => {
 })
 server.listen(0, '127.0.0.1', () => {
   const proxy = 'http://127.0.0.1:' + server.address().port
-  const local = 'localhost,127.0.0.1,::1'
   const env = {
     ...process.env, NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy, HTTPS_PROXY: proxy, http_proxy: proxy,
-    https_proxy: proxy, ALL_PROXY: proxy, all_proxy: proxy, NO_PROXY: local, no_proxy: local,
+    https_proxy: proxy, ALL_PROXY: proxy, all_proxy: proxy, NO_PROXY: direct, no_proxy: direct,
   }
   const child = spawn(program, args, { stdio: 'inherit', env })
   child.on('error', ({ message }) => { console.error(message); process.exit(127) })
@@ -33,9 +33,14 @@ server.listen(0, '127.0.0.1', () => {
 
 const node = realpathSync(process.execPath)
 
-/** The command that runs another one beside the relay. */
-export const besideRelay = (command: readonly string[]): readonly string[] =>
-  [node, '--no-warnings', '--eval', SCRIPT, '--', join(INSIDE, RELAY_SOCKET), ...command]
+const LOOPBACK = ['localhost', '127.0.0.1', '::1']
+
+/** The command that runs another one beside the relay. Its own loopback interface needs no proxy, if none is granted. */
+export function besideRelay(command: readonly string[], hosts: readonly string[]): readonly string[] {
+  const isLocal = hosts.some((host) => LOOPBACK.includes(readHostPattern(host)?.host.replaceAll(/[[\]]/g, '') ?? ''))
+  const direct = isLocal ? '' : LOOPBACK.join(',')
+  return [node, '--no-warnings', '--eval', SCRIPT, '--', join(INSIDE, RELAY_SOCKET), direct, ...command]
+}
 
 /** Node, with its libraries. */
 export const relayCode = (): readonly string[] =>

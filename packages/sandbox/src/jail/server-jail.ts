@@ -70,7 +70,7 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
       try {
         const mounts = grantArgs({ grant: start.grant, code, hidden, readOnly: [...ownCode, projectLayer] })
         const relay = isConnected ? await openRelay({ hosts, onRefused: report, ...(lookup && { lookup }) }) : undefined
-        const command = relay === undefined ? [program, ...args] : besideRelay([program, ...args])
+        const command = relay === undefined ? [program, ...args] : besideRelay([program, ...args], hosts)
         const folder = includesPath([...read, ...write], cwd) ? cwd : JAIL_HOME
         let stopWatching: (() => void) | undefined
         return {

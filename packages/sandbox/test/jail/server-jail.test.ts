@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { JailGrant, ServerStart } from '@bulkhead/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { createServerJail } from '../../src/index.ts'
 import { runJailed } from './run-jailed.ts'
 
@@ -51,17 +52,93 @@ describe.runIf(existsSync('/usr/bin/bwrap'))('a server in a jail', () => {
       write: writing(join(person, 'work/new')), root: writing('/new'), device: writing('/dev/new'), covered: writing(join(person, '.ssh/new')),
       kernel: `fs.writeFileSync(${JSON.stringify(core)}, fs.readFileSync(${JSON.stringify(core)}))`,
       shadow: reading('/etc/shadow'), rootHome: "fs.readdirSync('/root')", processes: "fs.readdirSync('/proc').filter((name) => name > 0).length < 9",
-      home: "fs.writeFileSync(os.homedir() + '/x', 'x') ?? os.homedir()", temporary: "fs.writeFileSync(os.tmpdir() + '/x', 'x') ?? fs.readdirSync('/tmp').join()",
+      home: "fs.writeFileSync(os.homedir() + '/x', 'x') ?? os.homedir()",
       user: 'os.userInfo().username', env: 'Object.keys(process.env).sort().join()', host: `process.kill(${process.pid}, 0)`,
       namespace: "run('unshare', '--user', 'true')", program: "run('sh', '-c', 'echo hello')",
       loopback: `reach(${port}, '127.0.0.1')`, metadata: "reach(80, '169.254.169.254')", outside: "reach(443, '192.0.2.1')",
     })
     expect(results).toMatchObject({
-      granted: 'note', cwd: join(person, 'work'), keys: 'refused ENOENT', store: 'refused ENOENT', hidden: 'done',
+      granted: 'note', cwd: join(person, 'work'), keys: 'refused ENOENT', store: 'refused ENOENT', hidden: 0,
       write: 'refused EROFS', root: 'refused EROFS', device: 'refused EROFS', covered: 'refused EROFS', kernel: 'refused EROFS',
-      shadow: 'refused ENOENT', rootHome: 'refused ENOENT', processes: true, home: '/home/server', temporary: 'x,x', user: 'server',
+      shadow: 'refused ENOENT', rootHome: 'refused ENOENT', processes: true, home: '/home/server', user: 'server',
       env: 'HOME,LOGNAME,PATH,PWD,TMPDIR,TOKEN,USER', host: 'refused ESRCH', namespace: 'refused 1', program: 'hello',
       loopback: 'refused ECONNREFUSED', metadata: 'refused ENETUNREACH', outside: 'refused ENETUNREACH',
     })
+  })
+
+  it('writes what it may write, but no settings of the project, nothing of the host and nothing that other programs run', async () => {
+    const work = join(person, 'work')
+    const results = await probe({ read: [], write: [work] }, {
+      write: writing(join(work, 'new')), settings: writing(join(work, '.bulkhead/config.json')), hook: writing(join(work, '.git/hooks/pre-commit')),
+      git: reading(join(work, '.git/config')), outside: reading(join(person, 'note')),
+    })
+    expect(results).toMatchObject({
+      write: 'done', settings: 'refused EROFS', hook: 'refused EROFS', git: 'work/.git/config', outside: 'refused ENOENT',
+    })
+    expect(readFileSync(join(work, 'new'), 'utf8')).toBe('x')
+  })
+
+  it('reaches granted hosts through the proxy, and reports the others; without the proxy it reaches nothing', async () => {
+    const hosts = [`api.example:${port}`, `inner.example:${port}`, `127.0.0.1:${port}`]
+    const results = await probe({ read: [], hosts }, {
+      name: `fetched('http://api.example:${port}/')`, address: `fetched('http://127.0.0.1:${port}/')`,
+      program: `run('sh', '-c', 'printf "CONNECT api.example:${port} HTTP/1.1\\r\\n\\r\\n" | timeout 2 ' + process.execPath + ' -e ' + JSON.stringify(${JSON.stringify(
+        "const s = require('net').connect(new URL(process.env.HTTPS_PROXY).port, '127.0.0.1', () => { process.stdin.pipe(s, { end: false }); s.once('data', (d) => { process.stdout.write(String(d).split(' ')[1]); process.exit() }) })",
+      )}))`,
+      otherPort: "fetched('http://api.example/')", other: "fetched('http://example.com/')", secure: "fetched('https://example.com/')",
+      metadata: "fetched('http://169.254.169.254/')", private: `fetched('http://inner.example:${port}/')`,
+      direct: `reach(${port}, '127.0.0.1')`,
+    })
+    expect(results).toEqual({
+      name: 200, address: 200, program: '200', otherPort: 403, other: 403, secure: expect.stringContaining('refused'), metadata: 403, private: 403,
+      direct: 'refused ECONNREFUSED',
+      reported: ['api.example', 'example.com', 'example.com:443', '169.254.169.254', `inner.example:${port}`]
+        .map((host) => expect.stringContaining(`refused a connection to ${host}: `)),
+    })
+    expect(readdirSync(tmpdir()).filter((name) => name.startsWith('bulkhead-relay-'))).toEqual([])
+  })
+
+  it('is refused with a cure where bubblewrap is missing', async () => {
+    const bare = createServerJail({ kept: [], ownCode: [], projectLayer: '/none', home: undefined, folders: [join(person, 'more')] })
+    await expect(bare.prepare(start({}), () => undefined)).rejects.toMatchObject({
+      code: 'CapabilityUnavailable', message: expect.stringMatching(/bwrap is not installed.*"jail": false/),
+    })
+    expect(await bare.findFault()).toBe('bwrap is not installed')
+  })
+
+  const BOMBS = [
+    ['memory', ['sh', '-c', 'tail /dev/zero & tail /dev/zero & wait'], /MB of memory/],
+    ['processes', ['sh', '-c', 'f() { f & f & wait; }; f'], /processes and threads/],
+  ] as const
+  it.runIf(thoroughly(false, true)).each(BOMBS)('is ended by the host if it takes too much: %s', async (_, command, what) => {
+    const { signal, stderr, reported } = await runJailed(jail(), start({}, [...command]))
+    // The kernel stops processes of ordinary users before the host does.
+    if (process.getuid!() === 0) expect([signal, reported]).toEqual(['SIGKILL', [expect.stringMatching(what)]])
+    else expect(`${reported.join()} ${stderr}`).toMatch(/jail ended|cannot allocate|fork|Resource|memory/i)
+  })
+
+  it.runIf(thoroughly(false, true))('cannot fill the disk', async () => {
+    const fill = (path: string) => `run('sh', '-c', 'dd if=/dev/zero of=${path}/full bs=1M count=600 2>&1 || true')`
+    const results = await probe({ read: [] }, {
+      home: fill('/home/server'), temporary: fill('/tmp'), shared: fill('/dev/shm'), workspace: fill(join(person, 'work')), usr: fill('/usr'),
+    })
+    for (const place of ['home', 'temporary', 'shared']) expect(results[place]).toMatch(/No space left/)
+    for (const place of ['workspace', 'usr']) expect(results[place]).toMatch(/Read-only|nonexistent|No such file/)
+  })
+
+  it.runIf(thoroughly(false, true))('does not outlive the process that started it', async () => {
+    let killed = false
+    await runJailed(jail(), start({}, ['sh', '-c', 'setsid sleep 1000.5 & sleep 1000.5']), '', (pid) => {
+      setTimeout(() => { killed = process.kill(pid, 'SIGKILL') }, 500)
+    })
+    expect(killed).toBe(true)
+    const left = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('sleep\x001000.5')
+      } catch {
+        return false
+      }
+    })
+    expect(left).toEqual([])
   })
 })
