@@ -3,9 +3,9 @@ import * as broker from '../src/index.ts'
 
 it('exports exactly these names', async () => {
   expect(Object.keys(broker).toSorted()).toEqual([
-    'Broker', 'UsedSecrets', 'commandsAreConfined', 'inheritableDescriptors', 'isInheritable', 'isResourceShortage',
-    'mentionsResourceShortage', 'powersOf', 'preloadCode', 'publicError', 'refuseUnenforceable',
-    'resourceShortage', 'startMasked',
+    'Broker', 'RELAY_SOCKET', 'UsedSecrets', 'commandsAreConfined', 'hiddenPathAt', 'holdMountPoint',
+    'inheritableDescriptors', 'isInheritable', 'isResourceShortage', 'mentionsResourceShortage', 'openRelay', 'powersOf',
+    'preloadCode', 'publicError', 'refuseUnenforceable', 'resourceShortage', 'sensitivePaths', 'startMasked',
   ])
   expect((await import('@bulkhead/broker')).Broker).toBe(broker.Broker)
 })

@@ -38,7 +38,7 @@ it('finds broken files, servers, settings and a project that is not trusted', as
   writeExtension(global(), { id: 'greeter', tools: [{ name: 'greet' }] }, 'export default {}')
   writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, 'export default {}')
   writeFileSync(join(global(), 'config.json'), JSON.stringify({
-    mcp: { gone: { type: 'local', command: ['bulkhead-no-such-program'] }, here: { type: 'local', command: ['sh', '-c', 'exit'] }, far: { type: 'remote', url: 'https://mcp.example/' } },
+    mcp: { gone: { type: 'local', command: ['bulkhead-no-such-program'] }, here: { type: 'local', command: ['sh', '-c', 'exit'] }, free: { type: 'local', command: ['sh'], jail: false }, far: { type: 'remote', url: 'https://mcp.example/' } },
     openapi: { shop: { document: 'none.json' } }, rules: [{ permission: 'gret', action: 'deny' }], extensions: { greeter: { isolation: 'thread' } },
   }))
   writeFileSync(join(global(), 'bulkhead.db'), 'no database')
@@ -54,6 +54,7 @@ it('finds broken files, servers, settings and a project that is not trusted', as
     'thread': { status: 'warning', found: expect.stringContaining('greeter') },
     'mcp gone': { status: 'problem', found: '"bulkhead-no-such-program" is not an executable file on your PATH' },
     'mcp here': { status: 'ok', found: expect.stringMatching(/^starts \/.*\/sh$/) },
+    'mcp free': { status: 'warning', found: expect.stringContaining('without a jail'), cure: expect.stringContaining('mcp.free.requires') },
     'mcp far': { status: 'ok', found: 'https://mcp.example/, not contacted' },
   })
   const { stdout } = await inside(['doctor'], folder)

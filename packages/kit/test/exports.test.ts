@@ -21,6 +21,9 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'MARK_LIMIT', 'hasProcessMark', 'isResourceShortage', 'isUnmarked', 'markOption', 'mentionsResourceShortage',
     'newProcessMark', 'succeeds', 'workingLaunchers',
   ],
+  programs: [
+    'SYSTEM_FOLDERS', 'codeOfCommand', 'findProgram', 'includesPath', 'isOfSystem', 'isWithin', 'realOf',
+  ],
   schema: [
     'constrains', 'dialectOf', 'inModernKeywords', 'isMultipleOf', 'patternEngine', 'readSchema', 'schemaCompiler',
     'schemaKeywordForm', 'valueAt',

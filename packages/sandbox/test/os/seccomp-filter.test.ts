@@ -1,7 +1,6 @@
 import { constants } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { seccompFilter } from '../../src/os/seccomp-filter.ts'
-import { REFUSED } from '../../src/os/seccomp-filter.ts'
+import { REFUSED, seccompFilter, serverFilter } from '../../src/os/seccomp-filter.ts'
 
 const ALLOW = 0x7fff_0000
 const EPERM = 0x0005_0000 | constants.errno.EPERM
@@ -62,6 +61,21 @@ describe.each([X64, ARM64])('the filter for $name', ({ name, audit, clone, clone
     expect(verdict(program, { audit: 0x4000_0003, number: 3 })).toBe(EPERM)
     expect(ask(0x4000_0000)).toBe(EPERM)
     expect(ask(0xffff_ffff)).toBe(EPERM)
+  })
+})
+
+describe.each([X64, ARM64])('the filter of a server for $name', ({ name, audit, clone, clone3, daily }) => {
+  const ask = (number: number, flags = 0): number => verdict(serverFilter(name)!, { audit, number, flags })
+  const numberOf = (call: string) => REFUSED.find(([known]) => known === call)![name === 'x64' ? 1 : 2]!
+
+  it('allows processes and confined sockets, and refuses namespaces and other families', () => {
+    expect(daily.map((number) => ask(number))).toEqual(daily.map(() => ALLOW))
+    expect([ask(clone, 17), ask(clone, CLONE_THREAD), ask(numberOf('execveat'))]).toEqual([ALLOW, ALLOW, ALLOW])
+    expect([0x1000_0000, 0x2_0000, 0x4000_0000].map((flags) => ask(clone, flags | 17))).toEqual([EPERM, EPERM, EPERM])
+    expect(ask(clone3)).toBe(ENOSYS)
+    expect([1, 2, 10, 16].map((family) => ask(numberOf('socket'), family))).toEqual([ALLOW, ALLOW, ALLOW, ALLOW])
+    expect([17, 38, 40].map((family) => ask(numberOf('socket'), family))).toEqual([EPERM, EPERM, EPERM])
+    for (const call of ['ptrace', 'mount', 'unshare', 'bpf', 'memfd_create', 'io_uring_setup']) expect(ask(numberOf(call)), call).toBe(EPERM)
   })
 })
 

@@ -1,6 +1,7 @@
 import type { ConfigFile, LayerConfig, McpServerConfig } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
-import { serverEntries } from '../../../src/mcp/connecting/server-entry.ts'
+import { grantHint, missingGrants, withGrantHint } from '../../../src/mcp/connecting/missing-grants.ts'
+import { serverEntries, targetOf } from '../../../src/mcp/connecting/server-entry.ts'
 
 type Servers = NonNullable<ConfigFile['mcp']>
 
@@ -26,12 +27,14 @@ it('reads layer, location and identity of a server', () => {
   ])
 })
 
-it('changes the identity with command, variables, URL and secrets', () => {
+it('changes the identity with command, variables, grants, URL and secrets', () => {
   const identityOf = (config: McpServerConfig) => entriesOf({ global: { ship: config } }).entries[0]!.identity
   expect(identityOf(local({ timeoutMs: 5 }))).toBe(identityOf(local()))
+  expect(identityOf(local({ requires: { fs: { read: ['{workspace}/**'] } }, jail: true }))).toBe(identityOf(local()))
   expect(identityOf(local({ env: ['B', 'A'] }))).toBe(identityOf(local({ env: ['A', 'B'] })))
   const others = [
-    local(), local({ command: ['ship', '--serve', '--all'] }), local({ env: ['A'] }),
+    local(), local({ command: ['ship', '--serve', '--all'] }), local({ env: ['A'] }), local({ jail: false }), local({ requires: { fs: {} } }),
+    local({ requires: { fs: { read: ['/srv'] } } }), local({ requires: { fs: { write: ['/srv'] } } }), local({ requires: { net: { hosts: ['a.test'] } } }),
     remote('https://example.com/a'), remote('https://example.com/b'), remote('https://example.com/b?key=1'),
     remote('https://example.com/a', { 'x-key': { secret: 'KEY' } }),
   ]
@@ -79,4 +82,50 @@ it.each([
   const { entries, diagnostics } = entriesOf({ global: { ship: remote(url, { authorization: { secret: 'TOKEN' } }) } })
   expect([entries.length, diagnostics.length]).toEqual(refused ? [0, 1] : [1, 0])
   if (refused) expect(diagnostics).toMatchObject([{ code: 'ConfigInvalid', path: '/mcp/ship' }])
+})
+
+it('grants absolute folders to a jail, and rejects folders outside its variables', () => {
+  const around = { workspace: '/work', base: {}, env: () => undefined, userData: '/home/data' }
+  const jail = { prepare: () => Promise.reject(new Error('not started')), findFault: async () => undefined }
+  const grantOf = (more: Parameters<typeof local>[0]) => {
+    const target = targetOf(entriesOf({ global: { ship: local(more) } }).entries[0]!, { ...around, jail })
+    return target.type === 'local' ? target.jail?.grant : undefined
+  }
+  expect(grantOf({})).toEqual({ read: ['/work'], write: [], hosts: [] })
+  expect(grantOf({ requires: { net: { hosts: ['a.test'] } } })).toEqual({ read: ['/work'], write: [], hosts: ['a.test'] })
+  expect(grantOf({ requires: { fs: { read: ['/srv/a/**', 'docs'], write: ['{user-data}/x'] } } }))
+    .toEqual({ read: ['/srv/a', '/work/docs', '/home/data/x'], write: ['/home/data/x'], hosts: [] })
+  expect(grantOf({ jail: false })).toBeUndefined()
+  expect(() => targetOf(entriesOf({ global: { ship: local() } }).entries[0]!, around)).toThrow(/jail/)
+  for (const path of ['../x', '{home}', '/srv/../etc']) {
+    expect(entriesOf({ global: { ship: local({ requires: { fs: { read: [path] } } }) } }).diagnostics).toMatchObject([{ code: 'ConfigInvalid' }])
+  }
+})
+
+it('names the grants that a command line lacks', () => {
+  const found = (command: string[], more = {}) => missingGrants(
+    entriesOf({ global: { ship: local({ command, ...more }) } }).entries[0]!,
+    { workspace: import.meta.dirname, base: { PATH: '/usr/bin' }, env: () => undefined },
+  ).map(({ message, cure, severity, code }) => `${severity} ${code} ${message} ${cure}`)
+  const outside = new URL('..', import.meta.url).pathname.replace(/\/$/, '')
+  expect(found(['node', 'setup.ts', '/usr/lib', '/does/not/exist', 'https://a.test', '-x', process.execPath])).toEqual([])
+  expect(found(['node', '..', `--root=${outside}`])).toEqual([
+    `warning CapabilityDenied The MCP server "ship" runs in a jail and may not read "${outside}", which its command names. Add the folder to mcp.ship.requires.fs.read in the configuration.`,
+  ])
+  expect(found(['node', '..'], { jail: false })).toEqual([])
+  for (const command of [['npx', '-y', 'x'], ['/usr/bin/uvx', 'x'], ['pnpm', 'dlx', 'x'], ['uv', 'tool', 'run', 'x']]) {
+    expect(found(command)).toEqual([expect.stringContaining('bulkhead mcp add ship -- ')])
+    expect(found(command, { requires: { net: { hosts: ['*'] } } })).toEqual([])
+  }
+})
+
+it('hints at the grant that an error of a jailed server suggests, and repeats nothing of it', () => {
+  expect(grantHint('ship', "ENOENT: open '/secret'")).toMatch(/^(?!.*secret).*mcp\.ship\.requires\.fs\.read/)
+  expect(grantHint('ship', 'getaddrinfo ENOTFOUND a.test')).toContain('requires.net.hosts')
+  expect(grantHint('ship', 'EROFS: read-only file system')).toContain('requires.fs.write')
+  expect(grantHint('ship', 'no such ship')).toBeUndefined()
+  const failed = (text: string) => ({ isError: true, content: [{ type: 'text', text }] })
+  expect(withGrantHint('ship', failed('EACCES'))['content']).toHaveLength(2)
+  expect([failed('other'), { content: [{ type: 'text', text: 'EACCES' }] }].map((result) => withGrantHint('ship', result)))
+    .toEqual([failed('other'), { content: [{ type: 'text', text: 'EACCES' }] }])
 })
