@@ -57,8 +57,8 @@ export async function openPlace(
   const servers = new ConnectedServers({
     loader, workspace, operator, env, home, cache, userData: userFolder(home),
     jail: lateJail(async () => {
-      const [{ createServerJail }, [kept, ownCode]] = await Promise.all([import('@bulkhead/sandbox'), special])
-      return createServerJail({ kept, ownCode, projectLayer, home: operator.env['HOME'] })
+      const [{ createServerJail }, [kept, code]] = await Promise.all([import('@bulkhead/sandbox'), special])
+      return createServerJail({ kept, ownCode: code, projectLayer, home: operator.env['HOME'] })
     }),
   })
   const consent = new ProjectConsent({ loader, workspace, interactor, signal, asFound: choice === 'as found' })

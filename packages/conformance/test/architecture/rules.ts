@@ -79,10 +79,10 @@ const portsOnlyHost: Rule = {
  */
 const SANDBOX_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   wire: [], extension: ['wire'], worker: ['wire', 'extension'],
-  os: [], process: ['wire', 'os'], pool: ['os', 'process'], session: ['wire', 'extension', 'process', 'pool'],
+  os: [], jail: ['os'], process: ['wire', 'os'], pool: ['os', 'process'], session: ['wire', 'extension', 'process', 'pool'],
 }
 /** Files beside the folders compose the host's side. They do not import code that runs in a compartment. */
-const SANDBOX_ROOT = ['os', 'pool', 'process', 'session']
+const SANDBOX_ROOT = ['jail', 'os', 'pool', 'process', 'session']
 const WITHOUT_BROKER: ReadonlySet<string> = new Set(['wire', 'extension', 'worker'])
 
 const twoSides: Rule = {

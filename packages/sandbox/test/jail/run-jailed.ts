@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import type { JailedStart, ServerJail, ServerStart } from '@bulkhead/contract'
 
 export interface Ended {
@@ -21,11 +22,10 @@ export async function runJailed(
   started?.(child.pid!)
   jailed.watch(child.pid!)
   child.stdin!.end(input)
-  const read = async (stream: NodeJS.ReadableStream) => (await Array.fromAsync(stream)).join('')
   const ended = new Promise<readonly [number | null, NodeJS.Signals | null]>((resolve) => {
     child.once('exit', (...how) => resolve(how))
   })
-  const [stdout, stderr, [code, signal]] = await Promise.all([read(child.stdout!), read(child.stderr!), ended])
+  const [stdout, stderr, [code, signal]] = await Promise.all([text(child.stdout!), text(child.stderr!), ended])
   await jailed.release()
   return { stdout, stderr, code, signal, reported }
 }
