@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
@@ -63,7 +63,18 @@ const pattern = (text: string): RegExp =>
 
 const commandsOf = ({ text }: Block): readonly string[] => text.trim().split('\n').map((line) => line.replace(/\s+# .*$/, ''))
 
+/** Copies the packages of a server, as npm does: a server in its jail cannot follow links out of the folder. */
+function installServer(): void {
+  const packages = join(realpathSync(join(ROOT, 'packages/bulkhead/node_modules/@modelcontextprotocol/server')), '../..')
+  rmSync(join(folder, 'node_modules/@modelcontextprotocol'))
+  const isCode = (path: string) => !/\.(?:map|d\.[cm]?ts)$|\/src$/.test(path)
+  for (const name of ['@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod']) {
+    cpSync(realpathSync(join(packages, name)), join(folder, 'node_modules', name), { recursive: true, filter: isCode })
+  }
+}
+
 it.each(TUTORIALS)('%s works step by step', async (page) => {
+  if (!published && page.includes('mcp-server')) installServer()
   const blocks = BLOCKS.filter((block) => block.page === page)
   for (const [index, block] of blocks.entries()) {
     if (block.file !== undefined) save(block.file, block.text)
