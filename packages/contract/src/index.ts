@@ -16,9 +16,8 @@ export {
 } from './model/interaction.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState } from './model/lifecycle.ts'
 export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './model/lifecycle.ts'
-export {
-  CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS, type CompartmentLimits,
-} from './model/limits.ts'
+export { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS } from './model/limits.ts'
+export type { CompartmentLimits } from './model/limits.ts'
 export {
   AGENT_TOOL, ANY_COMMAND, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN,
   isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS, MANIFEST_FILE, NPM_NAME_CHARS,
@@ -45,9 +44,8 @@ export {
   dependencyCycleFault, findIdConflicts, findLockedToolFault, findToolNameConflicts, missingDependencyFault,
   orderDependencies, type Registrant, type RegistrationFault,
 } from './policy/registration.ts'
-export {
-  checkRequirements, classifyToolMode, hasEffects, matchArguments, type PatternSource, type VariableValues,
-} from './policy/requirements.ts'
+export { checkRequirements, classifyToolMode, hasEffects, matchArguments } from './policy/requirements.ts'
+export type { PatternSource, VariableValues } from './policy/requirements.ts'
 export { capabilitiesMeant, judgeRules, RULE_CAPABILITIES } from './policy/rules.ts'
 export type { RuleCapability, RuleQuestion, RuleScope, ScopedRule } from './policy/rules.ts'
 
