@@ -69,7 +69,6 @@ export {
   auditRecord, STORE_COLLECTIONS, type AuditEntry, type AuditForm, type AuditGroup, type AuditRow, type AuditSpan,
   type Notebook, type Notes, type Store, type StoreCollection, type StoredRecord,
 } from './ports/store.ts'
-
 export type { ConfigFile, ExtensionConfig, McpServerConfig, OpenapiConfig, ToolConfig } from './validation/config.ts'
 export type { ConformanceReport } from './validation/conformance.ts'
 export type { AcceptedCapabilities, LockEntry } from './validation/lock.ts'
