@@ -1,16 +1,18 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import type { HttpServing } from '@bulkhead/bridges/mcp'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { NOT_PASSED } from './not-passed.ts'
+import { serveFixture } from './served-fixture.ts'
 
 /** `npm test` runs a few scenarios of each era; `pnpm soak` runs all that a version requires. */
 const RUNS = thoroughly([
-  '2025-11-25/tools-call-with-progress', '2025-11-25/server-session-lifecycle', '2025-11-25/server-sse-multiple-streams',
-  '2026-07-28/tools-call-with-progress', '2026-07-28/http-header-validation', '2026-07-28/dns-rebinding-protection',
+  '2025-11-25/tools-call-with-progress', '2025-11-25/elicitation-sep1330-enums',
+  '2026-07-28/http-header-validation', '2026-07-28/input-required-result-multi-round',
 ], ['2025-11-25', '2026-07-28'])
 
 interface Check {
@@ -19,28 +21,23 @@ interface Check {
   readonly errorMessage?: string
 }
 
-const BIN = join(import.meta.dirname, '../../src/bin.ts')
-const env = () => ({ NO_COLOR: '1', HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' })
 let folder: string
-beforeAll(() => {
+let serving: HttpServing
+beforeAll(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-conformance-')))
-  mkdirSync(join(folder, 'work'))
-  cpSync(join(import.meta.dirname, 'fixtures/extension'), join(folder, 'home/tools/conformance'), { recursive: true })
+  serving = await serveFixture(folder, thoroughly<'process' | 'thread'>('thread', 'process'))
 })
-afterAll(() => rmSync(folder, { recursive: true }))
+afterAll(async () => {
+  await serving.close()
+  rmSync(folder, { recursive: true, force: true })
+})
 
 it('the official suite accepts the server, except for what is documented', async () => {
-  const places = ['--workspace', join(folder, 'work'), '--home', join(folder, 'home')]
-  const server = spawn(process.execPath, [BIN, 'mcp', '--http', '--port', '0', '--all', '--mode', 'yolo', ...places], { env: env() })
-  let printed = ''
-  server.stderr.setEncoding('utf8').on('data', (text: string) => { printed += text })
-  const address = /^Serving MCP at (http:\/\/127\.0\.0\.1:\d+\/mcp)\nAuthorization: Bearer ([\w-]{43})\n$/m
-  await vi.waitFor(() => expect(printed).toMatch(address), 30_000)
-  const [, url, token] = address.exec(printed)!
-  const suite = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/suite.mjs'), url!, token!, join(folder, 'out'), ...RUNS], { env: env(), stdio: 'ignore' })
+  const { url, tokens: [token] } = serving
+  const env = { NO_COLOR: '1', HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
+  const program = join(import.meta.dirname, 'fixtures/suite.mjs')
+  const suite = spawn(process.execPath, [program, url, token!, join(folder, 'out'), ...RUNS], { env, stdio: 'ignore' })
   expect(await once(suite, 'close')).toEqual([0, null])
-  server.kill('SIGTERM')
-  expect(await once(server, 'close')).toEqual([0, null])
 
   const results = ['2025-11-25', '2026-07-28'].flatMap((version) => globSync(join(folder, 'out', version, '*/checks.json')).map((file) => {
     const [, scenario] = /server-(.*?)-\d{4}-\d{2}-\d{2}T[^/]*\/checks\.json$/.exec(file)!

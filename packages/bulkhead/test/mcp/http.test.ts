@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -68,7 +70,7 @@ async function serve({ session, ...options }: Partial<HttpServeOptions> & { read
 const bound = (session: Awaited<ReturnType<Host['openSession']>>) =>
   ({ id: session.id, tools: session.tools.bind(session), call: session.call.bind(session) as never })
 
-async function connect({ url, tokens }: HttpServing, era: Era, person?: Person, token = tokens[0]) {
+async function connect({ url, tokens }: Pick<HttpServing, 'url' | 'tokens'>, era: Era, person?: Person, token = tokens[0]) {
   const client = clientOf(era, person)
   const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { Authorization: `Bearer ${token}` } } })
   await client.connect(transport)
@@ -184,11 +186,11 @@ describe('a session of the older era', () => {
   })
 
   it('ends when it is idle, and not while a call runs', async () => {
-    const { serving, open } = await serve({ idleMs: 20 })
+    const { serving, open } = await serve({ idleMs: 1_000 })
     const { client } = await connect(serving, 'legacy')
     const call = client.callTool({ name: 'wait', arguments: {} }).catch(() => undefined)
     const { id } = await sessionOf(serving)
-    await vi.waitFor(() => expect(open.size).toBe(1))
+    await vi.waitFor(() => expect(open.size).toBe(1), 20_000)
     expect(await list(serving, id)).toBe(404)
     await serving.close()
     await call
@@ -239,8 +241,26 @@ it('listens beyond this machine only with a certificate, or if the caller insist
 })
 
 describe('bulkhead mcp --http', () => {
-  // mcp-conformance starts the command and stops it.
   const places = () => ['--workspace', join(folder, 'work'), '--home', join(folder, 'own')]
+
+  it('prints address and token once, serves, and ends with a signal', async () => {
+    mkdirSync(join(folder, 'own'))
+    writeFileSync(join(folder, 'work/notes.md'), 'hello\n')
+    const env = { NO_COLOR: '1', HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
+    const bin = join(import.meta.dirname, '../../src/bin.ts')
+    const child = spawn(process.execPath, [bin, 'mcp', '--http', '--port', '0', ...places()], { env })
+    ending.push(() => child.kill('SIGKILL'))
+    let told = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => { told += text })
+    const printed = /^Serving MCP at (http:\/\/127\.0\.0\.1:\d+\/mcp)\nAuthorization: Bearer ([\w-]{43})\n$/
+    await vi.waitFor(() => expect(told).toMatch(printed), 60_000)
+    const [, url, token] = printed.exec(told)!
+    const { client } = await connect({ url: url!, tokens: [token!] }, 'modern')
+    expect(await client.callTool({ name: 'read', arguments: { path: 'notes.md' } })).toMatchObject({ structuredContent: { content: 'hello\n' } })
+    child.kill('SIGTERM')
+    expect(await once(child, 'close')).toEqual([0, null])
+    expect(told).toMatch(printed)
+  })
 
   it.each([
     [['--port', '1'], '--port requires --http.'],
