@@ -72,14 +72,15 @@ export function alternatives(schema: Json | undefined, root: JsonObject): readon
   const found: JsonObject[] = []
   const seen = new Set<Json>()
   const open: Json[] = schema === undefined ? [] : [schema]
-  for (let one = open.shift(); one !== undefined && seen.size < MAX_ALTERNATIVES; one = open.shift()) {
+  for (let next = 0; next < Math.min(open.length, MAX_ALTERNATIVES); next++) {
+    const one = open[next]!
     if (!isJsonObject(one) || seen.has(one)) continue
     seen.add(one)
     const flat = withoutAllOf(one)
     const name = definitionName(flat?.['$ref'])
     const branches = flat?.['anyOf'] ?? flat?.['oneOf']
     if (name !== undefined) open.push(definition(root, name) ?? true)
-    else if (Array.isArray(branches)) open.push(...branches as readonly Json[])
+    else if (Array.isArray(branches)) open.push(...branches.slice(0, MAX_ALTERNATIVES) as readonly Json[])
     else if (flat !== undefined) found.push(flat)
   }
   return found

@@ -37,12 +37,21 @@ export const chatTools = (
   tools: readonly ToolDefinition[], { strict = false }: FunctionToolOptions, profile: ModelProfile,
 ): FunctionTool[] => providerTools(tools, profile, strict).map(functionTool)
 
-const functionTool = ({ tool, name, schema, strict }: ProviderTool): FunctionTool => ({
-  type: 'function',
-  function: {
-    name, description: tool.description, parameters: schema as JsonObject, ...(strict ? { strict: true as const } : {}),
-  },
-})
+/** Chat APIs reject the whole request if a description is longer. Descriptions in the schema have no limit. */
+const MAX_DESCRIPTION_CHARS = 1024
+
+function functionTool({ tool: { description }, name, schema, strict }: ProviderTool): FunctionTool {
+  const isLong = description.length > MAX_DESCRIPTION_CHARS
+  const whole = [description, schema['description'] ?? []].flat().join('\n')
+  return {
+    type: 'function',
+    function: {
+      name, description: isLong ? `${description.slice(0, MAX_DESCRIPTION_CHARS - 1).toWellFormed()}…` : description,
+      parameters: { ...schema as JsonObject, ...(isLong ? { description: whole } : {}) },
+      ...(strict ? { strict: true as const } : {}),
+    },
+  }
+}
 
 /** Which tools would be strict, why others would not, and what the provider does not enforce. Sends nothing. */
 export const reportTools = (tools: readonly ToolDefinition[]): readonly ToolReport[] => toolReports(tools, OPENAI, true)
@@ -98,7 +107,7 @@ export interface ChatChunk {
 }
 
 interface ToolCallDelta {
-  readonly index: number
+  readonly index?: number
   readonly id?: string | null
   readonly function?: { readonly name?: string | null; readonly arguments?: string | null } | null
   readonly custom?: { readonly name?: string | null; readonly input?: string | null } | null
@@ -108,18 +117,31 @@ interface ToolCallDelta {
 export class ToolCallStream {
   readonly #assembler = new CallAssembler()
   readonly #custom = new Set<number>()
+  /** The latest call of each index. Some servers give all calls the same index, or none. */
+  readonly #latest = new Map<number | undefined, { readonly position: number; readonly id: string }>()
+  #next = 0
 
   /** Returns the calls that the chunk continues, with all of their arguments so far. */
   add(chunk: ChatChunk): readonly PartialCall[] {
     const deltas = chunk.choices.filter(({ index }) => index === 0).flatMap(({ delta }) => delta.tool_calls ?? [])
     return deltas.flatMap(({ index, id, function: called, custom }) => {
-      if (custom) this.#custom.add(index)
+      const position = this.#positionOf(index, id || '')
+      if (custom) this.#custom.add(position)
       const name = called?.name ?? custom?.name
-      const call = this.#assembler.add(index, {
+      const call = this.#assembler.add(position, {
         ...(id && { id }), ...(name && { name }), text: called?.arguments ?? custom?.input ?? '',
       })
       return call === undefined ? [] : [call]
     })
+  }
+
+  /** A new id begins a new call. */
+  #positionOf(index: number | undefined, id: string): number {
+    const latest = this.#latest.get(index)
+    if (latest !== undefined && (id === '' || id === latest.id)) return latest.position
+    const position = this.#next++
+    this.#latest.set(index, { position, id })
+    return position
   }
 
   /** The calls of the message. Contract: the stream has ended. */

@@ -33,6 +33,13 @@ describe('tools for OpenAI-compatible APIs', () => {
     })
   })
 
+  it('moves the rest of a long description into the schema, because the API limits its length', () => {
+    const description = 'x'.repeat(1025)
+    const [tool] = toFunctionTools([{ ...forecast, description }], { strict: true })
+    expect(tool?.function.description).toBe(`${'x'.repeat(1023)}…`)
+    expect(tool?.function.parameters['description']).toBe(description)
+  })
+
   it('does not change remote tools in strict mode', () => {
     const [tool] = toFunctionTools([{ ...forecast, executor: 'remote' }], { strict: true })
     expect(tool?.function).not.toHaveProperty('strict')

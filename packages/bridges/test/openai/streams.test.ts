@@ -22,6 +22,18 @@ it('assembles the calls of a streamed chat completion', () => {
   ])
 })
 
+it('tells calls of one index, or without one, apart by their ids', () => {
+  const whole = (id: string, index?: number) => ({ ...(index !== undefined && { index }), id, function: { name: 'read', arguments: `"${id}"` } })
+  const idsOf = (...deltas: ReturnType<typeof whole>[]) => {
+    const stream = new ToolCallStream()
+    for (const delta of deltas) stream.add({ choices: [{ index: 0, delta: { tool_calls: [delta] } }] })
+    return stream.calls().map((call) => call.type === 'function' && [call.id, call.function.arguments])
+  }
+  expect(idsOf(whole('a', 0), whole('b', 0))).toEqual([['a', '"a"'], ['b', '"b"']])
+  expect(idsOf(whole('a'), whole('b'))).toEqual([['a', '"a"'], ['b', '"b"']])
+  expect(idsOf(whole('a', 0), whole('a', 0))).toEqual([['a', '"a""a"']])
+})
+
 it('takes no more than one JSON value may have, and leaves no gap', () => {
   const stream = new ToolCallStream()
   stream.add(chunk({ index: 0, id: 'c1', function: { name: 'read', arguments: '{"a":"' } }))
