@@ -13,7 +13,7 @@ a loader of your own, whose result \`host.register\` takes.
 /** Contract: every exported name is in exactly one section; `apiPage` throws otherwise. */
 const SECTIONS: readonly (readonly [title: string, guide: string, names: string])[] = [
   ['Host', 'See [embedding](../guides/embedding.md) and [lifecycle](../guides/lifecycle.md).',
-    'createHost CreateHostOptions Host CloseReport SwitchReport Diagnostic ToolListing ExtensionDescriptor ExtensionStatus ToolMetrics HistogramSnapshot ConfigFile ProjectTrust CORE_VERSION'],
+    'createHost CreateHostOptions Host defineTool NamedTool Registrable CloseReport SwitchReport Diagnostic ToolListing ExtensionDescriptor ExtensionStatus ToolMetrics HistogramSnapshot ConfigFile ProjectTrust CORE_VERSION'],
   ['Reload', 'See [reload](../guides/lifecycle.md#reload).', 'ReloadRequest ReloadReport ReloadChange SmokeCheck Trial'],
   ['Sessions', 'See [sessions](../guides/sessions.md).',
     'SessionOptions Session Turn SubagentOptions SecurityMode Rule BudgetLimits ExecutionStrategy Steering CancelReason'],

@@ -6,7 +6,7 @@ const library = await import('./facade/library.ts')
 
 export const {
   BulkheadError, COMMAND_SAFETY_PATTERNS, CORE_VERSION, createCommandClassifier, createHeadlessInteractor, createHost,
-  createProgrammaticInteractor, createTerminalInteractor, openKitPrompts, openSqliteStore,
+  createProgrammaticInteractor, createTerminalInteractor, defineTool, openKitPrompts, openSqliteStore,
 } = library
 export type BulkheadError = InstanceType<typeof library.BulkheadError>
 export type * from './facade/library.ts'

@@ -5,7 +5,7 @@ import * as bulkhead from '../src/index.ts'
 it('exports exactly the pinned names', () => {
   expect(Object.keys(bulkhead).toSorted()).toEqual([
     'BulkheadError', 'COMMAND_SAFETY_PATTERNS', 'CORE_VERSION', 'createCommandClassifier', 'createHeadlessInteractor', 'createHost', 'createProgrammaticInteractor', 'createTerminalInteractor',
-    'openKitPrompts', 'openSqliteStore',
+    'defineTool', 'openKitPrompts', 'openSqliteStore',
   ])
 })
 

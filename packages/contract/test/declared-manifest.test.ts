@@ -52,3 +52,9 @@ it('a tool with a schema of a library gets parsed arguments', async () => {
   await expect(lookUp.execute({ word: '', limit: 3 }, {}))
     .rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringMatching(/^\/word: /) })
 })
+
+it('takes the name of a tool from its key, and refuses another one', () => {
+  const named = (name: string) => declaredManifest({ tools: { look_up: { ...lookUp, name } } } as ExtensionModule)
+  expect(named('look_up')).toMatchObject({ tools: [{ name: 'look_up' }] })
+  expect(() => named('search')).toThrow('The tool "look_up" is also named "search". Remove its name, or make them equal.')
+})

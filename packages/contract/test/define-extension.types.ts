@@ -143,3 +143,10 @@ export const slotFromSchema = defineExtension({
     },
   },
 })
+
+/** A tool for `host.register` has a name. One for an extension may do without. */
+export const named = defineTool({ name: 'price', input: { type: 'object' }, execute: () => null })
+same<typeof named.name, 'price'>(true)
+export const unnamed = defineTool({ input: { type: 'object' }, execute: () => null })
+// @ts-expect-error it may have no name
+export const nameOfUnnamed: string = unnamed.name

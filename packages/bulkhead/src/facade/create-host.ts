@@ -1,24 +1,24 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { traceTools, type EventSource } from '@bulkhead/bridges/otel'
 import {
-  BulkheadError, type CapabilityUse, type Clock, type ConfigFile, type ProjectTrust, requireOptions, type Store, type ToolDefinition,
+  BulkheadError, type CapabilityUse, type Clock, type Layer, type ProjectTrust, requireOptions, type Store,
 } from '@bulkhead/contract'
 import {
-  type ApprovalFilter, createHost as createHostCore, type Host as CoreHost, type Session, type SmokeCheck,
+  type ApprovalFilter, createHost as createHostCore, type Host as CoreHost, type SmokeCheck,
   type SwitchReport, systemClock,
 } from '@bulkhead/host'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { createLoader, PROJECT_FOLDER } from '@bulkhead/loader'
 import { createMemoryStore } from '@bulkhead/store'
-import {
-  type AgentRunner, argumentsReaders, type BundledExtension, createBundledExtensions, ToolShelf,
-} from '@bulkhead/tools-bundled'
+import { argumentsReaders } from '@bulkhead/tools-bundled'
+import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
 import { homeFolder } from './folders.ts'
 import { cacheFolder, type LayerFolders, loaderOptions, userFolder } from './loader-options.ts'
 import { type McpBook, mcpBook } from './mcp-book.ts'
 import {
   canonicalFolder, type OpenPlace, openPlace, OpenPlaces, operatorEnvironment, type PlaceOptions, type TrustChoice,
 } from './open-place.ts'
+import { OwnTools, type Registrable } from './own-tools.ts'
 import { createProcessOwner, createSidecar } from './sidecar.ts'
 import { CORE_VERSION } from './version.ts'
 
@@ -46,7 +46,18 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
 }
 
 /** A host with its layers, servers and bundled tools. */
-export interface Host extends Omit<CoreHost, 'switchWorkspace' | 'close'>, Pick<BundledLayer, 'offeredTools'> {
+export interface Host extends Omit<CoreHost, 'register' | 'unregister' | 'switchWorkspace' | 'close'>, Pick<BundledLayer, 'offeredTools'> {
+  /**
+   * Offers functions of your program as tools (`defineTool` with a name), and extensions of a loader of your own. They
+   * stay when extensions are reloaded. All or none: rejects with ConfigInvalid, with RegistrationConflict if a name is
+   * taken, or with the code of what is wrong with a tool. A fault of a loader's extension becomes a diagnostic instead.
+   */
+  register(tools: Registrable | readonly Registrable[]): Promise<void>
+  /**
+   * Takes the name of a tool that was registered, or the id of an extension, of the layer in use unless another is
+   * named. Offers again what it hid. It stops after its turns and calls. Resolves with whether there was one.
+   */
+  unregister(name: string, layer?: Layer): Promise<boolean>
   /**
    * Waits for running calls, cancels the rest, stops extensions in reverse order, then closes the store. Never rejects.
    * Idempotent.
@@ -123,6 +134,7 @@ export async function assembleHost(
   })
   bundled.attach(host)
   const places = new OpenPlaces(host, first)
+  const own = new OwnTools(host, loader, () => places.config)
   const stopTracing = await traceWherePresent(host)
   const whole: Host = {
     offeredTools(session) {
@@ -143,8 +155,8 @@ export async function assembleHost(
       return host.diagnostics
     },
     tryWalls: () => host.tryWalls(),
-    register: (extensions) => host.register(extensions),
-    unregister: (id, layer) => host.unregister(id, layer),
+    register: (tools) => own.register(tools),
+    unregister: (name, layer) => own.unregister(name, layer),
     clear: () => host.clear(),
     reload: (request) => host.reload(request),
     async openSession(session = {}) {
@@ -164,7 +176,9 @@ export async function assembleHost(
     mcp: mcpBook(() => places.servers),
     async switchWorkspace(folder, chosen = {}) {
       requireOptions('switchWorkspace', chosen, SWITCHED)
-      return places.switchTo(await enter(folder, chosen.trust))
+      const switched = await places.switchTo(await enter(folder, chosen.trust))
+      await own.registerAgain()
+      return switched
     },
     async close() {
       closing.abort(new BulkheadError('HostClosed', 'The host is closed.'))
@@ -202,41 +216,6 @@ export function closeStore(store: Pick<Store, 'close'>, clock: Clock = systemClo
       done()
     })
   })
-}
-
-interface BundledLayerOptions {
-  /** Runs sub-agents for the tool `task`. Without it, `task` fails. */
-  readonly runAgent?: AgentRunner
-  /** Hosts that `web_fetch` may access, such as `['*', 'localhost:3000']`. Default: every public host. */
-  readonly fetchHosts?: readonly string[]
-}
-
-interface BundledLayer {
-  readonly extensions: (config: ConfigFile) => readonly BundledExtension[]
-  /** Makes the tools of this host available to `tool_search`. */
-  attach(host: Pick<CoreHost, 'tools' | 'on'>): void
-  /** The tools to show to the model of a session. With many tools: the locked ones and those found by `tool_search`. */
-  offeredTools(session: Pick<Session, 'id' | 'tools'>): readonly ToolDefinition[]
-}
-
-/** The tools that ship with the host, wired to it. */
-function createBundledLayer({ runAgent, fetchHosts }: BundledLayerOptions, home: string): BundledLayer {
-  const shelf = new ToolShelf()
-  let attached: Pick<CoreHost, 'tools'> | undefined
-  return {
-    extensions: ({ search, skills = {} }) => createBundledExtensions({
-      runAgent, fetchHosts, search,
-      catalog: { tools: () => attached?.tools() ?? [], found: (sessionId, names) => shelf.found(sessionId, names) },
-      skills: { userFolder: join(userFolder(home), 'skills'), paths: skills.paths },
-    }).filter(({ manifest }) => skills.enabled !== false || manifest.id !== 'skill'),
-    attach(host) {
-      attached = host
-      host.on((event) => {
-        if (event.type === 'SessionClosed') shelf.forget(event.sessionId)
-      }, ['SessionClosed'])
-    },
-    offeredTools: (session) => shelf.offered(session.id, session.tools()),
-  }
 }
 
 /** Creates a span for every call if OpenTelemetry is set up in this process. Returns a disposer. */

@@ -5,6 +5,7 @@ import type { CreateHostOptions, Host } from './create-host.ts'
 
 export type { CreateHostOptions, Host } from './create-host.ts'
 export type { LoginOptions, McpBook } from './mcp-book.ts'
+export type { NamedTool, Registrable } from './own-tools.ts'
 export type { McpServerStatus } from '@bulkhead/bridges/mcp'
 export { createTerminalInteractor, type TerminalStreams } from './terminal/terminal-interactor.ts'
 export {
@@ -30,6 +31,7 @@ export type {
   BudgetLimits, CallOptions, CloseReport, ExplainedStep, Explanation, HistogramSnapshot, ToolCall, ToolMetrics,
 } from '@bulkhead/host'
 export { BulkheadError } from '@bulkhead/contract'
+export { defineTool } from '@bulkhead/contract/author'
 export type {
   ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CallLog, CallProgress, CommandClassification,
   CommandSafetyPattern, Completion, ConfigFile, Content, Diagnostic, EmbeddedResource, ErrorCode, ErrorOutcome, EventListener, EventOf,

@@ -2,7 +2,7 @@ import { lstatSync, realpathSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import type {
-  CapabilityUse, ConfigFile, Interactor, Loader, LoadReport, ProjectStanding, ProjectTrust,
+  CapabilityUse, ConfigFile, Interactor, Loader, LoadReport, ProjectStanding, ProjectTrust, ResolvedConfig,
 } from '@bulkhead/contract'
 import type { Host, Place, SwitchReport } from '@bulkhead/host'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
@@ -163,6 +163,10 @@ export class OpenPlaces {
 
   get servers(): OpenPlace['servers'] {
     return this.#current.servers
+  }
+
+  get config(): ResolvedConfig {
+    return this.#current.report.config
   }
 
   async switchTo(next: OpenPlace): Promise<SwitchReport> {

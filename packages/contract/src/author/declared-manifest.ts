@@ -25,6 +25,7 @@ export function declaredManifest({ tools, env = [], secrets = [], ...module }: E
 }
 
 interface DeclaredTool {
+  readonly name?: string
   readonly input?: unknown
   readonly output?: unknown
   readonly env?: readonly string[]
@@ -34,7 +35,10 @@ interface DeclaredTool {
 /** Members that only the code has. */
 const CODE: ReadonlySet<string> = new Set(['execute', 'deriveApprovalKey', 'stateType'])
 
-function toolOf(name: string, { input, output, env: _, secrets: __, ...rest }: DeclaredTool): object {
+function toolOf(
+  name: string, { name: own = name, input, output, env: _, secrets: __, ...rest }: DeclaredTool,
+): object {
+  if (own !== name) throw new Error(`The tool "${name}" is also named "${own}". Remove its name, or make them equal.`)
   const { label, description, ...others } = rest as Record<string, unknown>
   const keys = Object.fromEntries(Object.entries(others).filter(([key]) => !CODE.has(key)))
   return {

@@ -26,6 +26,8 @@ export interface ToolDeclaration<
   Input, Requires extends RequirementSet, EnvName extends string, Slot, SecretName extends string = never,
   Output = unknown,
 > extends DeclaredKeys {
+  /** The name of a tool for `host.register`. In an extension, the key of the tool is its name. */
+  readonly name?: string
   /** The input schema, which gives `args` its type. A plain JSON Schema must equal the manifest's. */
   readonly input?: Input
   /** The schema of the result, which gives it its type. */
@@ -104,16 +106,18 @@ export function defineTool<
   Slot = never,
   const SecretName extends string = never,
   const Output = unknown,
+  const Name extends string | undefined = undefined,
 >(
   tool: ToolDeclaration<Input, Requires, EnvName, Slot, SecretName, Output> & {
+    readonly name?: Name
     readonly env?: readonly EnvName[]
     readonly secrets?: readonly (SecretName | SecretDeclaration<SecretName>)[]
     /** Any value with the type of the state. Used only to type `runtime.state`. */
     readonly stateType?: Slot
   },
-): DefinedTool<Input, Requires, Output> {
+): DefinedTool<Input, Requires, Output> & NameOf<Name> {
   const { input } = tool
-  const defined = tool as unknown as DefinedTool<Input, Requires, Output>
+  const defined = tool as unknown as DefinedTool<Input, Requires, Output> & NameOf<Name>
   if (!isTypedSchema(input)) return defined
   const parse = (args: unknown) => parsed(input, args) as Promise<ArgsOf<Input>>
   return {
@@ -125,6 +129,8 @@ export function defineTool<
     }),
   }
 }
+
+type NameOf<Name> = Name extends string ? { readonly name: Name } : unknown
 
 async function parsed({ '~standard': { validate } }: TypedSchema, args: unknown): Promise<unknown> {
   const { value, issues } = await validate(args)

@@ -1,6 +1,6 @@
 import {
-  CONFIG_FILE, LOCK_FILE, mayLoad, type Diagnostic, type Loader, type LoadReport, type LoadRequest, type Manifest,
-  type ProjectTrust, type ToolManifest,
+  BulkheadError, CONFIG_FILE, LOCK_FILE, mayLoad, type Diagnostic, type ExtensionDescriptor, type Loader,
+  type LoadReport, type LoadRequest, type Manifest, type ProjectTrust, type ResolvedConfig, type ToolManifest,
 } from '@bulkhead/contract'
 import { PackageIndex } from '../cache/package-index.ts'
 import { resolveConfig } from '../config/resolve-config.ts'
@@ -12,7 +12,7 @@ import { lockDigest, lockOf } from '../lock/lock-file.ts'
 import { diagnose, withFallbacks, type Fault } from '../model/result.ts'
 import { packageDigest } from '../model/digest.ts'
 import { inOrder, Yielder } from '../model/yielder.ts'
-import { placed, proveBundled, proveFolder, type FolderProof, type Proof, type Proven } from '../prove/pipeline.ts'
+import { placed, proveBundled, proveFolder, proveModule, type FolderProof, type Proof, type Proven } from '../prove/pipeline.ts'
 import { InProcessSchemaChecker, WorkerSchemaChecker } from '../schema/schema-checker.ts'
 import { PackageSignatures, reportMaterial } from '../signature/package-signatures.ts'
 import {
@@ -24,8 +24,16 @@ import { connect } from './connect.ts'
 import { register } from './register.ts'
 import { watchLayers } from './watch.ts'
 
+export interface FolderLoader extends Loader {
+  /**
+   * Checks an extension that is part of the program, as `load` checks bundled ones. Resolves with undefined if the
+   * configuration disables it. Rejects with the code of the first fault.
+   */
+  describe(extension: BundledExtension, config: ResolvedConfig): Promise<ExtensionDescriptor | undefined>
+}
+
 /** Implements the loader port over folders. Throws ConfigInvalid for options that cannot be used. */
-export function createLoader(options: LoaderOptions): Loader {
+export function createLoader(options: LoaderOptions): FolderLoader {
   const settings = resolveSettings(options)
   const { limits, trustRoot } = settings
   const tools: Tools = {
@@ -37,6 +45,17 @@ export function createLoader(options: LoaderOptions): Loader {
     connect: (report, connected) => connect(report, connected, {
       schemas: tools.schemas, signatures: tools.signatures, coreVersion: settings.coreVersion, limits, locks: new Map(),
     }),
+    async describe(extension, config) {
+      const { coreVersion } = settings
+      const proof = await proveModule(extension, bundledCandidate(extension, 0), {
+        coreVersion, config, limits, schemas: tools.bundledSchemas, signatures: tools.signatures, locks: new Map(),
+        yielder: new Yielder(),
+      })
+      if (proof.kind === 'proven') return proof.descriptor
+      if (proof.kind === 'disabled') return undefined
+      const [{ code, message, path }] = proof.faults as [Fault]
+      throw new BulkheadError(code, message, { data: { path } })
+    },
     hasProjectLayer: async (workspace) => locateProjectLayer(workspace, settings).kind === 'folder',
     trust: createTrustLedger(settings),
     watch(request, onChange) {

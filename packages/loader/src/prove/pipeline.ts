@@ -99,6 +99,12 @@ export function proveBundled(
   })
 }
 
+/** Proves an extension that is part of the program, without a cache. */
+export const proveModule = (
+  { manifest, module }: BundledExtension, candidate: ExtensionCandidate, context: ProofContext,
+): Promise<Proof> =>
+  guarded(candidate, () => prove(readManifestValue(candidate, manifest, module), candidate, context))
+
 /**
  * Proves a module that forwards calls to a server. The code of the server is elsewhere, so integrity, signature and
  * lock do not apply. Its tool definitions are untrusted input like any other.
