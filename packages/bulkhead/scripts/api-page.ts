@@ -27,7 +27,7 @@ const SECTIONS: readonly (readonly [title: string, guide: string, names: string]
   ['Policy in code', 'See [policy in code](../guides/hooks.md).',
     'Judge JudgeAnswer CallView Guard ResultJudge ResultAnswer StateMachine MachineStage Hooks HookContext Observers createCommandClassifier CommandClassifier CommandClassification CommandSafetyPattern COMMAND_SAFETY_PATTERNS'],
   ['Sub-agents', 'For `runAgent` of `createHost`.', 'AgentRunner AgentRequest AgentResult'],
-  ['MCP', 'See [MCP](../guides/mcp.md).', 'McpBook McpServerStatus openKitPrompts KitPrompts'],
+  ['MCP', 'See [MCP](../guides/mcp.md).', 'McpBook McpServerStatus LoginOptions openKitPrompts KitPrompts'],
   ['Store', 'See [the audit](../guides/audit.md).', 'openSqliteStore SqliteStoreOptions Store'],
 ]
 

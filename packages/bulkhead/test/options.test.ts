@@ -127,7 +127,7 @@ describe('the exported factories', () => {
   it.each<readonly [name: string, ask: (of: Host, given: never) => unknown, ...Wrong]>([
     ['approvals.list', (of, filter) => of.approvals.list(filter), null, ''], ['approvals.list', (of, filter) => of.approvals.list(filter), { workspace: 5 }, '/workspace'],
     ['approvals.revoke', (of, filter) => of.approvals.revoke(filter), undefined, ''], ['approvals.revoke', (of, filter) => of.approvals.revoke(filter), { tol: 'write' }, '/tol'],
-    ['register', (of, extensions) => of.register(extensions), undefined, '/extensions'], ['register', (of, extensions) => of.register(extensions), ['x'], '/extensions/0'],
+    ['register', (of, tools) => of.register(tools), undefined, '/tools/0'], ['register', (of, tools) => of.register(tools), ['x'], '/tools/0'],
     ['reload', (of, request) => of.reload(request), null, ''], ['reload', (of, request) => of.reload(request), { extensions: 'read' }, '/extensions'],
     ['switchWorkspace', (of, options) => of.switchWorkspace(folder, options), null, ''], ['switchWorkspace', (of, options) => of.switchWorkspace(folder, options), { trust: 'yes' }, '/trust'],
     ['mcp.connect', (of, names) => of.mcp.connect(names), 'files', '/names'], ['offeredTools', (of, session) => of.offeredTools(session), undefined, '/session'],

@@ -35,7 +35,7 @@ export class OwnTools {
   /** All or none. */
   async register(given: Registrable | readonly Registrable[]): Promise<void> {
     const all = [given].flat()
-    const tools = all.filter((one) => !isDescriptor(one)).map(namedTool)
+    const tools = all.flatMap((one, index) => isDescriptor(one) ? [] : [namedTool(one, index)])
     const described = await Promise.all(tools.map((tool) => this.#describe(tool)))
     const own = described.flatMap((descriptor) => descriptor ?? [])
     const twin = own.find(({ id }, index) => own.findIndex((other) => other.id === id) !== index)
@@ -83,13 +83,14 @@ export class OwnTools {
 const isDescriptor = (given: Registrable): given is ExtensionDescriptor =>
   typeof given === 'object' && given !== null && 'manifest' in given && 'digests' in given
 
-function namedTool(given: Registrable): NamedTool {
+function namedTool(given: Registrable, index: number): NamedTool {
   const { name, execute } = (given ?? {}) as Partial<NamedTool>
   if (typeof name === 'string' && typeof execute === 'function') return given as NamedTool
   throw new BulkheadError(
     'ConfigInvalid',
     `register takes tools, such as defineTool({ name, description, input, execute }), and descriptors of a loader. ${
       typeof execute === 'function' ? 'The tool has no name.' : 'This is neither.'}`,
+    { data: { path: `/tools/${index}` } },
   )
 }
 
