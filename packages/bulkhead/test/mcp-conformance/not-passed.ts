@@ -20,7 +20,6 @@ export const NOT_PASSED: ReadonlySet<string> = new Set([
 
   // Not scored: streams cannot be resumed, and the extension for tasks is not offered.
   '2025-11-25/server-sse-polling',
-  '2026-07-28/http-custom-header-server-validation',
   ...['capability-negotiation', 'dispatch-and-envelope', 'lifecycle', 'mrtr-composition', 'mrtr-input', 'request-headers',
     'request-state-removal', 'required-task-error', 'wire-fields'].map((scenario) => `2026-07-28/tasks-${scenario}`),
 ])

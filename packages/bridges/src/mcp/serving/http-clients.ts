@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
+import type { McpServer } from '@modelcontextprotocol/server'
 import { BoundedTransport } from './bounded-transport.ts'
 import { HttpFault } from './http-exchange.ts'
 import { MAX_OPEN, notifierOf, ServedClient, type ClientOptions } from './served-client.ts'
@@ -148,7 +149,7 @@ export class HttpClients {
   async #openForToken(token: number): Promise<HttpClient> {
     const { maxOpen = MAX_OPEN, onFault } = this.#options
     const served = await ServedClient.open(this.#host, this.#options, () => 'modern')
-    const handler = this.#sdk.createMcpHandler(() => served.server('modern'), {
+    const handler = this.#sdk.createMcpHandler(() => this.#withHeaders(served), {
       legacy: 'reject', maxSubscriptions: maxOpen, ...(onFault ? { onerror: onFault } : {}),
     })
     served.notify = handler.notify
@@ -157,6 +158,12 @@ export class HttpClients {
       handle: (request, parsedBody) => handler.fetch(request, { parsedBody }), close: () => handler.close(),
     }
     return new HttpClient(token, served, line, this.#options, () => this.#byToken.delete(token))
+  }
+
+  /** The SDK compares headers with arguments (`x-mcp-header`) only for its own class, by the schema that it gives. */
+  #withHeaders(served: ServedClient): McpServer {
+    const toolInputSchemaJson = (tool: string) => served.inputSchema(tool)
+    return Object.assign(new this.#sdk.McpServer(this.#options.info), { server: served.server('modern'), toolInputSchemaJson })
   }
 
   /** Only an `initialize` request starts a session. */

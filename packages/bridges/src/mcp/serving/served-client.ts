@@ -1,4 +1,5 @@
 import type { Interactor, Outcome } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import type { Implementation, Server, ServerContext, ServerNotifier } from '@modelcontextprotocol/server'
 import type { Era } from './client-request.ts'
 import { clientInteractor } from './client-interactor.ts'
@@ -105,6 +106,10 @@ export class ServedClient {
     if (!this.#prompts.isEmpty) this.#prompts.serveOn(server, contextOf)
     serveCompletionOn(server, this.#prompts, this.#resources, contextOf)
     return server
+  }
+
+  inputSchema(tool: string): JsonObject | undefined {
+    return this.#list.tool(tool)?.inputSchema
   }
 
   /** Reports changes from now on, also to a client that took the list from a cache. */
