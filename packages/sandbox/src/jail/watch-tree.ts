@@ -10,8 +10,6 @@ export interface TreeLimits {
 /** The kernel checks limits of one process. This checks the sum, twice a second. */
 const EVERY_MS = 500
 const KB = 1024
-/** In /proc, memory is counted in pages. */
-const PAGE_BYTES = 4096
 
 /**
  * Watches a process and all its descendants. Calls `exceeded` once, with what was exceeded. Returns a function that
@@ -32,14 +30,13 @@ export function watchTree(pid: number, limits: TreeLimits, exceeded: (what: stri
 function excessOf(root: number, { tasks, memoryMb }: TreeLimits): string | undefined {
   const open = [String(root)]
   let threads = 0
-  let bytes = 0
+  let memoryKb = 0
   for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
     const own = namesIn(`/proc/${pid}/task`)
     threads += own.length
     if (threads > tasks) return `more than ${tasks} processes and threads`
-    const [, resident = 0, shared = 0] = textOf(`/proc/${pid}/statm`).split(' ').map(Number)
-    bytes += (resident - shared) * PAGE_BYTES
-    if (bytes > memoryMb * KB * KB) return `more than ${memoryMb} MB of memory`
+    memoryKb += Number(/^RssAnon:\s+(\d+) kB$/m.exec(textOf(`/proc/${pid}/status`))?.[1] ?? 0)
+    if (memoryKb > memoryMb * KB) return `more than ${memoryMb} MB of memory`
     for (const thread of own) {
       const children = textOf(`/proc/${pid}/task/${thread}/children`).split(' ')
       open.push(...children.filter((child) => child.trim() !== ''))
