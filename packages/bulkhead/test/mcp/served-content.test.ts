@@ -7,7 +7,7 @@ import { serveTools, type PromptSource, type ResourceSource, type ServeOptions }
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openKitPrompts } from '../../src/index.ts'
 import { writeExtension } from '../extension-folder.ts'
-import { clientOf, ERAS, servedWorld, type Era, type ServedWorld } from './served-world.ts'
+import { clientOf, ERAS, servedWorld, type Era, type Person, type ServedWorld } from './served-world.ts'
 
 const MEDIA = [
   { type: 'text', text: 'a' },
@@ -46,7 +46,7 @@ afterAll(async () => {
 })
 
 /** A client with its own session at the one host. */
-async function connect(era: Era, serve: Partial<ServeOptions> = {}): Promise<Client> {
+async function connect(era: Era, serve: Partial<ServeOptions> = {}, person?: Person): Promise<Client> {
   const [here, there] = InMemoryTransport.createLinkedPair()
   const { host } = world
   const serving = await serveTools(host, {
@@ -54,7 +54,7 @@ async function connect(era: Era, serve: Partial<ServeOptions> = {}): Promise<Cli
     openSession: (interactor) => host.openSession({ interactor }), ...serve,
   })
   onTestFinished(() => serving.close())
-  const client = clientOf(era)
+  const client = clientOf(era, person)
   await client.connect(there)
   return client
 }
@@ -208,5 +208,13 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     promptsChanged()
     await client.listPrompts()
     expect(seen).toEqual(['test://a', 'prompts'])
+
+    // In the newer era a person is asked for missing arguments.
+    const asking = await connect(era, { prompts: [prompts] }, (form) => ({ action: 'accept', content: { [Object.keys(form.requestedSchema.properties)[0]!]: 'Bo' } }))
+    const asked = asking.getPrompt({ name: 'greet' })
+    if (era === 'modern') expect((await asked).messages[0]).toMatchObject({ content: { text: 'Greet Bo.' } })
+    else await expect(asked).rejects.toThrow('needs further arguments')
+    const declining = await connect(era, { prompts: [prompts] }, () => ({ action: 'decline' }))
+    await expect(declining.getPrompt({ name: 'greet' })).rejects.toThrow('needs further arguments')
   })
 })

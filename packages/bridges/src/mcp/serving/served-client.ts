@@ -103,7 +103,7 @@ export class ServedClient {
     const report = (fault: string) => this.#options.onFault?.(new Error(fault))
     const contextOf = ({ mcpReq: { signal } }: ServerContext) => ({ session: this.#session, signal, report })
     this.#resources.serveOn(server, era, contextOf)
-    if (!this.#prompts.isEmpty) this.#prompts.serveOn(server, contextOf)
+    if (!this.#prompts.isEmpty) this.#prompts.serveOn(server, era, contextOf)
     serveCompletionOn(server, this.#prompts, this.#resources, contextOf)
     return server
   }
