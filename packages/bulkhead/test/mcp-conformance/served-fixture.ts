@@ -4,8 +4,9 @@ import { serveToolsOverHttp, type HttpServing, type ServedHost } from '@bulkhead
 import { createHost } from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
 import { writeExtension } from '../extension-folder.ts'
+import { changePrompts, prompts, resources } from './served-content.ts'
 
-/** Serves the tools of the fixture extension, which run in compartments, over HTTP. */
+/** Serves the tools of the fixture extension, which run in compartments, over HTTP, with resources and prompts. */
 export async function serveFixture(folder: string, isolation: 'process' | 'thread'): Promise<HttpServing> {
   const [workspace, home] = [join(folder, 'work'), join(folder, 'home')]
   mkdirSync(workspace)
@@ -16,7 +17,9 @@ export async function serveFixture(folder: string, isolation: 'process' | 'threa
   })
   let late: string | undefined
   host.on((event) => {
-    if (!('tool' in event) || event.tool !== 'test_trigger_tool_change') return
+    if (!('tool' in event)) return
+    if (event.tool === 'test_trigger_prompt_change') changePrompts()
+    if (event.tool !== 'test_trigger_tool_change') return
     if (late === undefined) late = writeExtension(home, { id: 'late', tools: [{ name: 'late' }] }, 'export default {}')
     else {
       rmSync(late, { recursive: true })
@@ -27,6 +30,7 @@ export async function serveFixture(folder: string, isolation: 'process' | 'threa
   const all: ServedHost = { offeredTools: (session) => session.tools(), on: (listener, types) => host.on(listener, types) }
   const serving = await serveToolsOverHttp(all, {
     info: { name: 'conformance', version: '1.0.0' }, openSession: (interactor) => host.openSession({ interactor }),
+    resources: [resources], prompts: [prompts],
   })
   void serving.closed.then(() => host.close())
   return serving
