@@ -2,7 +2,7 @@ import type { ToolDefinition } from '@bulkhead/contract'
 import { canonicalCall } from '@bulkhead/contract/dialects'
 import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { withoutAddedNulls } from './added-nulls.ts'
-import { providerNames } from './names.ts'
+import { argumentNames, providerNames } from './names.ts'
 import { projectTool } from './project.ts'
 import type { ModelProfile } from './profiles.ts'
 
@@ -34,13 +34,22 @@ export function toHostCall(
   call: HostCall, { strict = false, tools = [] }: CallOptions, profile: ModelProfile,
 ): HostCall {
   const toolNamed = (name: string): ToolDefinition | undefined => tools.find((tool) => tool.name === name)
-  const known = canonicalCall({ ...call, name: providerNames(tools, profile).tool(call.name) }, toolNamed)
+  const name = providerNames(tools, profile).tool(call.name)
+  const sent = { ...call, name, arguments: withOwnNames(call.arguments, toolNamed(name)?.inputSchema, profile) }
+  const known = canonicalCall(sent, toolNamed)
   const { arguments: args } = known
   if (!strict || !profile.schemas.allRequired || !isJsonObject(args)) return known
   const tool = toolNamed(known.name)
   if (tool === undefined) return { ...known, arguments: withoutNulls(args) }
   const wasStrict = projectTool(tool, profile, true).strict
   return wasStrict ? { ...known, arguments: withoutAddedNulls(args, tool.inputSchema) } : known
+}
+
+/** The arguments with the names of the full schema. */
+function withOwnNames(args: Json, schema: JsonObject | undefined, profile: ModelProfile): Json {
+  const names = schema && argumentNames(schema, profile)
+  if (names === undefined || !isJsonObject(args)) return args
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [names.inward(name), value]))
 }
 
 /** Without the schema, every null counts as absent. */

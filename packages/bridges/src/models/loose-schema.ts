@@ -14,12 +14,14 @@ export function looseSchema(schema: JsonObject): { readonly schema: MutableSchem
   const { anyOf: _, oneOf: __, allOf: ___, enum: ____, not: _____, ...rest } = schema
   const losses = NOT_AT_ROOT.filter((keyword) => keyword in schema)
     .map((keyword) => ({ pointer: `/${keyword}`, message: 'the provider accepts no alternatives at the root' }))
-  const plain = losses.length === 0 ? schema : { ...rest, ...propertiesOfAll(schema) }
+  const properties = rootProperties(schema)
+  const plain = losses.length === 0 ? schema
+    : { ...rest, ...(Object.keys(properties).length > 0 && { properties }) }
   return { schema: { ...withItems(plain) as JsonObject, type: 'object' }, losses }
 }
 
-/** The properties of the root and of all its alternatives. Required is what the root itself requires. */
-function propertiesOfAll(root: JsonObject): JsonObject {
+/** The properties of the root and of all its alternatives. */
+export function rootProperties(root: JsonObject): JsonObject {
   const parts = [root['anyOf'], root['oneOf'], root['allOf']]
     .flatMap((list) => Array.isArray(list) ? list as readonly Json[] : []).flatMap((part) => alternatives(part, root))
   const found = new Map<string, Json[]>()
@@ -30,9 +32,8 @@ function propertiesOfAll(root: JsonObject): JsonObject {
       found.set(name, isNew ? [...known, property] : known)
     }
   }
-  if (found.size === 0) return {}
   const merged = Array.from(found, ([name, list]) => [name, list.length === 1 ? list[0]! : { anyOf: list }] as const)
-  return { properties: Object.fromEntries(merged) }
+  return Object.fromEntries(merged)
 }
 
 function withItems(schema: Json): Json {

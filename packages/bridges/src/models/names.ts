@@ -1,25 +1,22 @@
 import { createHash } from 'node:crypto'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { rootProperties } from './loose-schema.ts'
 import type { ModelProfile, NameRule } from './profiles.ts'
 
-/** The names of tools as a provider accepts them. Unknown names are returned unchanged, for the host's error. */
-export interface ProviderNames {
-  /** The name for the provider. */
-  of(tool: string): string
-  /** The tool that the model means. */
-  tool(name: string): string
+/** A mapping of names in both directions. Unknown names are returned unchanged, for the host's error. */
+interface NameMap {
+  outward(name: string): string
+  inward(name: string): string
 }
 
 const HASH_CHARS = 8
 
 /**
- * Maps tool names to names that the provider accepts, and back. A legal name stays as it is. Others get a hash if they
- * are too long or if two would be equal. Contract: the result depends on the set of tools, not on their order, so pass
- * the same tools for definitions and for calls.
+ * Maps names to names that the provider accepts. A legal name stays as it is. Others get a hash if they are too long or
+ * if two would be equal. Contract: the result depends on the set of names, not on their order.
  */
-export function providerNames(
-  tools: Iterable<{ readonly name: string }>, { names: rule }: ModelProfile,
-): ProviderNames {
-  const all = [...new Set(Array.from(tools, ({ name }) => name))]
+function mapNames(names: Iterable<string>, rule: NameRule): NameMap {
+  const all = [...new Set(names)]
   const legal = new Set(all.filter((name) => isLegal(name, rule)))
   const others = all.filter((name) => !legal.has(name)).toSorted()
   const wanted = new Map<string, number>()
@@ -34,7 +31,30 @@ export function providerNames(
     outgoing.set(name, free)
     incoming.set(free, name)
   }
-  return { of: (tool) => outgoing.get(tool) ?? tool, tool: (name) => incoming.get(name) ?? name }
+  return { outward: (name) => outgoing.get(name) ?? name, inward: (name) => incoming.get(name) ?? name }
+}
+
+/** The names of tools as a provider accepts them. */
+export interface ProviderNames {
+  /** The name for the provider. */
+  of(tool: string): string
+  /** The tool that the model means. */
+  tool(name: string): string
+}
+
+/** Contract: the same tools give the same names, so pass the same for definitions and for calls. */
+export function providerNames(
+  tools: Iterable<{ readonly name: string }>, { names: rule }: ModelProfile,
+): ProviderNames {
+  const { outward, inward } = mapNames(Array.from(tools, ({ name }) => name), rule)
+  return { of: outward, tool: inward }
+}
+
+/** Maps the names of arguments of a full schema. undefined if all of them are legal. */
+export function argumentNames(schema: JsonObject, { argumentNames: rule }: ModelProfile): NameMap | undefined {
+  if (rule === undefined) return undefined
+  const names = Object.keys(rootProperties(schema))
+  return names.every((name) => isLegal(name, rule)) ? undefined : mapNames(names, rule)
 }
 
 const isLegal = (name: string, rule: NameRule): boolean => name !== '' && plain(name, rule) === name
@@ -46,7 +66,7 @@ function plain(name: string, { illegal, anyStart }: NameRule): string {
   return legal === '' || (!anyStart && !/^[A-Za-z_]/.test(legal)) ? `_${legal}` : legal
 }
 
-/** Ends, because each turn is a name that another tool would have to have. */
+/** Ends, because each turn is a name that is taken only if it is among the given ones. */
 function hashed(name: string, rule: NameRule, isFree: (name: string) => boolean): string {
   for (let turn = 0; ; turn++) {
     const suffix = `_${createHash('sha256').update(`${turn}:${name}`).digest('hex').slice(0, HASH_CHARS)}`

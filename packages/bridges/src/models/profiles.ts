@@ -1,12 +1,15 @@
 /** What the API of a provider accepts. Everything else in this folder is the same for all of them. */
 export interface ModelProfile {
   readonly provider: string
+  /** For the names of tools. */
   readonly names: NameRule
+  /** For the names of arguments. Default: any. */
+  readonly argumentNames?: NameRule
   readonly schemas: SchemaRule
 }
 
 export interface NameRule {
-  /** The characters that may not be in the name of a tool. */
+  /** The characters that may not be in a name. */
   readonly illegal: RegExp
   readonly maxLength: number
   /** Whether a digit or a dash may come first. */
@@ -25,6 +28,8 @@ export interface SchemaRule {
   readonly maxMinItems: number
   /** `none`: definitions are written out in place. */
   readonly references: 'recursive' | 'acyclic' | 'none'
+  /** Whether an object below the root may have no properties. */
+  readonly emptyObjects: boolean
   readonly limits: SchemaLimits
 }
 
@@ -48,7 +53,7 @@ export const OPENAI: ModelProfile = {
   provider: 'OpenAI',
   names: { illegal: /[^A-Za-z0-9_-]/g, maxLength: 64, anyStart: true },
   schemas: {
-    strict: true, allRequired: true, references: 'recursive', maxMinItems: Infinity, limits: LIMITS,
+    strict: true, allRequired: true, references: 'recursive', emptyObjects: true, maxMinItems: Infinity, limits: LIMITS,
     keywords: new Set(['const', 'pattern', 'format', ...NUMBERS, 'minItems', 'maxItems']), formats: new Set(FORMATS),
   },
 }
@@ -56,8 +61,9 @@ export const OPENAI: ModelProfile = {
 export const ANTHROPIC: ModelProfile = {
   provider: 'Anthropic',
   names: { illegal: /[^A-Za-z0-9_-]/g, maxLength: 128, anyStart: true },
+  argumentNames: { illegal: /[^A-Za-z0-9_.-]/g, maxLength: 64, anyStart: true },
   schemas: {
-    strict: true, allRequired: false, references: 'acyclic', maxMinItems: 1, limits: LIMITS,
+    strict: true, allRequired: false, references: 'acyclic', emptyObjects: true, maxMinItems: 1, limits: LIMITS,
     keywords: new Set(['const', 'format', 'minItems']), formats: new Set([...FORMATS, 'uri']),
   },
 }
@@ -67,7 +73,7 @@ export const DEEPSEEK: ModelProfile = {
   provider: 'DeepSeek',
   names: OPENAI.names,
   schemas: {
-    strict: true, allRequired: true, references: 'none', maxMinItems: 0, limits: LIMITS,
+    strict: true, allRequired: true, references: 'none', emptyObjects: false, maxMinItems: 0, limits: LIMITS,
     keywords: new Set(), formats: new Set(),
   },
 }
@@ -76,8 +82,10 @@ export const DEEPSEEK: ModelProfile = {
 export const GEMINI: ModelProfile = {
   provider: 'Gemini',
   names: { illegal: /[^A-Za-z0-9_.:-]/g, maxLength: 128, anyStart: false },
+  argumentNames: { illegal: /[^A-Za-z0-9_]/g, maxLength: 64, anyStart: false },
   schemas: {
-    strict: false, allRequired: false, references: 'recursive', maxMinItems: Infinity, limits: LIMITS,
+    strict: false, allRequired: false, references: 'recursive', emptyObjects: true, maxMinItems: Infinity,
+    limits: LIMITS,
     keywords: new Set(['format', 'minimum', 'maximum', 'minItems', 'maxItems', 'prefixItems']),
     formats: new Set([...FORMATS, 'uri', 'int32', 'int64', 'float', 'double', 'byte']),
   },

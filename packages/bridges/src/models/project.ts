@@ -1,6 +1,7 @@
 import type { ToolDefinition } from '@bulkhead/contract'
-import type { JsonObject } from '@bulkhead/kit/json'
+import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
 import { looseSchema } from './loose-schema.ts'
+import { argumentNames } from './names.ts'
 import type { ModelProfile } from './profiles.ts'
 import { Projector, Unfit, type Loss, type MutableSchema } from './projector.ts'
 import { limitFault } from './strict-limits.ts'
@@ -40,10 +41,27 @@ export function project(schema: JsonObject, profile: ModelProfile): Projection {
 export function projectTool(
   tool: Pick<ToolDefinition, 'inputSchema' | 'executor'>, profile: ModelProfile, strict: boolean,
 ): Projection {
-  if (!profile.schemas.strict) return project(tool.inputSchema, profile)
-  if (!strict) return loose(tool.inputSchema, 'strict was not requested')
-  if (tool.executor === 'remote') return loose(tool.inputSchema, 'the tool is remote')
-  return project(tool.inputSchema, profile)
+  const projection = formOf(tool, profile, strict)
+  const names = argumentNames(tool.inputSchema, profile)
+  return names === undefined ? projection : { ...projection, schema: renamed(projection.schema, names.outward) }
+}
+
+function formOf(
+  { inputSchema, executor }: Pick<ToolDefinition, 'inputSchema' | 'executor'>, profile: ModelProfile, strict: boolean,
+): Projection {
+  if (!profile.schemas.strict) return project(inputSchema, profile)
+  if (!strict) return loose(inputSchema, 'strict was not requested')
+  return executor === 'remote' ? loose(inputSchema, 'the tool is remote') : project(inputSchema, profile)
+}
+
+/** Renames arguments that the provider does not accept, such as `filter[name]`. `toHostCall` renames them back. */
+function renamed(schema: MutableSchema, rename: (name: string) => string): MutableSchema {
+  const { properties, required } = schema as JsonObject
+  const entries = Object.entries(isJsonObject(properties) ? properties : {})
+  return {
+    ...schema, properties: Object.fromEntries(entries.map(([name, property]) => [rename(name), property])),
+    ...(Array.isArray(required) && { required: (required as readonly string[]).map(rename) }),
+  }
 }
 
 const loose = (schema: JsonObject, reason: string): Projection => ({ ...looseSchema(schema), strict: false, reason })

@@ -214,6 +214,7 @@ export class Projector {
     if (!isClosed && (more !== undefined || unevaluatedProperties !== undefined || names.length === 0)) {
       this.#cannot(pointer, 'accepts members of any name')
     }
+    if (names.length === 0 && pointer !== '' && !this.#rule.emptyObjects) this.#cannot(pointer, 'has no properties')
     const unlisted = [...needed].find((name) => !Object.hasOwn(properties, name))
     if (unlisted !== undefined) this.#cannot(pointer, `requires "${unlisted}", which it does not describe`)
     if (!isClosed) this.losses.push({ pointer, message: 'members that are not listed cannot be sent' })

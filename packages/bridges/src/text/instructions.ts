@@ -12,7 +12,7 @@ export function toInstructions(tools: readonly ToolDefinition[]): string {
     visibleJson(JSON.stringify({ name, description, arguments: inputSchema })))
   return [
     '# Tools', '',
-    'You can call tools. To call one, write a block like this, with the name of the tool and its arguments as JSON:', '',
+    'You can call tools. To call one, write a block like this, with its name and its arguments as JSON:', '',
     '```tool_call', '{"name": "the_tool", "arguments": {"argument": "value"}}', '```', '',
     'The arguments must match the JSON Schema of the tool. You may write several blocks. After the last one, stop: the',
     'results come in the next message. To answer without a tool, write no such block.', '',

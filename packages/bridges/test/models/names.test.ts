@@ -1,7 +1,10 @@
+import type { ToolDefinition } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { toHostCall } from '../../src/models/host-call.ts'
 import { providerNames } from '../../src/models/names.ts'
 import { ANTHROPIC, DEEPSEEK, GEMINI, OPENAI } from '../../src/models/profiles.ts'
+import { projectTool } from '../../src/models/project.ts'
 
 const namesOf = (names: readonly string[], profile = OPENAI) => {
   const { of } = providerNames(names.map((name) => ({ name })), profile)
@@ -42,4 +45,24 @@ it.each(PATTERNS)('maps any names to legal ones and back, in any order', (profil
       expect(reversed.of(one)).toBe(map.of(one))
     }
   }), { numRuns: 50 })
+})
+
+it.each([
+  [OPENAI, ['filter[name]', 'filter_name_', 'x-y', 'kind']],
+  [ANTHROPIC, [expect.stringMatching(/^filter_name__[0-9a-f]{8}$/), 'filter_name_', 'x-y', 'kind']],
+  [GEMINI, [expect.stringMatching(/^filter_name__[0-9a-f]{8}$/), 'filter_name_', 'x_y', 'kind']],
+])('maps names of arguments that the provider rejects, and back', (profile, expected) => {
+  const text = { type: 'string' }
+  const inputSchema = {
+    type: 'object', properties: { 'filter[name]': text, filter_name_: text, 'x-y': text }, required: ['filter[name]'],
+    allOf: [{ properties: { kind: text } }],
+  }
+  const tool = { name: 'list', executor: 'remote', inputSchema } as unknown as ToolDefinition
+  const { schema } = projectTool(tool, profile, false)
+  const names = Object.keys(schema['properties'] as object)
+  expect(names).toEqual(expected)
+  expect(schema['required']).toEqual([names[0]])
+  const sent = Object.fromEntries(names.map((one) => [one, one]))
+  const { arguments: args } = toHostCall({ id: 'c', name: 'list', arguments: sent }, { tools: [tool] }, profile)
+  expect(Object.keys(args as object)).toEqual(['filter[name]', 'filter_name_', 'x-y', 'kind'])
 })

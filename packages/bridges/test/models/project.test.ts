@@ -110,6 +110,13 @@ describe('a strict schema', () => {
     expect(project(bomb, DEEPSEEK).reason).toBe('the schema is too large')
   })
 
+  it('has an empty object only where the provider allows that', () => {
+    const schema = closed({ x: closed({}) }, ['x'])
+    expect(project(schema, OPENAI).strict).toBe(true)
+    expect(project(schema, DEEPSEEK).reason).toBe('"/properties/x" has no properties')
+    expect(project(closed({}), DEEPSEEK).strict).toBe(true)
+  })
+
   it('names what is lost', () => {
     const { losses } = project({
       type: 'object', properties: { a: { ...text, minLength: 1 }, b: { type: ['string', 'null'] } }, required: ['a'],
