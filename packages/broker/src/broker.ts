@@ -96,12 +96,12 @@ export class Broker {
       ? secretsCapability(services.secrets, usedSecrets?.of(extension?.id ?? '')) : undefined
     this.#units = [
       ...(anyHas('fs.read') || anyHas('fs.write')
-        ? [fsCapability(workspace, { ...folders, extraFiles: services.lentFiles })] : []),
+        ? [fsCapability(workspace, { ...folders, extraFiles: services.lentFiles, clientOf: services.client })] : []),
       ...(secrets !== undefined ? [secrets] : []),
       ...(anyHas('net') ? [netCapability({ secrets, answeredBy: dryRun?.port })] : []),
       ...(anyHas('shell') ? [shellCapability({
         workspace, tools, secrets, operator, projectLayer, missingSandbox, requiresSandbox, ...folders,
-        runsNothing: dryRun !== undefined,
+        runsNothing: dryRun !== undefined, clientOf: services.client,
         isBundled: extension?.layer === 'bundled' && code?.kind === 'module',
       })] : []),
     ]

@@ -50,7 +50,8 @@ export { capabilitiesMeant, judgeRules, RULE_CAPABILITIES } from './policy/rules
 export type { RuleCapability, RuleQuestion, RuleScope, ScopedRule } from './policy/rules.ts'
 
 export type {
-  Approver, Clock, Interactor, MachineStage, StateMachine, ToolDefinition, ToolListing,
+  Approver, ClientCall, ClientCommand, ClientRun, Clock, Interactor, MachineStage, StateMachine, ToolDefinition,
+  ToolListing, WorkspaceClient,
 } from './ports/embedder.ts'
 export {
   mayLoad, TRUST_DECISIONS, type ConnectedExtension, type ConnectedServer, type ExtensionCode, type ExtensionDescriptor,

@@ -1,7 +1,8 @@
 import type { ClientCapabilities } from '@agentclientprotocol/sdk'
-import type { Interactor } from '@bulkhead/contract'
+import type { Interactor, WorkspaceClient } from '@bulkhead/contract'
 import { acpInteractor } from './interactor.ts'
 import { CallUpdates, type AcpClient, type FollowedHost, type FollowedSession } from './updates.ts'
+import { acpWorkspace } from './workspace-client.ts'
 
 export { toolKind, toToolCall, toToolContent, type ShownCall } from './tool-call.ts'
 export type { AcpClient, FollowedHost, FollowedSession } from './updates.ts'
@@ -25,17 +26,23 @@ export interface AcpOptions {
 export interface AcpLink {
   /** The person at the client. Pass it to `openSession`. */
   readonly interactor: Interactor
+  /** The files and the terminal of the client, as far as it has them. Pass it to `openSession`, if tools may use them. */
+  readonly client: WorkspaceClient
   /** Reports the calls of a session to the client, until the returned function is called. */
   follow(host: FollowedHost, session: FollowedSession): () => void
 }
 
-/** Connects sessions of a host to a session of an ACP client: its person, and the display of calls. */
+/**
+ * Connects sessions of a host to a session of an ACP client: its person, its files and terminal, and the display of
+ * calls.
+ */
 export function connectAcp(options: AcpOptions): AcpLink {
   const { client, sessionId, cwd, capabilities = {}, clientName = 'the ACP client' } = options
   const { onFault = () => undefined } = options
   const updates = new CallUpdates({ client, sessionId, cwd, onFault })
   return {
     interactor: acpInteractor({ client, sessionId, capabilities, clientName, updates }),
+    client: acpWorkspace({ client, sessionId, capabilities, updates }),
     follow: (host, session) => updates.follow(host, session),
   }
 }

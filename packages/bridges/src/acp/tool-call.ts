@@ -56,7 +56,7 @@ function titleOf({ name, args, tool }: ShownCall): string {
 
 /** Longer values are not sent: a client shows them to a person. */
 const MOST_CHARS = 1024 * 1024
-const isShort = (value: Json): boolean => textOfData(value).length <= MOST_CHARS
+export const isShort = (value: Json): boolean => textOfData(value).length <= MOST_CHARS
 
 /** What an edit would change, as far as its arguments say. The previous content of a written file is unknown. */
 function diffOf(call: ShownCall): readonly ToolCallContent[] {

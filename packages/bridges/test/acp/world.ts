@@ -48,7 +48,7 @@ export class World {
       })
       .onRequest('session/new', async ({ params: { cwd }, client: editor }) => {
         const link = connectAcp({ client: editor, sessionId: 's1', cwd, capabilities: known, clientName: 'editor' })
-        opened = await host.openSession({ interactor: link.interactor, ...session })
+        opened = await host.openSession({ interactor: link.interactor, client: link.client, ...session })
         link.follow(host, opened)
         return { sessionId: 's1' }
       })

@@ -4,7 +4,7 @@ import type { EffectCounter } from '../model/capability.ts'
 import type { FileScope } from './file-scope.ts'
 import type { ResolvedPath } from './path-policy.ts'
 import { MAX_BYTES, readFile } from './read-file.ts'
-import { queueForFile, replaceFile, tooLong } from './write-file.ts'
+import { queueForFile, replaceFile, tooLong, type TextTarget } from './write-file.ts'
 import { unifiedDiff, type Change } from './unified-diff.ts'
 
 export interface Edit {
@@ -18,16 +18,28 @@ export interface EditedFile {
   diff(): string
 }
 
+export interface EditParts {
+  readonly effects?: EffectCounter | undefined
+  /** Has the text of the file before the disk does. */
+  readonly client?: TextFiles | undefined
+}
+
+/** Reads and writes the text of a file. undefined: the disk has it. */
+export interface TextFiles extends TextTarget {
+  read(scope: FileScope, resolved: ResolvedPath): Promise<Buffer | undefined>
+}
+
 /**
  * Replaces a string that occurs once, or all occurrences. Contract: otherwise rejects with InputInvalid and changes
  * nothing.
  */
 export function editFile(
-  scope: FileScope, resolved: ResolvedPath, edit: Edit, effects?: EffectCounter,
+  scope: FileScope, resolved: ResolvedPath, edit: Edit, { effects, client }: EditParts = {},
 ): Promise<EditedFile> {
   const { given } = resolved
   return queueForFile(resolved.real, async () => {
-    const read = await readFile(scope, resolved, {})
+    const held = await client?.read(scope, resolved)
+    const read = held ?? await readFile(scope, resolved, {})
     effects?.add('readBytes', read.length)
     const text = openText(read, given)
     const { bytes, changes } = replaceText(text.bytes, edit, given)
@@ -36,7 +48,9 @@ export function editFile(
     }
     const written = text.close(bytes)
     effects?.add('writtenBytes', written.length)
-    await scope.inFolder(resolved, (folder, name) => replaceFile(folder, name, given, written))
+    if (held === undefined || await client?.write(scope, resolved, written) === undefined) {
+      await scope.inFolder(resolved, (folder, name) => replaceFile(folder, name, given, written))
+    }
     return { replacements: changes.length, diff: () => unifiedDiff(given, text.bytes, changes) }
   })
 }

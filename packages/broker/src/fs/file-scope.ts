@@ -94,6 +94,16 @@ export class FileScope {
     return this.#policy.isRoot(resolved)
   }
 
+  /** Whether it is in the workspace, by their real paths. */
+  async isInWorkspace({ real }: ResolvedPath): Promise<boolean> {
+    return liesIn(real, await this.#disk.realpath(this.#workspace))
+  }
+
+  /** In the syntax of the system. */
+  pathOf({ real }: ResolvedPath): string {
+    return this.#paths.write(real)
+  }
+
   /** Whether a path reported by the system is this resolved path. */
   isAt(where: string, real: string): boolean {
     return this.#policy.isAt(where, real)

@@ -2,6 +2,7 @@ import { basename, dirname } from 'node:path'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { stringArgument, type CapabilityUnit, type OpenCall } from '../model/capability.ts'
+import { ClientFiles, type ClientOf } from './client-files.ts'
 import { editFile } from './edit-file.ts'
 import { FileScope, scopeOf, type HostFolders } from './file-scope.ts'
 import { GLOB_LIMITS, globFiles, type GlobLimits } from './search/glob.ts'
@@ -19,6 +20,8 @@ import { removeFile, writeFile } from './write-file.ts'
 export interface FsOptions extends HostFolders {
   /** Files outside the grant that a call may also read, each by exactly this path. */
   readonly extraFiles?: ((callId: string) => ReadonlySet<string>) | undefined
+  /** The client of the session of a call. Its text files come before those of the disk. */
+  readonly clientOf?: ClientOf | undefined
   readonly globLimits?: Partial<GlobLimits>
   readonly watchLimits?: Partial<WatchLimits>
 }
@@ -32,6 +35,7 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
   void findRipgrep().catch(() => undefined)
   const watches = new Watches({ ...WATCH_LIMITS, ...options.watchLimits })
   const searches = new Searches()
+  const clients = new ClientFiles(options.clientOf ?? (() => undefined))
   /** Compiled once per tool: a grant does not change while its compartment lives. */
   const compiled = new WeakMap<OpenCall['tool']['grant'], Scopes>()
   const scopesOf = ({ tool: { grant } }: OpenCall): Scopes => {
@@ -57,7 +61,13 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
           call.effects?.add('readBytes', bytes.length)
           return bytes.toString(args[1] === 'bytes' ? 'base64' : 'utf8')
         }
-        return read.readSync(path, range, encoded) ?? encoded(await readFile(read, await read.locate(path), range))
+        const client = clients.of(call)
+        if (client === undefined) {
+          return read.readSync(path, range, encoded) ?? encoded(await readFile(read, await read.locate(path), range))
+        }
+        const resolved = await read.locate(path)
+        const bytes = await client.read(read, resolved)
+        return encoded(bytes?.subarray(range.start, range.end) ?? await readFile(read, resolved, range))
       },
       async 'fs.list'(call, args) {
         const { read } = scopesOf(call)
@@ -66,7 +76,11 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
       async 'fs.stat'(call, args) {
         const path = pathArgument(args)
         const read = reading(call, path)
-        return statFile(read, await read.locate(path))
+        const resolved = await read.locate(path)
+        const bytes = await clients.of(call)?.read(read, resolved)
+        if (bytes === undefined) return statFile(read, resolved)
+        const saved = await read.lstat(resolved) && await statFile(read, resolved) as JsonObject
+        return { modifiedMs: Date.now(), ...saved, kind: 'file', size: bytes.length }
       },
       async 'fs.glob'(call, args) {
         const request = readGlobRequest(stringArgument(args, 0, 'The pattern'), args[1], globLimits.results)
@@ -105,7 +119,8 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
         const bytes = Buffer.from(text, args[1] === 'bytes' ? 'base64' : 'utf8')
         const resolved = await write.locate(path)
         call.effects?.add('writtenBytes', bytes.length)
-        return writeFile(write, resolved, bytes)
+        const client = args[1] === 'bytes' ? undefined : clients.of(call)
+        return writeFile(write, resolved, bytes, client)
       },
       async 'fs.edit'(call, args) {
         const path = fileArgument(args)
@@ -115,7 +130,9 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
         // An edit reveals whether a string occurs, so it also needs the right to read.
         await read.locate(path)
         const edit = { before, after, all: args[3] === true }
-        const { replacements, diff } = await editFile(write, resolved, edit, call.effects)
+        const client = clients.of(call)
+        const source = client?.isWhole ? client : undefined
+        const { replacements, diff } = await editFile(write, resolved, edit, { effects: call.effects, client: source })
         return { replacements, diff: diff() }
       },
       async 'fs.remove'(call, args) {
@@ -124,6 +141,7 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
       },
     },
     endCall(callId) {
+      clients.endCall(callId)
       watches.endCall(callId)
       searches.endCall(callId)
     },

@@ -15,9 +15,16 @@ const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (cons
 const temporaryName = (): string => `.bulkhead-${randomUUID()}.tmp`
 export const isTemporaryName = (name: string): boolean => /^\.bulkhead-[0-9a-f-]{36}\.tmp$/.test(name)
 
-export function writeFile(scope: FileScope, resolved: ResolvedPath, bytes: Buffer): Promise<JsonObject> {
-  return queueForFile(resolved.real, () =>
-    scope.inCreatedFolder(resolved, (folder, name) => replaceFile(folder, name, resolved.given, bytes)))
+/** Where the text of a file is written instead of to the disk. undefined: it does not write this one. */
+export interface TextTarget {
+  write(scope: FileScope, resolved: ResolvedPath, bytes: Buffer): Promise<JsonObject | undefined>
+}
+
+export function writeFile(
+  scope: FileScope, resolved: ResolvedPath, bytes: Buffer, client?: TextTarget,
+): Promise<JsonObject> {
+  return queueForFile(resolved.real, async () => await client?.write(scope, resolved, bytes)
+    ?? await scope.inCreatedFolder(resolved, (folder, name) => replaceFile(folder, name, resolved.given, bytes)))
 }
 
 /** Removes a file or an empty folder. */

@@ -1,5 +1,6 @@
-import { BulkheadError, type CompartmentTool } from '@bulkhead/contract'
+import { BulkheadError, type CompartmentTool, type WorkspaceClient } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
+import type { ClientOf } from '../fs/client-files.ts'
 import type { HostFolders } from '../fs/file-scope.ts'
 import type { CapabilityUnit, OpenCall } from '../model/capability.ts'
 import { UntrustedFolders } from '../process/executable.ts'
@@ -8,7 +9,10 @@ import {
   operatorEnvironment, restrictedEnvironment, runsAnyCommand, type OperatorEnvironment,
 } from './command-environment.ts'
 import type { MissingSandboxReporter } from './command-sandbox.ts'
-import { checkPipe, readPipeRequest, withStageSecrets, checkRequest, readRequest, withSecrets } from './request.ts'
+import { fitsTerminal } from './client-terminal.ts'
+import {
+  checkPipe, checkRequest, readPipeRequest, readRequest, withSecrets, withStageSecrets, type PipeRequest,
+} from './request.ts'
 import { Starter, SYSTEM_PATH, type StartedCommand } from './starter.ts'
 
 export interface ShellOptions extends HostFolders {
@@ -42,6 +46,8 @@ export interface ShellOptions extends HostFolders {
   readonly platform?: NodeJS.Platform
   /** Commands are checked and not run: each succeeds without output. */
   readonly runsNothing?: boolean
+  /** The client of the session of a call, for commands that fit into its terminal. */
+  readonly clientOf?: ClientOf | undefined
 }
 
 /** Runs the commands of the grant by name and argument vector, without a shell. */
@@ -66,6 +72,16 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     environmentOf: ({ tool }) => runsAnyCommand(tool) ? operators : restricted,
   })
   const running = new RunningCommands(concurrentRuns)
+  /**
+   * A terminal shows its output, and has the variables of its client. So it gets no secrets, no commands of tools with
+   * a restricted environment, none that only read, which nobody approved, and none whose output is not shown.
+   */
+  const terminalFor = (call: OpenCall, { stages, wall, quiet }: PipeRequest): WorkspaceClient['run'] => {
+    const isShown = stages.length === 1 && fitsTerminal(stages[0]!) && wall !== 'read' && !quiet
+    if (!isShown || secrets !== undefined || !runsAnyCommand(call.tool)) return undefined
+    const client = options.clientOf?.(call.hostCallId ?? call.callId)
+    return client?.run?.bind(client)
+  }
   return {
     capabilities: {
       async 'shell.run'(call, args) {
@@ -83,7 +99,9 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         const { input } = asked.stages[0]!
         if (typeof input === 'string') call.effects?.add('sentBytes', Buffer.byteLength(input))
         const request = secrets === undefined ? asked : withStageSecrets(asked, secrets.of(call.callId))
-        return running.run(call, (stop) => starter.startPipe(call, request, stop))
+        const run = terminalFor(call, asked)
+        return running.run(call, (stop) => run
+          ? starter.startInTerminal(call, request, run, stop) : starter.startPipe(call, request, stop))
       },
     },
     endCall: (callId) => running.endCall(callId),

@@ -10,6 +10,7 @@ import type { SecretsCapability } from '../secrets/secrets.ts'
 import { Executables, requireUnchanged, UntrustedFolders } from '../process/executable.ts'
 import { inheritableDescriptors, isInheritable, startError } from '../process/spawn.ts'
 import { Launcher, type Argv, type Launch, type CommandEnvironment } from './command-environment.ts'
+import { TerminalRun, type TerminalRunParts } from './client-terminal.ts'
 import { LeftoverProcesses } from '../process/run-processes.ts'
 import { LiveOutput, type StreamName } from './output.ts'
 import { Fifos, StreamFiles } from './streams.ts'
@@ -99,6 +100,28 @@ export class Starter {
     }
   }
 
+  /** The same program, sandbox and folder, started by the client. Contract: one stage that fits a terminal. */
+  async startInTerminal(
+    call: OpenCall, request: PipeRequest, run: TerminalRunParts['run'], stop: AbortSignal,
+  ): Promise<StartedCommand> {
+    const { workspace, environmentOf } = this.#parts
+    const { cmd, args } = request.stages[0]!
+    const { executables, outputBytes } = environmentOf(call)
+    const [executable, sandbox] = await Promise.all([executables.find(cmd), this.#sandbox.prepare(request.wall)])
+    try {
+      const cwd = await workingFolder(workspace, call, request.cwd)
+      stop.throwIfAborted()
+      requireUnchanged(executable)
+      const [program = executable.path, ...rest] = [...sandbox.argv, executable.path, ...args]
+      const command = { program, args: rest, cwd: cwd.path, outputBytes }
+      const callId = call.hostCallId ?? call.callId
+      return new TerminalRun({ run, command, callId, timeoutMs: request.timeoutMs, release: sandbox.release })
+    } catch (error) {
+      await sandbox.release()
+      throw error
+    }
+  }
+
   async #startStages(call: OpenCall, request: PipeRequest, stop: AbortSignal, prefix: Argv): Promise<Pipeline> {
     const { workspace, folders, environmentOf } = this.#parts
     const path = request.wall === 'read' ? await environmentOf(call).cleanPath() : undefined
@@ -167,8 +190,13 @@ export class Starter {
  * path refers to the folder that was checked, as long as `work` runs.
  */
 async function inWorkingFolder<T>(
-  workspace: string, { tool }: OpenCall, given: string | undefined, work: (path: string) => T,
+  workspace: string, call: OpenCall, given: string | undefined, work: (path: string) => T,
 ): Promise<T> {
+  const { scope, resolved } = await workingFolder(workspace, call, given)
+  return scope.asFolder(resolved, async (folder) => work(folder.at('.')))
+}
+
+async function workingFolder(workspace: string, { tool }: OpenCall, given: string | undefined) {
   const root = given === undefined || resolve(workspace, given) === resolve(workspace)
   const { fs: { read }, ceilings = [] } = tool.grant
   const scope = root ? new FileScope('fs.read', [workspace], workspace)
@@ -182,7 +210,7 @@ async function inWorkingFolder<T>(
       { data: { power: 'shell', path: resolved.given } },
     )
   }
-  return scope.asFolder(resolved, async (folder) => work(folder.at('.')))
+  return { scope, resolved, path: scope.pathOf(resolved) }
 }
 
 /** Whether commands run in bubblewrap here, by the trial that precedes the first command. */

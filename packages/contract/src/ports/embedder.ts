@@ -43,6 +43,42 @@ export interface Approver {
   approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer>
 }
 
+/**
+ * A program with its own view of the workspace, such as an editor: files that it has open and not saved, and a terminal
+ * that a person sees. It gets only what the broker has allowed for a call. Paths are absolute, with links resolved.
+ */
+export interface WorkspaceClient {
+  /** The text of a file. undefined if it has no such file: then the disk is read. */
+  readText?(path: string, call: ClientCall): Promise<string | undefined>
+  writeText?(path: string, text: string, call: ClientCall): Promise<void>
+  /** Runs a program until it ends. Contract: ends it when the signal is aborted. */
+  run?(command: ClientCommand, call: ClientCall): Promise<ClientRun>
+}
+
+/** The call that a client works for. */
+export interface ClientCall {
+  readonly callId: string
+  readonly signal: AbortSignal
+}
+
+/** A checked command. The client starts it without a shell. */
+export interface ClientCommand {
+  /** Absolute. */
+  readonly program: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  /** The most output to keep. */
+  readonly outputBytes: number
+}
+
+export interface ClientRun {
+  readonly exitCode: number | null
+  readonly signal: string | null
+  /** Both streams, as the terminal shows them. */
+  readonly output: string
+  readonly truncated: boolean
+}
+
 /** The current stage of a workflow. */
 export interface MachineStage {
   /** Identifies this run of the stage. */

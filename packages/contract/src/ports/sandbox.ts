@@ -7,6 +7,7 @@ import type { CompartmentLimits } from '../model/limits.ts'
 import type { Layer, Placement } from '../model/names.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Power } from '../policy/power.ts'
+import type { WorkspaceClient } from './embedder.ts'
 
 export type CompartmentCode =
   /** Verified bytes by path relative to the package, with `/` between segments. The code can import nothing else. */
@@ -184,6 +185,8 @@ export interface CompartmentServices {
   readonly session?: SessionAccess
   /** Files of the host that a call may read in addition to its grant, by exact path. */
   lentFiles?(callId: string): ReadonlySet<string>
+  /** The client of the session that makes a call. */
+  client?(callId: string): WorkspaceClient | undefined
 }
 
 /** The parts of `runtime` that a tool can be given. The broker checks each use again. */

@@ -1,4 +1,6 @@
-import type { ArgumentsReader, BulkheadError, CallLog, CallProgress, Clock, ToolInvocation } from '@bulkhead/contract'
+import type {
+  ArgumentsReader, BulkheadError, CallLog, CallProgress, Clock, ToolInvocation, WorkspaceClient,
+} from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
@@ -246,6 +248,7 @@ export interface SessionScope {
   readonly interactions: Interactions
   /** Stores questions that no one answers. Absent if such questions fail. */
   readonly paused: PausedCalls | undefined
+  readonly client: WorkspaceClient | undefined
   readonly hooks: { readonly all: readonly Hooks[] }
 }
 

@@ -83,6 +83,7 @@ export class HostSession implements Session {
         clock, queue: outer?.interactions.queue, over: () => this.#cancel.signal,
       }),
       paused: options.pause ?? outer?.paused !== undefined ? sources.host.paused : undefined,
+      client: options.client ?? outer?.client,
       hooks: this.#hooks,
     }
     this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()

@@ -59,6 +59,7 @@ function createServices(sources: ServiceSources): CompartmentServices {
     ...(wants('tools.call') ? { callTool: callToolFor(sources) } : {}),
     ...(wants('session') ? { session: sessionMemory(sources) } : {}),
     ...lendFiles(sources),
+    client: (callId) => running.get(callId)?.call.session.client,
   }
 }
 

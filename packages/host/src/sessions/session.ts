@@ -1,6 +1,7 @@
 import {
   BulkheadError, requireOptions, SECURITY_MODES, type Approver, type Ceiling, type Interactor, type Outcome,
   type Rule, type ScopedRule, type SecurityMode, type StateMachine, type ToolDefinition, type VariableValues,
+  type WorkspaceClient,
 } from '@bulkhead/contract'
 import { ruleSchema } from '@bulkhead/contract/validation'
 import type { Json } from '@bulkhead/kit/json'
@@ -80,6 +81,8 @@ export interface SessionOptions {
   readonly interactor?: Interactor | readonly Interactor[]
   /** Decides approvals instead of the interactor. */
   readonly approver?: Approver
+  /** An editor, whose open files and terminal the tools use. Default: that of the parent session. */
+  readonly client?: WorkspaceClient
   /** How long a person or an approver may take to answer. Default: no limit. */
   readonly interactionTimeoutMs?: number
   /**
@@ -143,6 +146,7 @@ const OPTIONS: OptionForms<SubagentOptions> = {
   budget: BUDGET_FORM, strategy: forms.anything, workspace: forms.text, hooks: oneOrSeveral(HOOKS_FORM),
   watchdog: oneOrSeveral(forms.method), stateMachine: STATE_MACHINE, guards: forms.list(GUARD), signal: forms.signal,
   background: forms.flag,
+  client: forms.fields({ readText: forms.method, writeText: forms.method, run: forms.method }),
 }
 
 /** Throws ConfigInvalid, ProjectPathInvalid or InputInvalid for options that make no sense. */
