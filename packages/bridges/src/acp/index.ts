@@ -26,7 +26,7 @@ export interface AcpOptions {
 export interface AcpLink {
   /** The person at the client. Pass it to `openSession`. */
   readonly interactor: Interactor
-  /** The files and the terminal of the client, as far as it has them. Pass it to `openSession`, if tools may use them. */
+  /** Its files and its terminal, as far as it has them. Pass it to `openSession` if tools may use them. */
   readonly client: WorkspaceClient
   /** Reports the calls of a session to the client, until the returned function is called. */
   follow(host: FollowedHost, session: FollowedSession): () => void

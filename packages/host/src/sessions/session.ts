@@ -70,8 +70,8 @@ export interface SessionOptions {
    */
   readonly roles?: Readonly<Record<string, boolean>>
   /**
-   * The tools that are offered: names, aliases (`read_file`), first parts of names (`web` for `web_fetch`), and patterns
-   * with `*`. Default: all.
+   * The tools that are offered: names, aliases (`read_file`), first parts of names (`web` for `web_fetch`), and
+   * patterns with `*`. Default: all.
    */
   readonly tools?: readonly string[]
   /**
