@@ -33,11 +33,12 @@ export type {
 export { BulkheadError } from '@bulkhead/contract'
 export { defineTool } from '@bulkhead/contract/author'
 export type {
-  ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CallLog, CallProgress, CommandClassification,
+  ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CallLog, CallProgress, ClientCall, ClientCommand, ClientRun,
+  CommandClassification,
   CommandSafetyPattern, Completion, ConfigFile, Content, Diagnostic, EmbeddedResource, ErrorCode, ErrorOutcome, EventListener, EventOf,
   EventType, ExtensionDescriptor, InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor,
   MachineStage, Outcome, OutcomeMetadata, OutputOutcome, ProjectTrust, ResourceLink, Rule, SecurityMode, StateMachine,
-  Store, ToolDefinition, ToolListing,
+  Store, ToolDefinition, ToolListing, WorkspaceClient,
 } from '@bulkhead/contract'
 export type { Json, JsonObject } from '@bulkhead/kit/json'
 

@@ -89,10 +89,8 @@ export class HostSession implements Session {
     this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()
     this.#forgetSignal = signal && this.#cancel.follow(signal, sessionCancelled)
     sources.onOpen(this)
-    events.emit({
-      type: 'SessionOpened', sessionId: this.id, workspace: sources.workspace,
-      ...(parent ? { parentId: parent.id } : {}),
-    })
+    const parentage = parent ? { parentId: parent.id } : {}
+    events.emit({ type: 'SessionOpened', sessionId: this.id, workspace: sources.workspace, ...parentage })
   }
 
   tools(): readonly ToolDefinition[] {
