@@ -48,7 +48,6 @@ export { checkRequirements, classifyToolMode, hasEffects, matchArguments } from 
 export type { PatternSource, VariableValues } from './policy/requirements.ts'
 export { capabilitiesMeant, judgeRules, RULE_CAPABILITIES } from './policy/rules.ts'
 export type { RuleCapability, RuleQuestion, RuleScope, ScopedRule } from './policy/rules.ts'
-
 export type {
   Approver, ClientCall, ClientCommand, ClientRun, Clock, Interactor, MachineStage, StateMachine, ToolDefinition,
   ToolListing, WorkspaceClient,
