@@ -18,7 +18,7 @@ export interface FollowedSession {
   readonly id: string
   tools(): readonly ToolDefinition[]
   addHooks(hooks: {
-    afterToolExecution(call: { readonly callId: string }, outcome: Outcome): void
+    afterToolExecution(call: { readonly sessionId: string; readonly callId: string }, outcome: Outcome): void
   }): () => void
 }
 
@@ -64,8 +64,12 @@ export class CallUpdates {
     const offEvents = host.on((event) => {
       if ('sessionId' in event && event.sessionId === session.id) this.#take(event, session)
     }, FOLLOWED)
-    // Events have no results. The hook follows the event of a call that ran.
-    const offHooks = session.addHooks({ afterToolExecution: ({ callId }, outcome) => this.#end(callId, outcome) })
+    // Events have no results. The hook follows the event of a call that ran. Sub-agents run it, too.
+    const offHooks = session.addHooks({
+      afterToolExecution: ({ sessionId, callId }, outcome) => {
+        if (sessionId === session.id) this.#end(callId, outcome)
+      },
+    })
     return () => {
       offEvents()
       offHooks()

@@ -4,7 +4,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
-import { client, ndJsonStream, PROTOCOL_VERSION, type SessionUpdate } from '@agentclientprotocol/sdk'
+import {
+  client, ndJsonStream, PROTOCOL_VERSION, type RequestPermissionResponse, type SessionUpdate,
+} from '@agentclientprotocol/sdk'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../../../..')
@@ -29,9 +31,14 @@ it('the agent of the page works for an editor of the SDK over stdio, and ends wi
   const child = spawn(process.execPath, ['agent.ts'], { cwd: folder, env, stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')
   const updates: SessionUpdate[] = []
+  const asked = Promise.withResolvers<void>()
+  let person = Promise.resolve<RequestPermissionResponse>({ outcome: { outcome: 'selected', optionId: 'allow_once' } })
   const connection = client({ name: 'editor' })
     .onNotification('session/update', ({ params }) => void updates.push(params.update))
-    .onRequest('session/request_permission', () => ({ outcome: { outcome: 'selected', optionId: 'allow_once' } }))
+    .onRequest('session/request_permission', () => {
+      if (updates.length > 3) asked.resolve()
+      return person
+    })
     .connect(ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>))
   const { agent } = connection
   await agent.request('initialize', { protocolVersion: PROTOCOL_VERSION })
@@ -40,8 +47,14 @@ it('the agent of the page works for an editor of the SDK over stdio, and ends wi
     .toEqual({ stopReason: 'end_turn' })
   expect(readFileSync(join(folder, 'hello.txt'), 'utf8')).toBe('hello\n')
   const diff = { type: 'diff', path: join(folder, 'hello.txt'), newText: 'hello\n' }
-  expect(updates.map((update) => 'status' in update ? update.status : '')).toEqual(['pending', 'in_progress', 'completed'])
+  expect(updates.map((update) => 'status' in update ? update.status : ''))
+    .toEqual(['pending', 'in_progress', 'completed'])
   expect(updates[0]).toMatchObject({ kind: 'edit', content: [diff] })
+  person = new Promise(() => {})
+  const cancelled = agent.request('session/prompt', { sessionId, prompt: [{ type: 'text', text: 'again' }] })
+  await asked.promise
+  await agent.notify('session/cancel', { sessionId })
+  expect(await cancelled).toEqual({ stopReason: 'cancelled' })
   child.stdin.end()
   expect(await ended).toEqual([0, null])
 })

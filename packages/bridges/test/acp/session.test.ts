@@ -64,6 +64,15 @@ describe('a call of an ACP agent', () => {
     expect(world.of('c2')[0]).toMatchObject({ sessionUpdate: 'tool_call', kind: 'other', title: 'raed' })
   })
 
+  it('of a sub-agent is not shown in the session of its parent', async () => {
+    await world.open()
+    writeFileSync(inWork('a.txt'), 'x')
+    const subagent = await world.session!.openSubagent()
+    expect(await subagent.call({ id: 'sub', name: 'read', arguments: { path: 'a.txt' } })).toMatchObject({ type: 'output' })
+    await world.call(['read', { path: 'a.txt' }])
+    expect(world.of('sub')).toEqual([])
+  })
+
   it('shows what a search found', async () => {
     await world.open({ person: () => 'allow_once' })
     writeFileSync(inWork('a.txt'), 'x\nneedle\n')

@@ -28,6 +28,8 @@ export class World {
   readonly asked: RequestPermissionRequest[] = []
   readonly updates: SessionUpdate[] = []
   readonly outcomes: Outcome[] = []
+  /** The session of the agent. */
+  session: Awaited<ReturnType<Awaited<ReturnType<typeof createHost>>['openSession']>> | undefined
   #connection: ClientConnection | undefined
   #close: (() => Promise<unknown>) | undefined
 
@@ -40,7 +42,6 @@ export class World {
     })
     this.#close = () => host.close()
     let known: ClientCapabilities = {}
-    let opened: Awaited<ReturnType<typeof host.openSession>> | undefined
     const app = agent({ name: 'agent' })
       .onRequest('initialize', ({ params }) => {
         known = params.clientCapabilities ?? {}
@@ -48,13 +49,13 @@ export class World {
       })
       .onRequest('session/new', async ({ params: { cwd }, client: editor }) => {
         const link = connectAcp({ client: editor, sessionId: 's1', cwd, capabilities: known, clientName: 'editor' })
-        opened = await host.openSession({ interactor: link.interactor, client: link.client, ...session })
-        link.follow(host, opened)
+        this.session = await host.openSession({ interactor: link.interactor, client: link.client, ...session })
+        link.follow(host, this.session)
         return { sessionId: 's1' }
       })
       .onRequest('session/prompt', async ({ params: { prompt }, signal }) => {
         const calls = JSON.parse((prompt[0] as { readonly text: string }).text) as never
-        this.outcomes.push(...await opened!.callAll(calls, { strategy: 'sequential', signal }))
+        this.outcomes.push(...await this.session!.callAll(calls, { strategy: 'sequential', signal }))
         return { stopReason: 'end_turn' }
       })
     const editor = extend(client({ name: 'editor' }))
