@@ -2,6 +2,8 @@
 export interface OptionForm {
   readonly type: 'boolean' | 'string'
   readonly short?: string
+  /** Whether it can be repeated. Its value is a list then. */
+  readonly multiple?: true
   /** Name of the value in the help, such as DIR. */
   readonly value?: string
   /** All valid values, if the list is fixed. */
@@ -35,9 +37,9 @@ export interface Example {
   readonly text: string
 }
 
-type ValueOf<Form extends OptionForm> = Form extends { readonly values: readonly (infer Value)[] }
-  ? Value
-  : PlainValue<Form['type']>
+type ValueOf<Form extends OptionForm> = Form extends { readonly multiple: true }
+  ? readonly string[]
+  : Form extends { readonly values: readonly (infer Value)[] } ? Value : PlainValue<Form['type']>
 
 type PlainValue<Type> = Type extends 'boolean' ? boolean : string
 

@@ -94,11 +94,7 @@ async function set(key: string, steps: readonly string[], text: string, values: 
   const parsed = parseJson(text)
   const value = parsed.ok ? parsed.value : text
   const file = values.project ? projectFile(values) : userFile(values)
-  writing(file, () => {
-    const edited = editConfig(readIfPresent(file), steps, value)
-    makeFolder(dirname(file), 0o700)
-    replaceFile(file, edited)
-  })
+  changeConfig(file, (written) => editConfig(written, steps, value))
   const { settings, project } = await effective(values)
   const path = pointerOf(steps)
   const now = settings.find((setting) => setting.path === path)
@@ -157,8 +153,16 @@ function refuseUnknown(key: string, steps: readonly string[]): void {
   if (fault !== undefined) throw new UsageError(`"${key}" ${fault}.`)
 }
 
+/** Replaces a configuration file. `edit` gets its present content. */
+export const changeConfig = (file: string, edit: (written: Uint8Array | undefined) => string): void =>
+  writing(file, () => {
+    const edited = edit(readIfPresent(file))
+    makeFolder(dirname(file), 0o700)
+    replaceFile(file, edited)
+  })
+
 /** Users may link to their settings: the link stays. */
-function userFile(values: Values): string {
+export function userFile(values: HostValues): string {
   const file = join(homeFolder(values.home), CONFIG_FILE)
   return statSync(file, { throwIfNoEntry: false }) === undefined ? file : realpathSync(file)
 }
@@ -170,7 +174,7 @@ function projectFile(values: Values): string {
   throw new BulkheadError('ConfigInvalid', `"${file}" is a link. Replace it by a file.`)
 }
 
-function readIfPresent(file: string): Uint8Array | undefined {
+export function readIfPresent(file: string): Uint8Array | undefined {
   try {
     return statSync(file, { throwIfNoEntry: false }) ? readFileSync(file) : undefined
   } catch (error) {

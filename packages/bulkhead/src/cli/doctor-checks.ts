@@ -165,7 +165,8 @@ function projectCheck({ standing: { kind }, place: { workspace } }: Inspection):
 }
 
 /** Of servers and documents without a diagnostic. Connects to nothing. */
-async function serverChecks({ host, place: { workspace, report, servers: connected } }: Inspection): Promise<readonly Check[]> {
+async function serverChecks({ host, place }: Inspection): Promise<readonly Check[]> {
+  const { workspace, report, servers: connected } = place
   const { mcp = {}, openapi = {} } = report.config.merged
   const jailFault = await connected.jailFault().catch((error: unknown) => messageOf(error))
   const isFaulty = (path: string) =>

@@ -7,6 +7,7 @@ import { kitFolder } from '../facade/folders.ts'
 import { CORE_VERSION } from '../facade/version.ts'
 import { MODE_OPTION } from './call.ts'
 import { defineCommand, ENDING_SIGNALS, UsageError } from './command.ts'
+import { add, ADD_DETAILS, ADD_OPTIONS, ADD_SUBCOMMANDS, ADD_USAGE, remove } from './mcp-add.ts'
 import { LISTEN_OPTIONS, listenFault, listenOptions, type ListenOptions } from './mcp-listen.ts'
 import { login, LOGIN_DETAILS, LOGIN_OPERANDS, LOGIN_SUBCOMMANDS, LOGIN_USAGE, logout } from './mcp-login.ts'
 import { diagnosticText, hint } from './output.ts'
@@ -16,12 +17,14 @@ export const mcp = defineCommand({
   usage: 'bulkhead mcp [--http [--port N] [--host ADDRESS] [--cert FILE --key FILE] [--insecure]] '
     + '[--mode ask|allowlist|yolo] [--tools NAME,…] [--all] [--no-store] [--workspace DIR] [--home DIR] '
     + `[--trust-project]
+${ADD_USAGE}
 ${LOGIN_USAGE}`,
   subcommands: {
     '': {
       text: 'serve the tools of this host',
       options: ['mode', 'tools', 'all', 'json', ...Object.keys(LISTEN_OPTIONS), ...Object.keys(STORE_OPTIONS)],
     },
+    ...ADD_SUBCOMMANDS,
     ...LOGIN_SUBCOMMANDS,
   },
   operands: LOGIN_OPERANDS,
@@ -35,6 +38,7 @@ ${LOGIN_USAGE}`,
       type: 'boolean', text: 'list all tools, even more than twenty (by default, a client finds them with tool_search)',
     },
     ...LISTEN_OPTIONS,
+    ...ADD_OPTIONS,
     ...STORE_OPTIONS, ...COMMON_OPTIONS, json: { type: 'boolean' },
   },
   details: `Speaks the Model Context Protocol on standard input and output until the client disconnects. In the
@@ -49,6 +53,8 @@ With --http it serves Streamable HTTP at /mcp until it is stopped. Address and t
 error. Every request must carry the header "Authorization: Bearer TOKEN", and may come from this machine only, unless
 you pass --host. Each client gets its own session.
 
+${ADD_DETAILS}
+
 ${LOGIN_DETAILS}`,
   exits: ['when the client has disconnected, or the server was stopped', 'if the host could not start'],
   examples: [
@@ -56,10 +62,16 @@ ${LOGIN_DETAILS}`,
     { command: 'bulkhead mcp --mode allowlist --tools read,grep,glob', text: 'three tools, and no questions' },
     { command: "bulkhead mcp --tools 'web,git*'", text: 'web_fetch, web_search, and every tool that begins with git' },
     { command: 'bulkhead mcp --http --port 9000', text: 'serve over HTTP, to this machine only' },
+    {
+      command: 'bulkhead mcp add notes --read ~/notes -- npx -y @acme/notes-server',
+      text: 'add a local server, and let it read one folder',
+    },
     { command: 'bulkhead mcp login harbour', text: 'sign in to a remote server of the configuration' },
   ],
 
   async run({ values, positionals: [act, ...names] }) {
+    if (act === 'add') return add(names, values)
+    if (act === 'remove') return remove(names, values)
     if (act === 'login') return login(names, values)
     if (act === 'logout') return logout(names, values)
     if (values.json) throw new UsageError('--json cannot be used with "mcp": standard output carries the protocol.')

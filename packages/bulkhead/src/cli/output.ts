@@ -155,7 +155,8 @@ export function serverTable(servers: readonly McpServerStatus[]): string {
   })
   const isUnknown = servers.some(({ state }) => state === 'unknown')
   const advice = 'Run "bulkhead tools --connect" to connect to the servers and list their tools.\n'
-  return `\n${table(HEADINGS, rows)}${serverFaults(servers)}${unconfinedWarnings(servers)}${isUnknown ? hint(advice) : ''}`
+  const notes = serverFaults(servers) + unconfinedWarnings(servers) + (isUnknown ? hint(advice) : '')
+  return `\n${table(HEADINGS, rows)}${notes}`
 }
 
 const unconfinedWarnings = (servers: readonly McpServerStatus[]): string => servers.map(({ name, unconfined }) =>

@@ -18,7 +18,7 @@ export function readOptions(
 
 function parsed(args: readonly string[], options: CommandOptions): EveryGiven {
   try {
-    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true })
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true }) as EveryGiven
   } catch (error) {
     // Node appends advice about arguments that start with a dash. It does not apply here.
     const message = messageOf(error).replace(/ To specify a positional argument.*$/s, '')
@@ -30,7 +30,7 @@ function parsed(args: readonly string[], options: CommandOptions): EveryGiven {
   }
 }
 
-function refuseOtherValues(option: string, { values }: OptionForm, given: string | boolean | undefined): void {
+function refuseOtherValues(option: string, { values }: OptionForm, given: unknown): void {
   if (values === undefined || typeof given !== 'string' || values.includes(given)) return
   throw new UsageError(
     `--${option} must be one of ${values.join(', ')}, not "${given}".${meantNames(given, values)}`,

@@ -188,7 +188,8 @@ function contentsText(
 const contentsJson = ({ digest, extensions, settings, servers, documents, diagnostics }: ProjectContents): object => ({
   digest, extensions: extensions.map(extensionJson),
   settings: settings.map(({ before, ...rest }) => ({ ...rest, before: before ?? null })),
-  servers: servers.map(([name, server]) => ({ name, ...server, ...(server.type === 'local' && { confined: server.jail !== false }) })),
+  servers: servers.map(([name, server]) =>
+    ({ name, ...server, ...(server.type === 'local' && { confined: server.jail !== false }) })),
   documents: documents.map(([name, document]) => ({ name, ...document })), diagnostics,
 })
 

@@ -35,7 +35,7 @@ const node = realpathSync(process.execPath)
 
 const LOOPBACK = ['localhost', '127.0.0.1', '::1']
 
-/** The command that runs another one beside the relay. Its own loopback interface needs no proxy, if none is granted. */
+/** The command that runs another one beside the relay. Without a grant, loopback is the server's own: no proxy. */
 export function besideRelay(command: readonly string[], hosts: readonly string[]): readonly string[] {
   const isLocal = hosts.some((host) => LOOPBACK.includes(readHostPattern(host)?.host.replaceAll(/[[\]]/g, '') ?? ''))
   const direct = isLocal ? '' : LOOPBACK.join(',')

@@ -87,7 +87,8 @@ const mountsOf = (paths: readonly string[], kind: 'read' | 'write'): readonly Mo
 function hiddenIn({ from, to }: Mount, { hidden }: MountPlan, granted: readonly Mount[]): readonly Mount[] {
   return hidden.flatMap(hiddenPathAt)
     .filter(({ path }) => path !== from && isWithin(path, from) && !granted.some((other) => other.from === path))
-    .map(({ path, isFolder }) => ({ from: isFolder ? '' : '/dev/null', to: to + path.slice(from.length), kind: 'hide' }))
+    .map(({ path, isFolder }) =>
+      ({ from: isFolder ? '' : '/dev/null', to: to + path.slice(from.length), kind: 'hide' }))
 }
 
 /**

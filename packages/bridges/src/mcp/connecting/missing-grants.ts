@@ -48,9 +48,9 @@ function missingPaths(
 }
 
 const HINTS: readonly (readonly [error: RegExp, key: string])[] = [
-  [/\b(?:ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH)\b|resolve host|name resolution|network is unreachable/i, 'net.hosts'],
+  [/\b(?:ENOTFOUND|EAI_AGAIN|E(?:NET|HOST)UNREACH)\b|resolve host|name resolution|is unreachable/i, 'net.hosts'],
   [/\bEROFS\b|read-only file system/i, 'fs.write'],
-  [/\b(?:ENOENT|EACCES|EPERM)\b|no such file|permission denied|cannot find (?:module|package)|ModuleNotFoundError/i, 'fs.read'],
+  [/\b(?:ENOENT|EACCES|EPERM)\b|no such file|permission denied|cannot find|ModuleNotFoundError/i, 'fs.read'],
 ]
 
 /** Which grant an error of a server in a jail suggests. The text is untrusted, so nothing of it is repeated. */

@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { readLauncher } from '../../src/cli/mcp-pin.ts'
+import { inside } from '../command-inside.ts'
+import { startRegistry } from '../registry.ts'
+
+let folder: string
+let home: string
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-add-')))
+  home = join(folder, '.bulkhead')
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+let env: NodeJS.ProcessEnv = {}
+const run = (act: string, ...rest: string[]) => inside(['mcp', act, '--home', home, ...rest], folder, env)
+const config = () => JSON.parse(readFileSync(join(home, 'config.json'), 'utf8')) as unknown
+
+it('adds a server with its grants, shows them and what is missing, and removes it', async () => {
+  mkdirSync(home)
+  mkdirSync(join(folder, 'data'))
+  writeFileSync(join(home, 'config.json'), '{\n  "mode": "ask"\n}\n')
+  const added = await run('add', 'notes', '--read', 'data', '--write', '.', '--net', 'api.example.com', '--env', 'TOKEN', '--', 'node', '/etc', '-x')
+  expect([added.code, added.stdout]).toEqual([0, expect.stringMatching(/Added notes to .*\n +starts +node \/etc -x\n +in a jail +reads .*data, writes \{workspace\}, reaches api\.example\.com, reads the variable TOKEN\n/)])
+  expect(added.stderr).toMatch(/may not read "\/etc", which its command names/)
+  const requires = { fs: { read: [join(folder, 'data')], write: ['{workspace}'] }, net: { hosts: ['api.example.com'] } }
+  expect(config()).toEqual({ mode: 'ask', mcp: { notes: { type: 'local', command: ['node', '/etc', '-x'], env: ['TOKEN'], requires } } })
+  expect((await run('add', 'notes', '--', 'node')).stderr).toMatch(/RegistrationConflict .*bulkhead mcp remove notes/)
+  expect(await run('remove', 'notes')).toMatchObject({ code: 0, stdout: expect.stringContaining('Removed notes') })
+  expect(config()).toEqual({ mode: 'ask' })
+  expect((await run('remove', 'notes')).stderr).toMatch(/^NotFound /)
+})
+
+it.each<readonly [string, readonly [string, ...string[]], number, RegExp]>([
+  ['a command', ['add', 'a'], 2, /Name the server and its command/], ['a valid name', ['add', '../a', '--', 'node'], 2, /is not a name/],
+  ['a folder that exists', ['add', 'a', '--read', 'none', '--', 'node'], 2, /"none" does not exist/], ['a host', ['add', 'a', '--net', 'HTTP://x', '--', 'node'], 1, /ConfigInvalid .*net/],
+  ['a package of a registry', ['add', 'a', '--', 'npx', 'https://evil.example/a.tgz'], 2, /not a package of a registry/],
+])('needs %s', async (_, args, code, message) => {
+  expect(await run(...args)).toMatchObject({ code, stderr: expect.stringMatching(message) })
+  expect([existsSync(join(home, 'config.json')), existsSync(join(home, 'servers/a'))]).toEqual([false, false])
+})
+
+it('reads the package and the program of a launcher', () => {
+  expect(readLauncher(['node', 'npx'])).toBeUndefined()
+  expect(readLauncher(['npx', '-y', '@acme/server@1', '.', '-y'])).toEqual({ kind: 'npx', spec: '@acme/server@1', program: undefined, args: ['.', '-y'] })
+  expect(readLauncher(['/usr/bin/npx', '--package=@acme/tools', '--', 'serve', 'x'])).toEqual({ kind: 'npx', spec: '@acme/tools', program: 'serve', args: ['x'] })
+  expect(readLauncher(['uvx', '--from', 'acme[all]==1.2', 'serve'])).toEqual({ kind: 'uvx', spec: 'acme[all]==1.2', program: 'serve', args: [] })
+  expect(() => readLauncher(['npx', '--call', 'rm -rf .', 'x'])).toThrow(/--call of npx cannot be pinned/)
+  expect(() => readLauncher(['npx', '-y'])).toThrow(/Name the package/)
+})
+
+it.runIf(thoroughly(false, true))('installs the package of npx with exact version and digest, runs no script of it, and starts it without a network', async () => {
+  const source = join(folder, 'package')
+  mkdirSync(source)
+  const scripts = { install: `touch ${join(folder, 'ran')}`, postinstall: `touch ${join(folder, 'ran')}` }
+  writeFileSync(join(source, 'package.json'), JSON.stringify({ name: '@acme/notes', version: '1.2.3', bin: { notes: 'serve.mjs' }, scripts }))
+  const server = readFileSync(join(import.meta.dirname, 'fixtures/hostile-server.mjs'), 'utf8')
+  writeFileSync(join(source, 'serve.mjs'), `#!/usr/bin/env node\n${server}`)
+  execFileSync('tar', ['czf', 'a.tgz', 'package'], { cwd: folder })
+  await using registry = await startRegistry('@acme/notes')
+  registry.publish('1.2.3', readFileSync(join(folder, 'a.tgz')))
+  env = { PATH: process.env['PATH'], BULKHEAD_REGISTRY: registry.url }
+  try {
+    const added = await run('add', 'notes', '--', 'npx', '-y', '@acme/notes@^1', '--all')
+    expect(added).toMatchObject({ code: 0, stdout: expect.stringMatching(/installed +@acme\/notes@1\.2\.3 \(sha512-/) })
+    expect((await run('add', 'other', '--', 'npx', '-p', '@acme/notes', 'none')).stderr).toMatch(/has no program "none"; it has notes/)
+  } finally {
+    env = {}
+  }
+  const file = join(home, 'servers/notes/node_modules/@acme/notes/serve.mjs')
+  expect(config()).toEqual({ mcp: { notes: { type: 'local', command: ['node', file, '--all'] } } })
+  expect([existsSync(join(folder, 'ran')), existsSync(join(home, 'servers/other'))]).toEqual([false, false])
+  expect((await inside(['tools', '--connect', '--home', home], folder, { PATH: process.env['PATH'] })).stdout).toMatch(/^notes +local +global +connected +1 /m)
+  await run('remove', 'notes')
+  expect(existsSync(join(home, 'servers/notes'))).toBe(false)
+})
