@@ -11,6 +11,11 @@ import type { QuestionForm } from '../../questions/question-form.ts'
  */
 export type Era = 'legacy' | 'modern'
 
+/** A form, with `_meta` of the request that shows it. */
+export interface AskedForm extends QuestionForm {
+  readonly meta?: Readonly<Record<string, unknown>>
+}
+
 /** A `tools/call` request of either era. */
 export interface ClientRequest {
   /** Aborted when the client cancels the request or disconnects. */
@@ -27,7 +32,7 @@ export interface ClientRequest {
    * Asks immediately. Resolves with the reply, or undefined after the timeout. Rejects if the client cannot ask. Absent
    * in the modern era.
    */
-  readonly elicit?: (form: QuestionForm, signal: AbortSignal, withinMs: number) => Promise<unknown>
+  readonly elicit?: (form: AskedForm, signal: AbortSignal, withinMs: number) => Promise<unknown>
 }
 
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
@@ -66,9 +71,9 @@ const showsForms = (capabilities: ClientCapabilities | undefined): boolean => {
 }
 
 const eliciting = (mcpReq: ServerContext['mcpReq']): NonNullable<ClientRequest['elicit']> =>
-  async ({ message, requestedSchema }, signal, withinMs) => {
+  async ({ message, requestedSchema, meta }, signal, withinMs) => {
     const late = AbortSignal.timeout(withinMs)
-    const params = { message, requestedSchema }
+    const params = { message, requestedSchema, ...(meta && { _meta: meta }) }
     try {
       // Raise the timeout of the SDK: a person may need more than a minute.
       return await mcpReq.send(

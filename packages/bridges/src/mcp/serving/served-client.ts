@@ -9,6 +9,7 @@ import { Prompts, serveCompletionOn } from './prompt-server.ts'
 import { Resources } from './resource-server.ts'
 import { ResultResources, SkillResources } from './session-resources.ts'
 import type { ServedHost, ServedSession } from './served-session.ts'
+import { TASKS_CAPABILITY, Tasks } from './tasks.ts'
 import { ToolList, serveToolsOn } from './tool-server.ts'
 
 /** What every way of serving a client takes. */
@@ -44,6 +45,7 @@ export class ServedClient {
   readonly #Server: ServerClass
   readonly #session: ServedSession
   readonly #list: ToolList
+  readonly #tasks: Tasks
   readonly #results = new ResultResources()
   readonly #resources: Resources
   readonly #prompts: Prompts
@@ -56,6 +58,7 @@ export class ServedClient {
     host: ServedHost, options: ClientOptions, Server: ServerClass, session: ServedSession, calls: OpenCalls,
   ) {
     this.calls = calls
+    this.#tasks = new Tasks(calls, options.maxOpen ?? MAX_OPEN)
     this.#options = options
     this.#Server = Server
     this.#session = session
@@ -95,11 +98,12 @@ export class ServedClient {
     const server = new this.#Server(info, {
       capabilities: {
         tools: { listChanged: true }, logging: {}, completions: {}, resources: { listChanged: true, subscribe: true },
+        ...(era === 'legacy' && { tasks: TASKS_CAPABILITY }),
         ...(!this.#prompts.isEmpty && { prompts: { listChanged: true } }),
       },
       instructions,
     })
-    serveToolsOn(server, era, { calls: this.calls, list: this.#list, called: (outcome) => this.#called(outcome) })
+    serveToolsOn(server, era, { calls: this.calls, list: this.#list, tasks: era === 'legacy' ? this.#tasks : undefined, called: (outcome) => this.#called(outcome) })
     const report = (fault: string) => this.#options.onFault?.(new Error(fault))
     const contextOf = ({ mcpReq: { signal } }: ServerContext) => ({ session: this.#session, signal, report })
     this.#resources.serveOn(server, era, contextOf)
@@ -125,6 +129,7 @@ export class ServedClient {
 
   async #end(): Promise<void> {
     for (const off of this.#offs) off()
+    this.#tasks.end()
     this.calls.end()
     await this.#session.close().catch((error: Error) => this.#options.onFault?.(error))
   }

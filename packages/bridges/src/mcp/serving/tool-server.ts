@@ -3,26 +3,41 @@ import { noteOfCut, toMcp } from '@bulkhead/contract/dialects'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { CallToolResult, InputRequiredResult, Server, ServerContext, Tool } from '@modelcontextprotocol/server'
 import { ClientFault, readRequest, type ClientRequest, type Era } from './client-request.ts'
+import type { Tasks } from './tasks.ts'
 import { ANSWER, type AskedCall, type OpenCall, type OpenCalls, type OpenQuestion } from './open-calls.ts'
 
 export interface ToolServerParts {
   readonly calls: OpenCalls
   readonly list: ToolList
+  /** Only in the legacy era. */
+  readonly tasks: Tasks | undefined
   /** Called after every call, because a call may change the list of tools. */
   readonly called: (outcome: Outcome) => void
 }
 
 /** Connects tools to a server of the SDK. This checks the protocol only; the session applies the policies. */
-export function serveToolsOn(server: Server, era: Era, { calls, list, called }: ToolServerParts): void {
-  server.setRequestHandler('tools/list', () => ({ tools: list.show() }))
+export function serveToolsOn(server: Server, era: Era, { calls, list, tasks, called }: ToolServerParts): void {
+  server.setRequestHandler('tools/list', () => {
+    const tools = list.show()
+    return { tools: tasks ? tools.map((tool) => ({ ...tool, execution: { taskSupport: 'optional' as const } })) : tools }
+  })
+  tasks?.serveOn(server, resultOf)
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const request = readRequest(era, server, context)
+    if (tasks && params.task) return beginTask(tasks, params, request, params.task.ttl)
     const call = find(params, request, context)
     const step = await call.next(request)
     if (step.kind === 'asked') return ask(call, step.question)
     called(step.outcome)
     return resultOf(step.outcome)
   })
+
+  function beginTask(into: Tasks, asked: AskedCall, request: ClientRequest, ttl: number | undefined): CallToolResult {
+    const task = into.begin(asked, request, ttl)
+    void task.outcome.then(called)
+    // The SDK accepts only results of calls, which have content.
+    return { content: [], task: task.show() }
+  }
 
   function find(asked: AskedCall, request: ClientRequest, { mcpReq }: ServerContext): OpenCall {
     const token = mcpReq.requestState<unknown>()
