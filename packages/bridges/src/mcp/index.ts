@@ -1,6 +1,8 @@
 export { McpServers, type McpServersOptions, type McpServerStatus } from './connecting/servers.ts'
 export { loadLateCode } from './connecting/servers.ts'
 export type { ServerState } from './connecting/connection-state.ts'
+export type { McpPrompt, McpResource } from './connecting/catalog/server-content.ts'
+export type { McpEmbedder, McpRoot, SamplingRequest, SamplingResult } from './connecting/server-requests.ts'
 export type { SignInPrompt } from './connecting/sign-in/sign-in.ts'
 export type { Surroundings } from './connecting/server-entry.ts'
 export type { ServedHost, ServedSession } from './serving/served-session.ts'

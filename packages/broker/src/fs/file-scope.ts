@@ -94,10 +94,9 @@ export class FileScope {
     return this.#policy.isRoot(resolved)
   }
 
-  /** Whether it is in the workspace, by their real paths. False if the workspace is gone. */
+  /** Whether it is in the workspace, by their real paths. */
   async isInWorkspace({ real }: ResolvedPath): Promise<boolean> {
-    const workspace = await this.#disk.realpath(this.#workspace).catch(() => undefined)
-    return workspace !== undefined && liesIn(real, workspace)
+    return liesIn(real, await this.#disk.realpath(this.#workspace))
   }
 
   /** In the syntax of the system. */

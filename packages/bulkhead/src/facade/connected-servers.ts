@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { McpServers, McpServerStatus, SignInPrompt } from '@bulkhead/bridges/mcp'
+import type { McpEmbedder, McpServers, McpServerStatus, SignInPrompt } from '@bulkhead/bridges/mcp'
 import type { Offered, OpenapiDocuments } from '@bulkhead/bridges/openapi'
 import { BulkheadError, type Loader, type LoadReport, type ServerJail } from '@bulkhead/contract'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
@@ -18,6 +18,8 @@ export interface ConnectedServersOptions {
   /** The folder of {user-data}. */
   readonly userData: string
   readonly jail: ServerJail
+  /** What MCP servers get from the embedder. */
+  readonly embedder?: McpEmbedder | undefined
 }
 
 /** How long a session waits for servers whose tools are unknown. Tools of slower servers appear in a later turn. */
@@ -57,6 +59,11 @@ export class ConnectedServers {
   /** Why local servers cannot be confined on this machine; undefined if they can. */
   jailFault(): Promise<string | undefined> {
     return this.#options.jail.findFault()
+  }
+
+  /** The known resources and prompts, by server. */
+  get contents(): McpServers['contents'] {
+    return this.#servers?.contents ?? new Map()
   }
 
   /** Resolves when each named server (default: all) has answered or failed, and its tools are loaded. */
@@ -118,9 +125,10 @@ export class ConnectedServers {
 
   async #make(): Promise<McpServers> {
     const { McpServers: Servers } = await import('@bulkhead/bridges/mcp')
-    const { workspace, operator: { path, env: base }, env, cache, home, userData, jail } = this.#options
+    const { workspace, operator: { path, env: base }, env, cache, home, userData, jail, embedder } = this.#options
     return new Servers({
       self: { name: 'bulkhead', version: CORE_VERSION }, cache: join(cache, 'mcp'), credentials: join(home, 'oauth'),
+      ...(embedder && { embedder }),
       surroundings: { workspace, base: { ...base, PATH: path.join(':') }, env, userData, jail },
       onChange: () => this.#changed(),
     })

@@ -78,6 +78,7 @@ const OPTIONS: OptionForms<CreateHostOptions> = {
   projectFolder: forms.text, bundledFolder: forms.text, machinePolicy: forms.text,
   cache: forms.text, interactor: forms.having('interact'),
   watch: forms.either(forms.flag, forms.method), config: forms.object,
+  mcp: forms.fields({ roots: forms.method, sample: forms.method }),
   discover: forms.oneOf('first-session', 'when-asked'),
 }
 

@@ -6,7 +6,9 @@ import type { CreateHostOptions, Host } from './create-host.ts'
 export type { CreateHostOptions, Host } from './create-host.ts'
 export type { LoginOptions, McpBook } from './mcp-book.ts'
 export type { NamedTool, Registrable } from './own-tools.ts'
-export type { McpServerStatus } from '@bulkhead/bridges/mcp'
+export type {
+  McpEmbedder, McpPrompt, McpResource, McpRoot, McpServerStatus, SamplingRequest, SamplingResult,
+} from '@bulkhead/bridges/mcp'
 export { createTerminalInteractor, type TerminalStreams } from './terminal/terminal-interactor.ts'
 export {
   COMMAND_SAFETY_PATTERNS, createCommandClassifier, createHeadlessInteractor, createProgrammaticInteractor,

@@ -1,4 +1,4 @@
-import type { McpServerStatus } from '@bulkhead/bridges/mcp'
+import type { McpPrompt, McpResource, McpServerStatus } from '@bulkhead/bridges/mcp'
 import { requireOptions } from '@bulkhead/contract'
 import { forms } from '@bulkhead/kit/options'
 import type { ConnectedServers } from './connected-servers.ts'
@@ -11,6 +11,10 @@ export interface McpBook {
    * Connects to the named servers (default: all). Resolves when each has answered or failed, and its tools are loaded.
    */
   connect(names?: readonly string[]): Promise<readonly McpServerStatus[]>
+  /** The known resources of connected or cached servers. Read them with the tool `<server>_read_resource`. */
+  resources(): readonly (McpResource & { readonly server: string })[]
+  /** The known prompts of connected or cached servers. Get them with the tool `<server>_get_prompt`. */
+  prompts(): readonly (McpPrompt & { readonly server: string })[]
   /**
    * Signs a person in to a remote server with OAuth: `show` gets the address to open in a browser. Resolves when the
    * tokens are stored in the home and the tools are loaded. Rejects with SignInFailed.
@@ -43,6 +47,10 @@ export const mcpBook = (servers: () => ConnectedServers): McpBook => ({
     requireOptions('mcp.connect', { names }, CONNECTED)
     return servers().connect(names)
   },
+  resources: () => [...servers().contents].flatMap(([server, { resources = [] }]) =>
+    resources.map((resource) => ({ server, ...resource }))),
+  prompts: () => [...servers().contents].flatMap(([server, { prompts = [] }]) =>
+    prompts.map((prompt) => ({ server, ...prompt }))),
   async login(name, options) {
     requireOptions('mcp.login', { name, ...options }, LOGIN, 'name', 'show')
     const { show, port, signal = AbortSignal.timeout(LOGIN_MS) } = options

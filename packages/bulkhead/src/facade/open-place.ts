@@ -1,3 +1,4 @@
+import type { McpEmbedder } from '@bulkhead/bridges/mcp'
 import { lstatSync, realpathSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join } from 'node:path'
@@ -22,6 +23,8 @@ export interface PlaceOptions {
   readonly watch?: boolean | ((onChange: () => void) => () => void)
   /** Overrides all configuration files. */
   readonly config?: ConfigFile
+  /** What MCP servers get from you: roots for remote ones, and answers of your model. Default: neither. */
+  readonly mcp?: McpEmbedder
 }
 
 export interface PlaceSurroundings {
@@ -49,13 +52,14 @@ export type TrustChoice = ProjectTrust | 'as found'
 export async function openPlace(
   loader: Loader, folder: string, choice: TrustChoice | undefined, options: PlaceOptions & PlaceSurroundings,
 ): Promise<OpenPlace> {
-  const { interactor, watch, config, operator, home, projectFolder, env, cacheFolder: cache, signal, onUse } = options
+  const { interactor, watch, config, mcp, operator, home, projectFolder, env, signal, onUse } = options
+  const { cacheFolder: cache } = options
   const workspace = await canonicalFolder(folder)
   const projectLayer = join(workspace, projectFolder)
   const special = Promise.all([keptFolders(home), ownCode()])
   special.catch(() => undefined)
   const servers = new ConnectedServers({
-    loader, workspace, operator, env, home, cache, userData: userFolder(home),
+    loader, workspace, operator, env, home, cache, embedder: mcp, userData: userFolder(home),
     jail: lateJail(async () => {
       const [{ createServerJail }, [kept, code]] = await Promise.all([import('@bulkhead/sandbox'), special])
       return createServerJail({ kept, ownCode: code, projectLayer, home: operator.env['HOME'] })

@@ -34,7 +34,7 @@ afterAll(() => {
 
 /** Runs the suite. Returns its summary and how it ended: 0 if everything that counts has passed. */
 async function suite(...args: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
-  const command = `${process.execPath} ${join(FOLDER, 'forward.ts')}`
+  const command = `${process.execPath} ${join(FOLDER, 'fixtures/forward.ts')}`
   const env = { ...process.env, CONFORMANCE_DRIVER: `http://127.0.0.1:${(driver.address() as AddressInfo).port}` }
   const { code = 0, stdout, stderr } = await promisify(execFile)(
     process.execPath,

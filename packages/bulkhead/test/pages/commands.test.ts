@@ -12,6 +12,8 @@ import { argumentsOf } from './shell-words.ts'
 /** Commands that no test can run, and why. */
 const NOT_RUN: ReadonlyMap<string, string> = new Map([
   ['bulkhead sign dist/weather-1.4.0.tgz', 'only CI has the identity'],
+  ['bulkhead mcp login harbour', 'a person signs in; login.test.ts runs it'],
+  ['bulkhead mcp logout harbour', 'login.test.ts runs it'],
   ['npm create bulkhead word-count', 'npm gets the package from a registry; new.test.ts runs it'],
   ['export PATH="$PWD/node_modules/.bin:$(ls -d "$PWD"/.tools/pnpm-*/node_modules/.bin):$PATH"', 'the set-up of this very run'],
 ])

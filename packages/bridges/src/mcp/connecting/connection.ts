@@ -7,6 +7,7 @@ import {
   callFault, callResultOf, ConnectionFaults, isConnectionFault, redactorOf, ServerLog,
 } from './server-messages.ts'
 import { catalogDigest, readCatalog, type Catalog, type CatalogTool } from './catalog/catalog.ts'
+import { listOf } from './catalog/server-content.ts'
 import type { ClientOptions, LiveClient } from './transport/client.ts'
 import { Elicitation } from './elicitation.ts'
 import type { SignInPrompt } from './sign-in/sign-in.ts'
@@ -14,6 +15,7 @@ import { CredentialFile } from './sign-in/credentials.ts'
 import { Backoff, CONNECTION, type ConnectionSignal, type ServerState } from './connection-state.ts'
 import { grantHint, withGrantHint } from './missing-grants.ts'
 import { isJailed, secretsOf, targetOf, type ServerEntry, type Surroundings } from './server-entry.ts'
+import { type McpEmbedder, rootsOf, Sampling } from './server-requests.ts'
 
 /** A state with what belongs to it. */
 type Standing =
@@ -26,12 +28,13 @@ export interface ConnectionOptions {
   readonly surroundings: Surroundings
   /** Our name and version for the server. */
   readonly self: { readonly name: string; readonly version: string }
+  readonly embedder: McpEmbedder
   /** The folder for tokens. Default: they are kept in memory. */
   readonly credentials: string | undefined
   /** The cached list of tools. */
   readonly cached: Catalog | undefined
-  /** Called when the list of tools has changed. Must not throw. */
-  onCatalog(catalog: Catalog): void
+  /** Called when a list of the server has changed. `hasNewTools`: the tools have. Must not throw. */
+  onCatalog(catalog: Catalog, hasNewTools: boolean): void
   /** Monotonic clock in milliseconds. */
   readonly now?: () => number
   /** Timeout for connecting and listing the tools. */
@@ -54,6 +57,7 @@ export class Connection {
   readonly #entry: ServerEntry
   readonly #options: ConnectionOptions
   readonly #elicitation = new Elicitation()
+  readonly #sampling: Sampling | undefined
   readonly #closing = new AbortController()
   readonly #backoff: Backoff
   readonly #credentials: CredentialFile | undefined
@@ -75,6 +79,8 @@ export class Connection {
     this.#catalog = options.cached
     this.#standing = { state: options.cached ? 'known' : 'unknown' }
     this.#backoff = new Backoff(options.now ?? (() => performance.now()))
+    const { sample } = options.embedder
+    this.#sampling = sample && new Sampling(entry.name, sample, () => this.#elicitation.hasCalls)
     const { config } = entry
     this.#credentials = config.type === 'remote'
       ? new CredentialFile(options.credentials, new URL(config.url))
@@ -113,7 +119,10 @@ export class Connection {
   async call(offered: CatalogTool, args: JsonObject, { signal, interact, progress }: CallContext): Promise<JsonObject> {
     const live = await this.#ready(signal)
     await untilAborted(this.#refreshing, signal)
-    this.#refuseChanged(offered)
+    if (offered.access === undefined) this.#refuseChanged(offered)
+    const list = offered.access && listOf(this.#catalog?.content ?? {}, offered.access, args)
+    if (list) return callResultOf(list, this.#redact)
+    if (!this.#elicitation.hasCalls) this.#sampling?.reset()
     try {
       const onProgress = (text: string) => progress(visibleText(this.#redact(text)))
       const answer = await this.#elicitation.during(
@@ -212,12 +221,13 @@ export class Connection {
   }
 
   #clientOptions(signal: AbortSignal): ClientOptions {
-    const { surroundings, self } = this.#options
+    const { surroundings, self, embedder } = this.#options
     const target = targetOf(this.#entry, surroundings)
     const secrets = secretsOf(this.#entry, surroundings)
     this.#redact = redactorOf(secrets)
     return {
       name: this.#entry.name, target, self, elicitation: this.#elicitation, signal, credentials: this.#credentials,
+      roots: rootsOf(this.#entry.name, target, embedder), sampling: this.#sampling,
       onSecrets: (tokens) => {
         this.#redact = redactorOf(new Map([...secrets, ...tokens]))
       },
@@ -256,7 +266,7 @@ export class Connection {
       try {
         this.#take(await listed(live, this.#closing.signal))
       } catch (error) {
-        this.#log.add(`The list of tools could not be refreshed: ${messageOf(error)}`)
+        this.#log.add(`The lists of the server could not be refreshed: ${messageOf(error)}`)
       }
     })
   }
@@ -264,8 +274,9 @@ export class Connection {
   #take(catalog: Catalog): void {
     const before = this.#catalog
     this.#catalog = catalog
-    if (before?.version !== catalog.version || catalogDigest(before) !== catalogDigest(catalog)) {
-      this.#options.onCatalog(catalog)
+    const hasNewTools = before?.version !== catalog.version || catalogDigest(before) !== catalogDigest(catalog)
+    if (hasNewTools || JSON.stringify(before.content) !== JSON.stringify(catalog.content)) {
+      this.#options.onCatalog(catalog, hasNewTools)
     }
   }
 
@@ -279,4 +290,4 @@ export class Connection {
 }
 
 const listed = async (live: LiveClient, signal: AbortSignal): Promise<Catalog> =>
-  readCatalog(live.version, await live.list(signal), live.sendsHeaders)
+  readCatalog(live.version, await live.list(signal), live.sendsHeaders, await live.content(signal))

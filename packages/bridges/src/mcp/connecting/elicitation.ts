@@ -27,6 +27,10 @@ export class Elicitation {
   readonly #current = new AsyncLocalStorage<Interact>()
   readonly #running = new Set<{ readonly interact: Interact | undefined }>()
 
+  get hasCalls(): boolean {
+    return this.#running.size > 0
+  }
+
   async during<Value>(interact: Interact | undefined, work: () => Promise<Value>): Promise<Value> {
     const call = { interact }
     this.#running.add(call)

@@ -6,11 +6,13 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { diagnosticOf, type Offered } from '../../connected/entries.ts'
 import { CatalogFiles } from './catalog/catalog.ts'
+import type { ServerContent } from './catalog/server-content.ts'
 import { type ToolExecutor, givenTo, powersOf, serverExtension } from './catalog/server-extension.ts'
 import { type CallContext, Connection, type ConnectionOptions } from './connection.ts'
 import type { ServerState } from './connection-state.ts'
 import { missingGrants } from './missing-grants.ts'
 import { isJailed, serverEntries, type ServerEntry } from './server-entry.ts'
+import type { McpEmbedder } from './server-requests.ts'
 import type { SignInPrompt } from './sign-in/sign-in.ts'
 
 export interface McpServersOptions extends Pick<ConnectionOptions, 'surroundings' | 'self' | 'now' | 'connectMs'> {
@@ -18,6 +20,8 @@ export interface McpServersOptions extends Pick<ConnectionOptions, 'surroundings
   readonly cache?: string
   /** The folder for tokens of remote servers. Default: they are kept in memory. */
   readonly credentials?: string
+  /** What the embedder gives to servers. Default: nothing. */
+  readonly embedder?: McpEmbedder
   /** Called when the tools of a server have changed. Must not throw. */
   onChange(): void
 }
@@ -75,6 +79,12 @@ export class McpServers {
     const live = [...this.#connections.values()].map(({ entry, connection }) => statusOf(entry, connection))
     return [...live, ...this.#disabled.map((entry) => statusOf(entry, undefined))]
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  /** The resources and prompts that are known, by server. Connects to nothing. */
+  get contents(): ReadonlyMap<string, ServerContent> {
+    return new Map([...this.#connections.values()].map(({ entry, connection }) =>
+      [entry.name, connection.catalog?.content ?? {}]))
   }
 
   /**
@@ -141,13 +151,13 @@ export class McpServers {
       this.#connections.set(key, { entry, connection: known.connection })
       return known.connection
     }
-    const { surroundings, self, credentials, now, connectMs, onChange } = this.#options
+    const { surroundings, self, credentials, embedder = {}, now, connectMs, onChange } = this.#options
     const connection = new Connection(entry, {
-      surroundings, self, credentials, cached: this.#files.read(entry.identity),
+      surroundings, self, credentials, embedder, cached: this.#files.read(entry.identity),
       ...(now && { now }), ...(connectMs !== undefined && { connectMs }),
-      onCatalog: (catalog) => {
+      onCatalog: (catalog, hasNewTools) => {
         this.#files.write(entry.identity, catalog)
-        if (!this.#isClosed) onChange()
+        if (hasNewTools && !this.#isClosed) onChange()
       },
     })
     this.#connections.set(key, { entry, connection })

@@ -4,19 +4,18 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { findJsonFault, type Json, parseJson } from '@bulkhead/kit/json'
 import * as yaml from 'yaml'
 import { Unusable } from './api-description.ts'
-import { bundle } from './bundle.ts'
 import type { DocumentAnswer, DocumentQuestion } from './document-thread.ts'
 import { readOperations } from './operations.ts'
 
-export function run(question: DocumentQuestion): void {
+export function run({ text, wanted }: DocumentQuestion): void {
   process.permission.drop('fs')
-  parentPort?.postMessage(answer(question))
+  parentPort?.postMessage(answer(text, wanted))
 }
 
 /** Exported so that tests can call it without a thread. */
-export function answer({ wanted, ...files }: DocumentQuestion): DocumentAnswer {
+export function answer(text: string, wanted: DocumentQuestion['wanted']): DocumentAnswer {
   try {
-    return { ok: true, api: readOperations(bundle(files, parseDocument), wanted) }
+    return { ok: true, api: readOperations(parseDocument(text), wanted) }
   } catch (error) {
     return { ok: false, message: error instanceof Unusable ? error.message : `could not be read: ${messageOf(error)}` }
   }

@@ -1,7 +1,7 @@
 import type { ConnectedExtension } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { readableResult } from '../../../src/mcp/connecting/transport/client.ts'
+import { readableResult } from '../../../src/mcp/connecting/transport/readable-result.ts'
 import { Setup, now, resolved } from './setup.ts'
 import { answer, RawHttp } from './raw-http.ts'
 

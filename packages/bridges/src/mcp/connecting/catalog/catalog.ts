@@ -3,6 +3,7 @@ import { canonicalJson, findJsonFault, isJsonObject, type Json, type JsonObject 
 import { sha512 } from '../../../connected/entries.ts'
 import { FileCache } from '../../../connected/file-cache.ts'
 import { withSubschemas } from '../../../connected/tool-schema.ts'
+import { type Access, type ServerContent, type ListedContent, readContent } from './server-content.ts'
 
 /** A tool with the definition that its server sent. */
 export interface CatalogTool {
@@ -10,6 +11,8 @@ export interface CatalogTool {
   readonly definition: JsonObject
   /** Lower-case hex sha512 of the definition. */
   readonly digest: string
+  /** Set for a tool that the host adds. */
+  readonly access?: Access
 }
 
 /** The parts of a tool list that are used. */
@@ -17,6 +20,7 @@ export interface Catalog {
   /** The version that the server declares. */
   readonly version: string
   readonly tools: readonly CatalogTool[]
+  readonly content: ServerContent
   /** Tools that cannot be used, one line each. */
   readonly faults: readonly string[]
 }
@@ -30,7 +34,9 @@ const DEFINITION = { maxDepth: 48, maxNodes: 20_000, maxChars: 256 * 1024 }
  * Reads a list of tools. Never throws: invalid tools are left out. With `sendsHeaders`, so are tools whose header
  * parameters are invalid.
  */
-export function readCatalog(version: string, listed: readonly unknown[], sendsHeaders = false): Catalog {
+export function readCatalog(
+  version: string, listed: readonly unknown[], sendsHeaders = false, content: ListedContent = {},
+): Catalog {
   const faults: string[] = []
   const tools = new Map<string, CatalogTool>()
   for (const [index, one] of listed.entries()) {
@@ -46,7 +52,7 @@ export function readCatalog(version: string, listed: readonly unknown[], sendsHe
     else if (tools.size >= MAX_TOOLS) faults.push(`"${name}" exceeds the limit of ${MAX_TOOLS} tools`)
     else tools.set(name, catalogTool(one as JsonObject, name))
   }
-  return { version, tools: [...tools.values()], faults: faults.slice(0, MAX_FAULTS) }
+  return { version, tools: [...tools.values()], content: readContent(content), faults: faults.slice(0, MAX_FAULTS) }
 }
 
 const needsTask = ({ execution }: JsonObject): boolean =>
@@ -55,9 +61,10 @@ const needsTask = ({ execution }: JsonObject): boolean =>
 const MAX_TOOLS = MANIFEST_LIMITS.tools
 const MAX_FAULTS = MAX_TOOLS
 
-/** Changes if any tool changes. */
-export const catalogDigest = ({ tools }: Catalog): string =>
-  sha512(tools.map(({ digest }) => digest).toSorted().join('\n'))
+/** Changes if any tool changes. Resources and prompts are read through one tool each. */
+export const catalogDigest = ({ tools, content: { resources, prompts } }: Catalog): string => sha512([
+  ...tools.map(({ digest }) => digest).toSorted(), ...resources ? ['resources'] : [], ...prompts ? ['prompts'] : [],
+].join('\n'))
 
 function catalogTool(listed: JsonObject, name: string): CatalogTool {
   const present = FIELDS.filter((field) => Object.hasOwn(listed, field))
@@ -78,12 +85,22 @@ export class CatalogFiles {
   }
 
   read(identity: string): Catalog | undefined {
-    const { version, tools } = this.#files.read(identity) ?? {}
-    return typeof version === 'string' && Array.isArray(tools) ? readCatalog(version, tools) : undefined
+    const { version, tools, resources, templates, prompts } = this.#files.read(identity) ?? {}
+    if (typeof version !== 'string' || !Array.isArray(tools)) return undefined
+    const listOf = (value: Json | undefined) => Array.isArray(value) ? value : undefined
+    const content = { resources: listOf(resources), templates: listOf(templates), prompts: listOf(prompts) }
+    return readCatalog(version, tools, false, content)
   }
 
-  write(identity: string, { version, tools }: Catalog): void {
-    this.#files.write(identity, { version, tools: tools.map(({ definition }) => definition) })
+  write(identity: string, { version, tools, content: { resources, prompts } }: Catalog): void {
+    this.#files.write(identity, {
+      version, tools: tools.map(({ definition }) => definition),
+      ...(resources && {
+        resources: resources.filter(({ isTemplate }) => !isTemplate),
+        templates: resources.filter(({ isTemplate }) => isTemplate).map(({ uri, ...rest }) => ({ ...rest, uriTemplate: uri })),
+      }),
+      ...(prompts && { prompts }),
+    })
   }
 }
 

@@ -8,6 +8,7 @@ import { diagnosticOf, cut, labelOf, versionFrom, textOf, toolName } from '../..
 import { repairedSchema, plainSchema, toolSchema } from '../../../connected/tool-schema.ts'
 import { isJailed, jailedRequires, type ServerEntry } from '../server-entry.ts'
 import { catalogDigest, type Catalog, type CatalogTool } from './catalog.ts'
+import { accessTools } from './server-content.ts'
 
 export interface ServerExtension {
   /** undefined if there are no usable tools. */
@@ -22,7 +23,10 @@ export type ToolExecutor = (tool: CatalogTool) => ExtensionModule['tools'][strin
 export function serverExtension(
   entry: ServerEntry, catalog: Catalog, executorOf: ToolExecutor, phases: Pick<ExtensionModule, 'init'> = {},
 ): ServerExtension {
-  const groups = Map.groupBy(catalog.tools, ({ name }) => toolName([entry.name, name]))
+  // A tool of the server itself takes precedence over one that the host adds.
+  const own = new Set(catalog.tools.map(({ name }) => toolName([entry.name, name])))
+  const added = accessTools(catalog.content, entry.name).filter(({ name }) => !own.has(toolName([entry.name, name])))
+  const groups = Map.groupBy<string, CatalogTool>([...catalog.tools, ...added], ({ name }) => toolName([entry.name, name]))
   const byName = new Map([...groups].filter(([, tools]) => tools.length === 1).map(([name, [tool]]) => [name, tool!]))
   const duplicates = [...groups].filter(([name]) => !byName.has(name))
     .map(([name, tools]) => `${tools.map((tool) => `"${tool.name}"`).join(' and ')} would both be called "${name}"`)

@@ -1,20 +1,22 @@
-import { BulkheadError, DEFAULT_LIMITS, MANIFEST_LIMITS } from '@bulkhead/contract'
+import { BulkheadError, DEFAULT_LIMITS } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import {
-  Client, isSpecType, type JSONRPCMessage, type jsonSchemaValidator, type JsonSchemaValidator, type Tool,
+  Client, type CreateMessageResult, type jsonSchemaValidator, type JsonSchemaValidator, type Tool,
   type Transport,
 } from '@modelcontextprotocol/client'
-import { z } from 'zod'
-import { cut } from '../../../connected/entries.ts'
 import type { CatalogTool } from '../catalog/catalog.ts'
+import type { ListedContent } from '../catalog/server-content.ts'
 import type { Elicitation } from '../elicitation.ts'
 import type { Target } from '../server-entry.ts'
+import type { McpRoot, Sampling } from '../server-requests.ts'
 import { Account } from '../sign-in/account.ts'
 import { Authorization } from '../sign-in/authorization.ts'
 import type { CredentialFile } from '../sign-in/credentials.ts'
 import type { SignInPrompt } from '../sign-in/sign-in.ts'
 import { boundedFetch, HttpTransport } from './http-transport.ts'
+import { listContent, listTools, LONGEST_MS, useContent } from './lists.ts'
 import { ProcessTransport } from './process-transport.ts'
+import { readableResult } from './readable-result.ts'
 
 export interface ClientOptions {
   readonly name: string
@@ -22,6 +24,9 @@ export interface ClientOptions {
   /** Our name and version for the server. */
   readonly self: { readonly name: string; readonly version: string }
   readonly elicitation: Elicitation
+  /** undefined: the server cannot ask for them. */
+  readonly roots: readonly McpRoot[] | undefined
+  readonly sampling: Sampling | undefined
   readonly signal: AbortSignal
   /** The tokens for a remote server. */
   readonly credentials: CredentialFile | undefined
@@ -46,6 +51,8 @@ export interface LiveClient {
   readonly sendsHeaders: boolean
   /** The list of tools, unchecked. Rejects if the list has too many pages. */
   list(signal: AbortSignal): Promise<readonly unknown[]>
+  /** The lists of resources and prompts, unchecked. A list is absent if the server does not announce it. */
+  content(signal: AbortSignal): Promise<ListedContent>
   call(request: CallRequest): Promise<unknown>
   /** Resolves when the server has ended, with the reason if it is known. Never rejects. */
   readonly ended: Promise<Error | undefined>
@@ -56,20 +63,6 @@ export interface LiveClient {
 }
 
 const MAX_MESSAGE_BYTES = DEFAULT_LIMITS.messageBytes
-const MAX_LISTED = 2 * MANIFEST_LIMITS.tools
-/** A page has at least one tool. */
-const MAX_PAGES = MAX_LISTED
-/** The SDK requires a timeout. The signal of a call has its real deadline. */
-const LONGEST_MS = 2 * 60 * 60 * 1000
-
-/** The key for the unchecked list of tools. */
-const LISTED = 'bulkhead/listed'
-
-/** The last page has no cursor. Some servers send null or an empty string instead. */
-const page = z.looseObject({
-  tools: z.array(z.unknown()), [LISTED]: z.array(z.unknown()).optional(),
-  nextCursor: z.string().optional().transform((cursor) => cursor || undefined),
-})
 
 /** Output schemas are not enforced here. Untrusted schemas are compiled only in their own thread. */
 const NO_VALIDATION: jsonSchemaValidator = {
@@ -121,14 +114,20 @@ function authorizationOf(
 async function connect(
   options: ClientOptions, mode: 'legacy' | 'auto', authorization?: Authorization,
 ): Promise<LiveClient> {
-  const { self, name, elicitation, signal } = options
+  const { self, name, elicitation, roots, sampling, signal } = options
+  const changed = { autoRefresh: false, onChanged: () => options.onListChanged() }
   const client = new Client(self, {
-    capabilities: { elicitation: { form: {} } },
+    capabilities: { elicitation: { form: {} }, ...(roots && { roots: {} }), ...(sampling && { sampling: {} }) },
     versionNegotiation: { mode },
     jsonSchemaValidator: NO_VALIDATION,
-    listChanged: { tools: { autoRefresh: false, onChanged: () => options.onListChanged() } },
+    listChanged: { tools: changed, resources: changed, prompts: changed },
   })
   client.setRequestHandler('elicitation/create', ({ params }) => elicitation.answer(name, params))
+  if (roots) client.setRequestHandler('roots/list', () => ({ roots: roots.map((root) => ({ ...root })) }))
+  if (sampling) {
+    client.setRequestHandler('sampling/createMessage', async ({ params }, { mcpReq }) =>
+      await sampling.answer(params, mcpReq.signal) as unknown as CreateMessageResult)
+  }
   const ended = Promise.withResolvers<Error | undefined>()
   let last: Error | undefined
   Object.assign(client, {
@@ -168,13 +167,15 @@ async function connect(
       isRetired = true
       leave()
     },
-    list: (within) => listAll(client, within).catch((error: unknown) => {
+    list: (within) => listTools(client, within).catch((error: unknown) => {
       throw faultOf(error)
     }),
+    content: (within) => listContent(client, within),
     async call(request) {
       running++
       try {
-        return await callTool(client, request)
+        const { tool: { access }, args, signal: until } = request
+        return await (access ? useContent(client, access, args, until) : callTool(client, request))
       } catch (error) {
         throw faultOf(error)
       } finally {
@@ -198,22 +199,6 @@ function transportOf({ target, onStderr }: ClientOptions, authProvider: Authoriz
   })
 }
 
-async function listAll(client: Client, signal: AbortSignal): Promise<readonly unknown[]> {
-  if (client.getServerCapabilities()?.tools === undefined) return []
-  const all: unknown[] = []
-  let cursor: string | undefined
-  for (let pages = 0; pages < MAX_PAGES; pages++) {
-    const params = cursor === undefined ? {} : { cursor }
-    const { tools, [LISTED]: listed = tools, nextCursor } = await client.request(
-      { method: 'tools/list', params }, page, { signal, timeout: LONGEST_MS },
-    )
-    all.push(...listed)
-    if (nextCursor === undefined || all.length > MAX_LISTED) return all
-    cursor = nextCursor
-  }
-  throw new Error(`The list of tools has more than ${MAX_PAGES} pages.`)
-}
-
 async function callTool(
   client: Client, { tool: { name, definition }, args, signal, onProgress }: CallRequest,
 ): Promise<unknown> {
@@ -228,43 +213,3 @@ async function callTool(
       onProgress(message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)),
   })
 }
-
-const TYPE_CHARS = 64
-/** Each of these members marks the result of a call. */
-const MEMBERS = ['content', 'structuredContent', 'isError'] as const
-
-/**
- * Prepares a result for the SDK, which rejects a whole result for one invalid part. Invalid content blocks are replaced
- * with a note, tools are passed on unchecked, and null members are removed.
- */
-export function readableResult(message: JSONRPCMessage): JSONRPCMessage {
-  if (!('result' in message)) return message
-  const { tools, content = [], ...result } = withoutNulls(message.result as JsonObject)
-  if (Array.isArray(tools)) return { ...message, result: { ...result, tools: [], [LISTED]: tools } }
-  if (!MEMBERS.some((member) => member in message.result)) return message
-  return { ...message, result: { ...result, content: [content].flat().map(readableBlock) } }
-}
-
-function readableBlock(block: Json): Json {
-  if (isSpecType.ContentBlock(block)) return block as Json
-  if (typeof block === 'string') return { type: 'text', text: block }
-  if (!isJsonObject(block)) return leftOut('something that is not a content block')
-  const bare = withoutMetadata(block)
-  if (isSpecType.ContentBlock(bare)) return bare
-  const { type } = bare
-  return leftOut(
-    typeof type === 'string' ? `an unsupported block of type "${cut(type, TYPE_CHARS)}"` : 'a block without a type',
-  )
-}
-
-const leftOut = (what: string): JsonObject =>
-  ({ type: 'text', text: `[removed from the result: the server sent ${what}]` })
-
-/** Removes metadata that might be invalid. */
-function withoutMetadata({ annotations: _annotations, _meta, icons: _icons, ...block }: JsonObject): JsonObject {
-  const { resource, ...rest } = withoutNulls(block)
-  return isJsonObject(resource) ? { ...rest, resource: withoutMetadata(resource) } : rest
-}
-
-const withoutNulls = (object: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
