@@ -195,7 +195,7 @@ export class Projector {
   #object(schema: JsonObject, pointer: string, depth: number): Draft {
     const { additionalProperties: more, unevaluatedProperties, required } = schema
     const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
-    const needed = new Set(Array.isArray(required) ? required as readonly string[] : [])
+    const needed = new Set(Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [])
     const names = Object.keys(properties)
     const below = Object.fromEntries(names.map((name) => {
       const at = `${pointer}/properties${pointerStep(name)}`

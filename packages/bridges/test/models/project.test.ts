@@ -130,6 +130,11 @@ describe('a strict schema', () => {
 })
 
 describe('a schema that is not strict', () => {
+  it('may be invalid', () => {
+    const invalid = { properties: { a: [] }, required: [['a']], items: 3, anyOf: {}, enum: 'x', $defs: null } as unknown as JsonObject
+    for (const profile of [OPENAI, ANTHROPIC, DEEPSEEK, GEMINI]) expect(project(invalid, profile).strict).toBe(false)
+  })
+
   it('is a copy, without alternatives at the root and with items in every list', () => {
     const full: JsonObject = Object.freeze({
       type: 'object', properties: Object.freeze({ list: Object.freeze({ type: 'array' }) }), required: ['list'],
