@@ -51,9 +51,9 @@ describe('the exports', () => {
       'fromPhi', 'fromPhiMessage', 'fromSteerable', 'fromSteerableCall', 'fromStud', 'isTerminalOutcome',
       'isTerminalResult', 'noteOfCut',
       'phiErrorText', 'readReturn', 'renameArguments', 'steerableToolCall', 'steerableToolResult', 'textOfBlock',
-      'textOfContent', 'textOfData', 'toGrida',
-      'toMcp', 'toMcpBlock', 'toMorphix', 'toPhi', 'toPhiEvents', 'toPhiMessage', 'toSteerable', 'toSteerableEvents', 'toStud',
-      'toStudEvent', 'toolsSelectedBy',
+      'textOfContent', 'textOfData', 'toGrida', 'toGridaTool',
+      'toMcp', 'toMcpBlock', 'toMorphix', 'toMorphixTool', 'toPhi', 'toPhiEvents', 'toPhiMessage', 'toPhiTool', 'toSteerable', 'toSteerableEvents', 'toStud',
+      'toStudEvent', 'toStudTool', 'toolsSelectedBy',
     ])
   })
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { ContentBlock, ToolCall, ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientprotocol/sdk'
 import { isLockedTool, type Content, type Outcome, type ToolDefinition } from '@bulkhead/contract'
-import { noteOfCut, textOfData } from '@bulkhead/contract/dialects'
+import { noteOfCut, textOfData, toMcpBlock } from '@bulkhead/contract/dialects'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 
@@ -113,14 +113,6 @@ export const textContent = (text: string): ToolCallContent => inContent({ type: 
 const inContent = (block: Content): ToolCallContent => ({ type: 'content', content: toBlock(block) })
 
 /** Blocks are those of MCP. */
-function toBlock(block: Content): ContentBlock {
-  switch (block.type) {
-    case 'text': return { type: 'text', text: visibleText(block.text, { keepLines: true }) }
-    case 'resource': {
-      const { type, uri, mimeType, text, blob } = block
-      const named = { uri, ...(mimeType === undefined ? {} : { mimeType }) }
-      return { type, resource: text === undefined ? { ...named, blob: blob! } : { ...named, text } }
-    }
-    default: return { ...block }
-  }
-}
+const toBlock = (block: Content): ContentBlock => toMcpBlock(
+  block.type === 'text' ? { type: 'text', text: visibleText(block.text, { keepLines: true }) } : block,
+)

@@ -1,5 +1,4 @@
 import { isIP } from 'node:net'
-import { isAbsolute, resolve } from 'node:path'
 import {
   CALL_LIMITS, CONTRACT_VERSION, MANIFEST_LIMITS, type ConnectedExtension, type Diagnostic, type ManifestInput,
   type OpenapiConfig, type ResolvedConfig,
@@ -12,6 +11,7 @@ import {
 } from '../connected/entries.ts'
 import { OauthTokens } from './calling/authorization.ts'
 import { operationTool } from './calling/call-operation.ts'
+import { pageHint } from './calling/pagination.ts'
 import { credentialsOf, type Credential, type Credentials } from './credentials.ts'
 import type { DescribedApi, DescribedOperation } from './reading/api-description.ts'
 
@@ -56,8 +56,8 @@ export function documentExtension(
       return diagnosticOf(entry, 'ConfigSchemaInvalid', `${message}${visibleText(what)}.`, REPORT, 'warning')
     }),
     ...(api.shortened.length === 0 ? [] : [diagnosticOf(entry, 'ConfigSchemaInvalid',
-      `The document "${name}" has ${api.shortened.length} operations whose schemas are too large. They are offered with `
-      + `a part of their schemas: ${api.shortened.join(', ')}.`, REPORT, 'warning')]),
+      `The document "${name}" has ${api.shortened.length} operations whose schemas are too large. They are offered `
+      + `with a part of their schemas: ${api.shortened.join(', ')}.`, REPORT, 'warning')]),
     ...(api.unnamed.length === 0 ? [] : [diagnosticOf(entry, 'ShapeInvalid',
       `The document "${name}" has ${api.unnamed.length} operations without an operationId. They are not offered: `
       + `${api.unnamed.join(', ')}.`, CURE, 'warning')]),
@@ -123,12 +123,14 @@ function secretsOf(credentials: readonly Credential[], { host }: BaseUrl): Pick<
 }
 
 function toolManifest(
-  name: string, { method, label, description, inputSchema }: DescribedOperation, hosts: readonly string[],
-  { timeoutMs }: OpenapiConfig,
+  name: string, operation: DescribedOperation, hosts: readonly string[], { timeoutMs }: OpenapiConfig,
 ): ManifestInput['tools'][number] {
+  const { method, label, description, inputSchema } = operation
+  const hint = pageHint(operation)
+  const own = cut(description, MANIFEST_LIMITS.descriptionChars - hint.length - 1)
   return {
     name, ...labelOf(label),
-    description: cut(description, MANIFEST_LIMITS.descriptionChars),
+    description: hint === '' ? own : `${own}\n${hint}`,
     inputSchema,
     requires: { net: { hosts: [...hosts] } },
     // The document is untrusted: a GET may have effects, so it loosens nothing.
@@ -167,23 +169,6 @@ export const documentEntries = (config: Pick<ResolvedConfig, 'layers'>): Entries
 
 const findBaseFault = (url: string): string | undefined =>
   /[?#]/.test(url) ? 'has a "baseUrl" with a query or a fragment; remove it' : undefined
-
-export interface DocumentPlace {
-  readonly path: string
-  /** The folder that must contain the file after links are resolved. undefined allows any file. */
-  readonly within: string | undefined
-}
-
-/**
- * Resolves the path of a document. A project document lies in the project. A path of the user is relative to the home
- * folder, never to the workspace, which may be an untrusted project.
- */
-export function placeOf(
-  { layer, config: { document } }: DocumentEntry, workspace: string, home: string,
-): DocumentPlace {
-  if (layer === 'project') return { path: resolve(workspace, document), within: workspace }
-  return { path: isAbsolute(document) ? document : resolve(home, document), within: undefined }
-}
 
 /** The base URL of the operations of a document. */
 export interface BaseUrl {

@@ -1,6 +1,4 @@
-import { constants } from 'node:fs'
-import { lstat, open, realpath } from 'node:fs/promises'
-import { isAbsolute, relative, sep } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import type { LoadReport, ResolvedConfig } from '@bulkhead/contract'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -8,11 +6,13 @@ import { z } from 'zod'
 import { diagnosticOf, type Offered, sha512 } from '../connected/entries.ts'
 import { FileCache } from '../connected/file-cache.ts'
 import {
-  baseUrlOf, documentEntries, placeOf, documentExtension, type DocumentEntry, type DocumentPlace,
-  type DocumentExtension,
+  baseUrlOf, documentEntries, documentExtension, type DocumentEntry, type DocumentExtension,
 } from './document-extension.ts'
 import type { DescribedApi, Wanted } from './reading/api-description.ts'
 import { type DocumentAnswer, readDocument } from './reading/document-thread.ts'
+import { readFileSource } from './sources/file.ts'
+import { inlineText, isPinnedUrl, type SourceRead } from './sources/source.ts'
+import { readUrlSource } from './sources/url.ts'
 
 export interface OpenapiDocumentsOptions {
   /** The canonical path of the project. */
@@ -23,7 +23,16 @@ export interface OpenapiDocumentsOptions {
   readonly cache?: string
 }
 
-type Readable = Extract<DocumentFile, { readonly ok: true }>
+type Readable = Extract<SourceRead, { readonly ok: true }>
+
+/** Where a document is, and how to read it. */
+interface Located {
+  /** Part of its identity, and shown to people. */
+  readonly path: string
+  /** Whether trust in a project must cover its content. Otherwise the configuration does. */
+  readonly isProjectFile: boolean
+  read(): Promise<SourceRead>
+}
 
 /** The OpenAPI documents of one workspace. A document is parsed again only if it has changed. */
 export class OpenapiDocuments {
@@ -36,8 +45,8 @@ export class OpenapiDocuments {
   }
 
   /**
-   * Reads the documents of this configuration, without network access. `trusted` has the digests of project documents
-   * by name; a document with another digest is not used. Never rejects.
+   * Reads the documents of this configuration. Fetches only pinned ones that are not in the cache. `trusted` has the
+   * digests of project documents by name; a document with another digest is not used. Never rejects.
    */
   async offer(config: ResolvedConfig, trusted: LoadReport['projectDocuments'] = new Map()): Promise<Offered> {
     const { entries, diagnostics } = documentEntries(config)
@@ -52,90 +61,64 @@ export class OpenapiDocuments {
   async #offerOf(
     entry: DocumentEntry, trusted: NonNullable<LoadReport['projectDocuments']>,
   ): Promise<DocumentExtension> {
-    const { name, config: { operations = null, tags = null, paths = null, baseUrl } } = entry
-    const place = placeOf(entry, this.#options.workspace, this.#options.home)
+    const { name, config: { operations = null, tags = null, paths = null, methods = null, baseUrl } } = entry
+    const { path, isProjectFile, read } = this.#locate(entry)
     const refuse = (what: string): DocumentExtension => {
-      const [path, reason] = [visibleText(place.path), visibleText(what)]
-      const message = `The OpenAPI document "${name}", ${path}, ${reason}. It offers no tools.`
+      const message = `The OpenAPI document "${name}", ${visibleText(path)}, ${visibleText(what)}. It offers no tools.`
       return { extension: undefined, diagnostics: [diagnosticOf(entry, 'ConfigInvalid', message)] }
     }
-    const file = await readDocumentFile(place)
-    if (!file.ok) return refuse(file.message)
-    const isAsTrusted = entry.layer !== 'project' || trusted.get(name) === file.digest
+    const source = await read()
+    if (!source.ok) return refuse(source.message)
+    const isAsTrusted = !isProjectFile || trusted.get(name) === source.digest
     if (!isAsTrusted) return refuse('has changed since the project was trusted; reload')
-    const answer = await this.#read(place.path, file, { operations, tags, paths, hasBaseUrl: baseUrl !== undefined })
+    const wanted = { operations, tags, paths, methods, hasBaseUrl: baseUrl !== undefined }
+    const answer = await this.#read(path, source, wanted)
     if (!answer.ok) return refuse(answer.message)
     const verdict = baseUrlOf(baseUrl, answer.api.server)
-    return verdict.ok ? documentExtension(entry, place.path, answer.api, verdict.base) : refuse(verdict.message)
+    return verdict.ok ? documentExtension(entry, path, answer.api, verdict.base) : refuse(verdict.message)
   }
 
-  async #read(path: string, { text, digest }: Readable, wanted: Wanted): Promise<DocumentAnswer> {
+  /**
+   * A project document lies in the project. A path of the user is relative to the home folder, never to the workspace,
+   * which may be an untrusted project.
+   */
+  #locate({ layer, config: { document } }: DocumentEntry): Located {
+    const { workspace, home, cache } = this.#options
+    if (typeof document === 'string') {
+      const isProjectFile = layer === 'project'
+      const base = isProjectFile ? workspace : home
+      const path = !isProjectFile && isAbsolute(document) ? document : resolve(base, document)
+      const within = isProjectFile ? workspace : undefined
+      return { path, isProjectFile, read: () => readFileSource({ path, within }) }
+    }
+    if (isPinnedUrl(document)) {
+      const folder = cache === undefined ? undefined : join(cache, 'documents')
+      return { path: document.url, isProjectFile: false, read: () => readUrlSource(document, folder) }
+    }
+    const text = inlineText(document)
+    const read = async (): Promise<SourceRead> =>
+      ({ ok: true, name: 'document', text, parts: [], digest: sha512(text) })
+    return { path: 'in the configuration', isProjectFile: false, read }
+  }
+
+  async #read(path: string, { name, text, parts, digest }: Readable, wanted: Wanted): Promise<DocumentAnswer> {
     const identity = sha512(canonicalJson({ path, wanted: wanted as unknown as Json }))
     const known = this.#files.read(identity, digest)
     if (known !== undefined) return { ok: true, api: known }
-    const answer = await readDocument({ text, wanted })
+    const answer = await readDocument({ name, text, parts, wanted })
     if (answer.ok) this.#files.write(identity, digest, answer.api)
     return answer
   }
 }
 
-const MOST_BYTES = 16 * 1024 * 1024
-
-type DocumentFile =
-  | { readonly ok: true; readonly text: string; readonly digest: string }
-  /** The message is the end of a sentence. */
-  | { readonly ok: false; readonly message: string }
-
-/** Never rejects, never blocks, and reads at most the size limit. */
-async function readDocumentFile({ path, within }: DocumentPlace): Promise<DocumentFile> {
-  try {
-    // Trust in a project covers the content of the file itself, not of a link target.
-    if (within !== undefined && (await lstat(path)).isSymbolicLink()) {
-      return refused('is a link; use the path of its target')
-    }
-    const real = await realpath(path)
-    if (within !== undefined && !isInside(real, within)) return refused('is outside the project')
-    // Do not follow a link created since the check, and do not block on a pipe without a writer.
-    const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-    try {
-      const stat = await file.stat()
-      if (!stat.isFile()) return refused('is not a file')
-      const bytes = stat.size > MOST_BYTES ? undefined : await readAtMost(file, MOST_BYTES)
-      if (bytes === undefined) return refused(`has more than ${MOST_BYTES} bytes`)
-      return { ok: true, text: bytes.toString('utf8').replace(/^\uFEFF/, ''), digest: sha512(bytes) }
-    } finally {
-      await file.close()
-    }
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    return refused(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? 'unknown'})`)
-  }
-}
-
-async function readAtMost(file: Awaited<ReturnType<typeof open>>, most: number): Promise<Buffer | undefined> {
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of file.createReadStream({ end: most, autoClose: false }) as AsyncIterable<Buffer>) {
-    pieces.push(piece)
-    bytes += piece.length
-  }
-  return bytes > most ? undefined : Buffer.concat(pieces)
-}
-
-function isInside(path: string, folder: string): boolean {
-  const rest = relative(folder, path)
-  return rest !== '' && rest !== '..' && !rest.startsWith(`..${sep}`) && !isAbsolute(rest)
-}
-
-const refused = (message: string): DocumentFile => ({ ok: false, message })
-
 /** Version of the parser. Increment it when the result for a document changes. */
-const READER = 6
+const READER = 7
 
 const QUERY_STYLES = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'] as const
 const parameter = z.strictObject({
   argument: z.string(), name: z.string(), in: z.enum(['path', 'query', 'header', 'cookie']),
-  style: z.enum(['simple', 'label', 'matrix', ...QUERY_STYLES]), explode: z.boolean(), json: z.boolean(), reserved: z.boolean(),
+  style: z.enum(['simple', 'label', 'matrix', ...QUERY_STYLES]), explode: z.boolean(), json: z.boolean(),
+  reserved: z.boolean(),
 })
 const field = z.union([
   z.strictObject({ style: z.enum(QUERY_STYLES), explode: z.boolean(), reserved: z.boolean() }),

@@ -94,9 +94,10 @@ export class FileScope {
     return this.#policy.isRoot(resolved)
   }
 
-  /** Whether it is in the workspace, by their real paths. */
+  /** Whether it is in the workspace, by their real paths. False if the workspace is gone. */
   async isInWorkspace({ real }: ResolvedPath): Promise<boolean> {
-    return liesIn(real, await this.#disk.realpath(this.#workspace))
+    const workspace = await this.#disk.realpath(this.#workspace).catch(() => undefined)
+    return workspace !== undefined && liesIn(real, workspace)
   }
 
   /** In the syntax of the system. */

@@ -9,6 +9,7 @@ import { TRUST_ROOT_FILE } from '../facade/loader-options.ts'
 import { operatorEnvironment } from '../facade/open-place.ts'
 import { type HostValues, withStore } from './host-options.ts'
 import { inspect, type Inspection } from './inspect.ts'
+import { documentWords } from './trust.ts'
 
 export interface Check {
   readonly status: 'ok' | 'warning' | 'problem'
@@ -176,7 +177,7 @@ async function serverChecks({ host, place }: Inspection): Promise<readonly Check
   return [
     ...servers.map(([name, server]) => serverCheck(`mcp ${name}`, server, workspace, jailFault)),
     ...documents.map(([name, { enabled, document }]) =>
-      ok(`openapi ${name}`, enabled === false ? 'disabled' : `${document} can be read`)),
+      ok(`openapi ${name}`, enabled === false ? 'disabled' : `${documentWords(document)} can be read`)),
   ]
 }
 

@@ -173,9 +173,11 @@ function contentsText(
     ...extensions.flatMap(extensionLines),
     ...settings.map((setting) => line('setting', settingWords(setting))),
     ...servers.map(([name, server]) => line('server', `${name}: ${serverWords(server)}`)),
-    ...documents.map(([name, { document, baseUrl, auth }]) => {
-      const secret = auth ? ` with the secret ${auth.secret}` : ''
-      return line('document', `${name}: ${document}, sent to ${baseUrl ?? 'the server that it names'}${secret}`)
+    ...documents.map(([name, { document, baseUrl, auth, security = {} }]) => {
+      const names = [...new Set([auth, ...Object.values(security)].flatMap((one) => one?.secret ?? []))]
+      const secrets = names.length === 0 ? '' : ` with the secret${names.length > 1 ? 's' : ''} ${names.join(', ')}`
+      const server = baseUrl ?? 'the server that it names'
+      return line('document', `${name}: ${documentWords(document)}, sent to ${server}${secrets}`)
     }),
     ...(hasNpmrc ? [line('npm', 'its .npmrc chooses the registries that packages are installed from')] : []),
   ]
@@ -183,6 +185,12 @@ function contentsText(
   const what = lines.length === 0 ? `has no tools and loosens no settings ${content}` : `contains ${content}:`
   const heading = `${styleText('bold', visibleText(path))} ${what}`
   return [heading, ...lines, '', ...diagnostics.map((found) => diagnosticText(found, process.stderr))].join('\n')
+}
+
+/** A document of the configuration, for people. */
+export function documentWords(document: NonNullable<ConfigFile['openapi']>[string]['document']): string {
+  if (typeof document === 'string') return document
+  return 'url' in document && !('openapi' in document) ? document.url : 'a document in the configuration'
 }
 
 const contentsJson = ({ digest, extensions, settings, servers, documents, diagnostics }: ProjectContents): object => ({

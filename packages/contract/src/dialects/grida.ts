@@ -1,6 +1,8 @@
-import { isJsonObject, type Json } from '@bulkhead/kit/json'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { z } from 'zod'
 import type { Outcome } from '../model/outcome.ts'
+import type { ToolDefinition } from '../ports/embedder.ts'
+import type { RequirementSet } from '../validation/requirements.ts'
 import { errorOf, json, present, textOfData, type Reading } from './reading.ts'
 
 const metadata = z.strictObject({
@@ -56,3 +58,14 @@ export function fromGrida(value: unknown): Reading | undefined {
     metadata: read.metadata ?? {},
   }
 }
+
+/** A tool as its agent publishes it. */
+export interface GridaTool {
+  readonly id: string
+  readonly description: string
+  readonly parameters: JsonObject
+  readonly requires: RequirementSet
+}
+
+export const toGridaTool = ({ name: id, description, inputSchema: parameters, requires }: ToolDefinition): GridaTool =>
+  ({ id, description, parameters, requires })

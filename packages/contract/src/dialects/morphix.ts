@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { ErrorCode } from '../model/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { ErrorOutcome, Outcome } from '../model/outcome.ts'
+import type { ToolDefinition } from '../ports/embedder.ts'
 import { errorOf, FAILED_WITHOUT_TEXT, json, present, type Reading } from './reading.ts'
 
 const measured = {
@@ -134,4 +135,22 @@ function pausedBody(read: MorphixPaused): Omit<ErrorOutcome, 'metadata'> {
   const question: JsonObject = labels.length === 0
     ? { kind: 'Ask', prompt } : { kind: 'Select', prompt, options: labels.map((label) => ({ label })) }
   return { type: 'error', error_text: prompt, error: errorOf('ClarificationNeeded', { ...state, question }) }
+}
+
+/** A tool as its registry has it: the schema of each parameter, and which are required. */
+export interface MorphixTool {
+  readonly name: string
+  readonly description: string
+  readonly parameters: JsonObject
+  readonly required: readonly string[]
+}
+
+/** Loses everything of the schema besides its properties. */
+export function toMorphixTool({ name, description, inputSchema }: ToolDefinition): MorphixTool {
+  const { properties = {}, required = [] } = inputSchema
+  return {
+    name, description,
+    parameters: isJsonObject(properties) ? properties : {},
+    required: Array.isArray(required) ? required.filter((each) => typeof each === 'string') : [],
+  }
 }

@@ -1,8 +1,9 @@
-import type { Json } from '@bulkhead/kit/json'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { z } from 'zod'
 import type { ErrorCode } from '../model/errors.ts'
 import type { BulkheadEvent, EventOf } from '../model/events.ts'
 import type { Content, ErrorOutcome, Outcome, OutcomeBody } from '../model/outcome.ts'
+import type { ToolDefinition } from '../ports/embedder.ts'
 import {
   endsRun, errorOf, FAILED_WITHOUT_TEXT, json, plainBlock, present, textOfBlock, textOfContent, textOfData,
   type CallEvent, type EventContext, type PlainBlock, type Reading,
@@ -205,3 +206,14 @@ function contentOf(event: EndEvent): PhiToolResultMessage['content'] {
   if (event.type === 'ToolInvocationSucceeded') return []
   return [{ type: 'text', text: event.type === 'ToolInvocationFailed' ? event.message : event.reason }]
 }
+
+/** What a tool says of itself. */
+export interface PhiTool {
+  readonly name: string
+  readonly label: string
+  readonly description: string
+  readonly parameters_schema: JsonObject
+}
+
+export const toPhiTool = ({ name, label, description, inputSchema }: ToolDefinition): PhiTool =>
+  ({ name, label, description, parameters_schema: inputSchema })

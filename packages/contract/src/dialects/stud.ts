@@ -2,8 +2,10 @@ import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { z } from 'zod'
 import { ERRORS, isErrorCode, type ErrorCode } from '../model/errors.ts'
 import type { BulkheadEvent } from '../model/events.ts'
+import { CONTRACT_VERSION } from '../model/names.ts'
 import type { ErrorOutcome, Outcome } from '../model/outcome.ts'
-import { errorOf, json, type CallEvent, type EventContext, type Reading } from './reading.ts'
+import type { ToolDefinition } from '../ports/embedder.ts'
+import { errorOf, json, present, type CallEvent, type EventContext, type Reading } from './reading.ts'
 
 const STUD_CLASSES = [
   'Validation', 'ProviderTransient', 'ProviderCapability', 'ToolTransient', 'ToolTerminal', 'Session', 'Cancellation',
@@ -149,3 +151,18 @@ const SUMMARY_CHARS = 120
 /** One line for a person. Empty if the arguments are unknown. */
 const summaryOf = (args: Json | undefined): string =>
   args === undefined ? '' : JSON.stringify(args).slice(0, SUMMARY_CHARS).toWellFormed()
+
+/** The contract of a tool, without the parts that are code. The manifest has the other fields. */
+export interface StudTool {
+  readonly kind: 'Tool'
+  readonly contractVersion: string
+  readonly name: string
+  readonly inputSchema: JsonObject
+  readonly outputSchema?: JsonObject
+  readonly executor: 'local' | 'remote'
+  readonly gated: boolean
+}
+
+export const toStudTool = ({ name, inputSchema, outputSchema, executor, gated }: ToolDefinition): StudTool => ({
+  kind: 'Tool', contractVersion: CONTRACT_VERSION, name, inputSchema, ...present({ outputSchema }), executor, gated,
+})

@@ -134,15 +134,29 @@ const openapiCredential = z.strictObject({
   scopes: scopes.optional(),
 }).describe('A credential for one security scheme. The document says how it is sent.')
 
-const openapiSource = z.strictObject({
-  document: z.string().max(4096).regex(
+const digest = z.string().regex(/^[0-9a-f]{128}$/, 'a sha512 digest of 128 lower-case hexadecimal digits')
+const openapiDocument = z.union([
+  z.string().max(4096).regex(
     /^(?![A-Za-z][A-Za-z0-9+.-]*:\/\/)[^\0]+$/,
-    'a path; download a remote document first and give the path of the file',
-  )
-    .describe(
-      'Path of the document, in JSON or YAML. It is relative to the project folder, or to the home folder in the '
-      + 'configuration of a user.',
-    ),
+    'a path; for a document at a URL use { "url", "sha512" }, or download it and give the path of the file',
+  ).describe('A path.'),
+  z.strictObject({
+    url: webUrl.describe('Its address.'),
+    sha512: digest.describe('The digest of its bytes. Another content is not used.'),
+    parts: z.record(z.string().min(1).max(1024), digest).optional()
+      .describe('Digests of the files that it refers to, by their paths relative to it.'),
+  }).describe('A document at a URL.'),
+  z.strictObject({ text: z.string().describe('JSON or YAML.') }).describe('The text of a document.'),
+  z.looseObject({ openapi: z.string().describe('The version of the specification.') }).describe('A document.'),
+])
+
+const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'] as const
+
+const openapiSource = z.strictObject({
+  document: openapiDocument.describe(
+    'The document, in JSON or YAML. A path is relative to the project folder, or to the home folder in the '
+    + 'configuration of a user.',
+  ),
   baseUrl: webUrl.optional()
     .describe('Base URL of the operations. Default: the first server of the document. Required if a secret is sent.'),
   prefix: toolName.optional().describe('Prefix of each tool name, followed by two underscores.'),
@@ -150,6 +164,7 @@ const openapiSource = z.strictObject({
   tags: z.array(z.string()).optional().describe('Only operations with one of these tags.'),
   paths: z.array(z.string().regex(/^\//, 'a path that begins with a slash')).optional()
     .describe('Only operations at one of these paths, or below it.'),
+  methods: z.array(z.enum(METHODS)).optional().describe('Only operations with one of these methods.'),
   auth: openapiAuth.optional().describe('How requests are authorised.'),
   security: z.record(z.string().min(1).max(128), openapiCredential).optional()
     .describe(

@@ -113,7 +113,7 @@ function layerFingerprints(settings: Settings, project: OpenProject | null): rea
 /** API documents. Paths are relative to the workspace for a project, and to the root for the global layer. */
 const documentsOf = (layers: readonly LayerConfig[], layer: Layer, base: string): readonly string[] =>
   layers.filter((one) => one.layer === layer).flatMap(({ config }) => Object.values(config.openapi ?? {}))
-    .map(({ document }) => resolve(base, document))
+    .flatMap(({ document }) => typeof document === 'string' ? [resolve(base, document)] : [])
 
 function walk(tree: string, lines: string[], folders: string[]): void {
   const pending = [tree]

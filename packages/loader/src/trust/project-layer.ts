@@ -1,8 +1,9 @@
 import { lstatSync, statSync, type Stats } from 'node:fs'
-import { isAbsolute, join, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import {
   BulkheadError, CONFIG_FILE, LOCK_FILE, mayLoad, type ConfigFile, type ProjectStanding,
 } from '@bulkhead/contract'
+import { documentDigest, findParts, type PartFile } from '@bulkhead/kit/document-parts'
 import { errorCode, messageOf } from '@bulkhead/kit/error-message'
 import { PackageIndex } from '../cache/package-index.ts'
 import { readConfigFile, validateConfig } from '../config/config-file.ts'
@@ -135,16 +136,32 @@ async function digestsOf(
   return contents.ok ? contents.value.digests : null
 }
 
-/** Digests of the API documents in a project's configuration, by name; null if one cannot be read. */
+/**
+ * Digests of the API documents in a project's configuration with the files that they refer to, by name; null if one
+ * cannot be read.
+ */
 export type ProjectDocuments = ReadonlyMap<string, string | null>
 
 export const readDocuments = (
   { openapi = {} }: Pick<ConfigFile, 'openapi'>, workspace: string,
   { fileBytes: maxBytes }: Pick<LoaderLimits, 'fileBytes'>,
-): ProjectDocuments => new Map(Object.entries(openapi).map(([name, { document }]) => {
-  const file = readRegularFile(resolve(workspace, document), { maxBytes })
-  return [name, file.ok ? sha512(file.bytes) : null]
-}))
+): ProjectDocuments => new Map(Object.entries(openapi).flatMap(([name, { document }]): [string, string | null][] =>
+  // The digest of the configuration covers any other.
+  typeof document === 'string' ? [[name, digestOfDocument(resolve(workspace, document), maxBytes)]] : []))
+
+function digestOfDocument(path: string, maxBytes: number): string | null {
+  const read = (place: string): PartFile | null => {
+    const file = readRegularFile(place, { maxBytes })
+    if (!file.ok) return null
+    return { text: Buffer.from(file.bytes).toString('utf8').replace(/^\uFEFF/, ''), digest: sha512(file.bytes) }
+  }
+  const document = read(path)
+  if (document === null) return null
+  const search = findParts(basename(path), document.text)
+  let next = search.next()
+  while (!next.done) next = search.next(read(join(dirname(path), next.value)))
+  return documentDigest(document.digest, next.value)
+}
 
 export const documentParts = (documents: ProjectDocuments): readonly ProjectPart[] =>
   [...documents].map(([name, digest]) => ({ name: `openapi/${name}`, digest }))

@@ -191,6 +191,17 @@ describe('a changed project needs a new decision', () => {
     expect(await home.standing()).toMatchObject({ kind: 'changed' })
   })
 
+  test('a file that an API document refers to', async () => {
+    using home = new TrustFixture()
+    home.write(home.configAt, { openapi: { shop: { document: 'apis/shop.json' }, inline: { document: { openapi: '3.1.0' } } } })
+    home.write(join(home.workspace, 'apis/shop.json'), '{"paths":{"/x":{"$ref":"x.json"}}}')
+    const at = home.write(join(home.workspace, 'apis/x.json'), '{}')
+    await home.ledger.decide(home.workspace, 'trusted')
+    expect(await home.standing()).toMatchObject({ kind: 'trusted' })
+    appendFileSync(at, ' ')
+    expect(await home.standing()).toMatchObject({ kind: 'changed' })
+  })
+
   test('ignores changes in unused files', async () => {
     using home = new TrustFixture()
     const { digest } = await home.ledger.decide(home.workspace, 'trusted')

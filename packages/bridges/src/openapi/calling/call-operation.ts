@@ -3,6 +3,7 @@ import { type Json, type JsonObject, parseJson } from '@bulkhead/kit/json'
 import type { Credential } from '../credentials.ts'
 import type { DescribedOperation } from '../reading/api-description.ts'
 import { authorize, type AuthorizedRequest, type CallRuntime, type OauthTokens } from './authorization.ts'
+import { nextPage } from './pagination.ts'
 import { requestOf } from './request.ts'
 
 /** Limit of a response body. */
@@ -18,9 +19,11 @@ const TEXT_TYPE =
  * results are truncated at the end.
  */
 async function answerOf(
-  method: string, address: string, response: NetResponse, tokens: readonly string[],
+  operation: DescribedOperation, address: string, response: NetResponse, tokens: readonly string[],
 ): Promise<JsonObject> {
+  const { method } = operation
   const { status, headers } = response
+  const next = nextPage(withoutTokens(headers['link'] ?? '', tokens), address, operation)
   const url = withoutTokens(address, tokens)
   const [mediaType, charset] = contentType(headers['content-type'] ?? '')
   const { bytes, isCut } = await readHead(response)
@@ -30,11 +33,15 @@ async function answerOf(
   const body: Json = parsed?.ok ? parsed.value : text ?? null
   const shown = text ?? `[${isCut ? 'more than ' : ''}${bytes.length} bytes of binary data]`
   const note = isCut ? `\n[The response has more than ${MOST_BODY_BYTES} bytes and was truncated.]` : ''
+  const more = next === undefined ? '' : `\nNext page: ${JSON.stringify(next['arguments'] ?? next['url'] ?? null)}`
   return {
     type: 'output',
-    data: { status, ...(mediaType !== '' && { content_type: mediaType }), ...(isCut && { truncated: true }), body },
-    content: [{ type: 'text', text: `${method} ${url} → ${status}\n\n${shown}${note}` }],
-    details: { status, method, url },
+    data: {
+      status, ...(mediaType !== '' && { content_type: mediaType }), ...(next && { next }),
+      ...(isCut && { truncated: true }), body,
+    },
+    content: [{ type: 'text', text: `${method} ${url} → ${status}${more}\n\n${shown}${note}` }],
+    details: { status, method, url, ...(next && { next }) },
   }
 }
 
@@ -97,7 +104,7 @@ export function operationTool(
       method, headers: Object.fromEntries(headers), ...(body !== undefined && { body }),
     }).catch(fail(request.tokens))
     if (response.status === 401) tokens.forget(credentials)
-    return answerOf(method, shownUrlOf(request, response), response, request.tokens)
+    return answerOf(operation, shownUrlOf(request, response), response, request.tokens)
   }
   return { execute: execute as unknown as ModuleTool['execute'] }
 }

@@ -97,7 +97,8 @@ export function pathText(parameter: DescribedParameter, value: Json): string {
   const isList = Array.isArray(value)
   if (explode && (isList || isJsonObject(value))) {
     const parts = isList
-      ? (value as readonly Json[]).map((one) => isLabel ? escaped(written(one)) : matrixText(name, escaped(written(one))))
+      ? (value as readonly Json[]).map((one) => escaped(written(one)))
+        .map((text) => isLabel ? text : matrixText(name, text))
       : membersOf(value as JsonObject, escaped).map((pair) => pair.join('='))
     return parts.map((part) => mark + part).join('')
   }

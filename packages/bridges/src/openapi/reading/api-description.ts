@@ -79,6 +79,8 @@ export interface Wanted {
   readonly operations: readonly string[] | null
   readonly tags: readonly string[] | null
   readonly paths: readonly string[] | null
+  /** In lower case. */
+  readonly methods: readonly string[] | null
   /** Whether the configuration has a base URL, which overrides the servers of the document. */
   readonly hasBaseUrl: boolean
 }

@@ -12,13 +12,12 @@ export interface Argument<Sent> {
 
 const MOST = 128
 type Place = DescribedParameter['in']
+type Style = DescribedParameter['style']
 /** The styles of each place. The first is the default. */
-const STYLES: ReadonlyMap<string, readonly DescribedParameter['style'][]> = new Map<Place, DescribedParameter['style'][]>(
-  [
-    ['path', ['simple', 'label', 'matrix']], ['header', ['simple']], ['cookie', ['form']],
-    ['query', ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject']],
-  ],
-)
+const STYLES: ReadonlyMap<string, readonly Style[]> = new Map<Place, readonly Style[]>([
+  ['path', ['simple', 'label', 'matrix']], ['header', ['simple']], ['cookie', ['form']],
+  ['query', ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject']],
+])
 /** Headers that the specification excludes, and headers of the connection. */
 const NO_PARAMETERS: ReadonlySet<string> = new Set([
   'accept', 'content-type', 'authorization', 'host', 'connection', 'content-length', 'transfer-encoding', 'cookie',

@@ -2,9 +2,9 @@ import type { Worker } from 'node:worker_threads'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { ThreadImage } from '@bulkhead/kit/thread-image'
 import type { DescribedApi, Wanted } from './api-description.ts'
+import type { DocumentFiles } from './bundle.ts'
 
-export interface DocumentQuestion {
-  readonly text: string
+export interface DocumentQuestion extends DocumentFiles {
   readonly wanted: Wanted
 }
 

@@ -4,18 +4,19 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { findJsonFault, type Json, parseJson } from '@bulkhead/kit/json'
 import * as yaml from 'yaml'
 import { Unusable } from './api-description.ts'
+import { bundle } from './bundle.ts'
 import type { DocumentAnswer, DocumentQuestion } from './document-thread.ts'
 import { readOperations } from './operations.ts'
 
-export function run({ text, wanted }: DocumentQuestion): void {
+export function run(question: DocumentQuestion): void {
   process.permission.drop('fs')
-  parentPort?.postMessage(answer(text, wanted))
+  parentPort?.postMessage(answer(question))
 }
 
 /** Exported so that tests can call it without a thread. */
-export function answer(text: string, wanted: DocumentQuestion['wanted']): DocumentAnswer {
+export function answer({ wanted, ...files }: DocumentQuestion): DocumentAnswer {
   try {
-    return { ok: true, api: readOperations(parseDocument(text), wanted) }
+    return { ok: true, api: readOperations(bundle(files, parseDocument), wanted) }
   } catch (error) {
     return { ok: false, message: error instanceof Unusable ? error.message : `could not be read: ${messageOf(error)}` }
   }

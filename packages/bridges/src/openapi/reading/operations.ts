@@ -75,8 +75,12 @@ function* operationsOf(
     const item = attempt(faults, `the path "${visibleText(path).slice(0, 200)}"`, () => resolveReference(root, written))
     if (item === null) continue
     for (const name of METHODS) {
-      const operation = Object.hasOwn(item, name) ? item[name] : undefined
-      if (!isJsonObject(operation)) continue
+      const own = Object.hasOwn(item, name) ? item[name] : undefined
+      if (!isJsonObject(own)) continue
+      const where = `${name.toUpperCase()} ${visibleText(path).slice(0, 200)}`
+      // Documents of several files refer to whole operations.
+      const operation = attempt(faults, where, () => resolveReference(root, own))
+      if (operation === null) continue
       const { operationId } = operation
       const id = typeof operationId === 'string' && operationId !== '' && operationId.length <= ID_CHARS
         ? operationId
@@ -87,11 +91,12 @@ function* operationsOf(
 }
 
 /** An operation must match all filters. */
-function isWanted({ id, path, operation: { tags } }: Found<string | undefined>, wanted: Wanted): boolean {
+function isWanted({ id, method, path, operation: { tags } }: Found<string | undefined>, wanted: Wanted): boolean {
   const tagged: ReadonlySet<Json> = new Set(Array.isArray(tags) ? tags : [])
   return (wanted.operations?.includes(id ?? '') ?? true)
     && (wanted.tags?.some((tag) => tagged.has(tag)) ?? true)
     && (wanted.paths?.some((prefix) => isBelow(path, prefix)) ?? true)
+    && (wanted.methods?.includes(method.toLowerCase()) ?? true)
 }
 
 const isBelow = (path: string, prefix: string): boolean =>

@@ -3,7 +3,7 @@ import { readDocument } from '../../../src/openapi/reading/document-thread.ts'
 import { answer } from '../../../src/openapi/reading/document-worker.ts'
 import { ALL, document } from './read.ts'
 
-const reading = (text: string, readMs?: number) => readDocument({ text, wanted: ALL }, readMs)
+const reading = (text: string, readMs?: number) => readDocument({ name: 'a', text, parts: [], wanted: ALL }, readMs)
 
 const YAML = `
 openapi: 3.0.3
@@ -43,7 +43,7 @@ it.each([
   ['the key __proto__', '{"openapi":"3.1.0","__proto__":{}}'],
   ['the key __proto__ in YAML', 'openapi: 3.1.0\n__proto__: { a: 1 }\n'], ['two documents', 'a: 1\n---\nb: 2\n'],
 ])('rejects %s', (_, text) => {
-  expect(answer(text, ALL)).toEqual({ ok: false, message: expect.any(String) })
+  expect(answer({ name: 'a', text, parts: [], wanted: ALL })).toEqual({ ok: false, message: expect.any(String) })
 })
 
 it('stops after a timeout', async () => {

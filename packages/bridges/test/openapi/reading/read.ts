@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { DescribedApi, Wanted } from '../../../src/openapi/reading/api-description.ts'
 import { readOperations } from '../../../src/openapi/reading/operations.ts'
 
-export const ALL: Wanted = { operations: null, tags: null, paths: null, hasBaseUrl: false }
+export const ALL: Wanted = { operations: null, tags: null, paths: null, methods: null, hasBaseUrl: false }
 
 export const document = (paths: object, more: object = {}): JsonObject =>
   ({ openapi: '3.1.0', info: { title: 'T', version: '1.0.0' }, paths, ...more }) as JsonObject
