@@ -77,7 +77,9 @@ const KEYWORDS: Readonly<Record<keyof FormField, (value: unknown) => boolean>> =
   oneOf: (value) => isList(value, isChoice),
   items: isItems,
   format: (value) => FORMATS.has(value),
-  minLength: isNumber, maxLength: isNumber, minimum: isNumber, maximum: isNumber, minItems: isNumber, maxItems: isNumber,
+  minLength: isNumber, maxLength: isNumber,
+  minimum: isNumber, maximum: isNumber,
+  minItems: isNumber, maxItems: isNumber,
 }
 const keywords = new Map(Object.entries(KEYWORDS))
 

@@ -10,7 +10,8 @@ export const LISTEN_OPTIONS = {
   http: { type: 'boolean', text: 'serve over HTTP instead of standard input and output' },
   port: {
     type: 'string', value: 'N',
-    text: `with --http: the port (default: ${PORT}; 0 is any free port)\nwith login: the port of the redirect (default: any)`,
+    text: `with --http: the port (default: ${PORT}; 0 is any free port)\n`
+      + 'with login: the port of the redirect (default: any)',
   },
   host: {
     type: 'string', value: 'ADDRESS',
@@ -18,7 +19,7 @@ export const LISTEN_OPTIONS = {
       + '--cert and --key, or --insecure',
   },
   cert: { type: 'string', value: 'FILE', completes: 'file', text: 'with --http: a certificate (PEM)' },
-  key: { type: 'string', value: 'FILE', completes: 'file', text: 'with --http: the private key of the certificate (PEM)' },
+  key: { type: 'string', value: 'FILE', completes: 'file', text: 'with --http: the key of the certificate (PEM)' },
   insecure: { type: 'boolean', text: 'with --http and --host: allow clear text on the network' },
 } as const satisfies CommandOptions
 

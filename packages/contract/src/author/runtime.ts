@@ -216,10 +216,9 @@ export interface Env<Name extends string = string> {
 
 export interface Secrets<Name extends string = string> {
   /**
-   * A placeholder for the secret: use it in a header value or in the query of `net.fetch`, or in an argument or the
-   * input of `shell.run`, for a host or command that the manifest names for the secret. The header
-   * `Basic user:placeholder` is encoded after the value is inserted. The host inserts the value; code never
-   * sees it. Valid for this call. Rejects with EnvNameNotSet if the secret has no value.
+   * A placeholder for a header value or the query of `net.fetch`, or for an argument or the input of `shell.run`, for a
+   * host or command that the manifest names for the secret. The host inserts the value, then encodes a header
+   * `Basic user:placeholder`. Code never sees the value. Valid for this call. Rejects with EnvNameNotSet without one.
    */
   handle(name: Name): Promise<string>
 }

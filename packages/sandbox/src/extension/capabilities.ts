@@ -254,8 +254,8 @@ const noteOf = ({ description, default: preset }: FormField): string =>
   `${description === undefined ? '' : ` (${description})`}${preset === undefined ? '' : ` [${JSON.stringify(preset)}]`}`
 
 async function askField(interact: Interact, prompt: string, field: FormField): Promise<FormValue> {
-  const choices = formChoices(field)
-  const options = choices?.map(({ const: label, title }) => ({ label, ...(title === label ? {} : { description: title }) }))
+  const options = formChoices(field)?.map(({ const: label, title: description }): InteractionOption =>
+    description === label ? { label } : { label, description })
   if (options) return field.type === 'array' ? interact.selectMany(prompt, options) : interact.select(prompt, options)
   if (field.type === 'boolean') return interact.confirm(prompt)
   const answer = await interact.ask(prompt)

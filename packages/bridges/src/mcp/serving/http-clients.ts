@@ -163,7 +163,8 @@ export class HttpClients {
   /** The SDK compares headers with arguments (`x-mcp-header`) only for its own class, by the schema that it gives. */
   #withHeaders(served: ServedClient): McpServer {
     const toolInputSchemaJson = (tool: string) => served.inputSchema(tool)
-    return Object.assign(new this.#sdk.McpServer(this.#options.info), { server: served.server('modern'), toolInputSchemaJson })
+    const server = served.server('modern')
+    return Object.assign(new this.#sdk.McpServer(this.#options.info), { server, toolInputSchemaJson })
   }
 
   /** Only an `initialize` request starts a session. */

@@ -103,7 +103,10 @@ export class ServedClient {
       },
       instructions,
     })
-    serveToolsOn(server, era, { calls: this.calls, list: this.#list, tasks: era === 'legacy' ? this.#tasks : undefined, called: (outcome) => this.#called(outcome) })
+    serveToolsOn(server, era, {
+      calls: this.calls, list: this.#list, tasks: era === 'legacy' ? this.#tasks : undefined,
+      called: (outcome) => this.#called(outcome),
+    })
     const report = (fault: string) => this.#options.onFault?.(new Error(fault))
     const contextOf = ({ mcpReq: { signal } }: ServerContext) => ({ session: this.#session, signal, report })
     this.#resources.serveOn(server, era, contextOf)

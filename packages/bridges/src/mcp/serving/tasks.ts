@@ -55,7 +55,7 @@ class CallTask {
     this.#call.cancel()
   }
 
-  /** Resolves when the task has ended. Meanwhile its questions go to this request, whose end does not cancel the task. */
+  /** Resolves when the task has ended. Meanwhile its questions go to this request. Its end does not cancel the task. */
   async result(request: ClientRequest): Promise<Outcome> {
     this.#waiting.add(request)
     this.#next.resolve(request)
@@ -104,19 +104,17 @@ interface KnownTask {
 const show = ({ task }: KnownTask): Task & Result => ({ ...task.show() })
 
 /** Parameters of requests for which the SDK has no types. */
-const params = <Value>(read: (given: JsonObject) => Value | undefined): { readonly params: StandardSchemaV1<unknown, Value> } => ({
-  params: {
-    '~standard': {
-      version: 1, vendor: 'bulkhead',
-      validate(given) {
-        const value = read(isJsonObject(given) ? given : {})
-        return value === undefined ? { issues: [{ message: 'taskId must be a string' }] } : { value }
-      },
+const params = <Value>(read: (given: JsonObject) => Value | undefined): StandardSchemaV1<unknown, Value> => ({
+  '~standard': {
+    version: 1, vendor: 'bulkhead',
+    validate(given) {
+      const value = read(isJsonObject(given) ? given : {})
+      return value === undefined ? { issues: [{ message: 'taskId must be a string' }] } : { value }
     },
   },
 })
-const ONE_TASK = params(({ taskId }) => typeof taskId === 'string' ? { taskId } : undefined)
-const ANY_PARAMS = params((given) => given)
+const ONE_TASK = { params: params(({ taskId }) => typeof taskId === 'string' ? { taskId } : undefined) }
+const ANY_PARAMS = { params: params((given) => given) }
 
 /** The tasks of one client of the older era. */
 export class Tasks {
@@ -133,7 +131,9 @@ export class Tasks {
   begin(asked: AskedCall, request: ClientRequest, ttl: number = MAX_TTL_MS): CallTask {
     if (this.#tasks.size >= this.#maxTasks) {
       const oldest = [...this.#tasks.values()].find(({ task }) => task.hasEnded)
-      if (!oldest) throw new ClientFault('ServerBusy', `${this.#maxTasks} tasks are running. Wait until some have ended.`)
+      if (!oldest) {
+        throw new ClientFault('ServerBusy', `${this.#maxTasks} tasks are running. Wait until some have ended.`)
+      }
       this.#forget(oldest.task)
     }
     const task = new CallTask(this.#calls, asked, request, Math.min(Math.max(0, ttl), MAX_TTL_MS))

@@ -19,7 +19,8 @@ export interface ToolServerParts {
 export function serveToolsOn(server: Server, era: Era, { calls, list, tasks, called }: ToolServerParts): void {
   server.setRequestHandler('tools/list', () => {
     const tools = list.show()
-    return { tools: tasks ? tools.map((tool) => ({ ...tool, execution: { taskSupport: 'optional' as const } })) : tools }
+    const execution = { taskSupport: 'optional' } as const
+    return { tools: tasks ? tools.map((tool) => ({ ...tool, execution })) : tools }
   })
   tasks?.serveOn(server, resultOf)
   server.setRequestHandler('tools/call', async ({ params }, context) => {
