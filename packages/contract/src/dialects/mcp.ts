@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { Content, EmbeddedResource, Outcome } from '../model/outcome.ts'
+import { isErrorCode } from '../model/errors.ts'
+import type { Content, EmbeddedResource, Outcome, OutcomeError } from '../model/outcome.ts'
 import { errorOf, FAILED_WITHOUT_TEXT, json, present, textOfContent, textOfData, type Reading } from './reading.ts'
 
 /** Blocks may have annotations and unknown fields, which are ignored. */
@@ -68,22 +69,29 @@ export function toMcpBlock(part: Content): McpBlock {
 /** In the form that MCP requires for such keys. */
 const ERROR_KEY = 'bulkhead/error'
 
-/** The result of an MCP server or a similar tool; undefined for any other value. Loses _meta and annotations. */
+/**
+ * The result of an MCP server or a similar tool; undefined for any other value. Loses annotations, and _meta except the
+ * code of an error.
+ */
 export function fromMcp(value: unknown): Reading | undefined {
   const parsed = callToolResult.safeParse(value)
   if (!parsed.success) return undefined
-  const { structuredContent, isError } = parsed.data
+  const { structuredContent, isError, _meta: about } = parsed.data
   const content = parsed.data.content.map(shown)
   const text = textOfContent(content)
   return {
     body: isError
-      ? { type: 'error', error_text: text ?? FAILED_WITHOUT_TEXT, error: failed(structuredContent), content }
+      ? { type: 'error', error_text: text ?? FAILED_WITHOUT_TEXT, error: failed(about, structuredContent), content }
       : { type: 'output', data: structuredContent ?? text ?? null, content },
     metadata: {},
   }
 }
 
-const failed = (data: Json | undefined) => errorOf('ToolExecutionFailed', data)
+function failed(about: JsonObject | undefined, data: Json | undefined): OutcomeError {
+  const named = about?.[ERROR_KEY]
+  const { code } = isJsonObject(named) ? named : {}
+  return errorOf(isErrorCode(code) ? code : 'ToolExecutionFailed', data)
+}
 
 function shown(part: z.infer<typeof block>): Content {
   switch (part.type) {

@@ -18,6 +18,10 @@ describe("an MCP server's result", () => {
     const content = [{ type: 'text', text: 'no' }]
     expect(fromMcp({ content, structuredContent: { n: 1 }, isError: true })?.body)
       .toStrictEqual({ type: 'error', error_text: 'no', error: errorOf('ToolExecutionFailed', { n: 1 }), content })
+    for (const named of [{ code: 'NoSuchCode' }, { code: '__proto__' }, 'NotFound', null]) {
+      expect(fromMcp({ content, isError: true, _meta: { 'bulkhead/error': named } })?.body)
+        .toHaveProperty('error.code', 'ToolExecutionFailed')
+    }
     expect(fromMcp({ content: [], isError: true })?.body).toMatchObject({
       error_text: 'The tool failed and did not say why.',
     })
@@ -95,8 +99,10 @@ describe('a result for an MCP client', () => {
         const shown = outcome.content?.length ? textOfContent(outcome.content) ?? null : textOfData(outcome.data)
         expect(body.data).toStrictEqual(isJsonObject(outcome.data) ? outcome.data : shown)
       }
-      if (outcome.type === 'error' && body?.type === 'error') expect(body.error_text.startsWith(outcome.error_text))
-        .toBe(true)
+      if (outcome.type === 'error' && body?.type === 'error') {
+        expect(body.error_text.startsWith(outcome.error_text)).toBe(true)
+        expect(body.error).toStrictEqual(errorOf(outcome.error.code))
+      }
     }))
   })
 })

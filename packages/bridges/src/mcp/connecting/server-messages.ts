@@ -88,13 +88,16 @@ const isRefused = (error: unknown): boolean =>
 /** The result of a call, with secrets removed. */
 export function callResultOf(answer: unknown, redact: (text: string) => string): JsonObject {
   const redacted = JSON.parse(redact(JSON.stringify(answer))) as Record<string, Json | undefined>
-  const { content, structuredContent, isError } = redacted
+  const { content, structuredContent, isError, _meta: about } = redacted
+  const code = isJsonObject(about) ? about['bulkhead/error'] : undefined
   return {
     content: Array.isArray(content) ? content : [],
     ...(structuredContent !== undefined && {
       structuredContent: isJsonObject(structuredContent) ? structuredContent : { result: structuredContent },
     }),
     ...(typeof isError === 'boolean' && { isError }),
+    // The code of another Bulkhead. The host accepts what a tool may report.
+    ...(isError === true && code !== undefined && { _meta: { 'bulkhead/error': code } }),
   }
 }
 
