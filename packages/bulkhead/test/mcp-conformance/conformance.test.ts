@@ -53,3 +53,9 @@ it('the official suite accepts the server, except for what is documented', async
   expect(ran.size).toBeGreaterThanOrEqual(RUNS.length)
   expect([...NOT_PASSED].filter((one) => ran.has(one.split(' ', 1)[0]!) && !reported.has(one))).toEqual([])
 })
+
+it('the guide names each exception', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../../docs/guides/mcp.md'), 'utf8')
+  const scenarios = [...NOT_PASSED].map((one) => one.split(/[/ ]/)[1]!.replace(/^tasks-.*/, 'tasks-*'))
+  expect(scenarios.filter((scenario) => !page.includes(`\`${scenario}\``))).toEqual([])
+})
