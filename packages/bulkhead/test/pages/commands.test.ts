@@ -12,6 +12,11 @@ import { argumentsOf } from './shell-words.ts'
 /** Commands that no test can run, and why. */
 const NOT_RUN: ReadonlyMap<string, string> = new Map([
   ['bulkhead sign dist/weather-1.4.0.tgz', 'only CI has the identity'],
+  [
+    'bulkhead mcp add files --read /srv/data --net api.acme.example --env ACME_TOKEN -- npx -y @acme/files-server .',
+    'the package is an example; mcp-add.test.ts runs it',
+  ],
+  ['bulkhead mcp remove files', 'mcp-add.test.ts runs it'],
   ['bulkhead mcp login harbour', 'a person signs in; login.test.ts runs it'],
   ['bulkhead mcp logout harbour', 'login.test.ts runs it'],
   ['npm create bulkhead word-count', 'npm gets the package from a registry; new.test.ts runs it'],
