@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Readable } from 'node:stream'
 import {
   createMcpHandler, fromJsonSchema, inputRequired, acceptedContent, McpServer, type ServerContext,
 } from '@modelcontextprotocol/server'
 import type { ConnectedExtension, Interact } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { respond } from './respond.ts'
 import { Setup, now, resolved } from './setup.ts'
 
 let setup: Setup
@@ -60,17 +60,6 @@ function library(seen: Record<string, unknown>[] = [], legacy: 'stateless' | 're
     seen.push(request.headers)
     void respond(handler.fetch, request, response)
   }
-}
-
-async function respond(
-  handle: (request: Request) => Promise<Response>, incoming: IncomingMessage, outgoing: ServerResponse,
-): Promise<void> {
-  const { method = 'GET', url = '/', headers } = incoming
-  const body = method === 'GET' ? null : Readable.toWeb(incoming) as ReadableStream
-  const answer = await handle(new Request(`http://${headers.host}${url}`, { method, headers: headers as Record<string, string>, body, duplex: 'half' } as RequestInit))
-  outgoing.writeHead(answer.status, Object.fromEntries(answer.headers))
-  if (answer.body === null) outgoing.end()
-  else Readable.fromWeb(answer.body as never).pipe(outgoing)
 }
 
 async function connected(

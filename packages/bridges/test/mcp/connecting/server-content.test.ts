@@ -1,14 +1,14 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler, fromJsonSchema, inputRequired, McpServer } from '@modelcontextprotocol/server'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { McpEmbedder, McpServers } from '../../../src/mcp/index.ts'
 import { readContent } from '../../../src/mcp/connecting/catalog/server-content.ts'
 import { rootsOf, Sampling } from '../../../src/mcp/connecting/server-requests.ts'
+import { respond } from './respond.ts'
 import { now, resolved, Setup } from './setup.ts'
 
 let setup: Setup
@@ -19,7 +19,7 @@ beforeEach(async () => {
   setup = new Setup()
   notes = ['tide']
   handler = createMcpHandler(() => harbour())
-  server = createServer(toNodeHandler(handler) as RequestListener).listen(0, '127.0.0.1')
+  server = createServer((request, response) => void respond(handler.fetch, request, response)).listen(0, '127.0.0.1')
   await once(server, 'listening')
 })
 afterEach(async () => {
