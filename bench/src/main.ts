@@ -3,6 +3,8 @@ import { runCommand } from './command.ts'
 
 process.exitCode = await runCommand(process.argv.slice(2), {
   subjects: {
+    'bridges-list': async () => (await import('./subjects/bridges.ts')).bridgesList,
+    'bridges-serve': async () => (await import('./subjects/bridges.ts')).bridgesServe,
     'host-audit': async () => (await import('./subjects/host-calls.ts')).hostAudit,
     'host-call': async () => (await import('./subjects/host-calls.ts')).hostCall,
     'host-session': async () => (await import('./subjects/host-fleet.ts')).hostSession,
