@@ -87,6 +87,7 @@ describe.runIf(thoroughly(false, true)).each(ERAS)('a client of the %s era that 
     const names = (await client.listTools()).tools.map(({ name }) => name)
     expect(names).toEqual(expect.arrayContaining(['read', 'write']))
     expect(names).not.toContain('task')
+    expect((await client.listPrompts()).prompts.map(({ name }) => name)).toContain('tdd')
     expect(await client.callTool({ name: 'read', arguments: { path: 'notes.md' } })).toMatchObject({ structuredContent: { content: 'hello\n' } })
     const write = (content: string) => client.callTool({ name: 'write', arguments: { path: 'out.txt', content } })
     await write('one')
