@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import type { HttpServeOptions } from '@bulkhead/bridges/mcp'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { isThisMachine } from '@bulkhead/kit/hosts'
 import { type CommandOptions, UsageError } from './command.ts'
 
 const PORT = 8765
@@ -46,9 +48,14 @@ export async function listenOptions(values: ListenValues): Promise<ListenOptions
     throw new UsageError(`--port must be a whole number from 0 to 65535, not "${port}".`)
   }
   if ((cert === undefined) !== (key === undefined)) throw new UsageError('Use --cert and --key together.')
+  const isOpen = cert === undefined && insecure !== true && host !== undefined && !isThisMachine(hostnameOf(host))
+  if (isOpen) throw new UsageError(`Other machines can reach ${host}. Add --cert and --key, or --insecure.`)
   const tls = cert === undefined || key === undefined ? {} : { tls: { cert: await pem(cert), key: await pem(key) } }
   return { port: Number(port), ...tls, ...(host === undefined ? {} : { host }), ...(insecure ? { insecure } : {}) }
 }
+
+/** An address of the sixth version has brackets in URLs. */
+const hostnameOf = (host: string) => ({ hostname: isIP(host) === 6 ? `[${host}]` : host })
 
 async function pem(file: string): Promise<Buffer> {
   try {
@@ -59,7 +66,7 @@ async function pem(file: string): Promise<Buffer> {
 }
 
 /** Why the server could not start, with what to do. */
-export function listenFault(error: unknown, { host = '127.0.0.1', port, tls, insecure }: ListenOptions): unknown {
+export function listenFault(error: unknown, { host = '127.0.0.1', port }: ListenOptions): unknown {
   const { code = '' } = error as NodeJS.ErrnoException
   const place = `${host}:${port}`
   if (code === 'EADDRINUSE') return new UsageError(`${place} is in use. Choose another port with --port.`)
@@ -68,8 +75,5 @@ export function listenFault(error: unknown, { host = '127.0.0.1', port, tls, ins
     return new UsageError(`"${host}" is not an address of this machine. Correct --host.`)
   }
   if (code.startsWith('ERR_OSSL')) return new UsageError(`--cert and --key do not work: ${messageOf(error)}`)
-  if (!tls && !insecure && error instanceof TypeError) {
-    return new UsageError(`Other machines can reach ${host}. Add --cert and --key, or --insecure.`)
-  }
   return error
 }

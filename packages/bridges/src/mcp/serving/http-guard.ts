@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual, X509Certificate } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
+import { isThisMachine } from '@bulkhead/kit/hosts'
 
 type Sdk = typeof import('@modelcontextprotocol/server')
 
@@ -32,8 +33,8 @@ export class HttpGuard {
 
   constructor({ sdk, host, tokens, cert }: GuardOptions) {
     this.#sdk = sdk
-    this.#names = [...sdk.localhostAllowedHostnames(), isIP(host) === 6 ? `[${host}]` : host]
-    this.#isLocal = isLoopback(host)
+    this.#names = [...sdk.localhostAllowedHostnames(), bracketed(host)]
+    this.#isLocal = isLocal(host)
     this.#certificate = cert === undefined ? undefined : new X509Certificate(cert)
     this.#digests = tokens.map(digestOf)
   }
@@ -79,6 +80,8 @@ function hostnameOf(header: string | undefined): string | undefined {
   return URL.parse(header.includes('://') ? header : `http://${header}`)?.hostname
 }
 
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
-}
+/** Whether only this machine can reach a server that listens there. */
+export const isLocal = (host: string): boolean => isThisMachine({ hostname: bracketed(host) })
+
+/** An address of the sixth version, as URLs and headers write it. */
+export const bracketed = (host: string): string => isIP(host) === 6 ? `[${host}]` : host

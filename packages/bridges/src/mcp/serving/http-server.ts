@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import { isIP, type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { HttpClients, type HttpClientOptions } from './http-clients.ts'
 import { HttpFault, jsonBody, refuse, send, webRequest } from './http-exchange.ts'
-import { HttpGuard, isLoopback } from './http-guard.ts'
+import { bracketed, HttpGuard, isLocal } from './http-guard.ts'
 import type { ServedHost } from './served-session.ts'
 import type { Serving } from './serve-tools.ts'
 
@@ -45,7 +45,7 @@ export async function serveToolsOverHttp(host: ServedHost, options: HttpServeOpt
   if (tokens.length === 0 || tokens.some((token) => !TOKEN.test(token))) {
     throw new TypeError('`tokens` needs at least one token of 16 or more characters without spaces.')
   }
-  if (!isLoopback(address) && !tls && insecure !== true) {
+  if (!isLocal(address) && !tls && insecure !== true) {
     throw new TypeError(`Listening on ${address} requires \`tls\` or \`insecure\`.`)
   }
   const sdk = await import('@modelcontextprotocol/server')
@@ -88,9 +88,8 @@ export async function serveToolsOverHttp(host: ServedHost, options: HttpServeOpt
     await ended
     resolve()
   }
-  const name = isIP(address) === 6 ? `[${address}]` : address
   return {
-    url: `${tls ? 'https' : 'http'}://${name}:${(server.address() as AddressInfo).port}${PATH}`,
+    url: `${tls ? 'https' : 'http'}://${bracketed(address)}:${(server.address() as AddressInfo).port}${PATH}`,
     tokens, closed,
     close() {
       if (!isClosing) void close()
