@@ -22,7 +22,7 @@ describe('the table of errors', () => {
       'ToolExecutionFailed', 'ResourceBusy',
       'NotFound', 'OutputMalformed', 'OutputTooLarge', 'TooManyBytesRead', 'TooManyBytesWritten', 'TooManyBytesSent',
       'TooManyBytesSaved', 'TooManyNestedCalls', 'ExecutionTimeout', 'MaxRetriesExceeded', 'CallInterrupted',
-      'ServerUnavailable', 'ServerLost', 'ToolDefinitionChanged', 'TooManyCalls',
+      'ServerUnavailable', 'SignInRequired', 'SignInFailed', 'ServerLost', 'ToolDefinitionChanged', 'TooManyCalls',
       'SessionCancelled', 'TurnCancelled', 'ToolCancelled', 'TurnInvalid', 'HostClosed', 'CompartmentStartFailed',
       'CompartmentStartTimeout', 'NoPlaceFree', 'CompartmentCrashed',
       'CompartmentKilled', 'CompartmentGone', 'CompartmentOutOfHeap', 'CompartmentOutOfMemory', 'CompartmentOverloaded',

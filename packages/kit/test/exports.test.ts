@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   addresses: ['addressBytes', 'addressKind', 'canonicalAddress'],
   deadlines: ['isPromiseLike', 'onAbort', 'settlesWithin', 'untilAborted', 'within'],
+  'document-parts': ['documentDigest', 'findParts', 'partPath'],
   'error-message': ['errorCode', 'isQuotaFault', 'messageOf'],
   folders: ['makeFolder'],
   form: ['FIELD_NAME', 'formChoices', 'readFormSchema', 'readFormValues'],

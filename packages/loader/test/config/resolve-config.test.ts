@@ -144,12 +144,12 @@ describe('faults and warnings', () => {
     expect(Object.keys(config.merged.openapi ?? {})).toEqual(['near'])
   })
 
-  test('rejects an unknown sign-in method', async () => {
+  test('rejects an unknown setting for signing in', async () => {
     using home = new HomeFixture()
-    const harbour = { type: 'remote', url: 'https://harbour.example/mcp', oauth: { clientId: 'x' } }
+    const harbour = { type: 'remote', url: 'https://harbour.example/mcp', oauth: { deviceFlow: true } }
     home.write(configOf(home.globalRoot), { mcp: { harbour } })
     const { diagnostics, config } = await home.load()
-    expect(diagnostics).toMatchObject([{ severity: 'error', code: 'ConfigInvalid', path: '/mcp/harbour/oauth' }])
+    expect(diagnostics).toMatchObject([{ severity: 'error', code: 'ConfigInvalid', path: '/mcp/harbour/oauth/deviceFlow' }])
     expect(config.merged.mcp ?? {}).toEqual({})
   })
 })
