@@ -93,9 +93,8 @@ it('text that poses as instructions is made visible and reported, and look-alike
 
 it.each([
   ['evil_huge', 'MessageTooLarge'], ['evil_silent', 'ExecutionTimeout'], ['evil_forged', 'ToolExecutionFailed'],
-])('%s is stopped with %s, and the next call works', async (name, code) => {
+])('%s is stopped with %s', async (name, code) => {
   expect(await call(name)).toMatchObject({ type: 'error', error: { code } })
-  expect(await session.call({ id: `glob-${name}`, name: 'glob', arguments: { pattern: '*' } })).toMatchObject({ type: 'output' })
 })
 
 it('a redirect to a metadata address is not followed', async () => {
