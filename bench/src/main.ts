@@ -5,6 +5,7 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   subjects: {
     'bridges-list': async () => (await import('./subjects/bridges.ts')).bridgesList,
     'bridges-serve': async () => (await import('./subjects/bridges.ts')).bridgesServe,
+    'bridges-start': async () => (await import('./subjects/bridges-start.ts')).bridgesStart,
     'host-audit': async () => (await import('./subjects/host-calls.ts')).hostAudit,
     'host-call': async () => (await import('./subjects/host-calls.ts')).hostCall,
     'host-session': async () => (await import('./subjects/host-fleet.ts')).hostSession,

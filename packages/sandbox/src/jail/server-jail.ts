@@ -31,20 +31,25 @@ const CURE = 'Install bubblewrap and util-linux and allow user namespaces, or se
 /** A busy server takes its turn after the host. */
 const NICE = 10
 
+/** By the folders that were searched. Tried once per process; a failure is tried again. */
+const tried = new Map<string, Promise<JailMeans | string>>()
+
+function meansIn(folders: readonly string[]): Promise<JailMeans | string> {
+  const key = folders.join(':')
+  const known = tried.get(key)
+  if (known !== undefined) return known
+  const trial = findMeans(folders)
+  tried.set(key, trial)
+  trial.catch(() => tried.delete(key))
+  return trial
+}
+
 /** Local servers in bubblewrap: the same walls as around compartments, with room for programs of any kind. */
 export function createServerJail(options: ServerJailOptions): ServerJail {
   const { kept, ownCode, projectLayer, home, lookup, folders = FOLDERS } = options
   const hidden = [...kept, ...sensitivePaths(home)]
-  let finding: Promise<JailMeans | string> | undefined
   let inheritable: readonly number[] | undefined
 
-  const found = (): Promise<JailMeans | string> => {
-    finding ??= findMeans(folders).catch((error: unknown) => {
-      finding = undefined
-      throw error
-    })
-    return finding
-  }
   /** The data of the jail, and /dev/null in place of each descriptor that the server would inherit. */
   const descriptorsOf = (data: readonly Uint8Array[]): JailedStart['descriptors'] => {
     inheritable = (inheritable ?? inheritableDescriptors()).filter(isInheritable)
@@ -54,7 +59,7 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
 
   return {
     async prepare(start, report) {
-      const means = await found()
+      const means = await meansIn(folders)
       if (typeof means === 'string') {
         throw new BulkheadError('CapabilityUnavailable', `Local servers run in a jail, but ${means}. ${CURE}`)
       }
@@ -96,7 +101,7 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
       }
     },
     async findFault() {
-      const means = await found()
+      const means = await meansIn(folders)
       return typeof means === 'string' ? means : undefined
     },
   }
