@@ -24,6 +24,9 @@ export interface DocumentExtension {
 const REPORT = 'Report it to the author of the document.'
 const CURE = 'Report it to the author of the document, or exclude the operation.'
 
+/** For a message. A hostile document could fill the memory of a terminal. */
+const listOf = (names: readonly string[]): string => cut(names.join(', '), 256 * 1024)
+
 /** A document as an extension: a manifest of its operations, and a module that sends requests. `path` is its file. */
 export function documentExtension(
   entry: DocumentEntry, path: string, api: DescribedApi, base: BaseUrl,
@@ -46,7 +49,7 @@ export function documentExtension(
       diagnosticOf(entry, 'ConfigInvalid', `The document "${name}" ${visibleText(what)}.`)),
     ...(credentials.missing.length === 0 ? [] : [diagnosticOf(entry, 'ConfigInvalid',
       `The document "${name}" has operations that require security schemes for which "security" has no credential. `
-      + `Their requests have none: ${visibleText(credentials.missing.join(', '))}.`, undefined, 'warning')]),
+      + `Their requests have none: ${visibleText(listOf(credentials.missing))}.`, undefined, 'warning')]),
     ...[...api.faults, ...duplicates].map((what) => {
       const message = `The document "${name}" has an operation that cannot be used: ${visibleText(what)}.`
       return diagnosticOf(entry, 'ShapeInvalid', message, CURE)
@@ -57,10 +60,10 @@ export function documentExtension(
     }),
     ...(api.shortened.length === 0 ? [] : [diagnosticOf(entry, 'ConfigSchemaInvalid',
       `The document "${name}" has ${api.shortened.length} operations whose schemas are too large. They are offered `
-      + `with a part of their schemas: ${api.shortened.join(', ')}.`, REPORT, 'warning')]),
+      + `with a part of their schemas: ${listOf(api.shortened)}.`, REPORT, 'warning')]),
     ...(api.unnamed.length === 0 ? [] : [diagnosticOf(entry, 'ShapeInvalid',
       `The document "${name}" has ${api.unnamed.length} operations without an operationId. They are not offered: `
-      + `${api.unnamed.join(', ')}.`, CURE, 'warning')]),
+      + `${listOf(api.unnamed)}.`, CURE, 'warning')]),
   ]
   if (byName.size === 0) return { extension: undefined, diagnostics }
   const digests = new Map([...byName].map(([tool, operation]) => [tool, digestOf(operation, credentials, config)]))

@@ -116,7 +116,7 @@ export class ArgumentSchemas {
   #define(reference: string, target: Json, level: number): string {
     const known = this.#names.get(reference)
     if (known !== undefined) return known
-    const last = reference.split('/').at(-1)!.replaceAll(/[^A-Za-z0-9_]/g, '_').slice(-48)
+    const last = reference.split('/').at(-1)!.replaceAll(/[^A-Za-z0-9_]/g, '_').slice(0, 48)
     let name = last
     for (let count = 2; this.#definitions.has(name); count++) name = `${last}_${count}`
     this.#names.set(reference, name)

@@ -44,7 +44,8 @@ function keysOf(paths: readonly string[]): ReadonlyMap<string, string> {
   const keys = new Map<string, string>()
   const taken = new Set<string>()
   for (const path of paths.toSorted()) {
-    const plain = path.replaceAll(/[^A-Za-z0-9]/g, '_')
+    // The end of a path says more than its beginning, and names of definitions are cut.
+    const plain = path.replaceAll(/[^A-Za-z0-9]/g, '_').slice(-48)
     let key = plain
     for (let count = 2; taken.has(key); count++) key = `${plain}_${count}`
     taken.add(key)
