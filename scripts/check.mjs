@@ -10,8 +10,8 @@ const TASKS = ['lint', 'types', 'unused', 'build', 'test', 'package']
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-// Tests start threads and processes of their own. With three tasks, two cores are busy while a test waits.
-const concurrency = Math.max(3, Math.floor(availableParallelism() / 2))
+// Tests start threads and processes of their own. With four tasks, two cores are busy while a test waits.
+const concurrency = Math.max(4, Math.floor(availableParallelism() / 2))
 
 removeReports(root)
 const turbo = await run(

@@ -46,7 +46,7 @@ async function suite(...args: readonly string[]): Promise<{ readonly code: numbe
   return { code, output: `${stdout}\n${stderr}` }
 }
 
-it('signs in again for a scope that a call demands', async () => {
+it.runIf(thoroughly(false, true))('signs in again for a scope that a call demands', async () => {
   const { code, output } = await suite('--scenario', 'auth/scope-step-up', '--spec-version', '2026-07-28')
   expect(output).toContain('OVERALL: PASSED')
   expect(code).toBe(0)

@@ -8,7 +8,7 @@ import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { inside } from '../command-inside.ts'
 import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
 import { startPublishedPackages } from './published-packages.ts'
-import { argumentsOf } from './shell-words.ts'
+import { argumentsOf, withFewChecks } from './shell-words.ts'
 
 const TUTORIALS = globSync('docs/tutorials/*.md', { cwd: ROOT }).toSorted()
 
@@ -36,7 +36,7 @@ function save(name: string, text: string): void {
 
 /** Runs a command, answering "n" to every question. `install` gets `--yes`. */
 async function run(line: string): Promise<{ readonly code: number | null; readonly output: string }> {
-  const command = line.replace(/^npx /, '') + (/\bbulkhead install\b/.test(line) ? ' --yes' : '')
+  const command = withFewChecks(line.replace(/^npx /, '')) + (/\bbulkhead install\b/.test(line) ? ' --yes' : '')
   const { PATH, NODE_COMPILE_CACHE, NODE_EXTRA_CA_CERTS } = process.env
   const env = {
     NO_COLOR: '1', HOME: join(folder, 'home'), NODE_COMPILE_CACHE,
