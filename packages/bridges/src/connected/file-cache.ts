@@ -19,7 +19,7 @@ export class FileCache {
   read(identity: string): JsonObject | undefined {
     if (this.#folder === undefined) return undefined
     try {
-      const text = readFileSync(this.#file(identity), 'utf8')
+      const text = readFileSync(join(this.#folder, fileName(identity)), 'utf8')
       const parsed = text.length > MAX_CHARS ? undefined : parseJson(text)
       return parsed?.ok && isJsonObject(parsed.value) ? parsed.value : undefined
     } catch {
@@ -30,18 +30,21 @@ export class FileCache {
   write(identity: string, value: object): void {
     const text = JSON.stringify(value)
     if (this.#folder === undefined || text.length > MAX_CHARS) return
-    // A fixed name, so that a file left by a killed process is overwritten.
-    const draft = `${this.#file(identity)}.tmp`
-    try {
-      makeFolder(this.#folder)
-      writeFileSync(draft, text, { mode: 0o600 })
-      renameSync(draft, this.#file(identity))
-    } catch {
-      rmSync(draft, { force: true })
-    }
+    keepFile(this.#folder, fileName(identity), text)
   }
+}
 
-  #file(identity: string): string {
-    return join(this.#folder!, `${identity.slice(0, 64)}.json`)
+const fileName = (identity: string): string => `${identity.slice(0, 64)}.json`
+
+/** Writes a file of a cache, whole or not at all. Never throws. */
+export function keepFile(folder: string, name: string, content: string | Uint8Array): void {
+  // A fixed name, so that a file left by a killed process is overwritten.
+  const draft = join(folder, `${name}.tmp`)
+  try {
+    makeFolder(folder)
+    writeFileSync(draft, content, { mode: 0o600 })
+    renameSync(draft, join(folder, name))
+  } catch {
+    rmSync(draft, { force: true })
   }
 }

@@ -1,14 +1,13 @@
-import { lookup as resolve } from 'node:dns/promises'
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import { isIP, type LookupFunction } from 'node:net'
 import { join } from 'node:path'
 import { addressKind } from '@bulkhead/kit/addresses'
 import { findParts, type PartFile } from '@bulkhead/kit/document-parts'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { makeFolder } from '@bulkhead/kit/folders'
 import { isThisMachine } from '@bulkhead/kit/hosts'
 import { sha512 } from '../../connected/entries.ts'
+import { keepFile } from '../../connected/file-cache.ts'
+import { checkedLookup, readBody } from '../../connected/guarded-request.ts'
 import { MOST_BYTES, type PinnedUrl, type SourceRead, textOfBytes } from './source.ts'
 
 const FETCH_MS = 15_000
@@ -77,15 +76,7 @@ class PinnedFiles {
   }
 
   #keep(digest: string, bytes: Buffer): void {
-    if (this.#folder === undefined) return
-    const draft = join(this.#folder, `${digest}.tmp`)
-    try {
-      makeFolder(this.#folder)
-      writeFileSync(draft, bytes, { mode: 0o600 })
-      renameSync(draft, join(this.#folder, digest))
-    } catch {
-      rmSync(draft, { force: true })
-    }
+    if (this.#folder !== undefined) keepFile(this.#folder, digest, bytes)
   }
 }
 
@@ -93,32 +84,18 @@ class PinnedFiles {
 async function get(url: URL): Promise<Buffer> {
   if (url.protocol !== 'https:' && !isThisMachine(url)) throw new Unfit('is not fetched over http; use https')
   const { get: request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
-  const { promise, resolve: answered, reject } = Promise.withResolvers<IncomingMessage>()
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const signal = AbortSignal.timeout(FETCH_MS)
-  request(url, { lookup: publicLookup, signal, agent: false }, answered).on('error', reject)
+  request(url, { lookup: publicLookup, signal, agent: false }, resolve).on('error', reject)
   const response = await promise
   if (response.statusCode !== 200) {
     response.destroy()
     throw new Unfit(`cannot be fetched: ${url.host} answers with status ${response.statusCode}`)
   }
-  const pieces: Buffer[] = []
-  let count = 0
-  for await (const piece of response as AsyncIterable<Buffer>) {
-    count += piece.length
-    if (count > MOST_BYTES) throw new Unfit(`has more than ${MOST_BYTES} bytes`)
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces)
+  return readBody(response, MOST_BYTES, () => new Unfit(`has more than ${MOST_BYTES} bytes`))
 }
 
-/** Nothing else is looked up, so a name cannot change its address in between. */
-const publicLookup: LookupFunction = (host, { all }, done) => {
-  const kinds = new Set(host === 'localhost' || host.endsWith('.localhost') ? ['loopback'] : ['public'])
-  resolve(host, { all: true }).then((addresses) => {
-    if (!addresses.every(({ address }) => kinds.has(addressKind(address)))) {
-      throw new Unfit(`is not fetched: ${host} has an address that is not public`)
-    }
-    if (all === true) done(null, addresses)
-    else done(null, addresses[0]!.address, isIP(addresses[0]!.address))
-  }).catch((error: unknown) => done(error as NodeJS.ErrnoException, ''))
-}
+const publicLookup = checkedLookup((address, host) => {
+  const wanted = host === 'localhost' || host.endsWith('.localhost') ? 'loopback' : 'public'
+  if (addressKind(address) !== wanted) throw new Unfit(`is not fetched: ${host} has an address that is not public`)
+})

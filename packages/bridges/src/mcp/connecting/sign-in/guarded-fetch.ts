@@ -1,15 +1,10 @@
-import { lookup as resolve } from 'node:dns/promises'
 import { request as requestPlain, type IncomingMessage, type RequestOptions } from 'node:http'
 import { request as requestSecure } from 'node:https'
-import { isIP, type LookupFunction } from 'node:net'
+import { isIP } from 'node:net'
 import { addressKind, type AddressKind } from '@bulkhead/kit/addresses'
 import { isThisMachine } from '@bulkhead/kit/hosts'
 import type { FetchLike } from '@modelcontextprotocol/client'
-
-/** All addresses of a name. */
-export type Lookup = (host: string) => Promise<readonly string[]>
-
-const systemLookup: Lookup = async (host) => (await resolve(host, { all: true })).map(({ address }) => address)
+import { checkedLookup, readBody, systemLookup, type Lookup } from '../../../connected/guarded-request.ts'
 
 const MAX_BYTES = 1024 * 1024
 const TIMEOUT_MS = 30_000
@@ -34,7 +29,7 @@ export function guardedFetch(server: URL, signal?: AbortSignal, lookup: Lookup =
     if (isIP(host) !== 0) requireAllowed(host, host, kinds)
     const body = init.body === undefined || init.body === null ? undefined : String(init.body)
     const options: RequestOptions = {
-      method: init.method ?? 'GET', agent: false, lookup: checkedLookup(kinds, lookup),
+      method: init.method ?? 'GET', agent: false, lookup: checkedLookup((address, name) => requireAllowed(address, name, kinds), lookup),
       headers: {
         ...Object.fromEntries(new Headers(init.headers)),
         ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
@@ -73,17 +68,6 @@ function requireAllowed(address: string, host: string, allowed: ReadonlySet<Addr
   if (!allowed.has(kind)) throw new TypeError(`The host ${host} has an address that is not public (${kind}).`)
 }
 
-const checkedLookup = (allowed: ReadonlySet<AddressKind>, lookup: Lookup): LookupFunction =>
-  (host, { all }, done) => {
-    lookup(host).then((addresses) => {
-      for (const address of addresses) requireAllowed(address, host, allowed)
-      const found = addresses.map((address) => ({ address, family: isIP(address) }))
-      if (found.length === 0) throw new TypeError(`The host ${host} has no address.`)
-      if (all === true) done(null, found)
-      else done(null, found[0]!.address, found[0]!.family)
-    }).catch((error: Error) => done(error, ''))
-  }
-
 function send(url: URL, options: RequestOptions, body: string | undefined): Promise<Response> {
   return new Promise((resolveWith, reject) => {
     const request = url.protocol === 'https:'
@@ -102,15 +86,11 @@ function send(url: URL, options: RequestOptions, body: string | undefined): Prom
 const EMPTY: ReadonlySet<number> = new Set([204, 205, 304])
 
 async function readResponse(incoming: IncomingMessage): Promise<Response> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > MAX_BYTES) throw new TypeError(`The response has more than ${MAX_BYTES} bytes.`)
-    chunks.push(chunk)
-  }
+  const body = await readBody(
+    incoming, MAX_BYTES, () => new TypeError(`The response has more than ${MAX_BYTES} bytes.`),
+  )
   const status = incoming.statusCode ?? 500
   const headers = new Headers()
   for (const [name, value] of Object.entries(incoming.headersDistinct)) headers.set(name, value?.join(', ') ?? '')
-  return new Response(EMPTY.has(status) ? null : Buffer.concat(chunks), { status, headers })
+  return new Response(EMPTY.has(status) ? null : body, { status, headers })
 }
