@@ -1,7 +1,8 @@
-import { lstatSync, readdirSync, readlinkSync } from 'node:fs'
+import { lstatSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { hiddenPathAt } from '@bulkhead/broker'
 import { mustBeNamed, type JailGrant } from '@bulkhead/contract'
+import { namesIn } from '@bulkhead/kit/folders'
 import { isWithin, realOf, SYSTEM_FOLDERS } from '@bulkhead/kit/programs'
 
 /** The private home folder of a server. */
@@ -105,15 +106,6 @@ function protectedIn(mount: Mount, { readOnly }: MountPlan, granted: readonly Mo
     const real = realOf(path)
     return real === undefined ? [] : [{ from: real, to: to + path.slice(from.length), kind: 'read' as const }]
   })
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    // A file, or unreadable.
-    return []
-  }
 }
 
 function mountArgs({ from, to, kind }: Mount): readonly string[] {

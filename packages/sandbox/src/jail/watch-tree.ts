@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { namesIn } from '@bulkhead/kit/folders'
 
 export interface TreeLimits {
   /** Processes and threads together. */
@@ -43,14 +44,6 @@ function excessOf(root: number, { tasks, memoryMb }: TreeLimits): string | undef
     }
   }
   return undefined
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
 }
 
 function textOf(file: string): string {
