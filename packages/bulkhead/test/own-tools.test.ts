@@ -67,6 +67,7 @@ describe('a function that is registered as a tool', () => {
   it('stays after a reload and in another folder, until it is unregistered', async () => {
     await host.register([price, words])
     await host.reload()
+    expect(await host.unregister('price', 'global')).toBe(false)
     await host.switchWorkspace(join(folder, 'other'))
     expect(await call('price', { article: 'rope' })).toMatchObject({ type: 'output' })
     await host.switchWorkspace(join(folder, 'work'))

@@ -55,7 +55,7 @@ export class OwnTools {
   /** Takes the name of a tool, or the id of an extension. */
   async unregister(name: string, layer?: Layer): Promise<boolean> {
     const own = layer === undefined ? this.#registered.get(name) : undefined
-    this.#registered.delete(name)
+    if (own) this.#registered.delete(name)
     return own ? this.#host.unregister(own.id, own.layer) : this.#host.unregister(name, layer)
   }
 
