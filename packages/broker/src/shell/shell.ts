@@ -74,7 +74,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
   const running = new RunningCommands(concurrentRuns)
   /**
    * A terminal shows its output, and has the variables of its client. So it gets no secrets, no commands of tools with
-   * a restricted environment, none that only read, which nobody approved, and none whose output is not shown.
+   * a restricted environment, none that only read (they run without approval), and none whose output is not shown.
    */
   const terminalFor = (call: OpenCall, { stages, wall, quiet }: PipeRequest): WorkspaceClient['run'] => {
     const isShown = stages.length === 1 && fitsTerminal(stages[0]!) && wall !== 'read' && !quiet

@@ -105,7 +105,7 @@ const send = ({ url }: HttpServing, { method = 'POST', path = '/mcp', headers = 
   })
 
 describe.each(ERAS)('a client of the %s era over HTTP', (era) => {
-  it('lists and calls tools in one session, with questions and progress, and is told about changes', async () => {
+  it('lists and calls tools in one session, with questions and progress, and learns of changes', async () => {
     const { serving, open } = await serve({ session: { mode: 'yolo' } })
     const { client } = await connect(serving, era, () => ({ action: 'accept', content: { answer: 'Ada' } }))
     const { tools } = await client.listTools()

@@ -111,7 +111,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     await expect(denied.readResource({ uri: 'skill://moor/SKILL.md' })).rejects.toMatchObject({ code: -32602 })
   })
 
-  it('reads its own long results in parts, and is told of new ones', async () => {
+  it('reads its own long results in parts, and learns of new ones', async () => {
     const [client, other] = [await connect(era), await connect(era)]
     const changed = Promise.withResolvers<void>()
     client.setNotificationHandler('notifications/resources/list_changed', () => changed.resolve())

@@ -82,7 +82,7 @@ const MAX_WAITING = 128
 const LEVELS: Readonly<Record<CallLog['level'], LoggingLevel>> =
   { debug: 'debug', info: 'info', warn: 'warning', error: 'error' }
 
-/** Sends what the tools of one call log, in order. A client that reads slowly misses lines, and is told how many. */
+/** Sends what the tools of one call log, in order. A client that reads slowly misses lines and learns how many. */
 export class LogReporter {
   readonly #send: (level: LoggingLevel, text: string, tool: string) => Promise<void>
   readonly #waiting: CallLog[] = []

@@ -85,16 +85,16 @@ it.each([
 })
 
 it('grants absolute folders to a jail, and rejects folders outside its variables', () => {
-  const around = { workspace: '/work', base: {}, env: () => undefined, userData: '/home/data' }
+  const around = { workspace: '/project', base: {}, env: () => undefined, userData: '/home/data' }
   const jail = { prepare: () => Promise.reject(new Error('not started')), findFault: async () => undefined }
   const grantOf = (more: Parameters<typeof local>[0]) => {
     const target = targetOf(entriesOf({ global: { ship: local(more) } }).entries[0]!, { ...around, jail })
     return target.type === 'local' ? target.jail?.grant : undefined
   }
-  expect(grantOf({})).toEqual({ read: ['/work'], write: [], hosts: [] })
-  expect(grantOf({ requires: { net: { hosts: ['a.test'] } } })).toEqual({ read: ['/work'], write: [], hosts: ['a.test'] })
+  expect(grantOf({})).toEqual({ read: ['/project'], write: [], hosts: [] })
+  expect(grantOf({ requires: { net: { hosts: ['a.test'] } } })).toEqual({ read: ['/project'], write: [], hosts: ['a.test'] })
   expect(grantOf({ requires: { fs: { read: ['/srv/a/**', 'docs'], write: ['{user-data}/x'] } } }))
-    .toEqual({ read: ['/srv/a', '/work/docs', '/home/data/x'], write: ['/home/data/x'], hosts: [] })
+    .toEqual({ read: ['/srv/a', '/project/docs', '/home/data/x'], write: ['/home/data/x'], hosts: [] })
   expect(grantOf({ jail: false })).toBeUndefined()
   expect(() => targetOf(entriesOf({ global: { ship: local() } }).entries[0]!, around)).toThrow(/jail/)
   for (const path of ['../x', '{home}', '/srv/../etc']) {
