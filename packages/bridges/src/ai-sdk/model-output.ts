@@ -1,12 +1,9 @@
 import type { Outcome } from '@bulkhead/contract'
 import type { JSONValue, ToolResultPart } from 'ai'
-import { resultParts, resultText, type ResultPart } from '../models/result-parts.ts'
+import { carriesCommon, resultParts, resultText, type ResultPart } from '../models/result-parts.ts'
 
 type ToolResultOutput = ToolResultPart['output']
 type Part = Extract<ToolResultOutput, { readonly type: 'content' }>['value'][number]
-
-/** What most providers of the SDK take in the result of a tool. They drop other files with a warning. */
-const CARRIED: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'application/pdf'])
 
 /**
  * What the model gets of the result of a tool: an error as `error-text`, data as `json` or `text`, images and PDF files
@@ -16,7 +13,8 @@ export function toModelOutput(result: unknown): ToolResultOutput {
   if (!isOutcome(result)) return { type: 'json', value: (result ?? null) as JSONValue }
   if (isData(result)) return { type: 'json', value: result.data as JSONValue }
   if (result.type === 'error') return { type: 'error-text', value: resultText(result) }
-  const parts = resultParts(result, (mimeType) => CARRIED.has(mimeType))
+  // Most providers of the SDK drop other files with a warning.
+  const parts = resultParts(result, carriesCommon)
   return parts.some(({ type }) => type === 'media')
     ? { type: 'content', value: parts.map(contentPart) } : { type: 'text', value: resultText(result) }
 }

@@ -3,7 +3,7 @@ import { BulkheadError, type Outcome, type ToolDefinition } from '@bulkhead/cont
 import { ToolMessage, type ContentBlock } from '@langchain/core/messages'
 import { DynamicStructuredTool, type ToolRunnableConfig } from '@langchain/core/tools'
 import { OPENAI } from '../models/profiles.ts'
-import { resultParts, resultText, type ResultPart } from '../models/result-parts.ts'
+import { carriesCommon, resultParts, resultText, type ResultPart } from '../models/result-parts.ts'
 import { providerTools, type ProviderTool } from '../models/tool-reports.ts'
 
 /** The part of a session that the tools need. */
@@ -57,11 +57,8 @@ const toToolMessage = (outcome: Outcome, id: string, name: string): ToolMessage 
   status: outcome.type === 'error' ? 'error' : 'success',
 })
 
-/** What most providers take in the result of a tool. */
-const CARRIED: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'application/pdf'])
-
 function contentOf(outcome: Outcome): string | ContentBlock.Standard[] {
-  const parts = outcome.type === 'error' ? [] : resultParts(outcome, (mimeType) => CARRIED.has(mimeType))
+  const parts = outcome.type === 'error' ? [] : resultParts(outcome, carriesCommon)
   return parts.some(({ type }) => type === 'media') ? parts.map(contentBlock) : resultText(outcome)
 }
 

@@ -20,6 +20,10 @@ export interface MediaPart {
 /** The media types that an API takes in the result of a tool. */
 export type Carries = (mimeType: string) => boolean
 
+const COMMON: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'application/pdf'])
+/** What most APIs take: the usual images, and PDF. */
+export const carriesCommon: Carries = (mimeType) => COMMON.has(mimeType)
+
 /**
  * What a model gets of an outcome. Bytes that the API cannot carry are named in the text. Never empty, and consecutive
  * texts stay apart.

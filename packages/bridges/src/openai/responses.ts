@@ -3,7 +3,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { CallAssembler, type PartialCall } from '../models/call-assembler.ts'
 import { parseArguments, toHostCall, type CallOptions, type HostCall } from '../models/host-call.ts'
 import { OPENAI } from '../models/profiles.ts'
-import { resultParts, type ResultPart } from '../models/result-parts.ts'
+import { carriesCommon, resultParts, type ResultPart } from '../models/result-parts.ts'
 import { providerTools } from '../models/tool-reports.ts'
 import type { FunctionToolOptions } from './chat.ts'
 
@@ -69,11 +69,9 @@ export type OutputContent =
   | { readonly type: 'input_image'; readonly image_url: string; readonly detail: 'auto' }
   | { readonly type: 'input_file'; readonly file_data: string; readonly filename: string }
 
-const CARRIED: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'application/pdf'])
-
 /** Images and PDF files are sent as they are. Other bytes are named in the text. */
 export function toFunctionCallOutput(outcome: Outcome): FunctionCallOutput {
-  const parts = resultParts(outcome, (mimeType) => CARRIED.has(mimeType))
+  const parts = resultParts(outcome, carriesCommon)
   const output = parts.every((part) => part.type === 'text')
     ? parts.map((part) => part.text).join('\n') : parts.map(outputContent)
   return { type: 'function_call_output', call_id: outcome.metadata.call_id, output }
