@@ -59,7 +59,8 @@ export const TOOL_NAME_PATTERN = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
  */
 export const LOCKED_TOOLS = [
   'read', 'write', 'edit', 'glob', 'grep', 'bash', 'todo', 'task', 'question', 'web_search', 'web_fetch', 'skill',
-  'tool_search',
+  'tool_search', 'list', 'apply_patch', 'repo_clone', 'repo_overview', 'lsp', 'plan', 'plan_exit', 'git', 'test_runner',
+  'code_exec', 'code_mode', 'pdf_read', 'http_request', 'undo',
 ] as const
 export type LockedTool = (typeof LOCKED_TOOLS)[number]
 

@@ -90,7 +90,7 @@ function parameterWords(schema: Json | undefined, depth: number): readonly strin
 const shortened = (text: string): string =>
   text.length <= DESCRIPTION_CHARS ? text : `${text.slice(0, DESCRIPTION_CHARS - 1).toWellFormed()}…`
 
-/** With more tools than this, the model sees only the locked tools and those it has found. */
+/** With more tools than this besides the locked ones, the model sees only the locked tools and those it has found. */
 export const SHELF_THRESHOLD = 20
 
 /** The tools that each session has found. */
@@ -110,7 +110,7 @@ export class ToolShelf {
 
   /** The tools that the model of a session is shown. */
   offered<Tool extends { readonly name: string }>(sessionId: string, tools: readonly Tool[]): readonly Tool[] {
-    if (tools.length <= this.#threshold) return tools
+    if (tools.filter(({ name }) => !isLockedTool(name)).length <= this.#threshold) return tools
     const found = this.#found.get(sessionId)
     return tools.filter(({ name }) => isLockedTool(name) || found?.has(name) === true)
   }

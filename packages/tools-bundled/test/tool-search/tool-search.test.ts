@@ -59,7 +59,7 @@ describe('ranking', () => {
 
 describe('ToolShelf', () => {
   it('offers all tools up to the threshold, and then only locked and found tools', () => {
-    const shelf = new ToolShelf(3)
+    const shelf = new ToolShelf(2)
     const few = [{ name: 'read' }, { name: 'a' }, { name: 'b' }]
     expect(shelf.offered('s', few)).toBe(few)
     const many = [...few, { name: 'c' }]
