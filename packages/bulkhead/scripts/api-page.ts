@@ -5,7 +5,8 @@ const LIBRARY = join(import.meta.dirname, '../src/facade/library.ts')
 
 const INTRODUCTION = `# API
 
-Every name that \`bulkhead\` exports, generated from the source. Start with the [embedding guide](../guides/embedding.md). Separate packages:
+Every name that \`bulkhead\` exports, generated from the source. Start with the [embedding guide](../guides/embedding.md). For tests there is
+[\`bulkhead/test\`](../guides/testing.md). Separate packages:
 \`@bulkhead/bridges\` for model APIs, MCP and OpenTelemetry; \`@bulkhead/contract/author\` for extensions; \`createLoader\` of \`@bulkhead/loader\` for
 a loader of your own, whose result \`host.register\` takes.
 `

@@ -1,12 +1,26 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import * as bulkhead from '../src/index.ts'
+import * as testing from '../src/testing/index.ts'
+import * as matchers from '../src/testing/vitest.ts'
 
 it('exports exactly the pinned names', () => {
   expect(Object.keys(bulkhead).toSorted()).toEqual([
     'BulkheadError', 'COMMAND_SAFETY_PATTERNS', 'CORE_VERSION', 'createCommandClassifier', 'createHeadlessInteractor', 'createHost', 'createProgrammaticInteractor', 'createTerminalInteractor',
     'defineTool', 'openKitPrompts', 'openSqliteStore',
   ])
+})
+
+it('exports exactly the pinned names for tests', () => {
+  expect(Object.keys(testing).toSorted()).toEqual(['createFakeClock', 'createScriptedApprover', 'createTestHost'])
+  expect(Object.keys(matchers)).toEqual([])
+})
+
+it('imports vitest only for the matchers', () => {
+  const sources = globSync('../src/{facade,testing}/**/*.ts', { cwd: import.meta.dirname })
+    .filter((file) => /from 'vitest'/.test(readFileSync(join(import.meta.dirname, file), 'utf8')))
+  expect(sources).toEqual(['../src/testing/vitest.ts'])
 })
 
 it('exports nothing from the program', () => {

@@ -64,7 +64,7 @@ export async function openHost(
     // Commands connect only to the servers they need.
     ...(serving ? { watch: true } : { discover: 'when-asked' as const }),
   }
-  const { host } = await assembleHost(options, values['trust-project'] ? 'as found' : undefined, true, onUse)
+  const { host } = await assembleHost(options, values['trust-project'] ? 'as found' : undefined, { onUse })
   if (store) host.on(warnNotStored(), ['SuppressedError'])
   // Commands that run no tool print it with the diagnostics.
   if (remembering) host.on(warnMissingFeatures, ['SuppressedError'])

@@ -21,5 +21,5 @@ export async function inspect(values: HostValues): Promise<Inspection> {
   const workspace = await canonicalFolder(folders.workspace)
   const { standing } = await createLoader(loaderOptions(homeFolder(values.home))).trust.standing(workspace)
   const options = { ...folders, workspace, discover: 'when-asked' as const }
-  return { standing, ...await assembleHost(options, standing.kind === 'once' ? 'once' : undefined, false) }
+  return { standing, ...await assembleHost(options, standing.kind === 'once' ? 'once' : undefined, { startsEager: false }) }
 }

@@ -71,7 +71,7 @@ export interface Host extends Omit<CoreHost, 'register' | 'unregister' | 'switch
   readonly mcp: McpBook
 }
 
-const OPTIONS: OptionForms<CreateHostOptions> = {
+export const HOST_OPTIONS: OptionForms<CreateHostOptions> = {
   workspace: forms.text, home: forms.text, trust: forms.oneOf('trusted', 'declined', 'once'), smokeCheck: forms.method,
   store: forms.having('read', 'write', 'close'), env: forms.object, runAgent: forms.method,
   fetchHosts: forms.list(forms.text),
@@ -82,7 +82,7 @@ const OPTIONS: OptionForms<CreateHostOptions> = {
   discover: forms.oneOf('first-session', 'when-asked'),
 }
 
-const SWITCHED = { trust: OPTIONS.trust }
+const SWITCHED = { trust: HOST_OPTIONS.trust }
 const OFFERED = { session: forms.having('tools') }
 
 /**
@@ -90,7 +90,7 @@ const OFFERED = { session: forms.having('tools') }
  * with ProjectPathInvalid for a workspace that cannot be opened.
  */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
-  requireOptions('createHost', options, OPTIONS, 'workspace')
+  requireOptions('createHost', options, HOST_OPTIONS, 'workspace')
   return (await assembleHost(options, options.trust)).host
 }
 
@@ -100,13 +100,19 @@ export interface AssembledHost {
   readonly place: OpenPlace
 }
 
-/**
- * `createHost` for the command line, which can also trust the current content of a project, look at a folder without
- * starting its eager extensions, and see each use of a power.
- */
+/** What the command line and tests decide besides the options of `createHost`. */
+export interface Assembly {
+  /** Default: true. */
+  readonly startsEager?: boolean
+  /** Called for each use of a power. */
+  readonly onUse?: ((use: CapabilityUse) => void) | undefined
+  readonly clock?: Clock | undefined
+}
+
+/** `createHost` for the command line, which can also trust the current content of a project, and for tests. */
 export async function assembleHost(
-  options: CreateHostOptions, firstTrust: TrustChoice | undefined, startsEager = true,
-  onUse?: (use: CapabilityUse) => void,
+  options: CreateHostOptions, firstTrust: TrustChoice | undefined,
+  { startsEager = true, onUse, clock = systemClock }: Assembly = {},
 ): Promise<AssembledHost> {
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
@@ -125,7 +131,7 @@ export async function assembleHost(
   const store = options.store ?? createMemoryStore()
   const { servers: _servers, ...place } = first
   const host = createHostCore({
-    ...place, store, argumentsReaders, startsEager,
+    ...place, store, argumentsReaders, startsEager, clock,
     sidecar: createSidecar(),
     owner: createProcessOwner(),
     userData: userFolder(home),

@@ -1,0 +1,90 @@
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { requireOptions } from '@bulkhead/contract'
+import type { Session, SessionOptions } from '@bulkhead/host'
+import { forms, type OptionForms } from '@bulkhead/kit/options'
+import type { CreateHostOptions, Host } from '../facade/create-host.ts'
+import type { FakeClock } from './fake-clock.ts'
+import { type FakeTool, fakeTool } from './fake-tools.ts'
+import type { ScriptedApprover } from './scripted-approver.ts'
+
+export interface TestHostOptions extends Omit<CreateHostOptions, 'workspace'> {
+  /** Default: a new temporary folder, which is removed when the host closes. */
+  readonly workspace?: string
+  /** Default: a new temporary folder, which is removed when the host closes. */
+  readonly home?: string
+  /** Tools to register, by name. */
+  readonly tools?: Readonly<Record<string, FakeTool>>
+  /** The approver of each session that brings none. `close` checks that all of its answers were used. */
+  readonly approver?: ScriptedApprover
+  /** Default: the time of the system. */
+  readonly clock?: FakeClock
+}
+
+/** A host for one test. `await using` closes it. */
+export interface TestHost extends Host, AsyncDisposable {
+  readonly workspace: string
+  readonly home: string
+  /**
+   * Closes the sessions and the host and removes its folders. Then rejects if the approver was asked something
+   * unexpected, or has unused answers. Idempotent.
+   */
+  close(): ReturnType<Host['close']>
+}
+
+/** A real host in temporary folders. Rejects as `createHost` and `register` do. */
+export async function createTestHost(options: TestHostOptions = {}): Promise<TestHost> {
+  const { assembleHost, HOST_OPTIONS } = await import('../facade/create-host.ts')
+  requireOptions('createTestHost', options, { ...HOST_OPTIONS, ...OPTIONS })
+  const { tools = {}, approver, clock, ...rest } = options
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'bulkhead-test-')))
+  const { workspace = join(folder, 'workspace'), home = join(folder, 'home') } = options
+  const remove = () => rm(folder, { recursive: true, force: true })
+  await Promise.all(['workspace', 'home'].map((name) => mkdir(join(folder, name))))
+  let host: Host | undefined
+  try {
+    host = (await assembleHost({ ...rest, workspace, home }, rest.trust, { clock })).host
+    await host.register(Object.entries(tools).map(([name, fake]) => fakeTool(name, fake)))
+  } catch (thrown) {
+    await host?.close()
+    await remove()
+    throw thrown
+  }
+  const { openSession, close } = host
+  const sessions: Session[] = []
+  const closeAll = async () => {
+    const stop = clock && followTime(clock)
+    await Promise.all(sessions.map((session) => session.close()))
+    const report = await close()
+    stop?.()
+    await remove()
+    approver?.check()
+    return report
+  }
+  let closing: ReturnType<typeof closeAll> | undefined
+  const closeOnce = () => (closing ??= closeAll())
+  return Object.assign(host, {
+    workspace, home, close: closeOnce,
+    async openSession(session?: SessionOptions) {
+      const opened = await openSession(approver ? { approver, ...session } : session)
+      sessions.push(opened)
+      return opened
+    },
+    async [Symbol.asyncDispose]() {
+      await closeOnce()
+    },
+  })
+}
+
+const OPTIONS: OptionForms<Pick<TestHostOptions, 'tools' | 'approver' | 'clock'>> = {
+  tools: forms.object, approver: forms.having('approve', 'check'), clock: forms.having('now', 'after', 'advance'),
+}
+
+const STEP_MS = 20
+
+/** Moves a fake clock with the system's time, so that what does not stop runs into its deadline. */
+function followTime(clock: FakeClock): () => void {
+  const timer = setInterval(() => void clock.advance(STEP_MS), STEP_MS)
+  return () => clearInterval(timer)
+}
