@@ -37,7 +37,7 @@ describe('the tools that ship with the host', () => {
     expect(host.diagnostics).toEqual([])
     expect(host.tools().filter(({ name }) => name !== 'bash').map(({ name, mode, gated, kind }) => [name, mode, gated, kind])).toEqual([
       ['edit', 'safe_write', true, 'edit'], ['glob', 'read', true, 'search'], ['grep', 'read', true, 'search'],
-      ['question', 'read', false, 'other'], ['read', 'read', false, 'read'], ['skill', 'read', false, 'think'], ['task', 'local', true, 'other'],
+      ['http_request', 'external', true, 'fetch'], ['pdf_read', 'read', false, 'read'], ['question', 'read', false, 'other'], ['read', 'read', false, 'read'], ['skill', 'read', false, 'think'], ['task', 'local', true, 'other'],
       ['todo', 'safe_write', false, 'other'], ['tool_search', 'read', false, 'search'], ['web_fetch', 'external', true, 'fetch'],
       ['web_search', 'external', true, 'fetch'], ['write', 'safe_write', true, 'edit'],
     ])
@@ -98,7 +98,7 @@ describe('the tools that ship with the host', () => {
   })
 
   it('find deferred tools, which are then offered to the model', async () => {
-    for (let i = 0; i < 12; i++) {
+    for (let i = 0; i < 21; i++) {
       writeExtension(join(folder, 'home'), { id: `ext-${i}`, tools: [{ name: `ext_${i}`, description: `Does thing number${i}.` }] }, 'export default {}')
     }
     const { host, session } = await open()

@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { LOCKED_TOOLS } from '@bulkhead/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createHost, type Host, type Session } from '../src/index.ts'
 import { CACHE } from './cache.ts'
@@ -82,13 +81,15 @@ const CALLS: Readonly<Record<string, { readonly args: () => object; readonly rea
   task: { args: () => ({ subagent_type: 'explore', prompt: 'look' }), reached: () => tasks === 1 },
   web_fetch: { args: () => ({ url: `http://${place}/page` }), reached: () => requests === 1 },
   web_search: { args: () => ({ query: 'anything' }), reached: () => requests === 2 },
+  http_request: { args: () => ({ url: `http://${place}/api`, method: 'POST' }), reached: () => requests === 3 },
+  pdf_read: { args: () => ({ path: 'f.pdf' }) },
   todo: { args: () => ({ todos: [] }) },
   skill: { args: () => ({ name: 'none' }) },
   tool_search: { args: () => ({ query: 'file' }) },
 }
 
-it('the list contains every locked tool', () => {
-  expect(Object.keys(CALLS).toSorted()).toEqual([...LOCKED_TOOLS].toSorted())
+it('the list contains every bundled tool', () => {
+  expect(Object.keys(CALLS).toSorted()).toEqual(host.tools().map(({ name }) => name).toSorted())
 })
 
 it.each(Object.keys(CALLS))('%s ends when it is cancelled, and leaves nothing running', async (name) => {

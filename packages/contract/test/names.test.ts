@@ -26,7 +26,8 @@ describe('names', () => {
   it('of locked tools', () => {
     expect(LOCKED_TOOLS).toEqual([
       'read', 'write', 'edit', 'glob', 'grep', 'bash', 'todo', 'task', 'question', 'web_search', 'web_fetch', 'skill',
-      'tool_search',
+      'tool_search', 'list', 'apply_patch', 'repo_clone', 'repo_overview', 'lsp', 'plan', 'plan_exit', 'git',
+      'test_runner', 'code_exec', 'code_mode', 'pdf_read', 'http_request', 'undo',
     ])
     expect(LOCKED_TOOLS.every((name) => isLockedTool(name) && TOOL_NAME_PATTERN.test(name))).toBe(true)
     expect(['Read', 'constructor', ''].some(isLockedTool)).toBe(false)

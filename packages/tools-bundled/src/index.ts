@@ -4,7 +4,9 @@ import { readBashArguments } from './bash/policy/analyze-command.ts'
 import { edit, readEditArguments } from './edit/edit.ts'
 import { glob, readGlobArguments } from './glob/glob.ts'
 import { grep, readGrepArguments } from './grep/grep.ts'
+import { createHttpRequest, readRequestArguments } from './http-request/http-request.ts'
 import type { BundledExtension } from './model/bundled-extension.ts'
+import { pdfRead, readPdfArguments } from './pdf-read/pdf-read.ts'
 import { question } from './question/question.ts'
 import { read, readReadArguments } from './read/read.ts'
 import { createSkill, type SkillOptions } from './skill/skill.ts'
@@ -29,7 +31,7 @@ export interface BundledOptions {
   readonly catalog?: ToolCatalog | undefined
   /** The folders of `skill`. */
   readonly skills?: SkillOptions | undefined
-  /** Hosts that `web_fetch` may reach. Default: every public host. */
+  /** Hosts that `web_fetch` and `http_request` may reach. Default: every public host. */
   readonly fetchHosts?: readonly string[] | undefined
   /** The providers of `web_search`. */
   readonly search?: SearchConfig | undefined
@@ -39,7 +41,7 @@ export interface BundledOptions {
 export const createBundledExtensions = (options: BundledOptions = {}): readonly BundledExtension[] => [
   read, write, edit, glob, grep, bash, todo, question,
   createTask(options.runAgent), createSkill(options.skills), createToolSearch(options.catalog),
-  createWebFetch(options.fetchHosts), createWebSearch(options.search),
+  createWebFetch(options.fetchHosts), createWebSearch(options.search), createHttpRequest(options.fetchHosts), pdfRead,
 ]
 
 /** The bundled tools without an embedder. */
@@ -49,10 +51,11 @@ export const bundledExtensions: readonly BundledExtension[] = createBundledExten
 export const argumentsReaders: ReadonlyMap<LockedTool, ArgumentsReader> = new Map<LockedTool, ArgumentsReader>([
   ['bash', readBashArguments], ['read', readReadArguments], ['write', readWriteArguments], ['edit', readEditArguments],
   ['glob', readGlobArguments], ['grep', readGrepArguments], ['web_fetch', readFetchArguments],
+  ['http_request', readRequestArguments], ['pdf_read', readPdfArguments],
 ])
 
 /** Imports code that tools load on first use, before third-party code runs. Never rejects. */
 export const loadLateCode = (): Promise<unknown> => Promise.allSettled([
   import('./web-fetch/html/html-to-markdown.ts'),
-  import('./web-fetch/pdf/pdf-text.ts').then(({ pdfThread }) => pdfThread.load()), import('yaml'),
+  import('./model/pdf/pdf-text.ts').then(({ pdfThread }) => pdfThread.load()), import('yaml'),
 ])

@@ -85,6 +85,18 @@ const LOCKED: Readonly<Record<string, object>> = {
     requires: { net: { hosts: [] }, ...SESSION }, gated: true, mode: 'external', kind: 'fetch', idempotent: true, timeoutMs: 15_000,
     inputSchema: closed(['query'], { query: text(1, 1000), max_results: number(1, 20) }),
   },
+  http_request: {
+    requires: { net: { hosts: ['*'] } }, gated: true, mode: 'external', kind: 'fetch', idempotent: false, maxOutput: '200KB',
+    inputSchema: closed(['url'], {
+      url: text(1, 4096), method: { enum: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] },
+      headers: { type: 'object', maxProperties: 64, additionalProperties: { type: 'string', maxLength: 8192 } },
+      body: { type: 'string' }, json: { type: 'object' },
+    }),
+  },
+  pdf_read: {
+    requires: READS, gated: false, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
+    inputSchema: closed(['path'], { path: text(), pages: text(1, 200) }),
+  },
 }
 
 /** Removes descriptions. */

@@ -7,7 +7,7 @@ import { userFolder } from './loader-options.ts'
 export interface BundledLayerOptions {
   /** Runs sub-agents for the tool `task`. Without it, `task` fails. */
   readonly runAgent?: AgentRunner
-  /** Hosts that `web_fetch` may access, such as `['*', 'localhost:3000']`. Default: every public host. */
+  /** Hosts that `web_fetch` and `http_request` may access, such as `['*', 'localhost:3000']`. Default: every public host. */
   readonly fetchHosts?: readonly string[]
 }
 

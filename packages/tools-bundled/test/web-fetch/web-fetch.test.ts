@@ -1,11 +1,11 @@
 import type { RequestListener } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { pdfText } from '../../src/web-fetch/pdf/pdf-text.ts'
+import { pdfText } from '../../src/model/pdf/pdf-text.ts'
 import { createWebFetch } from '../../src/web-fetch/web-fetch.ts'
 import { serve } from '../loopback.ts'
 import { toolSession } from '../tool-session.ts'
-import { pdfOf } from './pdf-of.ts'
+import { encryptedPdf, pdfOf } from '../pdf-of.ts'
 
 let answer: RequestListener
 const server = await serve((request, response) => answer(request, response))
@@ -81,14 +81,14 @@ describe('web_fetch', () => {
 
   it('reports why a PDF cannot be read, and stops reading when the call is cancelled', async () => {
     answer = page('application/pdf', 'not a PDF')
-    expect(await tool.refusal({ url })).toMatchObject({ code: 'ToolExecutionFailed', message: 'The PDF could not be read: Invalid PDF structure.' })
-    answer = page('application/pdf', pdfOf('x').toString('latin1').replace('/Root 1 0 R', '/Root 1 0 R/ID[<00><00>]/Encrypt<</Filter/Standard/V 1/R 2/P -4/O<' + '00'.repeat(32) + '>/U<' + '00'.repeat(32) + '>>>'))
-    expect(await tool.refusal({ url })).toMatchObject({ message: 'The PDF could not be read: No password given.' })
+    expect(await tool.refusal({ url })).toMatchObject({ code: 'ToolExecutionFailed', message: 'The PDF could not be read: Invalid PDF structure. Check that the file is a complete PDF.' })
+    answer = page('application/pdf', encryptedPdf())
+    expect(await tool.refusal({ url })).toMatchObject({ message: expect.stringMatching(/No password given\. It is encrypted\. Ask the user/) })
     const cancel = new AbortController()
     const reading = pdfText(pdfOf('x'), cancel.signal)
     cancel.abort(new Error('enough'))
     await expect(reading).rejects.toThrow('enough')
-    await expect(pdfText(pdfOf('x'), new AbortController().signal, 1)).rejects.toMatchObject({ message: expect.stringContaining('took longer') })
+    await expect(pdfText(pdfOf('x'), new AbortController().signal, { deadlineMs: 1 })).rejects.toMatchObject({ message: expect.stringContaining('took longer') })
   })
 
   it('stops when the call is cancelled', async () => {
