@@ -21,6 +21,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
     [
       'bash', 'edit', 'glob', 'grep', 'question', 'read', 'skill', 'task', 'todo', 'tool-search', 'web-fetch',
       'web-search', 'write',
+      'http-request', 'pdf-read', 'plan',
     ],
     'model',
   ],
