@@ -90,7 +90,7 @@ const count = (pages: number): string => pages === 1 ? '1 page' : `${pages} page
 /** Reads "1,4-6,10-". Throws InputInvalid. */
 export function readRanges(written: string): readonly PageRange[] {
   return written.split(',').map((part): PageRange => {
-    const [, first, dash, last] = /^\s*(\d{1,7})(?:\s*(-)\s*(\d{1,7})?)?\s*$/.exec(part) ?? []
+    const [, first, dash, last] = /^(\d{1,7})(?:(-)(\d{1,7})?)?$/.exec(part.replaceAll(' ', '')) ?? []
     const range = [Number(first), dash === undefined ? Number(first) : Number(last ?? Infinity)] as const
     if (first !== undefined && range[0] >= 1 && range[0] <= range[1]) return range
     const message = `"${part.trim()}" is not a page or a range of pages. Use pages from 1, such as 3, 2-5 or 10-.`
