@@ -6,7 +6,8 @@ const library = await import('./facade/library.ts')
 
 export const {
   BulkheadError, COMMAND_SAFETY_PATTERNS, CORE_VERSION, createCommandClassifier, createHeadlessInteractor, createHost,
-  createProgrammaticInteractor, createTerminalInteractor, defineTool, openKitPrompts, openSqliteStore,
+  createProgrammaticInteractor, createTerminalInteractor, defineAgent, defineTool, openKitPrompts,
+  openSqliteStore,
 } = library
 export type BulkheadError = InstanceType<typeof library.BulkheadError>
 export type * from './facade/library.ts'

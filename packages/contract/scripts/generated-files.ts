@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { agentManifestSchema } from '../src/validation/agent.ts'
 import { configFileSchema } from '../src/validation/config.ts'
 import { conformanceReportSchema } from '../src/validation/conformance.ts'
 import { machinePolicySchema } from '../src/validation/machine-policy.ts'
@@ -7,7 +8,7 @@ import { editorSchema } from './editor-schema.ts'
 import { errorsPage } from './errors-page.ts'
 import { eventsPage } from './events-page.ts'
 import { limitsPage } from './limits-page.ts'
-import { configurationPage, conformanceReportPage, machinePolicyPage, manifestPage } from './reference-pages.ts'
+import { agentPage, configurationPage, conformanceReportPage, machinePolicyPage, manifestPage } from './reference-pages.ts'
 
 /** Every generated file, by absolute path, with its content. */
 export function generatedFiles(root: string): ReadonlyMap<string, string> {
@@ -17,6 +18,11 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
       name: 'manifest',
       title: 'Bulkhead extension manifest',
       description: 'bulkhead.json: what an extension is, offers and needs.',
+    })],
+    [schema('agent.schema.json'), editorSchema(agentManifestSchema, {
+      name: 'agent',
+      title: 'Bulkhead agent',
+      description: 'agents/NAME.json: what a session is opened for.',
     })],
     [schema('config.schema.json'), editorSchema(configFileSchema, {
       name: 'config',
@@ -37,6 +43,7 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
     [join(root, 'docs', 'reference', 'events.md'), eventsPage()],
     [join(root, 'docs', 'reference', 'limits.md'), limitsPage()],
     [join(root, 'docs', 'reference', 'manifest.md'), manifestPage()],
+    [join(root, 'docs', 'reference', 'agent.md'), agentPage()],
     [join(root, 'docs', 'reference', 'configuration.md'), configurationPage()],
     [join(root, 'docs', 'reference', 'machine-policy.md'), machinePolicyPage()],
     [join(root, 'docs', 'reference', 'conformance-report.md'), conformanceReportPage()],

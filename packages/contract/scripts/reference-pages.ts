@@ -1,3 +1,4 @@
+import { agentManifestSchema } from '../src/validation/agent.ts'
 import { configFileSchema } from '../src/validation/config.ts'
 import { conformanceReportSchema } from '../src/validation/conformance.ts'
 import { machinePolicySchema } from '../src/validation/machine-policy.ts'
@@ -14,6 +15,17 @@ Generated from \`packages/contract/src/validation/manifest.ts\`. An unknown key 
 \`@bulkhead/contract/schema/manifest.schema.json\`. How to write an extension: [publishing](../guides/publishing.md).
 
 ${HEAD}${keyRows(manifestSchema, new Set(['tools[].inputSchema', 'tools[].outputSchema', 'configSchema', 'stateSlot.schema', '_meta']))}`
+}
+
+/** docs/reference/agent.md: every key of an agent. */
+export function agentPage(): string {
+  return `# Agent: agents/NAME.json
+
+Generated from \`packages/contract/src/validation/agent.ts\`. The file is \`~/.bulkhead/agents/NAME.json\` for a user and \`.bulkhead/agents/NAME.json\` in a
+trusted project; \`defineAgent\` takes the same keys. An unknown key is an error. The JSON Schema for editors is
+\`@bulkhead/contract/schema/agent.schema.json\`. How to use it: [agents](../guides/agents.md).
+
+${HEAD}${keyRows(agentManifestSchema, new Set())}`
 }
 
 /** docs/reference/configuration.md: every key of config.json. */

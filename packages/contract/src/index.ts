@@ -19,8 +19,8 @@ export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './model/li
 export { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS } from './model/limits.ts'
 export type { CompartmentLimits } from './model/limits.ts'
 export {
-  AGENT_TOOL, ANY_COMMAND, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN,
-  isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS, MANIFEST_FILE, NPM_NAME_CHARS,
+  AGENT_FOLDER, AGENT_NAME_PATTERN, AGENT_TOOL, ANY_COMMAND, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION,
+  EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS, MANIFEST_FILE, NPM_NAME_CHARS,
   NPM_NAME_PATTERN, PLACEMENTS, REQUIREMENT_VARIABLES, RULE_ACTIONS, SECURITY_MODES, TOOL_NAME_PATTERN,
   withCommonConfig, type CapabilityName, type CommandSeverity, type Layer, type LockedTool, type Placement,
   type RuleAction, type SecurityMode, type ToolKind, type ToolMode,
@@ -53,7 +53,7 @@ export type {
   ToolListing, WorkspaceClient,
 } from './ports/embedder.ts'
 export {
-  mayLoad, TRUST_DECISIONS, type ConnectedExtension, type ConnectedServer, type ExtensionCode, type ExtensionDescriptor,
+  mayLoad, TRUST_DECISIONS, type AgentDescriptor, type ConnectedExtension, type ConnectedServer, type ExtensionCode, type ExtensionDescriptor,
   type ExtensionDigests, type ExtensionSigner, type IntegrityStatus, type LayerConfig, type Loader, type LoadReport,
   type LoadRequest, type ResolvedConfig, type TrustRootReport, type WatchRequest, type ProjectStanding,
   type ProjectTrust, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport, type TrustStanding,
@@ -69,11 +69,10 @@ export {
   auditRecord, STORE_COLLECTIONS, type AuditEntry, type AuditForm, type AuditGroup, type AuditRow, type AuditSpan,
   type Notebook, type Notes, type Store, type StoreCollection, type StoredRecord,
 } from './ports/store.ts'
+export type { AgentInput, AgentManifest } from './validation/agent.ts'
 export type { ConfigFile, ExtensionConfig, McpServerConfig, OpenapiConfig, ToolConfig } from './validation/config.ts'
 export type { ConformanceReport } from './validation/conformance.ts'
 export type { AcceptedCapabilities, LockEntry } from './validation/lock.ts'
 export type { Manifest, ManifestInput, StateSlot, ToolManifest } from './validation/manifest.ts'
 export type { CommandClassification, CommandSafetyConfig, CommandSafetyPattern, Rule } from './validation/policy.ts'
-export type {
-  ArgPattern, Ceiling, RequirementSet, SecretManifest, ShellRequirement,
-} from './validation/requirements.ts'
+export type { ArgPattern, Ceiling, RequirementSet, SecretManifest, ShellRequirement } from './validation/requirements.ts'

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { defineExtension, defineTool, ToolError } from '../src/author/index.ts'
+import { defineAgent, defineExtension, defineTool, ToolError } from '../src/author/index.ts'
 
 const source = new URL('../src/', import.meta.url).href
 const loadedBy = async (module: string): Promise<readonly string[]> => {
@@ -18,9 +18,12 @@ const loadedBy = async (module: string): Promise<readonly string[]> => {
 }
 
 describe('the author API', () => {
-  it('loads three small files and no library', async () => {
+  it('loads four small files and no library', async () => {
     expect(await loadedBy('author/index.ts'))
-      .toEqual(['author/index.ts', 'author/declared-manifest.ts', 'author/extension.ts'].map((file) => source + file))
+      .toEqual(
+        ['author/index.ts', 'author/agent.ts', 'author/declared-manifest.ts', 'author/extension.ts']
+          .map((file) => source + file),
+      )
   })
 
   it('only adds types', () => {
@@ -28,6 +31,8 @@ describe('the author API', () => {
     const extension = { tools: { tool } }
     expect(defineExtension(extension)).toBe(extension)
     expect(defineTool(tool)).toBe(tool)
+    const agent = { name: 'reviewer' }
+    expect(defineAgent(agent)).toBe(agent)
   })
 
   it('ToolError sets the error code of a call', () => {

@@ -10,7 +10,7 @@ describe('the table of errors', () => {
       'DependencyMissing',
       'DependencyCycle', 'IntegrityFailed', 'IntegrityTokenMissing', 'SignatureInvalid', 'ConformanceUnproven',
       'SigningFailed', 'PackageUnsafe',
-      'DuplicateJsonKey', 'UsageInvalid', 'ExtensionNotFound', 'InstallSourceInvalid', 'ConsentRequired', 'LockInvalid',
+      'DuplicateJsonKey', 'UsageInvalid', 'AgentNotFound', 'AgentInvalid', 'ExtensionNotFound', 'InstallSourceInvalid', 'ConsentRequired', 'LockInvalid',
       'LockMismatch',
       'UpdateRefused', 'InstallSourceUnavailable', 'InstallBusy', 'InstallFailed', 'ProjectTrustRequired',
       'ProjectPathInvalid', 'TrustStoreUnavailable', 'TrustEntryInvalid', 'TrustScopeViolation', 'AllowlistWithoutMode',

@@ -7,7 +7,7 @@ import * as validation from '../src/validation/index.ts'
 describe('the exports', () => {
   it('of @bulkhead/contract', () => {
     expect(Object.keys(contract).toSorted()).toEqual([
-      'AGENT_TOOL', 'ANY_COMMAND', 'APPROVAL_ANSWERS', 'BROKER_METHODS', 'BulkheadError', 'CALL_LIMITS',
+      'AGENT_FOLDER', 'AGENT_NAME_PATTERN', 'AGENT_TOOL', 'ANY_COMMAND', 'APPROVAL_ANSWERS', 'BROKER_METHODS', 'BulkheadError', 'CALL_LIMITS',
       'COMMAND_SEVERITIES',
       'COMPARTMENT_LIMITS', 'CONFIG_FILE', 'CONTRACT_VERSION', 'DEFAULT_LIMITS', 'ERRORS', 'EVENT_TYPES',
       'EXTENSION_ID_PATTERN', 'HEADER_NAME_PATTERN', 'LAYERS', 'LIFECYCLE', 'LIFECYCLE_PHASES', 'LIFECYCLE_STATES',
@@ -32,12 +32,14 @@ describe('the exports', () => {
   })
 
   it('of @bulkhead/contract/author', () => {
-    expect(Object.keys(author).toSorted()).toEqual(['ToolError', 'declaredManifest', 'defineExtension', 'defineTool'])
+    expect(Object.keys(author).toSorted()).toEqual(
+      ['ToolError', 'declaredManifest', 'defineAgent', 'defineExtension', 'defineTool'],
+    )
   })
 
   it('of @bulkhead/contract/validation', () => {
     expect(Object.keys(validation).toSorted()).toEqual([
-      'commandSafetyPatternSchema', 'configFileSchema', 'conformanceReportSchema', 'connectedManifestSchema',
+      'agentManifestSchema', 'commandSafetyPatternSchema', 'configFileSchema', 'conformanceReportSchema', 'connectedManifestSchema',
       'contractCompatible', 'coreSatisfies',
       'lockFileSchema', 'machinePolicySchema', 'manifestSchema', 'requirementSet',
       'ruleSchema',

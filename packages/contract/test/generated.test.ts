@@ -7,11 +7,13 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { generatedFiles } from '../scripts/generated-files.ts'
+import { agentManifestSchema } from '../src/validation/agent.ts'
 import { configFileSchema } from '../src/validation/config.ts'
 import { ERRORS } from '../src/model/errors.ts'
 import { EVENT_TYPES } from '../src/model/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { manifestSchema } from '../src/validation/manifest.ts'
+import { invalidAgents, validAgents } from './samples/agents.ts'
 import { invalidConfigs, validConfigs } from './samples/configs.ts'
 import { invalid, valid } from './samples/manifests.ts'
 
@@ -59,6 +61,7 @@ it('the example of docs/reference/configuration.md is a configuration', async ()
 
 it.each([
   ['manifest.md', Object.keys(manifestSchema.shape)], ['configuration.md', Object.keys(configFileSchema.shape)],
+  ['agent.md', Object.keys(agentManifestSchema.shape)],
 ])('docs/reference/%s has a row for each key', async (name, keys) => {
   const page = await readFile(join(root, 'docs', 'reference', name), 'utf8')
   const rows = [...page.matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1])
@@ -81,6 +84,7 @@ it('docs/reference/events.md has the fields of each event', async () => {
 describe.each([
   ['manifest', valid, invalid],
   ['config', validConfigs, invalidConfigs],
+  ['agent', validAgents, invalidAgents],
 ] as const)('the JSON Schema of a %s', (name, good, bad) => {
   it('accepts and rejects the same samples as the contract', async () => {
     const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true, allowUnionTypes: true })

@@ -1,5 +1,5 @@
 import type {
-  ArgumentsReader, BulkheadError, Clock, Diagnostic, EventListener, EventType, ExtensionDescriptor, Interactor, Layer,
+  AgentDescriptor, AgentInput, AgentManifest, ArgumentsReader, BulkheadError, Clock, Diagnostic, EventListener, EventType, ExtensionDescriptor, Interactor, Layer,
   LifecycleState, Placement, Store, ToolListing,
 } from '@bulkhead/contract'
 import type { Extension } from './extensions/lifecycle/extension.ts'
@@ -32,6 +32,8 @@ export interface HostOptions extends Place {
   readonly smokeCheck?: SmokeCheck
   /** Readers of the arguments of locked tools, by name, for every implementation of the tool. */
   readonly argumentsReaders?: ReadonlyMap<string, ArgumentsReader>
+  /** Agents that `openSession` knows by name, besides those of the report, which they hide. */
+  readonly agents?: readonly AgentInput[]
   /** How long running calls may take when they must end. */
   readonly drainMs?: number
   /** Whether extensions with eager activation start with the host. Default: true. */
@@ -44,6 +46,10 @@ export interface Host {
   tools(): readonly ToolListing[]
   /** The tool of this name, with its origin and generation. */
   tool(name: string): ToolListing | undefined
+  /** The agents that `openSession` knows by name, those that cannot be used included. */
+  agents(): readonly AgentDescriptor[]
+  /** The agent of this name. Throws AgentNotFound, or AgentInvalid if it cannot be used. */
+  agent(name: string): AgentManifest
   /** Every loaded extension, including hidden and retired ones. */
   extensions(): readonly ExtensionStatus[]
   /** Why something is not offered, and unknown names in the configuration and in the options of open sessions. */

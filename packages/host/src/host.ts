@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import {
-  BulkheadError, requireOptions, type ArgumentsReader, type Diagnostic, type EventListener, type EventType,
+  BulkheadError, requireOptions, type AgentDescriptor, type AgentManifest, type ArgumentsReader, type Diagnostic, type EventListener, type EventType,
   type ExtensionDescriptor, type Layer, type ToolListing,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
@@ -15,6 +15,7 @@ import {
 import { MetricsRecorder, type ToolMetrics } from './records/metrics.ts'
 import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
 import { BUDGET_FORM, Workflows, type BudgetLimits } from './model/budget.ts'
+import { readAgent } from './sessions/agents.ts'
 import type { SessionOptions, Session } from './sessions/session.ts'
 import { HostSession } from './sessions/host-session.ts'
 import type { StopReport } from './extensions/reload/retirement.ts'
@@ -33,7 +34,7 @@ const OPTIONS: OptionForms<HostOptions> = {
   sidecar: forms.having('save'), owner: forms.having('isGone'), interactor: forms.having('interact'),
   smokeCheck: forms.method,
   argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text), realPath: forms.method,
-  drainMs: forms.number, startsEager: forms.flag,
+  drainMs: forms.number, startsEager: forms.flag, agents: forms.list(forms.object),
 }
 
 /** Creates a host. Throws ConfigInvalid for invalid options. */
@@ -55,7 +56,7 @@ class ToolHost implements Host {
 
   constructor(options: HostOptions) {
     const { userData, env, smokeCheck, interactor, clock = systemClock } = options
-    const { drainMs = DRAIN_MS, startsEager = true } = options
+    const { drainMs = DRAIN_MS, startsEager = true, agents = [] } = options
     const store = new StoreWithTimeout(options.store, clock)
     const sidecar = options.sidecar && sidecarWithTimeout(options.sidecar, clock)
     const {
@@ -66,6 +67,7 @@ class ToolHost implements Host {
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
       startsEager, workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
+      agents: agents.map(readAgent),
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report
@@ -91,6 +93,14 @@ class ToolHost implements Host {
 
   tool(name: string): ToolListing | undefined {
     return this.#registry.view.listing(name)
+  }
+
+  agents(): readonly AgentDescriptor[] {
+    return this.#workspace.agents.list()
+  }
+
+  agent(name: string): AgentManifest {
+    return this.#workspace.agents.named(name).manifest
   }
 
   extensions(): readonly ExtensionStatus[] {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { traceTools, type EventSource } from '@bulkhead/bridges/otel'
 import {
-  BulkheadError, type CapabilityUse, type Clock, type Layer, type ProjectTrust, requireOptions, type Store,
+  type AgentInput, BulkheadError, type CapabilityUse, type Clock, type Layer, type ProjectTrust, requireOptions, type Store,
 } from '@bulkhead/contract'
 import {
   type ApprovalFilter, createHost as createHostCore, type Host as CoreHost, type SmokeCheck,
@@ -43,6 +43,8 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
    * Known servers are connected when one of their tools is called. Default: first-session.
    */
   readonly discover?: 'first-session' | 'when-asked'
+  /** Agents that `openSession` knows by name, besides those in `agents` of the layers, which they hide. */
+  readonly agents?: readonly AgentInput[]
 }
 
 /** A host with its layers, servers and bundled tools. */
@@ -79,15 +81,15 @@ export const HOST_OPTIONS: OptionForms<CreateHostOptions> = {
   cache: forms.text, interactor: forms.having('interact'),
   watch: forms.either(forms.flag, forms.method), config: forms.object,
   mcp: forms.fields({ roots: forms.method, sample: forms.method }),
-  discover: forms.oneOf('first-session', 'when-asked'),
+  discover: forms.oneOf('first-session', 'when-asked'), agents: forms.list(forms.object),
 }
 
 const SWITCHED = { trust: HOST_OPTIONS.trust }
 const OFFERED = { session: forms.having('tools') }
 
 /**
- * Creates a host: loads and verifies extensions, and runs calls. Rejects with ConfigInvalid for invalid options, and
- * with ProjectPathInvalid for a workspace that cannot be opened.
+ * Creates a host: loads and verifies extensions, and runs calls. Rejects with ConfigInvalid for invalid options,
+ * AgentInvalid for an invalid agent, and ProjectPathInvalid for a workspace that cannot be opened.
  */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
   requireOptions('createHost', options, HOST_OPTIONS, 'workspace')
@@ -137,6 +139,7 @@ export async function assembleHost(
     userData: userFolder(home),
     env: lookUp,
     ...(options.interactor ? { interactor: options.interactor } : {}),
+    ...(options.agents ? { agents: options.agents } : {}),
     ...(options.smokeCheck ? { smokeCheck: options.smokeCheck } : {}),
   })
   bundled.attach(host)
@@ -157,6 +160,8 @@ export async function assembleHost(
     },
     tools: () => host.tools(),
     tool: (name) => host.tool(name),
+    agents: () => host.agents(),
+    agent: (name) => host.agent(name),
     extensions: () => host.extensions(),
     get diagnostics() {
       return host.diagnostics

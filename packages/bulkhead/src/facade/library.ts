@@ -33,9 +33,9 @@ export type {
   BudgetLimits, CallOptions, CloseReport, ExplainedStep, Explanation, HistogramSnapshot, ToolCall, ToolMetrics,
 } from '@bulkhead/host'
 export { BulkheadError } from '@bulkhead/contract'
-export { defineTool } from '@bulkhead/contract/author'
+export { defineAgent, defineTool } from '@bulkhead/contract/author'
 export type {
-  ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CallLog, CallProgress, ClientCall, ClientCommand, ClientRun,
+  AgentDescriptor, AgentInput, AgentManifest, ApprovalAnswer, ApprovalRequest, Approver, BulkheadEvent, CallLog, CallProgress, ClientCall, ClientCommand, ClientRun,
   CommandClassification,
   CommandSafetyPattern, Completion, ConfigFile, Content, Diagnostic, EmbeddedResource, ErrorCode, ErrorOutcome, EventListener, EventOf,
   EventType, ExtensionDescriptor, InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor,
@@ -47,8 +47,8 @@ export type { Json, JsonObject } from '@bulkhead/kit/json'
 // Each implementation is loaded by the first call, so that importing the library stays cheap.
 
 /**
- * Creates a host: loads and verifies extensions, and runs calls. Rejects with ConfigInvalid for invalid options, and
- * with ProjectPathInvalid for a workspace that cannot be opened.
+ * Creates a host: loads and verifies extensions, and runs calls. Rejects with ConfigInvalid for invalid options,
+ * AgentInvalid for an invalid agent, and ProjectPathInvalid for a workspace that cannot be opened.
  */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
   const implementation = await import('./create-host.ts')

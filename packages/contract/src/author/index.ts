@@ -1,4 +1,5 @@
 /** What an extension may import inside a compartment. Loads no validator. */
+export { defineAgent } from './agent.ts'
 export { declaredManifest } from './declared-manifest.ts'
 export { defineExtension, defineTool, ToolError } from './extension.ts'
 export type {
@@ -10,5 +11,6 @@ export type {
   FileWriter, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions, PipeResult, ReadRange,
   Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget, State, Tools,
 } from './runtime.ts'
+export type { AgentInput } from '../validation/agent.ts'
 export type { FormField, FormOptions, FormSchema, FormValue, FormValues } from '@bulkhead/kit/form'
 export type { Json, JsonObject } from '@bulkhead/kit/json'

@@ -49,6 +49,8 @@ export const ERRORS = Object.freeze({
   PackageUnsafe: permanent('Validation', 'extension', 'The package contains a link, a special file, too many bytes, or names that collide.', 'Ship only plain files, within the documented limits.'),
   DuplicateJsonKey: permanent('Validation', 'extension', 'A JSON file has the same key twice in one object.', 'Remove one of them.'),
   UsageInvalid: permanent('Validation', 'caller', 'The command line is invalid. Nothing was done.', 'Correct it as the usage shows; see `--help`.'),
+  AgentNotFound: permanent('Session', 'caller', 'No agent with that name is defined.', 'List the agents with `bulkhead agents`, or with `host.agents()`.'),
+  AgentInvalid: permanent('Validation', 'caller', 'An agent manifest is unreadable or does not match its schema, or its roots cannot be used.', 'Correct the field at the given path. Editors complete it with the agent schema.'),
   ExtensionNotFound: permanent('Validation', 'caller', 'No extension with that id is loaded.', 'List the loaded extensions with `bulkhead tools`.'),
   InstallSourceInvalid: permanent('Validation', 'caller', 'The install source is not a folder, a tarball or a package name with a version.', 'Pass a folder such as ./weather, a tarball such as weather-1.4.0.tgz, or a package of the registry.'),
   ConsentRequired: permanent('Validation', 'person', 'A version needs more powers, or has another signer, than the accepted version.', 'Review the difference and accept it.'),

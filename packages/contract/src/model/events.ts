@@ -86,6 +86,7 @@ export type BulkheadEvent = Stamped & (
     }
   | {
       readonly type: 'SessionOpened'; readonly sessionId: string; readonly workspace: string; readonly parentId?: string
+      readonly agent?: string
     }
   | { readonly type: 'SessionClosed'; readonly sessionId: string }
   | { readonly type: 'TurnBegan'; readonly sessionId: string; readonly turn: number }
@@ -128,7 +129,9 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = Object.freeze
   ApprovalRevoked: 'An approval was revoked.',
   TrustDecision: 'The host decided whether to use the layer of a project.',
   StateSlotDrift: 'Stored state has another version than the extension declares.',
-  SessionOpened: 'A session was opened. `workspace` is the folder of its calls; `parentId` is set for a sub-agent.',
+  SessionOpened: 
+    'A session was opened. `workspace` is the folder of its calls; `parentId` is set for a sub-agent, `agent` is the name '
+    + 'of the agent that it is for.',
   SessionClosed: 'A session was closed.',
   TurnBegan: 'A turn began.',
   TurnEnded: 'A turn ended and all its calls have settled.',

@@ -1,5 +1,6 @@
 import type { FormSchema } from '@bulkhead/kit/form'
 import type { Json } from '@bulkhead/kit/json'
+import type { ToolKind, ToolMode } from './names.ts'
 
 /** Every question to a person. Tools and host have no other way to ask. */
 export type InteractionRequest =
@@ -44,6 +45,11 @@ export interface ApprovalRequest {
   readonly callId: string
   readonly tool: string
   readonly label: string
+  /** How the tool acts, and how an editor shows the call. */
+  readonly mode: ToolMode
+  readonly kind: ToolKind
+  /** The agent that the session is for. */
+  readonly agent?: string
   readonly origin: string
   /** The chain of calling tools, starting with the one that the model called. Absent for a call by the model. */
   readonly calledBy?: readonly string[]

@@ -1,6 +1,7 @@
 import type { ExtensionModule } from '../author/extension.ts'
 import type { Diagnostic } from '../model/errors.ts'
 import type { Layer } from '../model/names.ts'
+import type { AgentManifest } from '../validation/agent.ts'
 import type { ConfigFile } from '../validation/config.ts'
 import type { Manifest, ManifestInput } from '../validation/manifest.ts'
 
@@ -85,6 +86,18 @@ export type ExtensionCode =
   | { readonly kind: 'files'; readFiles(): Promise<ReadonlyMap<string, Uint8Array>> }
   | { readonly kind: 'module'; readonly module: ExtensionModule }
 
+/** An agent that can be named in `openSession`. A later layer hides an earlier one with the same name. */
+export interface AgentDescriptor {
+  readonly name: string
+  /** `embedder`: from the options of `createHost`. */
+  readonly layer: Exclude<Layer, 'bundled'> | 'embedder'
+  /** The file, for people. */
+  readonly location: string
+  /** undefined if the agent cannot be used: then `fault` says why, and opening a session for it fails. */
+  readonly manifest: AgentManifest | undefined
+  readonly fault?: Diagnostic
+}
+
 /** The configuration of one layer, with its location. `machine`: the policy that no other layer can loosen. */
 export interface LayerConfig {
   readonly layer: Layer | 'embedder' | 'machine'
@@ -120,6 +133,8 @@ export interface LoadReport {
   /** Ordered by layer, then id. Several may have the same id; the later layer shadows. */
   readonly extensions: readonly ExtensionDescriptor[]
   readonly diagnostics: readonly Diagnostic[]
+  /** Ordered by layer, then name. Absent for a loader that finds none. */
+  readonly agents?: readonly AgentDescriptor[]
   /** Extensions that were found but are disabled or refused, by id, with the known names of their tools. */
   readonly absent?: ReadonlyMap<string, readonly string[]>
   /**

@@ -3,7 +3,7 @@ import { CALL_LIMITS, COMPARTMENT_LIMITS, LONGEST_TIMER_MS, type CompartmentLimi
 import { NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, SECURITY_MODES } from '../model/names.ts'
 import { envName, extensionId, headerName, toolName } from './fields.ts'
 import { requirementSet } from './requirements.ts'
-import { commandSafetyConfigSchema, packagePolicy, perLayer, ruleSchema } from './policy.ts'
+import { budgetLimits, commandSafetyConfigSchema, packagePolicy, perLayer, ruleSchema } from './policy.ts'
 
 /** Third-party code never runs inline. No configuration file can change that. */
 const thirdPartyPlacement = z.enum(['thread', 'process'])
@@ -249,10 +249,7 @@ export const configFileSchema = z.strictObject({
   }).optional().describe('Where skills come from.'),
   limits: limits.optional().describe('Bounds on every compartment.'),
   sandbox: sandbox.optional().describe('How many compartments run, and how they are isolated.'),
-  budget: z.strictObject({
-    tokens: positive.optional().describe('Tokens.'),
-    calls: positive.optional().describe('Calls of tools.'),
-  }).optional().describe('The budget of one workflow.'),
+  budget: budgetLimits.optional().describe('The budget of one workflow.'),
   watchdogs: z.strictObject({
     commandSafety: commandSafetyConfigSchema.optional()
       .describe('Compares the commands of shell tools with patterns of dangerous commands.'),

@@ -2,6 +2,7 @@
  * Validators of files and values: zod schemas, and version checks. Kept apart because loading zod and semver takes
  * longer than the rest.
  */
+export { agentManifestSchema } from './agent.ts'
 export { configFileSchema } from './config.ts'
 export { conformanceReportSchema } from './conformance.ts'
 export { lockFileSchema } from './lock.ts'

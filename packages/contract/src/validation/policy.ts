@@ -14,6 +14,13 @@ export const ruleSchema = z.strictObject({
 })
 export type Rule = z.output<typeof ruleSchema>
 
+const positive = z.int().positive()
+/** What a workflow or an agent may use. */
+export const budgetLimits = z.strictObject({
+  tokens: positive.optional().describe('Tokens.'),
+  calls: positive.optional().describe('Calls of tools.'),
+})
+
 const patternId = z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, 'lower-case letters, digits and -')
 
 export const commandSafetyPatternSchema = z.strictObject({

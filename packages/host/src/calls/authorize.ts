@@ -220,6 +220,8 @@ function approvalRequest(
     callId: visibleText(call.id),
     tool: definition.name,
     label: visibleText(definition.label),
+    mode: definition.mode,
+    kind: definition.kind,
     origin: server
       ? visibleText(`${serverWords(server, origin)}: ${whereTo(server, definition.name)}`)
       : extensionWords(origin),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import {
-  LOCKED_TOOLS, type ArgumentsReader, type BulkheadError, type Clock, type Diagnostic, type Interactor,
+  LOCKED_TOOLS, type AgentDescriptor, type ArgumentsReader, type BulkheadError, type Clock, type Diagnostic, type Interactor,
   type LoadReport, type MissingWall, type Sandbox, type Store, type VariableValues,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
@@ -25,6 +25,7 @@ import type { EventBus } from '../records/events.ts'
 import type { Owner } from '../records/interrupted-calls.ts'
 import type { MetricsRecorder } from '../records/metrics.ts'
 import type { Sidecar } from '../records/timeouts.ts'
+import { Agents } from './agents.ts'
 import type { HostSession } from './host-session.ts'
 import { createNestedCaller, servicesFor } from './services.ts'
 import type { Workflows } from '../model/budget.ts'
@@ -64,6 +65,8 @@ export interface WorkspaceSources {
   readonly audit: () => AuditTrail | undefined
   readonly metrics: MetricsRecorder
   readonly owner: Owner
+  /** Agents of the embedder. They hide those of the layers. */
+  readonly agents: readonly AgentDescriptor[]
 }
 
 /**
@@ -79,11 +82,13 @@ export class Workspace {
   readonly retirement: Retirement
   readonly sessions = new Set<HostSession>()
   readonly #sandbox: Sandbox
+  readonly #agents: readonly AgentDescriptor[]
   readonly #missingWalls: Diagnostic[] = []
   #unloading: Promise<StopReport> | undefined
 
   constructor({ report, workspace, sandbox, source, neverWritten = [], realPath }: Place, sources: WorkspaceSources) {
     this.#sandbox = sandbox
+    this.#agents = sources.agents
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, owner } = sources
     const { metrics, argumentsReaders, audit } = sources
     const turns = new Leases()
@@ -136,10 +141,14 @@ export class Workspace {
     return this.context.registry.settings
   }
 
+  get agents(): Agents {
+    return new Agents([...this.reloader.report.agents ?? [], ...this.#agents])
+  }
+
   get diagnostics(): readonly Diagnostic[] {
     const { registry } = this.context
     const namings = [...this.settings.layers, ...[...this.sessions].flatMap((session) => session.namings)]
-    const unknown = unknownNames(namings, knownNames(registry, this.reloader.absent))
+    const unknown = unknownNames(namings, knownNames(registry, this.reloader.report.absent))
     return [
       ...this.reloader.diagnostics, ...registry.diagnostics, ...patternDiagnostics(this.settings.layers), ...unknown,
       ...this.#missingWalls,

@@ -15,7 +15,7 @@ test('third-party text cannot hide or overwrite parts of a question', async () =
   const [asked] = approver.asked
   expect(JSON.stringify(asked)).not.toMatch(/[\u202e\u200b]/)
   expect(asked).toMatchObject({
-    callId: 'c\\u{202e}', tool: 'echo', label: 'Echo\\u{202e}', origin: 'global extension sample 1.0.0',
+    callId: 'c\\u{202e}', tool: 'echo', label: 'Echo\\u{202e}', mode: 'read', kind: 'other', origin: 'global extension sample 1.0.0',
     argumentsText: '{\n  "city": "Oslo\\u{202e}",\n  "lines": "a\\nb"\n}', reasons: expect.arrayContaining(['odd\\u{202e}']),
   })
 })

@@ -73,9 +73,9 @@ export class Reloader {
     this.#stopWatching = sources.source?.watch?.(() => this.#watch.changed())
   }
 
-  /** Of the newest report. */
-  get absent(): LoadReport['absent'] {
-    return this.#report.absent
+  /** The newest one. */
+  get report(): LoadReport {
+    return this.#report
   }
 
   /** Those of the newest report, and of reloads that failed since. */

@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { AGENT_NAME_PATTERN } from '../model/names.ts'
+import { budgetLimits, ruleSchema } from './policy.ts'
+import { requirementSet } from './requirements.ts'
+
+const root = z.string().min(1).max(4096).regex(/^[^\0]+$/, 'a path')
+
+/** What a session is opened for: `defineAgent`, or agents/NAME.json in the folder of a layer. */
+export const agentManifestSchema = z.strictObject({
+  $schema: z.string().optional().describe('The JSON Schema of this file, for editors.'),
+  name: z.string().regex(AGENT_NAME_PATTERN, 'a letter or digit, then up to 63 letters, digits, _, . or -')
+    .describe('The name of the agent. A file has the same name, followed by .json.'),
+  prompt: z.string().min(1).max(100_000).optional()
+    .describe('The system prompt of the agent. The embedder sends it to the model; the host does not read it.'),
+  model: z.string().min(1).max(256).optional()
+    .describe('The model of the agent. The embedder chooses it; the host does not read it.'),
+  tools: z.array(z.string().min(1).max(128)).max(256).optional()
+    .describe(
+      'The tools that its session is offered: names, aliases, first parts of names, and patterns with *. Default: all.',
+    ),
+  requires: requirementSet.optional()
+    .describe(
+      'The most that a call of its session may use. A call gets what both its tool and the agent require. Default: '
+      + 'what its tools require.',
+    ),
+  rules: z.array(ruleSchema).max(256).default([])
+    .describe('Permission rules of its session. No other rule overrides one that denies.'),
+  roots: z.array(root).max(16).default([])
+    .describe(
+      'Further folders that {workspace} stands for: absolute, or relative to the workspace. An agent of a project '
+      + 'names folders inside the project only.',
+    ),
+  budget: budgetLimits.optional().describe('The budget of its session.'),
+})
+
+/** An agent after validation, with defaults. */
+export type AgentManifest = z.output<typeof agentManifestSchema>
+/** An agent as its author writes it. */
+export type AgentInput = z.input<typeof agentManifestSchema>

@@ -1,0 +1,51 @@
+import {
+  BulkheadError, type AgentDescriptor, type AgentInput, type AgentManifest, type Diagnostic,
+} from '@bulkhead/contract'
+import { agentManifestSchema } from '@bulkhead/contract/validation'
+import { pointerStep } from '@bulkhead/kit/json'
+import { meantNames, visibleText } from '@bulkhead/kit/text'
+
+/** The agents that a session can be opened for, by name. A later one hides an earlier one with the same name. */
+export class Agents {
+  readonly #byName: ReadonlyMap<string, AgentDescriptor>
+
+  constructor(found: readonly AgentDescriptor[]) {
+    this.#byName = new Map(found.map((agent) => [agent.name, agent]))
+  }
+
+  list(): readonly AgentDescriptor[] {
+    return [...this.#byName.values()].toSorted((a, b) => a.name < b.name ? -1 : 1)
+  }
+
+  /** Throws AgentNotFound, or AgentInvalid if its file cannot be used. */
+  named(name: string): UsableAgent {
+    const agent = this.#byName.get(name)
+    if (agent === undefined) {
+      const message = `No agent is called "${visibleText(name)}".${meantNames(name, this.#byName.keys())}`
+      throw new BulkheadError('AgentNotFound', message, { data: { name } })
+    }
+    if (!isUsable(agent)) throw unusable(agent.name, agent.fault)
+    return agent
+  }
+}
+
+export type UsableAgent = AgentDescriptor & { readonly manifest: AgentManifest }
+const isUsable = (agent: AgentDescriptor): agent is UsableAgent => agent.manifest !== undefined
+
+function unusable(name: string, fault: Diagnostic | undefined): BulkheadError {
+  const why = fault ? `${fault.message} ${fault.cure}` : 'Its manifest is missing.'
+  const data = fault ? { name, location: fault.location, path: fault.path } : { name }
+  return new BulkheadError('AgentInvalid', `The agent "${name}" cannot be used. ${why}`, { data })
+}
+
+/** An agent of the embedder. Throws AgentInvalid. */
+export function readAgent(agent: AgentInput): UsableAgent {
+  const parsed = agentManifestSchema.safeParse(agent)
+  if (parsed.success) {
+    const { name } = parsed.data
+    return { name, layer: 'embedder', location: `agent ${name}`, manifest: parsed.data }
+  }
+  const [{ path = [], message = 'is not an object' } = {}] = parsed.error.issues
+  const pointer = path.map((step) => pointerStep(String(step))).join('')
+  throw new BulkheadError('AgentInvalid', `${pointer || 'The agent'}: ${message}.`, { data: { path: pointer } })
+}
