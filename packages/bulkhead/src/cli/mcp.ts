@@ -113,7 +113,10 @@ async function serveUntilGone(
   prompts: readonly PromptSource[],
 ): Promise<void> {
   // The bundled `task` tool needs an agent runner, which an MCP client has on its own side.
-  const isOfUse = ({ name }: ToolDefinition) => name !== 'task' || host.tool(name)?.layer !== 'bundled'
+  const isRunner = (tool: ToolDefinition) => tool.name === 'task' && host.tool(tool.name)?.layer === 'bundled'
+  // The list is read with every call, and describing a tool is slow. A definition never changes.
+  const known = new WeakMap<ToolDefinition, boolean>()
+  const isOfUse = (tool: ToolDefinition) => !known.getOrInsertComputed(tool, isRunner)
   const served: ServedHost = {
     offeredTools: (session) => (all ? session.tools() : host.offeredTools(session)).filter(isOfUse),
     on: (listener, types) => host.on(listener, types),

@@ -11,7 +11,7 @@ export interface ToolServerParts {
   readonly list: ToolList
   /** Only in the legacy era. */
   readonly tasks: Tasks | undefined
-  /** Called after every call, because a call may change the list of tools. */
+  /** Called after every response, because a call may change the list of tools. */
   readonly called: (outcome: Outcome) => void
 }
 
@@ -29,7 +29,8 @@ export function serveToolsOn(server: Server, era: Era, { calls, list, tasks, cal
     const call = find(params, request, context)
     const step = await call.next(request)
     if (step.kind === 'asked') return ask(call, step.question)
-    called(step.outcome)
+    // After the response: the client works with it meanwhile.
+    setImmediate(called, step.outcome)
     return resultOf(step.outcome)
   })
 
