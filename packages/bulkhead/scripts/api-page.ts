@@ -16,6 +16,7 @@ const SECTIONS: readonly (readonly [title: string, guide: string, names: string]
   ['Host', 'See [embedding](../guides/embedding.md) and [lifecycle](../guides/lifecycle.md).',
     'createHost CreateHostOptions Host defineTool NamedTool Registrable CloseReport SwitchReport Diagnostic ToolListing ExtensionDescriptor ExtensionStatus ToolMetrics HistogramSnapshot ConfigFile ProjectTrust CORE_VERSION'],
   ['Reload', 'See [reload](../guides/lifecycle.md#reload).', 'ReloadRequest ReloadReport ReloadChange SmokeCheck Trial'],
+  ['Prompts', 'See [prompts](../guides/prompts.md).', 'PromptSections PromptSection PromptSectionId OmittedPrompt PromptSectionsOptions'],
   ['Sessions', 'See [sessions](../guides/sessions.md).',
     'SessionOptions Session Turn SubagentOptions SecurityMode Rule BudgetLimits ExecutionStrategy Steering CancelReason'],
   ['Calls and outcomes', 'Codes are in the [error reference](errors.md).',

@@ -18,7 +18,12 @@ import { createWebSearch, type SearchConfig } from './web-search/web-search.ts'
 import { readWriteArguments, write } from './write/write.ts'
 
 export type { BundledExtension }
-export { createKitPrompts, type FaultReader, type Kit, type KitPrompts } from './kits.ts'
+export { createKitPrompts, type KitPrompts, readGuidance, readKits } from './own-prompts.ts'
+export type { Kit } from './prompts/kits.ts'
+export {
+  composeSections, type Described, type OmittedPrompt, type PromptSection, type PromptSectionId, type PromptSections,
+} from './prompts/prompt-sections.ts'
+export type { FaultReader } from './prompts/yaml-files.ts'
 export type { AgentRequest, AgentResult, AgentRunner } from './task/task.ts'
 export type { SearchedTool, ToolCatalog } from './tool-search/tool-search.ts'
 export { SHELF_THRESHOLD, ToolShelf } from './tool-search/tool-search.ts'

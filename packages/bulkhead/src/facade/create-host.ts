@@ -4,13 +4,13 @@ import {
   type AgentInput, BulkheadError, type CapabilityUse, type Clock, type Layer, type ProjectTrust, requireOptions, type Store,
 } from '@bulkhead/contract'
 import {
-  type ApprovalFilter, createHost as createHostCore, type Host as CoreHost, type SmokeCheck,
-  type SwitchReport, systemClock,
+  type ApprovalFilter, createHost as createHostCore, type Host as CoreHost, type Session,
+  type SmokeCheck, type SwitchReport, systemClock,
 } from '@bulkhead/host'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { createLoader, PROJECT_FOLDER } from '@bulkhead/loader'
 import { createMemoryStore } from '@bulkhead/store'
-import { argumentsReaders } from '@bulkhead/tools-bundled'
+import { argumentsReaders, type PromptSections } from '@bulkhead/tools-bundled'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
 import { homeFolder } from './folders.ts'
 import { cacheFolder, type LayerFolders, loaderOptions, userFolder } from './loader-options.ts'
@@ -19,6 +19,7 @@ import {
   canonicalFolder, type OpenPlace, openPlace, OpenPlaces, operatorEnvironment, type PlaceOptions, type TrustChoice,
 } from './open-place.ts'
 import { OwnTools, type Registrable } from './own-tools.ts'
+import { type PromptSectionsOptions, SessionPrompts } from './session-prompts.ts'
 import { createProcessOwner, createSidecar } from './sidecar.ts'
 import { CORE_VERSION } from './version.ts'
 
@@ -49,6 +50,11 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
 
 /** A host with its layers, servers and bundled tools. */
 export interface Host extends Omit<CoreHost, 'register' | 'unregister' | 'switchWorkspace' | 'close'>, Pick<BundledLayer, 'offeredTools'> {
+  /**
+   * Text for the system prompt: how to use the tools of the session, its agents, its skills, and kits. A malformed file
+   * of the user is left out with a diagnostic. Rejects with ConfigInvalid.
+   */
+  promptSections(session: Session, options?: PromptSectionsOptions): Promise<PromptSections>
   /**
    * Offers functions of your program as tools (`defineTool` with a name), and extensions of a loader of your own. They
    * stay when extensions are reloaded. All or none: rejects with ConfigInvalid, with RegistrationConflict if a name is
@@ -145,12 +151,14 @@ export async function assembleHost(
   bundled.attach(host)
   const places = new OpenPlaces(host, first)
   const own = new OwnTools(host, loader, () => places.config)
+  const prompts = new SessionPrompts(home)
   const stopTracing = await traceWherePresent(host)
   const whole: Host = {
     offeredTools(session) {
       requireOptions('offeredTools', { session }, OFFERED, 'session')
       return bundled.offeredTools(session)
     },
+    promptSections: (session, chosen) => prompts.sections(session, chosen),
     approvals: {
       list: async (filter = {}) => host.approvals.list(await canonicalFilter(filter)),
       damaged: async (filter = {}) => host.approvals.damaged(await canonicalFilter(filter)),
@@ -164,7 +172,7 @@ export async function assembleHost(
     agent: (name) => host.agent(name),
     extensions: () => host.extensions(),
     get diagnostics() {
-      return host.diagnostics
+      return [...host.diagnostics, ...prompts.diagnostics]
     },
     tryWalls: () => host.tryWalls(),
     register: (tools) => own.register(tools),

@@ -10,6 +10,9 @@ export const homeFolder = (home: string | undefined): string => resolve(home ?? 
 /** Where a user keeps kits. Tools cannot write there. */
 export const kitFolder = (home: string | undefined): string => join(homeFolder(home), 'kits')
 
+/** Where a user keeps guidance for the use of tools. Tools cannot write there. */
+export const guidanceFolder = (home: string | undefined): string => join(homeFolder(home), 'guidance')
+
 /** Always absolute: with an empty or relative HOME, user files would be read from the current project. */
 export function personFolder(): string {
   const named = homedir()

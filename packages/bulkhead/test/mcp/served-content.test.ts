@@ -141,8 +141,8 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     const faults: string[] = []
     const client = await connect(era, { prompts: [await openKitPrompts({ home })], onFault: ({ message }) => void faults.push(message) })
     const { prompts } = await client.listPrompts()
-    expect(prompts.map(({ name }) => name)).toEqual(['code-quality', 'debug', 'project-setup', 'tdd', 'greet'])
-    expect(prompts[3]!.arguments).toEqual([
+    expect(prompts.map(({ name }) => name)).toEqual(['code-quality', 'debug', 'greet', 'project-setup', 'tdd'])
+    expect(prompts[4]!.arguments).toEqual([
       { name: 'task', description: 'What to build or fix.', required: true }, { name: 'runner', description: 'The test runner.' },
     ])
     expect(faults).toEqual([expect.stringMatching(/The kit .*wrong\.yaml is left out: "description" and "text" must be/)])

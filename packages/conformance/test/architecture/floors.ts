@@ -19,7 +19,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
   'packages/tools-bundled': [
     '*',
     [
-      'bash', 'edit', 'glob', 'grep', 'question', 'read', 'skill', 'task', 'todo', 'tool-search', 'web-fetch',
+      'bash', 'edit', 'glob', 'grep', 'prompts', 'question', 'read', 'skill', 'task', 'todo', 'tool-search', 'web-fetch',
       'web-search', 'write',
       'http-request', 'pdf-read', 'plan',
     ],

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
-import { createKitPrompts, fillKit, parseKit, type Kit } from '../src/kits.ts'
+import { createKitPrompts } from '../../src/own-prompts.ts'
+import { fillKit, parseKit, type Kit } from '../../src/prompts/kits.ts'
 
 function folderWith(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-kits-'))
@@ -33,6 +34,9 @@ it.each([
   ['kit', 'text: a', /"description" and "text"/],
   ['kit', 'description: a\ntext: " "', /"description" and "text"/],
   ['kit', 'description: a\ntext: a\nmodel: big', /unknown key "model"/],
+  ['kit', 'description: a\ntext: a\ntitel: A', /unknown key "titel"\. Did you mean "title"\?$/],
+  ['kit', 'description: a\ntext: a\nneeds: read', /"needs" must be a list/],
+  ['kit', 'description: a\ntext: a\nneeds: ["read|"]', /"needs" must be a list/],
   ['kit', 'description: a\ntext: a\ntitle: 5', /"title"/],
   ['kit', 'description: a\ntext: a\narguments: all', /"arguments" must be a list/],
   ['kit', 'description: a\ntext: a\narguments: [{ name: __proto__ }]', /argument is not valid/],
@@ -44,7 +48,7 @@ it.each([
 })
 
 it('inserts values once', () => {
-  const kit: Kit = { name: 'k', description: 'd', arguments: [{ name: 'a' }, { name: 'b', default: 'B' }], text: '{{a}}|{{b}}' }
+  const kit: Kit = { name: 'k', description: 'd', arguments: [{ name: 'a' }, { name: 'b', default: 'B' }], needs: [], text: '{{a}}|{{b}}' }
   fc.assert(fc.property(fc.string(), fc.option(fc.string()), (a, b) => {
     const values = new Map([['a', a], ...(b === null ? [] : [['b', b] as const])])
     expect(fillKit(kit, values)).toBe(`${a}|${b ?? 'B'}`)
@@ -69,7 +73,7 @@ it('adds the kits of the user, replaces by name, and reports each faulty one onc
 })
 
 it('accepts the kit of the guide', async () => {
-  const guide = readFileSync(new URL('../../../docs/guides/mcp.md', import.meta.url), 'utf8')
+  const guide = readFileSync(new URL('../../../../docs/guides/mcp.md', import.meta.url), 'utf8')
   const [, name, text] = /^```yaml ([a-z-]+)\.yaml\n([^]*?)^```/m.exec(guide)!
   expect(fillKit(await parseKit(name!, text!) as Kit, new Map([['version', '1.2.0']])))
     .toBe('Write release notes for 1.2.0, in a plain tone.\n')
