@@ -11,7 +11,8 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-prompts-'))
   for (const name of ['work/.agents/skills/deploy', 'home/guidance', 'home/kits']) mkdirSync(join(folder, name), { recursive: true })
   writeFileSync(join(folder, 'work/.agents/skills/deploy/SKILL.md'), '---\nname: deploy\ndescription: How to deploy.\n---\nPush.')
-  host = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), env: {} })
+  const agents = [{ name: 'reviewer', prompt: 'Reviews changes.\nBe strict.' }, { name: 'silent' }]
+  host = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), env: {}, agents })
 })
 afterAll(async () => {
   await host.close()
@@ -28,9 +29,10 @@ const userFile = (name: string, text: string): void => {
   onTestFinished(() => rmSync(join(folder, 'home', name)))
 }
 
-it('has the skills, guidance and kits that the tools of the session are enough for', async () => {
+it('has the skills, agents, guidance and kits that the tools of the session are enough for', async () => {
   const { text } = await prompted({})
   expect(text['skills']).toMatch(/\n- deploy: How to deploy\.$/)
+  expect(text['agents']).toMatch(/:\n- reviewer: Reviews changes\.\n- silent$/)
   expect(text['tools']).toMatch(/\n- read: .*`grep`/)
   expect(text['kits']).toMatch(/^### Test-driven development$/m)
   const { text: narrow } = await prompted({ tools: ['read'] })

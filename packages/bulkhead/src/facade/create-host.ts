@@ -151,7 +151,7 @@ export async function assembleHost(
   bundled.attach(host)
   const places = new OpenPlaces(host, first)
   const own = new OwnTools(host, loader, () => places.config)
-  const prompts = new SessionPrompts(home)
+  const prompts = new SessionPrompts(home, () => host.agents())
   const stopTracing = await traceWherePresent(host)
   const whole: Host = {
     offeredTools(session) {

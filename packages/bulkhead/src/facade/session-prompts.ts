@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Diagnostic, requireOptions } from '@bulkhead/contract'
+import { type AgentDescriptor, type Diagnostic, requireOptions } from '@bulkhead/contract'
 import type { Session } from '@bulkhead/host'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
@@ -23,12 +23,14 @@ const NO_SKILL = '*'
 /** Composes what the model of a session should know about its tools. */
 export class SessionPrompts {
   readonly #home: string
+  readonly #agents: () => readonly AgentDescriptor[]
   /** The tool looks for skills once in a session. */
   readonly #skills = new WeakMap<PromptedSession, readonly Described[]>()
   #diagnostics: readonly Diagnostic[] = []
 
-  constructor(home: string) {
+  constructor(home: string, agents: () => readonly AgentDescriptor[]) {
     this.#home = home
+    this.#agents = agents
   }
 
   /** The files that the last `sections` left out. */
@@ -48,7 +50,9 @@ export class SessionPrompts {
       tools.has('skill') ? this.#skillsOf(session) : [],
     ])
     this.#diagnostics = faults
-    return composeSections({ tools, guidance, kits, skills, agents: [] }, options.maxChars)
+    const agents = this.#agents().flatMap(({ name, manifest }) =>
+      manifest ? [{ name, description: firstLine(manifest.prompt ?? '') }] : [])
+    return composeSections({ tools, guidance, kits, skills, agents }, options.maxChars)
   }
 
   /** With the tool, so that policy, budget, limits and audit apply. Asks no person. */
@@ -65,6 +69,9 @@ export class SessionPrompts {
     return skills
   }
 }
+
+/** Agents have no description of their own. */
+const firstLine = (prompt: string): string => prompt.trim().split('\n', 1)[0]!
 
 const isDescribed = (value: Json): value is Json & Described =>
   isJsonObject(value) && typeof value['name'] === 'string' && typeof value['description'] === 'string'
