@@ -41,3 +41,20 @@ it('bundles the files of a document, and parses only those that are needed', () 
     expect.stringContaining('"missing" (GET /missing) refers to "../outside.yaml", outside the document'),
   ])
 })
+
+it('keeps the keys of YAML as they are written', () => {
+  const text = `
+openapi: 3.1.0
+info: { title: Versions, version: '1' }
+paths:
+  /v: { post: { operationId: v, requestBody: { content: { application/json: { schema: { $ref: '#/components/schemas/1.10' } } } } } }
+components:
+  schemas:
+    1.10: { type: object, properties: { ~: { type: string }, 0x10: { enum: [0x10] } } }
+    1.1: { type: string }
+`
+  const read = answer({ name: 'api.yaml', text, wanted: ALL, parts: [] })
+  expect(read).toMatchObject({ ok: true, api: { faults: [], operations: [{ operationId: 'v' }] } })
+  if (!read.ok) return
+  expect(JSON.stringify(read.api.operations[0]!.inputSchema)).toContain('{"~":{"type":"string"},"0x10":{"enum":[16]}}')
+})
