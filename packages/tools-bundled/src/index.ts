@@ -62,5 +62,5 @@ export const argumentsReaders: ReadonlyMap<LockedTool, ArgumentsReader> = new Ma
 /** Imports code that tools load on first use, before third-party code runs. Never rejects. */
 export const loadLateCode = (): Promise<unknown> => Promise.allSettled([
   import('./web-fetch/html/html-to-markdown.ts'),
-  import('./model/pdf/pdf-text.ts').then(({ pdfThread }) => pdfThread.load()), import('yaml'),
+  import('./model/pdf/pdf-text.ts').then(({ pdfThread }) => pdfThread.load()), import('js-yaml'),
 ])

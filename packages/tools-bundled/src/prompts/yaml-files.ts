@@ -54,11 +54,11 @@ async function readShort(path: string): Promise<string> {
 /** Parses a mapping with these keys at most. Returns a description of the fault if it is not one. */
 export async function parseMapping(text: string, keys: readonly string[]): Promise<JsonObject | string> {
   // Loaded on first use, to keep the host's startup fast.
-  const { parse } = await import('yaml')
+  const { load } = await import('js-yaml')
   let read: unknown
   try {
     // Aliases could make a short file expand to a very long text.
-    read = parse(text, { maxAliasCount: 0, schema: 'core' })
+    read = load(text, { maxAliases: 0 })
   } catch (error) {
     return `it is not valid YAML: ${messageOf(error).split('\n', 1)[0]}`
   }

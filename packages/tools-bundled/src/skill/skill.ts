@@ -122,9 +122,9 @@ export async function readHead(text: string, folder: string): Promise<SkillHead 
 
 async function parseHead(text: string): Promise<unknown> {
   // Loaded on first use, to keep the host's startup fast.
-  const { parse } = await import('yaml')
+  const { load } = await import('js-yaml')
   try {
-    return parse(text, { maxAliasCount: 0, schema: 'core' })
+    return load(text, { maxAliases: 0 })
   } catch {
     return undefined
   }
