@@ -18,6 +18,10 @@ const CREDENTIALS = [
 const CONTROL_SOCKETS = ['/run/docker.sock', '/run/podman/podman.sock', '/run/containerd/containerd.sock']
 /** Buses and displays, through which a read-only command could make other programs write, start or connect. */
 const SESSION_SOCKETS = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix']
+/** What programs of the system need. An isolated command sees nothing else outside the workspace. */
+const SYSTEM_FOLDERS = [
+  '/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/etc/alternatives', '/etc/ld.so.cache', '/etc/localtime',
+]
 
 /** Reports that commands run without a sandbox. */
 export interface MissingSandboxReporter {
@@ -52,7 +56,7 @@ const NO_SANDBOX: SandboxPrefix = { argv: [], release: async () => undefined }
  */
 export class CommandSandbox {
   readonly #options: CommandSandboxOptions
-  readonly #trials = new Map<SandboxKind, Promise<string | undefined>>()
+  readonly #trials = new Map<string, Promise<string | undefined>>()
 
   constructor(options: CommandSandboxOptions) {
     this.#options = options
@@ -62,15 +66,15 @@ export class CommandSandbox {
    * Without a kind, or without a working bubblewrap, the prefix is empty. Rejects with ResourceBusy during a shortage
    * of resources, and with CapabilityUnavailable if a sandbox is required and none works.
    */
-  async prepare(kind: SandboxKind | undefined): Promise<SandboxPrefix> {
+  async prepare(kind: SandboxKind | undefined, isolated = false): Promise<SandboxPrefix> {
     const { workspace, projectLayer, missingSandbox, requiresSandbox = false } = this.#options
     if (kind === undefined && !requiresSandbox) return NO_SANDBOX
     const real = await withFileErrors('.', () => realpath(workspace))
-    const bwrap = await this.#working(kind ?? 'work', real)
+    const bwrap = await this.#working(kind ?? 'work', isolated, real)
     if (bwrap === undefined && requiresSandbox) throw unavailable()
     if (bwrap === undefined) missingSandbox?.ofCommands()
     if (bwrap === undefined || kind === undefined) return NO_SANDBOX
-    const args = this.#args(kind, real)
+    const args = this.#args(kind, isolated, real)
     // A read-only sandbox already covers the whole workspace.
     const layer = kind === 'work' && projectLayer !== undefined ? await holdMountPoint(projectLayer) : undefined
     if (layer === undefined) return { argv: [bwrap, ...args, '--'], release: NO_SANDBOX.release }
@@ -79,31 +83,34 @@ export class CommandSandbox {
     return { argv: [bwrap, ...args, ...readOnly, '--'], release: layer.release }
   }
 
-  #working(kind: SandboxKind, workspace: string): Promise<string | undefined> {
-    const known = this.#trials.get(kind)
+  #working(kind: SandboxKind, isolated: boolean, workspace: string): Promise<string | undefined> {
+    const form = `${kind} ${isolated}`
+    const known = this.#trials.get(form)
     if (known !== undefined) return known
-    const trial = this.#try(kind, workspace).catch((error: unknown) => {
+    const trial = this.#try(kind, isolated, workspace).catch((error: unknown) => {
       if (!BulkheadError.is(error) || error.code !== 'ResourceBusy') return undefined
-      this.#trials.delete(kind)
+      this.#trials.delete(form)
       throw error
     })
-    this.#trials.set(kind, trial)
+    this.#trials.set(form, trial)
     return trial
   }
 
-  async #try(kind: SandboxKind, workspace: string): Promise<string | undefined> {
+  async #try(kind: SandboxKind, isolated: boolean, workspace: string): Promise<string | undefined> {
     const [bwrap, trial] = await Promise.all(['bwrap', 'true'].map((name) => this.#options.executables.find(name)))
-    return await isWorking([bwrap!.path, ...this.#args(kind, workspace), '--', trial!.path]) ? bwrap!.path : undefined
+    const argv = [bwrap!.path, ...this.#args(kind, isolated, workspace), '--', trial!.path]
+    return await isWorking(argv) ? bwrap!.path : undefined
   }
 
-  #args(kind: SandboxKind, workspace: string): Argv {
+  #args(kind: SandboxKind, isolated: boolean, workspace: string): Argv {
     const { home } = this.#options
     const hidden = [...sensitivePaths(home), ...(kind === 'read' ? SESSION_SOCKETS : [])].flatMap(hiddenPathAt)
     const isInside = ({ path }: HiddenPath): boolean => path.startsWith(join(workspace, '/'))
+    const root = isolated ? SYSTEM_FOLDERS.flatMap((path) => ['--ro-bind-try', path, path]) : ['--ro-bind', '/', '/']
     return [
-      '--unshare-all', ...(kind === 'work' ? ['--share-net'] : []), '--die-with-parent',
-      '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', ...(kind === 'work' ? ['--tmpfs', '/tmp'] : []),
-      ...hidden.filter((place) => !isInside(place)).flatMap(covered),
+      '--unshare-all', ...(kind === 'work' && !isolated ? ['--share-net'] : []), '--die-with-parent',
+      ...root, '--dev', '/dev', '--proc', '/proc', ...(kind === 'work' || isolated ? ['--tmpfs', '/tmp'] : []),
+      ...hidden.filter((place) => !isolated && !isInside(place)).flatMap(covered),
       kind === 'work' ? '--bind' : '--ro-bind', workspace, workspace,
       // Later mounts cover earlier ones: if the workspace is a home folder, its bind would expose the credentials
       // again.

@@ -105,6 +105,7 @@ export interface PipeRequest {
   readonly cwd: string | undefined
   readonly timeoutMs: number | undefined
   readonly wall: 'read' | 'work' | undefined
+  readonly isolated: boolean
   readonly quiet: boolean
 }
 
@@ -116,7 +117,7 @@ export function readPipeRequest(given: readonly Json[]): PipeRequest {
     throw invalidPipe(`it must be an array of 1 to ${STAGES} commands`)
   }
   if (!isJsonObject(options)) throw invalidPipe('its options must be an object')
-  const { cwd, timeoutMs, wall, quiet } = options
+  const { cwd, timeoutMs, wall, isolated, quiet } = options
   if (isGiven(wall) && wall !== 'read' && wall !== 'work') throw invalidPipe('its wall must be read or work')
   if (isGiven(timeoutMs) && !isTimeout(timeoutMs)) {
     throw invalidPipe(`its timeoutMs must be a whole number from 1 to ${MAX_TIMEOUT_MS}`)
@@ -126,6 +127,7 @@ export function readPipeRequest(given: readonly Json[]): PipeRequest {
     cwd: isGiven(cwd) ? stringArgument([cwd], 0, 'The working folder') : undefined,
     timeoutMs: isGiven(timeoutMs) ? timeoutMs : undefined,
     wall: isGiven(wall) ? wall : undefined,
+    isolated: isolated === true,
     quiet: quiet === true,
   }
 }

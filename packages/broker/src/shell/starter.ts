@@ -89,7 +89,7 @@ export class Starter {
   }
 
   async startPipe(call: OpenCall, request: PipeRequest, stop: AbortSignal): Promise<StartedCommand> {
-    const sandbox = await this.#sandbox.prepare(request.wall)
+    const sandbox = await this.#sandbox.prepare(request.wall, request.isolated)
     try {
       const pipeline = await this.#startStages(call, request, stop, sandbox.argv)
       const gone = pipeline.gone.then(() => sandbox.release())
@@ -107,7 +107,9 @@ export class Starter {
     const { workspace, environmentOf } = this.#parts
     const { cmd, args } = request.stages[0]!
     const { executables, outputBytes } = environmentOf(call)
-    const [executable, sandbox] = await Promise.all([executables.find(cmd), this.#sandbox.prepare(request.wall)])
+    const [executable, sandbox] = await Promise.all([
+      executables.find(cmd), this.#sandbox.prepare(request.wall, request.isolated),
+    ])
     try {
       const cwd = await workingFolder(workspace, call, request.cwd)
       stop.throwIfAborted()

@@ -181,16 +181,17 @@ describe('the end of a pipe', () => {
 
 describe('the command sandbox', () => {
   // Without bubblewrap commands run without a sandbox, and there is nothing more to check.
-  const probe = async (kind: 'read' | 'work'): Promise<readonly string[]> => {
+  const probe = async (kind: 'read' | 'work', isolated = false): Promise<readonly string[]> => {
     const outside = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-outside-')))
     setup.sh('probe', `
       echo x > inside 2>/dev/null && echo inside
       echo x > ${outside}/file 2>/dev/null && echo outside
+      [ -e ${outside} ] && echo visible
       [ "$(ls /proc/sys/net/ipv4/conf 2>/dev/null | wc -l)" -gt 3 ] && echo network
       exit 0`)
     try {
       const { stdout } = await setup.open(everything(), { path: [setup.bin, '/usr/bin', '/bin'] }).shell.pipe(
-        [{ cmd: 'sh', args: ['-c', readFileSync(join(setup.bin, 'probe'), 'utf8')] }], { wall: kind },
+        [{ cmd: 'sh', args: ['-c', readFileSync(join(setup.bin, 'probe'), 'utf8')] }], { wall: kind, isolated },
       )
       return stdout.trim().split('\n').filter((line) => line !== '')
     } finally {
@@ -202,7 +203,14 @@ describe('the command sandbox', () => {
     const [none, read, work] = [await probe('work').catch(() => []), await probe('read'), await probe('work')]
     expect(none).toEqual(work)
     const walled = !read.includes('inside')
-    if (walled) expect([read, work.includes('inside'), work.includes('outside')]).toEqual([[], true, false])
+    if (walled) expect([read.includes('outside'), work.includes('inside'), work.includes('outside')]).toEqual([false, true, false])
     else expect(read).toContain('outside')
+  })
+
+  it('hides other folders and the network from an isolated command', async () => {
+    const [read, work] = [await probe('read', true), await probe('work', true)]
+    const walled = !read.includes('inside')
+    if (walled) expect([read, work]).toEqual([[], ['inside']])
+    else expect(read).toContain('visible')
   })
 })

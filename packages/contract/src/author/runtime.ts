@@ -132,7 +132,6 @@ export interface Edited {
   /** A unified diff of the change. */
   readonly diff: string
 }
-
 export interface NetRequest {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -151,7 +150,6 @@ export interface NetResponse {
 export interface Net {
   fetch(url: string, request?: NetRequest): Promise<NetResponse>
 }
-
 export interface ShellResult {
   readonly exitCode: number | null
   readonly signal: string | null
@@ -194,9 +192,11 @@ export interface PipeOptions {
   readonly timeoutMs?: number
   /**
    * Isolation by the operating system. `read`: no writing and no network. `work`: writing to the workspace only. Where
-   * the system does not support it, the commands run without, unless `sandbox.os` is `require`.
+   * the system does not support it, the commands run without, unless `sandbox.os` is `require`. `isolated` adds: no
+   * network, and no folders except the workspace and those of the system's programs.
    */
   readonly wall?: 'read' | 'work'
+  readonly isolated?: boolean
   /** Whether to suppress live output. */
   readonly quiet?: boolean
 }

@@ -195,7 +195,8 @@ export function shellAccess(callBroker: CallBroker): Shell {
 
 const stageRequest = ({ cmd, args = [], input, stdout, stderr, as }: ShellStage): object =>
   ({ cmd, args, input, stdout, stderr, as })
-const optionsRequest = ({ cwd, timeoutMs, wall, quiet }: PipeOptions = {}): object => ({ cwd, timeoutMs, wall, quiet })
+const optionsRequest = ({ cwd, timeoutMs, wall, isolated, quiet }: PipeOptions = {}): object =>
+  ({ cwd, timeoutMs, wall, isolated, quiet })
 
 /** Questions to a person. Each method sends one request and checks the kind of the response. */
 export function interaction(callBroker: CallBroker): Interact {
