@@ -36,7 +36,9 @@ describe('the tools that ship with the host', () => {
     const { host } = await open()
     expect(host.diagnostics).toEqual([])
     expect(host.tools().filter(({ name }) => name !== 'bash').map(({ name, mode, gated, kind }) => [name, mode, gated, kind])).toEqual([
-      ['edit', 'safe_write', true, 'edit'], ['glob', 'read', true, 'search'], ['grep', 'read', true, 'search'],
+      ['edit', 'safe_write', true, 'edit'],
+      ['git', 'safe_write', true, 'execute'],
+      ['glob', 'read', true, 'search'], ['grep', 'read', true, 'search'],
       ['http_request', 'external', true, 'fetch'], ['pdf_read', 'read', false, 'read'], ['question', 'read', false, 'other'], ['read', 'read', false, 'read'], ['skill', 'read', false, 'think'], ['task', 'local', true, 'other'],
       ['todo', 'safe_write', false, 'other'], ['tool_search', 'read', false, 'search'], ['web_fetch', 'external', true, 'fetch'],
       ['web_search', 'external', true, 'fetch'], ['write', 'safe_write', true, 'edit'],

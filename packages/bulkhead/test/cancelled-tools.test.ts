@@ -83,6 +83,7 @@ const CALLS: Readonly<Record<string, { readonly args: () => object; readonly rea
   web_search: { args: () => ({ query: 'anything' }), reached: () => requests === 2 },
   http_request: { args: () => ({ url: `http://${place}/api`, method: 'POST' }), reached: () => requests === 3 },
   pdf_read: { args: () => ({ path: 'f.pdf' }) },
+  git: { args: () => ({ action: 'status' }) },
   todo: { args: () => ({ todos: [] }) },
   skill: { args: () => ({ name: 'none' }) },
   tool_search: { args: () => ({ query: 'file' }) },

@@ -2,6 +2,8 @@ import type { ArgumentsReader, LockedTool } from '@bulkhead/contract'
 import { bash } from './bash/bash.ts'
 import { readBashArguments } from './bash/policy/analyze-command.ts'
 import { edit, readEditArguments } from './edit/edit.ts'
+import { git } from './git/git.ts'
+import { readGitArguments } from './git/git-arguments.ts'
 import { glob, readGlobArguments } from './glob/glob.ts'
 import { grep, readGrepArguments } from './grep/grep.ts'
 import { createHttpRequest, readRequestArguments } from './http-request/http-request.ts'
@@ -47,6 +49,7 @@ export const createBundledExtensions = (options: BundledOptions = {}): readonly 
   read, write, edit, glob, grep, bash, todo, question,
   createTask(options.runAgent), createSkill(options.skills), createToolSearch(options.catalog),
   createWebFetch(options.fetchHosts), createWebSearch(options.search), createHttpRequest(options.fetchHosts), pdfRead,
+  git,
 ]
 
 /** The bundled tools without an embedder. */
@@ -57,6 +60,7 @@ export const argumentsReaders: ReadonlyMap<LockedTool, ArgumentsReader> = new Ma
   ['bash', readBashArguments], ['read', readReadArguments], ['write', readWriteArguments], ['edit', readEditArguments],
   ['glob', readGlobArguments], ['grep', readGrepArguments], ['web_fetch', readFetchArguments],
   ['http_request', readRequestArguments], ['pdf_read', readPdfArguments],
+  ['git', readGitArguments],
 ])
 
 /** Imports code that tools load on first use, before third-party code runs. Never rejects. */

@@ -97,6 +97,15 @@ const LOCKED: Readonly<Record<string, object>> = {
     requires: READS, gated: false, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
     inputSchema: closed(['path'], { path: text(), pages: text(1, 200) }),
   },
+  git: {
+    requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] }, shell: [{ cmd: 'git', args: [{ rest: true }] }] },
+    gated: true, mode: 'safe_write', kind: 'execute', idempotent: false, timeoutMs: 60_000, maxOutput: '256KB',
+    inputSchema: closed(['action'], {
+      action: { enum: ['status', 'diff', 'log', 'show', 'add', 'commit', 'branch'] }, path: text(),
+      paths: { type: 'array', minItems: 1, maxItems: 500, items: text(1, 4096) }, revision: text(1, 1000), staged: BOOLEAN,
+      max_count: number(1, 500), message: text(1, 100_000), name: text(1, 250), switch: BOOLEAN,
+    }),
+  },
 }
 
 /** Removes descriptions. */

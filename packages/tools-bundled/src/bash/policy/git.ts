@@ -1,4 +1,4 @@
-import { ToolError } from '@bulkhead/contract'
+import { safeOptions } from '../../model/git-settings.ts'
 import { isPlain, type Word, wordList } from '../parse/plan.ts'
 import { type KnownUse, knownUse, type OptionList } from './option-list.ts'
 
@@ -127,14 +127,6 @@ function subcommandAt(args: readonly Word[]): number {
   return at
 }
 
-const SAFE_CONFIG = [
-  'core.fsmonitor=false', 'core.pager=cat', 'core.hooksPath=/dev/null', 'safe.bareRepository=explicit',
-  'diff.submodule=short', 'log.showSignature=false', 'gpg.program=false', 'gpg.openpgp.program=false',
-  'gpg.ssh.program=false', 'gpg.x509.program=false', 'credential.helper=', 'core.sshCommand=false',
-  'core.askPass=false', 'core.alternateRefsCommand=', 'submodule.recurse=false',
-  // Do not fetch missing objects: the repository configures which program fetches them.
-  'protocol.allow=never',
-]
 /** Options that stop a subcommand from running programs that the repository or a submodule configures. */
 const GUARDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['diff', ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty']],
@@ -143,46 +135,16 @@ const GUARDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['blame', ['--no-textconv']],
   ['status', ['--ignore-submodules=dirty']],
 ])
-/** Filter settings, which must be disabled one by one. */
-const FILTER = /^filter\.([^]*)\.(?:clean|smudge|process|required)$/i
-/** Protocol settings, which override `protocol.allow`. */
-const PROTOCOL = /^protocol\.([^]+)\.allow$/i
-
-/** Arguments that list the names of all settings of a repository, NUL-terminated. */
-export const CONFIG_NAMES: readonly string[] = ['--no-pager', 'config', '--list', '--name-only', '-z', '--includes']
-
 /**
  * Disables every setting by which a repository could make a read-only `git` command run another program. `names` are
  * the settings of the repository. Throws InputInvalid if a setting cannot be disabled.
  */
 export function hardenedGit(words: readonly Word[], names: readonly string[]): readonly Word[] {
-  const unsafe = names.find(cannotBeOverridden)
-  if (unsafe !== undefined) throw refusedSetting(unsafe)
-  const found = (form: RegExp): readonly string[] => [...new Set(names.flatMap((name) => form.exec(name)?.[1] ?? []))]
-  const settings = [
-    ...found(FILTER).flatMap((name) =>
-      ['clean=', 'smudge=', 'process=', 'required=false'].map((setting) => `filter.${name}.${setting}`)),
-    ...found(PROTOCOL).map((name) => `protocol.${name}.allow=never`),
-  ]
   const at = subcommandAt(words.slice(1)) + 1
   const subcommand = words[at]!
   const text = (value: string): Word => ({ text: value })
   return [
-    ...['git', '--no-pager', '--no-optional-locks'].map(text),
-    ...[...SAFE_CONFIG, ...settings].flatMap((entry) => ['-c', entry]).map(text),
+    ...['git', ...safeOptions(names)].map(text),
     subcommand, ...(GUARDS.get(subcommand.text) ?? []).map(text), ...words.slice(at + 1),
   ]
 }
-
-/** Whether the working tree may be in another folder. Submodules have this setting too. */
-export const hasOtherWorktree = (names: readonly string[]): boolean =>
-  names.some((name) => name.toLowerCase() === WORKTREE_SETTING)
-const WORKTREE_SETTING = 'core.worktree'
-
-export function refusedSetting(name = WORKTREE_SETTING): ToolError {
-  const why = `The repository has the setting "${name}". With it, git could read other folders or run a program.`
-  return new ToolError('InputInvalid', `${why} Remove the setting, or use the tool \`read\`.`)
-}
-
-/** `-c` cannot set a name that contains `=`. */
-const cannotBeOverridden = (name: string): boolean => name.includes('=') && (FILTER.test(name) || PROTOCOL.test(name))

@@ -2,12 +2,12 @@ import {
   type ManifestInput, type PipeOptions, type PipeResult, type Runtime, type ShellStage, ToolError,
 } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
+import { CONFIG_NAMES } from '../../model/git-settings.ts'
 import type { ExpansionPart, Word } from '../parse/plan.ts'
 import {
   type FolderStep, type ResolvedLoop, type ResolvedStep, resolveSteps, type RunStep,
 } from '../policy/analyze-steps.ts'
 import { Findings } from '../policy/findings.ts'
-import { CONFIG_NAMES } from '../policy/git.ts'
 import { passesTextToShell } from '../policy/wrappers.ts'
 import { checkedInput, expandPattern } from './file-names.ts'
 import { stageCommand, type WordSources } from './stage-argv.ts'

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
-import { CONFIG_NAMES } from '../../../src/bash/policy/git.ts'
+import { CONFIG_NAMES } from '../../../src/model/git-settings.ts'
 import { analyzeCommand } from '../../../src/bash/policy/analyze-command.ts'
 import { stageCommand } from '../../../src/bash/run/stage-argv.ts'
 

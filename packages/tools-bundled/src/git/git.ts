@@ -1,0 +1,233 @@
+import {
+  defineExtension, type ManifestInput, type PipeResult, type Runtime, type ShellStage, ToolError,
+} from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { BUNDLED } from '../model/bundled-extension.ts'
+import { failed, openRepository, type Repository } from '../model/git-repository.ts'
+import {
+  checkArguments, type GitArgs, INPUT_SCHEMA, readGitArguments, repositoryPath, writtenCommand,
+} from './git-arguments.ts'
+import {
+  BRANCH_FORMAT, COMMIT_FORMAT, readBranches, readCommits, readShownCommit, readStatus, WHOLE_FORMAT,
+} from './read-output.ts'
+
+const REQUIRES = {
+  fs: { read: ['{workspace}'], write: ['{workspace}'] },
+  shell: [{ cmd: 'git', args: [{ rest: true }] }],
+} as const satisfies NonNullable<ManifestInput['tools'][number]['requires']>
+const ENV = ['GIT_AUTHOR_NAME', 'GIT_AUTHOR_EMAIL'] as const
+const TIMEOUT_MS = 60_000
+const RUN_MS = 40_000
+
+const manifest = {
+  ...BUNDLED,
+  id: 'git',
+  env: [...ENV],
+  tools: [{
+    name: 'git',
+    label: 'Git',
+    description: 'Works with a git repository of the workspace: status, diff, log, show, add, commit, and branch '
+      + '(list, create, switch). Returns structured results. Hooks, filters, signing and every program that the settings of a '
+      + 'repository name do not run; use bash if the project needs them. Nothing is fetched or pushed.',
+    inputSchema: INPUT_SCHEMA,
+    requires: REQUIRES,
+    gated: true,
+    mode: 'safe_write',
+    kind: 'execute',
+    timeoutMs: TIMEOUT_MS,
+    maxOutput: '256KB',
+  }],
+} satisfies ManifestInput
+
+type GitRuntime = Runtime<typeof REQUIRES, (typeof ENV)[number]>
+
+export const git = {
+  manifest,
+  module: defineExtension({
+    env: ENV,
+    tools: {
+      git: {
+        input: INPUT_SCHEMA,
+        requires: REQUIRES,
+        execute: runGit,
+        // Used by hosts without an arguments reader. The workspace is unknown here, so absolute paths count as outside.
+        deriveApprovalKey: (args) => readGitArguments(args, { workspace: '/dev/null/nowhere' }).key,
+      },
+    },
+  }),
+}
+
+async function runGit(args: GitArgs, runtime: GitRuntime): Promise<JsonObject> {
+  checkArguments(args)
+  const as = writtenCommand(args)
+  const repository = await openRepository(runtime, args.path ?? '.', as)
+  return new GitRun(runtime, repository, as).run(args)
+}
+
+const NO_PROGRAMS = ['--no-ext-diff', '--no-textconv']
+const OWN_STATUS = ['--porcelain=v2', '--branch', '-z', '--untracked-files=normal', '--ignore-submodules=dirty']
+const LOG_COUNT = 20
+/** Values of the attribute `filter` without which files are stored as they are. */
+const NO_FILTER: ReadonlySet<string> = new Set(['unspecified', 'unset', 'set'])
+
+/** One call, in a checked repository. */
+class GitRun {
+  readonly #runtime: GitRuntime
+  readonly #repository: Repository
+  readonly #as: NonNullable<ShellStage['as']>
+
+  constructor(runtime: GitRuntime, repository: Repository, as: NonNullable<ShellStage['as']>) {
+    this.#runtime = runtime
+    this.#repository = repository
+    this.#as = as
+  }
+
+  async run(args: GitArgs): Promise<JsonObject> {
+    const { revision, max_count = LOG_COUNT, staged } = args
+    const paths = (args.paths ?? []).map((path) => repositoryPath(path, this.#repository.top))
+    const rest = ['--', ...paths]
+    switch (args.action) {
+      case 'status':
+        return this.#status()
+      case 'diff': {
+        const options = [...NO_PROGRAMS, '--ignore-submodules=dirty', ...(staged === true ? ['--cached'] : [])]
+        const { stdout, truncated } = await this.#read('compare', ['diff', ...options, ...from(revision), ...rest])
+        return { diff: stdout, ...(truncated && { truncated }) }
+      }
+      case 'log': {
+        const options = [COMMIT_FORMAT, `--max-count=${max_count}`, '--no-show-signature', '--no-patch']
+        const { stdout, truncated } = await this.#read('list commits', ['log', ...options, ...from(revision), ...rest])
+        return { commits: readCommits(stdout), ...(truncated && { truncated }) }
+      }
+      case 'show':
+        return this.#show(revision ?? 'HEAD', rest)
+      case 'add':
+        return this.#add(paths)
+      case 'commit':
+        return this.#commit(args.message!)
+      case 'branch':
+        return this.#branch(args)
+    }
+  }
+
+  async #status(): Promise<JsonObject> {
+    const { stdout, truncated } = await this.#read('read the status', ['status', ...OWN_STATUS])
+    return readStatus(stdout, truncated)
+  }
+
+  async #show(revision: string, rest: readonly string[]): Promise<JsonObject> {
+    if (revision.includes(':')) {
+      const { stdout, truncated } = await this.#read('read the file', ['cat-file', 'blob', revision])
+      return stdout.includes('\0') ? { binary: true } : { content: stdout, ...(truncated && { truncated }) }
+    }
+    const options = [...NO_PROGRAMS, WHOLE_FORMAT, '--no-show-signature', '--diff-merges=first-parent', '--patch']
+    const commit = `${revision}^{commit}`
+    const { stdout, truncated } = await this.#read('show the commit', ['show', ...options, ...from(commit), ...rest])
+    return readShownCommit(stdout, truncated)
+  }
+
+  async #add(paths: readonly string[]): Promise<JsonObject> {
+    await this.#requireUnfiltered(paths)
+    await this.#write('add the files', ['add', '--all', '--', ...paths])
+    return this.#status()
+  }
+
+  /** Without its filter, a file would be stored in another form than the project expects. */
+  async #requireUnfiltered(paths: readonly string[]): Promise<void> {
+    const listing = ['ls-files', '-z', '--modified', '--others', '--exclude-standard', '--', ...paths]
+    const { stdout, truncated } = await this.#pipe('read', [listing, ['check-attr', '-z', '--stdin', 'filter']])
+    if (truncated) throw new ToolError('InputInvalid', 'Too many files to add at once. Add them folder by folder.')
+    const fields = stdout.split('\0')
+    const at = fields.findIndex((field, index) => index % 3 === 2 && !NO_FILTER.has(field))
+    if (at < 0) return
+    throw new ToolError(
+      'InputInvalid', `A filter applies to "${fields[at - 2]}" (see .gitattributes), and filters do not run here. `
+        + 'Nothing was added. Use bash for this file.',
+    )
+  }
+
+  async #commit(message: string): Promise<JsonObject> {
+    const options = ['--quiet', '--no-verify', '--no-gpg-sign', '--no-status', '--cleanup=whitespace', '--file=-']
+    const identity = await this.#identity()
+    const result = await this.#pipe('work', [['commit', ...options]], { settings: identity, input: message })
+    if (result.exits[0]?.exitCode !== 0) throw commitError(result)
+    const { stdout } = await this.#read('read the commit', ['log', COMMIT_FORMAT, '--max-count=1', '--no-patch', '--'])
+    return { ...readCommits(stdout)[0] }
+  }
+
+  /** Without these variables, the settings of the repository apply. Those of the user are not read. */
+  async #identity(): Promise<readonly string[]> {
+    const values = await Promise.all(ENV.map((variable) => this.#runtime.env.get(variable).catch(() => undefined)))
+    const given = ['name', 'email'].flatMap((key, index) => {
+      const value = values[index]
+      return value === undefined ? [] : [`author.${key}=${value}`, `committer.${key}=${value}`]
+    })
+    return ['user.useConfigOnly=true', ...given]
+  }
+
+  async #branch({ name, revision, switch: moves }: GitArgs): Promise<JsonObject> {
+    if (name !== undefined && moves === true) await this.#switch(name, revision)
+    else if (name !== undefined) {
+      const start = revision === undefined ? [] : [revision]
+      await this.#write('create the branch', ['branch', '--no-track', '--', name, ...start])
+    }
+    const { stdout, truncated } = await this.#read('list branches', ['for-each-ref', BRANCH_FORMAT, 'refs/heads'])
+    return readBranches(stdout, truncated)
+  }
+
+  async #switch(name: string, revision: string | undefined): Promise<void> {
+    const ref = `refs/heads/${name}`
+    const exists = (await this.#pipe('read', [['show-ref', '--verify', '--quiet', '--', ref]])).exits[0]?.exitCode === 0
+    if (exists && revision !== undefined) {
+      throw new ToolError('InputInvalid', `The branch "${name}" exists already. Leave out "revision" to switch to it.`)
+    }
+    const start = revision === undefined ? [] : [revision]
+    const how = exists ? [name] : ['--no-track', '--create', name, ...start]
+    await this.#write('switch to the branch', ['switch', '--quiet', '--no-guess', '--no-recurse-submodules', ...how])
+  }
+
+  #read(what: string, args: readonly string[]): Promise<PipeResult> {
+    return this.#pipe('read', [args]).then((result) => succeeded(what, result))
+  }
+
+  #write(what: string, args: readonly string[]): Promise<PipeResult> {
+    return this.#pipe('work', [args]).then((result) => succeeded(what, result))
+  }
+
+  /** Each command reads the output of the one before it. */
+  #pipe(
+    wall: 'read' | 'work', commands: readonly (readonly string[])[],
+    { settings = [], input }: { readonly settings?: readonly string[]; readonly input?: string } = {},
+  ): Promise<PipeResult> {
+    const { top, options } = this.#repository
+    const own = [...options, ...settings.flatMap((setting) => ['-c', setting]), '--literal-pathspecs']
+    const stages = commands.map((args) => ({ cmd: 'git', args: [...own, ...args], as: this.#as }))
+    const [first, ...others] = stages
+    return this.#runtime.shell.pipe(
+      [{ ...first!, ...(input !== undefined && { input }) }, ...others],
+      { cwd: top, wall, isolated: true, quiet: true, timeoutMs: RUN_MS },
+    )
+  }
+}
+
+/** A revision is never read as an option. */
+const from = (revision: string | undefined): readonly string[] =>
+  revision === undefined ? [] : ['--end-of-options', revision]
+
+function succeeded(what: string, result: PipeResult): PipeResult {
+  if (result.exits[0]?.exitCode === 0 || (result.truncated && !result.timedOut)) return result
+  throw failed(what, result)
+}
+
+function commitError(result: PipeResult): ToolError {
+  if (/who you are|no (?:name|email) was given|empty ident/i.test(result.stderr)) {
+    return new ToolError(
+      'InputInvalid', 'The author of the commit is not known. Set GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL for the host, '
+        + 'or run "git config user.name NAME" and "git config user.email EMAIL" in the repository.',
+    )
+  }
+  if (/nothing (?:added )?to commit|no changes added/.test(result.stdout)) {
+    return new ToolError('InputInvalid', 'Nothing is staged. Stage files with the action add, then commit.')
+  }
+  return failed('commit', { ...result, stderr: result.stderr || result.stdout })
+}

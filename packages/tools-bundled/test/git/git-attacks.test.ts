@@ -1,0 +1,166 @@
+import { spawnSync } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { git } from '../../src/git/git.ts'
+import { toolSession } from '../tool-session.ts'
+import { gitIn, repositoryIn, writeIn } from './repository.ts'
+import { unwalledRuntime } from './unwalled-runtime.ts'
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-git-attack-')))
+const marker = join(root, 'ran')
+const evil = join(root, 'evil')
+writeFileSync(evil, `#!/bin/sh\ntouch ${marker}\ncat 2>/dev/null </dev/stdin\ntrue\n`, { mode: 0o755 })
+afterAll(() => rmSync(root, { recursive: true }))
+let made = 0
+let workspace: string
+beforeEach(() => {
+  workspace = join(root, `w${++made}`)
+  repositoryIn(workspace, { 'a.txt': 'one\n' })
+  writeIn(workspace, 'a.txt', 'two\n')
+  rmSync(marker, { force: true })
+})
+
+type Execute = (args: JsonObject, runtime: ReturnType<typeof unwalledRuntime>) => Promise<JsonObject>
+const { execute } = git.module.tools['git'] as unknown as { execute: Execute }
+/** Calls the tool without a wall. */
+const unwalled = (args: JsonObject): Promise<JsonObject> => execute(args, unwalledRuntime(workspace))
+const set = (...settings: readonly string[]): void => {
+  for (const setting of settings) gitIn(workspace, 'config', ...setting.split(/=(.*)/s).slice(0, 2))
+}
+const attributes = (text: string): void => {
+  writeIn(workspace, '.git/info/attributes', `${text}\n`)
+}
+const hook = (folder: string, name: string): void => {
+  mkdirSync(join(workspace, folder), { recursive: true })
+  writeFileSync(join(workspace, folder, name), `#!/bin/sh\ntouch ${marker}\n`, { mode: 0o755 })
+}
+/** What a person would run. Shows that the attack works. */
+const plain = (...args: readonly string[]): void => {
+  spawnSync('git', args, { cwd: workspace, env: { ...process.env, HOME: '/dev/null' }, input: '' })
+}
+const COMMIT = ['-c', 'user.name=a', '-c', 'user.email=b', 'commit', '-m', 'm']
+
+describe('a program that a repository names does not run', () => {
+  it.each<[string, () => void, readonly string[], JsonObject]>([
+    ['core.fsmonitor', () => set(`core.fsmonitor=${evil}`), ['status'], { action: 'status' }],
+    ['diff.external', () => set(`diff.external=${evil}`), ['diff'], { action: 'diff' }],
+    ['an included file', () => {
+      writeIn(workspace, '.git/more', `[diff]\n\texternal = ${evil}\n`)
+      set('include.path=more')
+    }, ['diff'], { action: 'diff' }],
+    ['a diff driver', () => [attributes('* diff=x'), set(`diff.x.command=${evil}`)], ['diff'], { action: 'diff' }],
+    ['textconv', () => [attributes('* diff=x'), set(`diff.x.textconv=${evil}`)], ['show'], { action: 'show' }],
+    ['a clean filter', () => [attributes('* filter=x'), set(`filter.x.clean=${evil}`, 'filter.x.required=true')], ['status'], { action: 'status' }],
+    ['a process filter', () => [attributes('* filter=x'), set(`filter.x.process=${evil}`)], ['diff'], { action: 'diff' }],
+    ['a smudge filter', () => [gitIn(workspace, 'checkout', '-q', '.'), plain('branch', 'b', 'HEAD'), gitIn(workspace, 'rm', '-q', 'a.txt'),
+      plain(...COMMIT), attributes('* filter=x'), set(`filter.x.smudge=${evil}`)], ['switch', 'b'], { action: 'branch', name: 'b', switch: true }],
+    ['hooks', () => [hook('.git/hooks', 'pre-commit'), plain('add', '.')], COMMIT, { action: 'commit', message: 'm' }],
+    ['core.hooksPath', () => [hook('.githooks', 'post-commit'), set('core.hooksPath=.githooks'), plain('add', '.')], COMMIT, { action: 'commit', message: 'm' }],
+    ['a hook of refs', () => hook('.git/hooks', 'reference-transaction'), ['branch', 'x'], { action: 'branch', name: 'x' }],
+    ['gpg.program', () => [set('commit.gpgSign=true', `gpg.program=${evil}`), plain('add', '.')], COMMIT, { action: 'commit', message: 'm' }],
+    ['core.editor', () => [set(`core.editor=${evil}`), plain('add', '.')], ['-c', 'user.name=a', '-c', 'user.email=b', 'commit', '--edit', '-m', 'm'], { action: 'commit', message: 'm' }],
+    ['a submodule', () => {
+      repositoryIn(join(workspace, 'sub'))
+      gitIn(workspace, 'add', 'sub')
+      gitIn(join(workspace, 'sub'), 'config', 'core.fsmonitor', evil)
+    }, ['status'], { action: 'status' }],
+  ])('%s', async (_, prepare, command, call) => {
+    prepare()
+    const copy = join(root, `copy${made}`)
+    rmSync(marker, { force: true })
+    spawnSync('cp', ['-r', workspace, copy])
+    await unwalled(call)
+    expect(existsSync(marker)).toBe(false)
+    const [own, kept] = [workspace, `${workspace}-kept`]
+    renameSync(own, kept)
+    renameSync(copy, own)
+    plain(...(command[0] === 'commit' || command[0] === '-c' ? command : ['-c', 'user.name=a', '-c', 'user.email=b', ...command]))
+    expect(existsSync(marker), 'the attack works with plain git').toBe(true)
+  })
+
+  it('a filter that applies to an added file is named, and nothing is added', async () => {
+    attributes('*.txt filter=x')
+    writeIn(workspace, 'sub/c.txt', 'new')
+    await expect(unwalled({ action: 'add', paths: ['sub'] })).rejects.toMatchObject({ message: expect.stringContaining('sub/c.txt') as string })
+    rmSync(join(workspace, 'sub'), { recursive: true })
+    set(`filter.x.clean=${evil}`)
+    await expect(unwalled({ action: 'add', paths: ['.'] })).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringContaining('a.txt') as string })
+    expect([existsSync(marker), gitIn(workspace, 'diff', '--cached', '--name-only')]).toEqual([false, ''])
+    attributes('*.bin filter=x')
+    expect(await unwalled({ action: 'add', paths: ['.'] })).toMatchObject({ entries: [{ path: 'a.txt', staged: 'modified' }] })
+  })
+
+  it.each([
+    ['hook.x.command', () => set(`hook.x.command=${evil}`)],
+    ['remote.origin.promisor', () => set('remote.origin.promisor=true', `remote.origin.url=ext::${evil}`)],
+    ['filter.a=b.clean', () => writeIn(workspace, '.git/config', `${readFileSync(join(workspace, '.git/config'), 'utf8')}[filter "a=b"]\n\tclean = ${evil}\n`)],
+  ])('the setting %s is refused', async (name, prepare) => {
+    prepare()
+    await expect(unwalled({ action: 'status' })).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringContaining(`"${name}"`) as string })
+  })
+})
+
+describe('a repository cannot lead out of the workspace', () => {
+  const outside = repositoryIn(join(root, 'outside'), { 'secret.txt': 'precious\n' })
+  /** A path in the index that git would follow. */
+  const poison = (path: string): void => {
+    const index = join(workspace, '.git/index')
+    const long = 'x'.repeat(path.length)
+    writeIn(workspace, long, 'old\n')
+    gitIn(workspace, 'add', long)
+    const bytes = readFileSync(index)
+    bytes.write(path, bytes.indexOf(long))
+    const body = bytes.subarray(0, -20)
+    writeFileSync(index, Buffer.concat([body, hash('sha1', body, 'buffer')]))
+  }
+
+  it.each<[string, () => void, JsonObject, string, string]>([
+    ['core.worktree', () => set(`core.worktree=${outside}`), { action: 'diff' }, 'NotFound', 'not inside the workspace'],
+    ['a gitdir file', () => {
+      rmSync(join(workspace, '.git'), { recursive: true })
+      writeIn(workspace, '.git', `gitdir: ${outside}/.git\n`)
+    }, { action: 'show' }, 'NotFound', 'not inside the workspace'],
+    ['a linked .git', () => {
+      rmSync(join(workspace, '.git'), { recursive: true })
+      symlinkSync(join(outside, '.git'), join(workspace, '.git'))
+    }, { action: 'show' }, 'NotFound', 'not inside the workspace'],
+    ['linked objects', () => {
+      rmSync(join(workspace, '.git/objects'), { recursive: true })
+      symlinkSync(join(outside, '.git/objects'), join(workspace, '.git/objects'))
+    }, { action: 'log' }, 'InputInvalid', 'objects" is a link'],
+    ['alternates', () => writeIn(workspace, '.git/objects/info/alternates', `${outside}/.git/objects\n`), { action: 'show', revision: gitIn(outside, 'rev-parse', 'HEAD').trim() }, 'InputInvalid', 'alternates'],
+    ['an absolute path in the index', () => poison(join(outside, 'secret.txt')), { action: 'diff' }, 'InputInvalid', 'secret.txt'],
+    ['a relative path in the index', () => poison('../outside/secret.txt'), { action: 'diff' }, 'InputInvalid', '../outside/secret.txt'],
+    ['a path into .git', () => poison('.GIT/hooks/x'), { action: 'status' }, 'InputInvalid', '.GIT/hooks/x'],
+    ['a repository above', () => rmSync(join(workspace, '.git'), { recursive: true }), { action: 'log' }, 'NotFound', 'repository'],
+  ])('by %s', async (_, prepare, call, code, message) => {
+    prepare()
+    await expect(unwalled(call)).rejects.toMatchObject({ code, message: expect.stringContaining(message) as string })
+  })
+
+  it('by paths that make git compare other files', async () => {
+    for (const paths of [['../outside/secret.txt', 'a.txt'], [join(outside, 'secret.txt'), 'a.txt']]) {
+      await expect(unwalled({ action: 'diff', paths })).rejects.toMatchObject({ code: 'InputInvalid' })
+    }
+    expect(await unwalled({ action: 'diff', paths: [':(top)../outside/secret.txt'] }).catch(({ code }: { code: string }) => code)).not.toMatchObject({ diff: expect.stringContaining('precious') as string })
+  })
+})
+
+describe('with the wall', () => {
+  const session = toolSession(git)
+  it('other folders are not visible', async () => {
+    const hidden = repositoryIn(join(root, 'hidden'), { 'b.txt': 'precious\n' })
+    const own = repositoryIn(join(session.workspace, 'r'), { 'a.txt': 'one\n' })
+    const blob = gitIn(hidden, 'rev-parse', 'HEAD:b.txt').trim()
+    const [start, rest] = [blob.slice(0, 2), blob.slice(2)]
+    mkdirSync(join(own, '.git/objects', start), { recursive: true })
+    symlinkSync(join(hidden, '.git/objects', start, rest), join(own, '.git/objects', start, rest))
+    gitIn(own, 'update-index', '--add', '--cacheinfo', `100644,${blob},b.txt`)
+    expect(gitIn(own, 'show', ':b.txt')).toBe('precious\n')
+    expect(await session.refusal({ action: 'show', path: 'r', revision: ':b.txt' })).toMatchObject({ code: 'ToolExecutionFailed' })
+  })
+})

@@ -1,0 +1,27 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+const ENV = {
+  PATH: process.env['PATH'], HOME: '/dev/null', GIT_CONFIG_NOSYSTEM: '1', GIT_AUTHOR_NAME: 'Ada', GIT_AUTHOR_EMAIL: 'ada@example.org',
+  GIT_COMMITTER_NAME: 'Ada', GIT_COMMITTER_EMAIL: 'ada@example.org', GIT_AUTHOR_DATE: '2026-01-02T03:04:05Z', GIT_COMMITTER_DATE: '2026-01-02T03:04:05Z',
+}
+
+/** Runs the real git, as the person who prepares a repository would. */
+export const gitIn = (folder: string, ...args: readonly string[]): string =>
+  execFileSync('git', args, { cwd: folder, env: ENV, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+
+export function writeIn(folder: string, path: string, content: string): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true })
+  writeFileSync(join(folder, path), content)
+}
+
+/** A repository with one commit, in a new folder. */
+export function repositoryIn(folder: string, files: Readonly<Record<string, string>> = { 'a.txt': 'one\ntwo\n' }): string {
+  mkdirSync(folder, { recursive: true })
+  gitIn(folder, 'init', '-q', '-b', 'main')
+  for (const [path, content] of Object.entries(files)) writeIn(folder, path, content)
+  gitIn(folder, 'add', '-A')
+  gitIn(folder, 'commit', '-q', '-m', 'first')
+  return folder
+}

@@ -1,0 +1,40 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
+import { BulkheadError, type FileReader, type PipeOptions, type PipeResult, type ShellStage } from '@bulkhead/contract'
+
+/**
+ * Real files and processes, without a wall around commands, as on a system without bubblewrap: what a program does
+ * becomes visible.
+ */
+export function unwalledRuntime(workspace: string) {
+  const real = (path: string): string => {
+    const full = isAbsolute(path) ? path : join(workspace, path)
+    if (!existsSync(full)) throw new BulkheadError('NotFound', `${path} does not exist.`)
+    const found = realpathSync(full)
+    if (found !== workspace && !found.startsWith(`${workspace}/`)) throw new BulkheadError('CapabilityDenied', `${path} is outside.`)
+    return found
+  }
+  const kindOf = (entry: { isFile(): boolean; isDirectory(): boolean }) => entry.isFile() ? 'file' as const : entry.isDirectory() ? 'directory' as const : 'other' as const
+  const fs = {
+    stat: async (path: string) => {
+      const found = statSync(real(path))
+      return { kind: kindOf(found), size: found.size, modifiedMs: found.mtimeMs }
+    },
+    list: async (path: string) => readdirSync(real(path), { withFileTypes: true }).map((entry) => ({ name: entry.name, kind: kindOf(entry) })),
+    read: async (path: string, { start = 0, end }: { start?: number; end?: number } = {}) => readFileSync(real(path)).subarray(start, end),
+  } as unknown as FileReader
+  const pipe = async (stages: readonly ShellStage[], { cwd = '.' }: PipeOptions = {}): Promise<PipeResult> => {
+    let text = { input: typeof stages[0]?.input === 'string' ? stages[0].input : '', errors: '' }
+    const exits = stages.map(({ cmd, args = [] }) => {
+      const { status, signal, stdout, stderr } = spawnSync(cmd, args, {
+        cwd: real(cwd), env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/dev/null', LANG: 'C.UTF-8' }, encoding: 'utf8', input: text.input,
+      })
+      text = { input: stdout, errors: text.errors + stderr }
+      return { exitCode: status, signal }
+    })
+    return { exits, stdout: text.input, stderr: text.errors, truncated: false, timedOut: false }
+  }
+  const env = { get: async (name: string) => name.endsWith('NAME') ? 'Ada' : 'ada@example.org' }
+  return { fs, shell: { pipe }, env }
+}
