@@ -33,6 +33,8 @@ export interface BrokerOptions {
   readonly missingSandbox?: MissingSandboxReporter | undefined
   /** Commands run only where an OS sandbox works. */
   readonly requiresSandbox?: boolean | undefined
+  /** Where changes of several files are noted until they are complete. Absent: a kill may leave only some of them. */
+  readonly journal?: string | undefined
   readonly dryRun?: DryRun | undefined
   /** Called after each use of a power, unless there is a dry run, which records them. */
   readonly onUse?: UseListener | undefined
@@ -81,7 +83,7 @@ export class Broker {
     options: BrokerOptions = {},
   ) {
     const { operator, reserved, ownCode = [], projectLayer, usedSecrets, missingSandbox } = options
-    const { requiresSandbox, dryRun, onUse } = options
+    const { requiresSandbox, journal, dryRun, onUse } = options
     // In the home folder, the project layer is the home of the host, where tools keep data.
     const layer = projectLayer === undefined || reserved?.includes(projectLayer) ? [] : [projectLayer]
     const folders = { reserved, readOnly: [...layer, ...ownCode] }
@@ -96,7 +98,9 @@ export class Broker {
       ? secretsCapability(services.secrets, usedSecrets?.of(extension?.id ?? '')) : undefined
     this.#units = [
       ...(anyHas('fs.read') || anyHas('fs.write')
-        ? [fsCapability(workspace, { ...folders, extraFiles: services.lentFiles, clientOf: services.client })] : []),
+        ? [fsCapability(workspace, {
+          ...folders, journal, extraFiles: services.lentFiles, clientOf: services.client,
+        })] : []),
       ...(secrets !== undefined ? [secrets] : []),
       ...(anyHas('net') ? [netCapability({ secrets, answeredBy: dryRun?.port })] : []),
       ...(anyHas('shell') ? [shellCapability({

@@ -1,9 +1,9 @@
 export { defineExtension, defineTool, ToolError } from './author/extension.ts'
 export type { ExtensionModule, ExtensionPhases, FromJsonSchema, ModuleTool, StoredState } from './author/extension.ts'
 export type {
-  AnyRuntime, DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, Interact,
-  LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions, PipeResult, Runtime, SearchOptions, Secrets,
-  SessionMemory, Shell, ShellResult, ShellStage, ShellTarget,
+  AnyRuntime, AppliedUpdate, DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileUpdate,
+  FileWatch, FileWriter, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions, PipeResult,
+  Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget,
 } from './author/runtime.ts'
 
 export { BulkheadError, ERRORS, isErrorCode, requireOptions, VALIDATION_STAGES } from './model/errors.ts'

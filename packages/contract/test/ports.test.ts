@@ -8,7 +8,7 @@ it('a compartment may call exactly these broker methods, each with its runtime p
     'fs.read': 'fs.read', 'fs.list': 'fs.read', 'fs.stat': 'fs.read', 'fs.glob': 'fs.read', 'fs.find': 'fs.read',
     'fs.search': 'fs.read', 'fs.watch': 'fs.read',
     'fs.watch.next': 'fs.read',
-    'fs.write': 'fs.write', 'fs.edit': 'fs.write', 'fs.remove': 'fs.write', 'net.fetch': 'net', 'net.read': 'net',
+    'fs.write': 'fs.write', 'fs.edit': 'fs.write', 'fs.apply': 'fs.write', 'fs.remove': 'fs.write', 'net.fetch': 'net', 'net.read': 'net',
     'shell.run': 'shell', 'shell.pipe': 'shell',
     'env.get': 'env', 'secrets.handle': 'secrets', 'state.read': 'state', 'state.write': 'state',
     'interact': 'interact', 'tools.call': 'tools',

@@ -2,6 +2,7 @@ import { basename, dirname } from 'node:path'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { stringArgument, type CapabilityUnit, type OpenCall } from '../model/capability.ts'
+import { applyUpdates } from './apply-updates.ts'
 import { ClientFiles, type ClientOf } from './client-files.ts'
 import { editFile } from './edit-file.ts'
 import { FileScope, scopeOf, type HostFolders } from './file-scope.ts'
@@ -13,6 +14,7 @@ import { findRipgrep } from './search/ripgrep.ts'
 import { searchLines } from './search/search-lines.ts'
 import { readFindRequest, readGlobRequest, readSearchRequest } from './search/request.ts'
 import { shownPath } from './paths.ts'
+import { readUpdates } from './update-request.ts'
 import { WATCH_LIMITS, type WatchLimits } from './watch.ts'
 import { Watches } from './watches.ts'
 import { removeFile, writeFile } from './write-file.ts'
@@ -22,6 +24,8 @@ export interface FsOptions extends HostFolders {
   readonly extraFiles?: ((callId: string) => ReadonlySet<string>) | undefined
   /** The client of the session of a call. Its text files come before those of the disk. */
   readonly clientOf?: ClientOf | undefined
+  /** Where changes of several files are noted until they are complete. Absent: a kill may leave only some of them. */
+  readonly journal?: string | undefined
   readonly globLimits?: Partial<GlobLimits>
   readonly watchLimits?: Partial<WatchLimits>
 }
@@ -134,6 +138,12 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
         const source = client?.isWhole ? client : undefined
         const { replacements, diff } = await editFile(write, resolved, edit, { effects: call.effects, client: source })
         return { replacements, diff: diff() }
+      },
+      async 'fs.apply'(call, args) {
+        const client = clients.of(call)
+        return applyUpdates(scopesOf(call), readUpdates(args[0]), {
+          effects: call.effects, client: client?.isWhole ? client : undefined, journal: options.journal,
+        })
       },
       async 'fs.remove'(call, args) {
         const { write } = scopesOf(call)

@@ -12,7 +12,7 @@ import type { ResolvedPath } from './path-policy.ts'
 import { MAX_BYTES } from './read-file.ts'
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
-const temporaryName = (): string => `.bulkhead-${randomUUID()}.tmp`
+export const temporaryName = (): string => `.bulkhead-${randomUUID()}.tmp`
 export const isTemporaryName = (name: string): boolean => /^\.bulkhead-[0-9a-f-]{36}\.tmp$/.test(name)
 
 /** Where the text of a file is written instead of to the disk. undefined: it does not write this one. */
@@ -80,23 +80,53 @@ interface Replacement {
 async function putInPlace(
   folder: FolderHandle, { name, path, temporary, existing }: Replacement, bytes: Buffer,
 ): Promise<JsonObject> {
-  const handle = await open(temporary, CREATE, existing === undefined ? 0o666 : existing.mode & 0o777)
+  await stageFile(folder, { path, temporary, rights: existing }, bytes)
   try {
-    if (!await folder.holds(handle, temporary)) throw replaced(path)
-    if (existing !== undefined) await keepRights(handle, existing)
-    await handle.writeFile(bytes)
-    await handle.close()
     await rename(temporary, folder.at(name))
   } catch (error) {
-    await handle.close().catch(() => undefined)
     await unlink(temporary).catch(() => undefined)
     throw error
   }
   return { bytes: bytes.length, created: existing === undefined }
 }
 
+export interface StagedFile {
+  /** For messages. */
+  readonly path: string
+  /** A path from `folder.at`. */
+  readonly temporary: string
+  /** The owner and mode it gets. Default: those of a new file. */
+  readonly rights?: Pick<Stats, 'uid' | 'gid' | 'mode'> | undefined
+  /** Sets or clears the permission to execute. Default: as in `rights`. */
+  readonly executable?: boolean | undefined
+}
+
+/** Writes the new content beside the file. Contract: leaves nothing if it fails. */
+export async function stageFile(
+  folder: FolderHandle, { path, temporary, rights, executable }: StagedFile, bytes: Buffer,
+): Promise<void> {
+  const handle = await open(temporary, CREATE, rights === undefined ? 0o666 : rights.mode & 0o777)
+  try {
+    if (!await folder.holds(handle, temporary)) throw replaced(path)
+    if (rights !== undefined) await keepRights(handle, rights)
+    if (executable !== undefined) await setExecutable(handle, executable)
+    await handle.writeFile(bytes)
+    await handle.close()
+  } catch (error) {
+    await handle.close().catch(() => undefined)
+    await unlink(temporary).catch(() => undefined)
+    throw error
+  }
+}
+
+/** Those who may read the file may execute it, or no one may. */
+async function setExecutable(handle: FileHandle, executable: boolean): Promise<void> {
+  const { mode } = await handle.stat()
+  await handle.chmod((mode & 0o666) | (executable ? (mode & 0o444) >> 2 : 0))
+}
+
 /** Keeps owner and mode, as far as the system allows. */
-async function keepRights(handle: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
+async function keepRights(handle: FileHandle, { uid, gid, mode }: Pick<Stats, 'uid' | 'gid' | 'mode'>): Promise<void> {
   const made = await handle.stat()
   const ignore = (): void => undefined
   if (made.uid !== uid || made.gid !== gid) await handle.chown(uid, gid).catch(ignore)

@@ -5,6 +5,7 @@ import { basename, dirname, isAbsolute, join } from 'node:path'
 import type {
   CapabilityUse, ConfigFile, Interactor, Loader, LoadReport, ProjectStanding, ProjectTrust, ResolvedConfig,
 } from '@bulkhead/contract'
+import { namesIn } from '@bulkhead/kit/folders'
 import type { Host, Place, SwitchReport } from '@bulkhead/host'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { ConnectedServers } from './connected-servers.ts'
@@ -56,6 +57,8 @@ export async function openPlace(
   const { cacheFolder: cache } = options
   const workspace = await canonicalFolder(folder)
   const projectLayer = join(workspace, projectFolder)
+  const journal = join(home, 'changes')
+  await finishChanges(journal)
   const special = Promise.all([keptFolders(home), ownCode()])
   special.catch(() => undefined)
   const servers = new ConnectedServers({
@@ -87,11 +90,19 @@ export async function openPlace(
     sandbox: lateSandbox(async () => {
       const { createSandbox } = await import('@bulkhead/sandbox')
       return createSandbox({
-        workspace, operator, kept, ownCode: code, projectLayer, ...report.config.merged.sandbox, ...(onUse && { onUse }),
+        workspace, operator, kept, ownCode: code, projectLayer, journal, ...report.config.merged.sandbox,
+        ...(onUse && { onUse }),
       })
     }, () => loadLateCode(servers)),
     source: { load, ...(watching ? { watch: watching } : {}) },
   }
+}
+
+/** Finishes what hosts that were killed had begun to write. The code for it is loaded only if there is anything. */
+async function finishChanges(journal: string): Promise<void> {
+  if (namesIn(journal).length === 0) return
+  const { recoverUpdates } = await import('@bulkhead/sandbox')
+  await recoverUpdates(journal)
 }
 
 export async function canonicalFolder(path: string): Promise<string> {

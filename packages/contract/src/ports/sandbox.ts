@@ -223,6 +223,7 @@ export const BROKER_METHODS = {
   'fs.watch.next': 'fs.read',
   'fs.write': 'fs.write',
   'fs.edit': 'fs.write',
+  'fs.apply': 'fs.write',
   'fs.remove': 'fs.write',
   'net.fetch': 'net',
   'net.read': 'net',
