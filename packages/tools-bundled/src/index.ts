@@ -1,4 +1,5 @@
 import type { ArgumentsReader, LockedTool } from '@bulkhead/contract'
+import { applyPatch, readPatchArguments } from './apply-patch/apply-patch.ts'
 import { bash } from './bash/bash.ts'
 import { readBashArguments } from './bash/policy/analyze-command.ts'
 import { edit, readEditArguments } from './edit/edit.ts'
@@ -7,10 +8,12 @@ import { readGitArguments } from './git/git-arguments.ts'
 import { glob, readGlobArguments } from './glob/glob.ts'
 import { grep, readGrepArguments } from './grep/grep.ts'
 import { createHttpRequest, readRequestArguments } from './http-request/http-request.ts'
+import { list, readListArguments } from './list/list.ts'
 import type { BundledExtension } from './model/bundled-extension.ts'
 import { pdfRead, readPdfArguments } from './pdf-read/pdf-read.ts'
 import { question } from './question/question.ts'
 import { read, readReadArguments } from './read/read.ts'
+import { readOverviewArguments, repoOverview } from './repo-overview/repo-overview.ts'
 import { createSkill, type SkillOptions } from './skill/skill.ts'
 import { createTask, type AgentRunner } from './task/task.ts'
 import { todo } from './todo/todo.ts'
@@ -46,7 +49,7 @@ export interface BundledOptions {
 
 /** Every tool that ships with the host. */
 export const createBundledExtensions = (options: BundledOptions = {}): readonly BundledExtension[] => [
-  read, write, edit, glob, grep, bash, todo, question,
+  read, write, edit, glob, grep, bash, todo, question, list, applyPatch, repoOverview,
   createTask(options.runAgent), createSkill(options.skills), createToolSearch(options.catalog),
   createWebFetch(options.fetchHosts), createWebSearch(options.search), createHttpRequest(options.fetchHosts), pdfRead,
   git,
@@ -61,6 +64,7 @@ export const argumentsReaders: ReadonlyMap<LockedTool, ArgumentsReader> = new Ma
   ['glob', readGlobArguments], ['grep', readGrepArguments], ['web_fetch', readFetchArguments],
   ['http_request', readRequestArguments], ['pdf_read', readPdfArguments],
   ['git', readGitArguments],
+  ['list', readListArguments], ['apply_patch', readPatchArguments], ['repo_overview', readOverviewArguments],
 ])
 
 /** Imports code that tools load on first use, before third-party code runs. Never rejects. */

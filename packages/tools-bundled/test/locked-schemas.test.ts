@@ -77,6 +77,18 @@ const LOCKED: Readonly<Record<string, object>> = {
     requires: SESSION, gated: false, mode: 'read', kind: 'search', idempotent: true,
     inputSchema: closed(['query'], { query: text(1, 1000), max_results: number(1, 10) }),
   },
+  list: {
+    requires: READS, gated: true, mode: 'read', kind: 'read', idempotent: true, maxEntries: 1000, maxOutput: '256KB',
+    inputSchema: closed([], { path: text(), depth: number(1, 10) }),
+  },
+  apply_patch: {
+    requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: false,
+    inputSchema: closed(['patch'], { patch: text() }),
+  },
+  repo_overview: {
+    requires: READS, gated: true, mode: 'read', kind: 'read', idempotent: true, maxOutput: '64KB',
+    inputSchema: closed([], { path: text(), depth: number(1, 8) }),
+  },
   web_fetch: {
     requires: { net: { hosts: ['*'] } }, gated: true, mode: 'external', kind: 'fetch', idempotent: true, maxOutput: '200KB',
     inputSchema: closed(['url'], { url: text(1, 4096), format: { enum: ['markdown', 'text'] } }),

@@ -19,6 +19,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
   'packages/tools-bundled': [
     '*',
     [
+      'apply-patch', 'list', 'repo-overview',
       'bash', 'edit', 'glob', 'grep', 'prompts', 'question', 'read', 'skill', 'task', 'todo', 'tool-search', 'web-fetch',
       'web-search', 'write',
       'http-request', 'pdf-read', 'plan',

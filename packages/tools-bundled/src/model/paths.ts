@@ -78,7 +78,7 @@ function normal(names: readonly string[]): readonly string[] {
   return kept
 }
 
-interface NamedPath {
+export interface NamedPath {
   readonly path: string
   /** Shown before the path in approval prompts. */
   readonly verb: string
@@ -97,9 +97,44 @@ const PATH_CHARS = 4_096
 type NamePath = (args: Readonly<Record<string, Json>>) => NamedPath
 
 /** Reads the arguments of a file tool. An approval of any parent folder covers the call. */
-export const pathReader = (name: NamePath): ArgumentsReader => (args, context) => {
+export const pathReader = (name: NamePath): ArgumentsReader => (args, context) => readPath(name(args), context)
+
+/** The same for a call with several paths. An approval covers their common folder. */
+export function readPaths(paths: readonly NamedPath[], context: ReaderContext): ArgumentsReading {
+  const readings = paths.map((path) => readPath(path, context))
+  const subjects = new Map(readings.flatMap(({ subjects: each }) => each).map((subject) =>
+    [JSON.stringify([subject.key, subject.within?.length]), subject]))
+  const effects = readings.map((reading) => reading.effects).filter((effect) => effect !== undefined)
+  const known = effects.length === readings.length
+  return {
+    key: commonFolder(readings.map(({ key }) => key)),
+    subjects: [...subjects.values()],
+    touches: readings.flatMap(({ touches }) => touches),
+    asks: [],
+    denies: [...new Set(readings.flatMap(({ denies }) => denies))],
+    needs: readings.flatMap(({ needs = [] }) => needs),
+    ...(known && { effects: {
+      reads: effects.flatMap(({ reads = [] }) => reads), writes: effects.flatMap(({ writes = [] }) => writes),
+      net: false,
+    } }),
+  }
+}
+
+/** The approval key of several folders, given by their keys. */
+export function commonFolder(keys: readonly string[]): string {
+  const [first = [], ...others] = keys.map((key) => key === '.' ? [] : key.split('/'))
+  const common = first.slice(0, others.reduce((length, names) => {
+    const differs = names.findIndex((name, index) => name !== first[index])
+    return Math.min(length, differs < 0 ? names.length : differs)
+  }, first.length))
+  // The names of an absolute path begin with an empty one.
+  return common.join('/') || (common.length > 0 ? '/' : '.')
+}
+
+function readPath(
+  { path, verb, isFolder, isWritten = false, reads = false, needs }: NamedPath, context: ReaderContext,
+): ArgumentsReading {
   const { workspace } = context
-  const { path, verb, isFolder, isWritten = false, reads = false, needs } = name(args)
   const inside = insidePath(path, { workspace, folder: '.' })
   // Absolute and relative paths of the same folder have the same key.
   const written = path.startsWith('/') && inside !== undefined ? inside : path
