@@ -99,13 +99,14 @@ export class Broker {
     this.#units = [
       ...(anyHas('fs.read') || anyHas('fs.write')
         ? [fsCapability(workspace, {
-          ...folders, journal, extraFiles: services.lentFiles, clientOf: services.client,
+          ...folders, journal, extraFiles: services.lentFiles, clientOf: services.client, changes: services.changes,
+          undo: services.undo,
         })] : []),
       ...(secrets !== undefined ? [secrets] : []),
       ...(anyHas('net') ? [netCapability({ secrets, answeredBy: dryRun?.port })] : []),
       ...(anyHas('shell') ? [shellCapability({
         workspace, tools, secrets, operator, projectLayer, missingSandbox, requiresSandbox, ...folders,
-        runsNothing: dryRun !== undefined, clientOf: services.client,
+        runsNothing: dryRun !== undefined, clientOf: services.client, changes: services.changes,
         isBundled: extension?.layer === 'bundled' && code?.kind === 'module',
       })] : []),
     ]

@@ -18,6 +18,7 @@ import { createSkill, type SkillOptions } from './skill/skill.ts'
 import { createTask, type AgentRunner } from './task/task.ts'
 import { todo } from './todo/todo.ts'
 import { createToolSearch, type ToolCatalog } from './tool-search/tool-search.ts'
+import { undo } from './undo/undo.ts'
 import { createWebFetch, readFetchArguments } from './web-fetch/web-fetch.ts'
 import { createWebSearch, type SearchConfig } from './web-search/web-search.ts'
 import { readWriteArguments, write } from './write/write.ts'
@@ -49,7 +50,7 @@ export interface BundledOptions {
 
 /** Every tool that ships with the host. */
 export const createBundledExtensions = (options: BundledOptions = {}): readonly BundledExtension[] => [
-  read, write, edit, glob, grep, bash, todo, question, list, applyPatch, repoOverview,
+  read, write, edit, undo, glob, grep, bash, todo, question, list, applyPatch, repoOverview,
   createTask(options.runAgent), createSkill(options.skills), createToolSearch(options.catalog),
   createWebFetch(options.fetchHosts), createWebSearch(options.search), createHttpRequest(options.fetchHosts), pdfRead,
   git,

@@ -25,6 +25,10 @@ const LOCKED: Readonly<Record<string, object>> = {
     requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: false,
     inputSchema: closed(['path', 'old_string', 'new_string'], { path: text(), old_string: text(), new_string: { type: 'string' }, replace_all: BOOLEAN }),
   },
+  undo: {
+    requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: false,
+    inputSchema: closed([], { call: text(1, 128), turn: number(1), session: BOOLEAN, dry_run: BOOLEAN, force: BOOLEAN }),
+  },
   glob: {
     requires: READS, gated: true, mode: 'read', kind: 'search', idempotent: true, maxEntries: 1000, maxOutput: '256KB',
     inputSchema: closed(['pattern'], { pattern: text(1, 1024), path: text() }),

@@ -3,6 +3,7 @@ import { access, constants, lstat, rename, rmdir, unlink } from 'node:fs/promise
 import { BulkheadError } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { EffectCounter } from '../model/capability.ts'
+import { ABSENT, fileState, type RecordChange } from './change-record.ts'
 import type { TextFiles } from './edit-file.ts'
 import { isMissing, notRegular, withFileErrors } from './file-errors.ts'
 import type { FileScope } from './file-scope.ts'
@@ -10,10 +11,11 @@ import { joinNames, liesIn } from './paths.ts'
 import type { ResolvedPath } from './path-policy.ts'
 import { readFile } from './read-file.ts'
 import { digestOf, openJournal } from './update-journal.ts'
-import { queueForFile, stageFile, temporaryName, tooLong } from './write-file.ts'
+import { queueForFiles, stageFile, temporaryName, tooLong } from './write-file.ts'
 import { MAX_UPDATED_BYTES, type Update } from './update-request.ts'
 
 export interface UpdateParts {
+  readonly record: RecordChange
   readonly effects?: EffectCounter | undefined
   /** Has the text of files before the disk does. */
   readonly client?: TextFiles | undefined
@@ -38,7 +40,7 @@ interface FileToChange {
  * that the tool expects. Contract: if it rejects, all files have their old content.
  */
 export async function applyUpdates(
-  { read, write }: Readonly<Record<'read' | 'write', FileScope>>, updates: readonly Update[], parts: UpdateParts = {},
+  { read, write }: Readonly<Record<'read' | 'write', FileScope>>, updates: readonly Update[], parts: UpdateParts,
 ): Promise<JsonObject[]> {
   const located: ResolvedPath[] = []
   for (const { path, before, like } of updates) {
@@ -53,20 +55,16 @@ export async function applyUpdates(
   const bytes = updates.reduce((sum, { after }) => sum + (after?.length ?? 0), 0)
   if (bytes > MAX_UPDATED_BYTES) throw tooLong('the files', bytes)
   parts.effects?.add('writtenBytes', bytes)
-  return queueForFiles(located.map(({ real }) => real).toSorted(), async () => {
+  return queueForFiles(located.map(({ real }) => real), async () => {
     const files: FileToChange[] = []
     for (const [index, update] of updates.entries()) {
       files.push(await check({ read, write }, located[index]!, update, parts))
     }
-    if (parts.client === undefined) await commit(write, files, parts.journal)
-    else await writeThrough(write, files, parts.client)
+    if (parts.client === undefined) await commit(write, files, parts)
+    else await writeThrough(write, files, parts.client, parts.record)
     return files.map(({ existing }) => ({ wasExecutable: existing !== undefined && (existing.mode & 0o100) !== 0 }))
   })
 }
-
-/** In order, so that two of them never wait for each other. */
-const queueForFiles = <T>([first, ...others]: readonly string[], work: () => Promise<T>): Promise<T> =>
-  first === undefined ? work() : queueForFile(first, () => queueForFiles(others, work))
 
 function refuseOverlaps(located: readonly ResolvedPath[]): void {
   const sorted = located.toSorted((one, other) => joinNames(one.real, '') < joinNames(other.real, '') ? -1 : 1)
@@ -108,7 +106,9 @@ async function check(
 }
 
 /** Writes all new content beside the files, and then puts it in place. */
-async function commit(write: FileScope, files: readonly FileToChange[], journalFolder?: string): Promise<void> {
+async function commit(
+  write: FileScope, files: readonly FileToChange[], { record, journal: journalFolder }: UpdateParts,
+): Promise<void> {
   const made = await missingFolders(write, files)
   const journal = await withFileErrors('The journal of changes', () => openJournal(journalFolder, files.map((file) => {
     const { folder, name } = write.parent(file.resolved)
@@ -121,9 +121,10 @@ async function commit(write: FileScope, files: readonly FileToChange[], journalF
   const replaced: FileToChange[] = []
   try {
     for (const file of files) {
-      if (file.after !== null) await stage(write, file, file.after)
+      if (file.after !== null) await stage(write, file, file.after, record)
       staged.push(file)
     }
+    if (record !== undefined) for (const file of files) await recordUpdate(write, file, record)
     await journal.commit()
     for (const file of files) {
       await write.inFolder(file.resolved, (folder, name) => file.after === null
@@ -140,16 +141,27 @@ async function commit(write: FileScope, files: readonly FileToChange[], journalF
   }
 }
 
-const stage = (write: FileScope, file: FileToChange, bytes: Buffer): Promise<void> => {
+const stage = (write: FileScope, file: FileToChange, bytes: Buffer, record: RecordChange): Promise<void> => {
   const { resolved, temporary, rights, executable } = file
   return write.inCreatedFolder(resolved, (folder) =>
-    stageFile(folder, { path: resolved.given, temporary: folder.at(temporary), rights, executable }, bytes))
+    stageFile(folder, { path: resolved.given, temporary: folder.at(temporary), rights, executable }, bytes), record)
+}
+
+/** Contract: the new content is staged. */
+function recordUpdate(
+  write: FileScope, { resolved, before, after, existing, temporary }: FileToChange, record: NonNullable<RecordChange>,
+): Promise<void> {
+  return write.inFolder(resolved, async (folder) => record({
+    path: write.pathOf(resolved),
+    before: before === null ? ABSENT : fileState(before, existing!.mode), content: before ?? undefined,
+    after: after === null ? ABSENT : fileState(after, (await lstat(folder.at(temporary))).mode),
+  }))
 }
 
 async function putBack(write: FileScope, file: FileToChange): Promise<void> {
   const { resolved, before, existing } = file
   if (before === null) return void await write.inFolder(resolved, (folder, name) => unlink(folder.at(name)))
-  await stage(write, { ...file, rights: existing, executable: undefined }, before)
+  await stage(write, { ...file, rights: existing, executable: undefined }, before, undefined)
   await write.inFolder(resolved, (folder, name) => rename(folder.at(file.temporary), folder.at(name)))
 }
 
@@ -174,18 +186,22 @@ const parentIn = (write: FileScope, resolved: ResolvedPath): ResolvedPath =>
   ({ ...resolved, real: write.parent(resolved).folder })
 
 /** Writes file after file: an editor writes its own text. What was written is put back if a later one fails. */
-async function writeThrough(write: FileScope, files: readonly FileToChange[], client: TextFiles): Promise<void> {
+async function writeThrough(
+  write: FileScope, files: readonly FileToChange[], client: TextFiles, record: RecordChange,
+): Promise<void> {
   const written: FileToChange[] = []
   try {
     for (const file of files) {
-      const isWritten = file.after !== null && await client.write(write, file.resolved, file.after) !== undefined
-      if (!isWritten) await commit(write, [file])
+      const isWritten =
+        file.after !== null && await client.write(write, file.resolved, file.after, record) !== undefined
+      if (!isWritten) await commit(write, [file], { record })
       written.push(file)
     }
   } catch (error) {
     for (const file of written.toReversed()) {
       const { before, resolved } = file
-      const isBack = before !== null && file.after !== null && await client.write(write, resolved, before) !== undefined
+      const isBack =
+        before !== null && file.after !== null && await client.write(write, resolved, before, undefined) !== undefined
       if (!isBack) await putBack(write, file)
     }
     throw error

@@ -1,4 +1,4 @@
-import { BulkheadError, type CompartmentTool, type WorkspaceClient } from '@bulkhead/contract'
+import { BulkheadError, type ChangeRecorder, type CompartmentTool, type WorkspaceClient } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { ClientOf } from '../fs/client-files.ts'
 import type { HostFolders } from '../fs/file-scope.ts'
@@ -12,6 +12,7 @@ import type { MissingSandboxReporter } from './command-sandbox.ts'
 import { fitsTerminal } from './client-terminal.ts'
 import {
   checkPipe, checkRequest, readPipeRequest, readRequest, withSecrets, withStageSecrets, type PipeRequest,
+  type StageRequest,
 } from './request.ts'
 import { Starter, SYSTEM_PATH, type StartedCommand } from './starter.ts'
 
@@ -48,6 +49,7 @@ export interface ShellOptions extends HostFolders {
   readonly runsNothing?: boolean
   /** The client of the session of a call, for commands that fit into its terminal. */
   readonly clientOf?: ClientOf | undefined
+  readonly changes?: ChangeRecorder | undefined
 }
 
 /** Runs the commands of the grant by name and argument vector, without a shell. */
@@ -82,6 +84,11 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     const client = options.clientOf?.(call.hostCallId ?? call.callId)
     return client?.run?.bind(client)
   }
+  /** The command as it was asked for, so that no secret is recorded. */
+  const record = async ({ callId, hostCallId = callId }: OpenCall, stages: readonly CommandLine[]): Promise<void> => {
+    const line = stages.map(({ cmd, args, as = { cmd, args } }) => [as.cmd, ...as.args].join(' ')).join(' | ')
+    await options.changes?.command(hostCallId, line.slice(0, RECORDED_CHARS))
+  }
   return {
     capabilities: {
       async 'shell.run'(call, args) {
@@ -89,6 +96,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         checkRequest(call.tool, asked)
         if (runsNothing) return { ...SUCCESS, ...NO_OUTPUT }
         call.effects?.add('sentBytes', Buffer.byteLength(asked.input ?? ''))
+        await record(call, [asked])
         const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
         return running.run(call, (stop) => starter.start(call, request, stop))
       },
@@ -98,6 +106,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         if (runsNothing) return { exits: asked.stages.map(() => SUCCESS), ...NO_OUTPUT, timedOut: false }
         const { input } = asked.stages[0]!
         if (typeof input === 'string') call.effects?.add('sentBytes', Buffer.byteLength(input))
+        if (mayWrite(asked)) await record(call, asked.stages)
         const request = secrets === undefined ? asked : withStageSecrets(asked, secrets.of(call.callId))
         const run = terminalFor(call, asked)
         return running.run(call, (stop) => run
@@ -108,6 +117,14 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     close: () => running.close(),
   }
 }
+
+type CommandLine = Pick<StageRequest, 'cmd' | 'args'> & Partial<Pick<StageRequest, 'as'>>
+
+/** Kept of a command line that may have changed something. */
+const RECORDED_CHARS = 1_000
+
+const mayWrite = ({ stages, wall }: PipeRequest): boolean =>
+  wall !== 'read' || stages.some(({ stdout, stderr }) => typeof stdout === 'object' || typeof stderr === 'object')
 
 const SUCCESS = { exitCode: 0, signal: null }
 const NO_OUTPUT = { stdout: '', stderr: '', truncated: false }

@@ -32,6 +32,8 @@ export interface CallScope {
   readonly cancel: CancelScope
   /** Cancelled when the whole turn must end; outside of one, the call itself. */
   readonly turn: CancelScope
+  /** 0 outside of a turn. */
+  readonly turnNumber: number
   /** Set if another tool makes the call. */
   readonly parent: ParentCall | undefined
   /** Set if it continues after a pause. */
@@ -46,6 +48,8 @@ export interface CallScope {
 /** A tool that calls a tool: the called tool may have no power that the caller lacks. */
 export interface ParentCall {
   readonly callId: string
+  /** The call of the model. */
+  readonly rootCallId: string
   readonly tool: ToolEntry
   /** The tools that make the call, from the one the model called to this one. */
   readonly callers: readonly ToolEntry[]
@@ -243,6 +247,8 @@ export const eventFields = (call: RawCall) => ({
 /** The session of a call, as the steps see it. */
 export interface SessionScope {
   readonly id: string
+  /** An earlier session whose changes this one may undo. */
+  readonly continues: string | undefined
   readonly policy: SessionPolicy
   readonly approvals: SessionApprovals
   readonly interactions: Interactions

@@ -84,6 +84,7 @@ export class HostSession implements Session {
       }),
       paused: options.pause ?? outer?.paused !== undefined ? sources.host.paused : undefined,
       client: options.client ?? outer?.client,
+      continues: options.continues,
       hooks: this.#hooks,
     }
     this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()
@@ -104,7 +105,7 @@ export class HostSession implements Session {
 
   explain(call: ToolCall): Promise<Explanation> {
     const cancel = (this.#turn?.scope ?? this.#cancel).begin()
-    const proposal = this.#propose(call, NO_OPTIONS, { cancel, turn: cancel, tools: this.#offered() })
+    const proposal = this.#propose(call, NO_OPTIONS, { cancel, turn: cancel, turnNumber: 0, tools: this.#offered() })
     return explainCall(proposal, this.#sources.host).finally(() => cancel.end())
   }
 
@@ -163,7 +164,7 @@ export class HostSession implements Session {
       this.#open.done(calls)
       turn?.open.done(calls)
     }
-    return { cancel, turn: turn?.scope ?? cancel, tools: this.#offered(), ended }
+    return { cancel, turn: turn?.scope ?? cancel, turnNumber: turn?.number ?? 0, tools: this.#offered(), ended }
   }
 
   beginTurn(options: { readonly signal?: AbortSignal } = {}): Turn {
@@ -269,11 +270,10 @@ export class HostSession implements Session {
 
   #propose(call: ToolCall, options: ReadOptions<CallOptions>, frame: Frame, resumption?: Resumption): Proposal {
     const { timeoutMs, onProgress, onLog, wrong: fault } = options
-    const { cancel, turn, tools, ended } = frame
+    const { cancel, turn, turnNumber, tools, ended } = frame
     const budget = this.#budget.within(this.#sources.workflows.current)
-    const scope =
-      { session: this.#scope, tools, budget, cancel, turn, parent: undefined, resumption, onProgress, onLog, ended }
-    return { scope, call, timeoutMs, fault }
+    const at = { session: this.#scope, tools, budget, cancel, turn, turnNumber, parent: undefined }
+    return { scope: { ...at, resumption, onProgress, onLog, ended }, call, timeoutMs, fault }
   }
 
   /** Contract: never rejects. */

@@ -6,6 +6,7 @@ import {
 import { onAbort } from '@bulkhead/kit/deadlines'
 import { atPointer, findJsonFault, type Json } from '@bulkhead/kit/json'
 import { runCall } from '../calls/pipeline.ts'
+import { changeServices } from './change-services.ts'
 import type { ToolCall } from '../calls/receive.ts'
 import { askForTool, pauseFor, type RunningCall } from '../calls/running-call.ts'
 import type { ExtensionServices, ServiceRequest } from '../extensions/registry/candidate.ts'
@@ -60,6 +61,7 @@ function createServices(sources: ServiceSources): CompartmentServices {
     ...(wants('session') ? { session: sessionMemory(sources) } : {}),
     ...lendFiles(sources),
     client: (callId) => running.get(callId)?.call.session.client,
+    ...changeServices(sources),
   }
 }
 
@@ -177,16 +179,17 @@ export function createNestedCaller(host: () => HostContext): NestedCaller {
   let count = 0
   return (by, { name, arguments: args }, signal) => {
     const { call } = by
-    const { session, tools, budget, turn, onProgress, onLog } = call.scope
+    const { session, tools, budget, turn, turnNumber, onProgress, onLog } = call.scope
     const cancel = new CancelScope()
     const end = () => cancel.cancel(call.scope.cancel.reason ?? orphaned(call.name))
     const forget = [onAbort(by.signal, end), onAbort(signal, end)]
     const parent = {
-      callId: call.id, tool: call.tool, callers: [...call.callers, call.tool], running: by, pause: () => pauseFor(by),
+      callId: call.id, rootCallId: call.parent?.rootCallId ?? call.id, tool: call.tool,
+      callers: [...call.callers, call.tool], running: by, pause: () => pauseFor(by),
     }
     return runCall({
       scope: {
-        session, tools, budget, turn, cancel, parent, resumption: undefined, onProgress, onLog,
+        session, tools, budget, turn, turnNumber, cancel, parent, resumption: undefined, onProgress, onLog,
         ended: () => forget.forEach((off) => off()),
       },
       call: { id: `${call.id.slice(0, 100)}.${++count}`, name, arguments: args },

@@ -107,6 +107,8 @@ export interface SessionOptions {
   readonly stateMachine?: StateMachine
   /** Evaluate every gated call; a function runs before the call. The first that denies ends it. */
   readonly guards?: readonly (Judge | Guard)[]
+  /** The id of an earlier session that this one continues. The tool `undo` reaches its changes too. */
+  readonly continues?: string
   /** Cancels the session and everything in it. */
   readonly signal?: AbortSignal
 }
@@ -145,7 +147,7 @@ const OPTIONS: OptionForms<SubagentOptions> = {
   interactionTimeoutMs: forms.above(0), pause: forms.flag, headless: forms.oneOf('deny', 'halt'), ceiling: forms.object,
   budget: BUDGET_FORM, strategy: forms.anything, workspace: forms.text, hooks: oneOrSeveral(HOOKS_FORM),
   watchdog: oneOrSeveral(forms.method), stateMachine: STATE_MACHINE, guards: forms.list(GUARD), signal: forms.signal,
-  background: forms.flag,
+  background: forms.flag, continues: forms.text,
   client: forms.fields({ readText: forms.method, writeText: forms.method, run: forms.method }),
 }
 

@@ -30,6 +30,8 @@ export interface TurnParts {
 export interface Frame {
   readonly cancel: CancelScope
   readonly turn: CancelScope
+  /** 0 outside of a turn. */
+  readonly turnNumber: number
   readonly tools: OfferedTools
   /** Called when the call is over. */
   readonly ended?: () => void

@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer'
 import type {
-  AppliedUpdate, BrokerMethod, DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileWatch,
-  FileWriter, Interact, InteractionOption, InteractionRequest, InteractionResponse, LinesFound, Outcome, PipeOptions,
-  PipeResult, RuntimePart, SessionMemory, Shell, ShellResult, ShellStage,
+  AppliedUpdate, BrokerMethod, DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileUndo,
+  FileWatch, FileWriter, Interact, InteractionOption, InteractionRequest, InteractionResponse, LinesFound, Outcome,
+  PipeOptions, PipeResult, RuntimePart, SessionMemory, Shell, ShellResult, ShellStage, UndoReport,
 } from '@bulkhead/contract'
 import type { Log } from '@bulkhead/contract/author'
 import { formChoices, type FormField, type FormSchema, type FormValue, type FormValues } from '@bulkhead/kit/form'
@@ -141,7 +141,7 @@ async function* readChanges(id: Promise<string>, callBroker: CallBroker): AsyncG
   }
 }
 
-function writer(callBroker: CallBroker): FileWriter {
+function writer(callBroker: CallBroker): FileWriter & FileUndo {
   return {
     write: async (path, content) =>
       await callBroker('fs.write', path, ...encoded(content)) as { bytes: number; created: boolean },
@@ -152,6 +152,7 @@ function writer(callBroker: CallBroker): FileWriter {
       ...(executable !== undefined && { executable }), ...(like !== undefined && { like }),
     }))) as Promise<unknown> as Promise<readonly AppliedUpdate[]>,
     remove: async (path) => void await callBroker('fs.remove', path),
+    undo: (request) => callBroker('fs.undo', request) as Promise<unknown> as Promise<UndoReport>,
   }
 }
 
