@@ -41,6 +41,7 @@ describe('the tools that ship with the host', () => {
       ['list', 'read', true, 'read'], ['pdf_read', 'read', false, 'read'], ['question', 'read', false, 'other'],
       ['read', 'read', false, 'read'], ['repo_overview', 'read', true, 'read'], ['skill', 'read', false, 'think'],
       ['task', 'local', true, 'other'], ['todo', 'safe_write', false, 'other'], ['tool_search', 'read', false, 'search'],
+      ['undo', 'safe_write', true, 'edit'],
       ['web_fetch', 'external', true, 'fetch'], ['web_search', 'external', true, 'fetch'], ['write', 'safe_write', true, 'edit'],
     ])
   })

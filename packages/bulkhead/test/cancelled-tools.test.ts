@@ -90,6 +90,7 @@ const CALLS: Readonly<Record<string, { readonly args: () => object; readonly rea
   todo: { args: () => ({ todos: [] }) },
   skill: { args: () => ({ name: 'none' }) },
   tool_search: { args: () => ({ query: 'file' }) },
+  undo: { args: () => ({ session: true, force: true }) },
 }
 
 it('the list contains every bundled tool', () => {

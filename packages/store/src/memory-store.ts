@@ -5,7 +5,7 @@ import type { Json } from '@bulkhead/kit/json'
 import {
   auditPage, byKey, checkAddress, nameOf, readRecord, storeClosed, storedRecord, writeRecord,
 } from './records/stored-record.ts'
-import { SqliteChanges } from './changes/sqlite-changes.ts'
+import { SqliteChanges } from './sqlite/sqlite-changes.ts'
 import { CHAIN_START, linkOf } from './records/audit-chain.ts'
 
 /** Older records are dropped, so that memory stays bounded. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { FileReplacement, FileState } from '@bulkhead/contract'
-import { READ } from './read-file.ts'
+import { READ } from './disk.ts'
 
 /**
  * Called before a change becomes visible. If it rejects, the change is not made. undefined: nothing is recorded. Every

@@ -6,9 +6,10 @@ const REST = '[The rest of the diff is not shown.]\n'
 /** The comparison takes time in proportion to the product of the lines. More lines are shown as one change. */
 const MOST_COMPARED = 250_000
 
-/** A unified diff of two versions of a file. undefined: there is no file. Bounded in size and time. */
+/** A unified diff of two versions of a file, bounded in size and time. Empty if they are equal. undefined: no file. */
 export function lineDiff(path: string, before: Buffer | undefined, after: Buffer | undefined): string {
   const [old, fresh] = [before ?? EMPTY, after ?? EMPTY]
+  if (old.equals(fresh)) return ''
   if (!isText(old) || !isText(fresh)) {
     return `Binary file ${path}: ${sizeOf(before)} before, ${sizeOf(after)} after\n`
   }

@@ -3,10 +3,10 @@ import { mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/prom
 import { join } from 'node:path'
 import { hasProcessEnded, processIdentity } from '@bulkhead/kit/processes'
 import { reaper } from '../process/reaper.ts'
-import { folderOpener, type FolderHandle } from './disk.ts'
+import { folderOpener, READ, type FolderHandle } from './disk.ts'
 import { isMissing } from './file-errors.ts'
 import { isTemporaryName } from './write-file.ts'
-import { MAX_BYTES, READ } from './read-file.ts'
+import { MAX_BYTES } from './read-file.ts'
 
 /** How to finish the change of one file. */
 export interface JournalEntry {

@@ -24,6 +24,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
       'web-search', 'write',
       'http-request', 'pdf-read', 'plan',
       'git',
+      'undo',
     ],
     'model',
   ],

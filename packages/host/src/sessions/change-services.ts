@@ -2,6 +2,7 @@ import {
   BulkheadError, type ChangeSource, type ChangeStore, type CompartmentServices, type ExtensionDescriptor, type Store,
   type UndoAccess,
 } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
 import type { RunningCall } from '../calls/running-call.ts'
 import type { RunningCalls } from '../extensions/running-calls.ts'
 import { selectChanges } from '../records/undo-selection.ts'
@@ -18,7 +19,12 @@ export function changeServices(sources: ChangeSources): Pick<CompartmentServices
   const { store: { changes }, descriptor: { id, layer } } = sources
   if (changes === undefined) return {}
   const add = async (callId: string, ...[change, content]: AddedChange): Promise<void> => {
-    await changes.add({ ...sourceOf(callId, sources), ...change }, content)
+    const source = sourceOf(callId, sources)
+    try {
+      await changes.add({ ...source, ...change }, content)
+    } catch (error) {
+      throw unrecorded(error)
+    }
   }
   return {
     changes: {
@@ -67,4 +73,11 @@ function runningCall(callId: string, { running, descriptor: { id } }: ChangeSour
   throw new BulkheadError(
     'CapabilityDenied', `The extension "${id}" changed something outside of a call. Await it before the call ends.`,
   )
+}
+
+/** Then the change is not made: what it replaces would be lost. */
+function unrecorded(error: unknown): BulkheadError {
+  const { data } = BulkheadError.from(error)
+  const message = `Nothing was changed, because what the call replaces cannot be recorded for undo: ${messageOf(error)}`
+  return new BulkheadError('StoreUnavailable', message, { cause: error, ...(data !== undefined && { data }) })
 }

@@ -21,7 +21,7 @@ const CALL_CODES: ReadonlySet<ErrorCode> = new Set([
   'CapabilityDenied', 'CapabilityUnavailable', 'EnvNameUndeclared', 'EnvNameNotSet', 'SlotAccessDenied',
   'SlotVersionMissing', 'SlotDriftRejected', 'SlotMigrationFailed', 'StateInvalid', 'StoreUnavailable',
   'InteractionUnavailable', 'InteractionTimeout', 'ApprovalDenied', 'TooManyCalls', 'TooManyBytesRead',
-  'TooManyBytesWritten', 'TooManyBytesSent', 'TooManyNestedCalls',
+  'TooManyBytesWritten', 'TooManyBytesSent', 'TooManyNestedCalls', 'UndoConflict',
 ])
 const NO_CODES: ReadonlySet<ErrorCode> = new Set()
 

@@ -6,7 +6,7 @@ import {
 } from '../records/stored-record.ts'
 import { AuditPages, draftGroup } from '../records/audit-group.ts'
 import { removeMark } from '../records/audit-chain.ts'
-import { SqliteChanges } from '../changes/sqlite-changes.ts'
+import { SqliteChanges } from './sqlite-changes.ts'
 import { AuditWriter } from './audit/audit-writer.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { JournalFiles } from './journal-file.ts'

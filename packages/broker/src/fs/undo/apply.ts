@@ -1,6 +1,6 @@
 import { chmod, lstat, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { BulkheadError, type FileReplacement, type UndoAccess } from '@bulkhead/contract'
+import { BulkheadError, type FileReplacement, type FileState, type UndoAccess } from '@bulkhead/contract'
 import { errorCode, messageOf } from '@bulkhead/kit/error-message'
 import { ABSENT, type RecordChange } from '../change-record.ts'
 import type { FileScope } from '../file-scope.ts'
@@ -77,10 +77,10 @@ async function createFolder(step: PlannedStep, parts: ApplyParts): Promise<void>
   await parts.scope.inCreatedFolder(parts.resolved.get(path)!, async (folder, name) => {
     const at = folder.at(name)
     const found = await lstat(at).catch(() => undefined)
-    if (found?.isDirectory() !== true) {
-      await record?.({ path: join(folder.where, name), before: ABSENT, after: target })
-      await mkdir(at)
-    }
+    const isThere = found?.isDirectory() === true
+    const before: FileState = isThere ? { kind: 'folder', mode: found.mode & 0o777 } : ABSENT
+    await record?.({ path: join(folder.where, name), before, after: target })
+    if (!isThere) await mkdir(at)
     // Not as the mode of mkdir, which the system restricts.
     if (mode !== undefined) await chmod(at, mode)
   }, record)

@@ -46,12 +46,11 @@ export function planStep({ path, changes, others }: Chain, current: FileState): 
   return { path, current, target, undoes: changes.map(({ id }) => id), mode, ...(lost !== undefined && { lost }) }
 }
 
-/** Permissions that were changed after the last change stay. Those of a folder are set when it is created. */
-function modeFor(target: FileState, current: FileState, { after, undoes }: RecordedFile): number | undefined {
+/** Permissions of a file that were changed after the last change stay. */
+function modeFor(target: FileState, current: FileState, { after }: RecordedFile): number | undefined {
   if (target.kind === 'absent') return undefined
-  if (current.kind === 'folder' && target.kind === 'folder') return undoes === undefined ? undefined : target.mode
-  const isOwn = current.kind !== 'file' || after.kind !== 'file' || current.mode === after.mode
-  return isOwn ? target.mode : undefined
+  const isChangedSince = current.kind === 'file' && after.kind === 'file' && current.mode !== after.mode
+  return isChangedSince ? undefined : target.mode
 }
 
 /**

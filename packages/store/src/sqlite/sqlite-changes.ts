@@ -1,10 +1,10 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { ChangeStore, NewChange, RecordedChange } from '@bulkhead/contract'
 import { storeClosed } from '../records/stored-record.ts'
-import { FileIdentity } from '../sqlite/database-file.ts'
-import { prepareLocation, restrictToOwner } from '../sqlite/location.ts'
-import { applySettings, migrate, refuseForeignFile } from '../sqlite/schema.ts'
-import { CONNECTION, retryWhileBusy, sqliteError } from '../sqlite/sqlite-error.ts'
+import { FileIdentity } from './database-file.ts'
+import { prepareLocation, restrictToOwner } from './location.ts'
+import { applySettings, migrate, refuseForeignFile } from './schema.ts'
+import { CONNECTION, retryWhileBusy, sqliteError } from './sqlite-error.ts'
 
 export interface ChangeLimits {
   /** All content together. */
