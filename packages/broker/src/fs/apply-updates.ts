@@ -85,14 +85,13 @@ async function check(
     scope.inFolder(path, (folder, name) => lstat(folder.at(name))).catch(ifNotFound)
   const existing = await statOf(write, resolved)
   if (existing !== undefined && !existing.isFile()) throw notRegular(given)
-  if (update.before === null) {
-    if (existing !== undefined) throw changed(given, 'exists already')
-  } else {
-    if (existing === undefined) throw changed(given, 'does not exist any more')
-    const current = await client?.read(write, resolved) ?? await readFile(write, resolved, {})
-    effects?.add('readBytes', current.length)
-    if (!current.equals(update.before)) throw changed(given, 'has changed since it was read')
-  }
+  // An editor may have a text that is not saved yet.
+  const current = await client?.read(write, resolved)
+    ?? (existing === undefined ? undefined : await readFile(write, resolved, {}))
+  effects?.add('readBytes', current?.length ?? 0)
+  if (update.before === null && current !== undefined) throw changed(given, 'exists already')
+  if (update.before !== null && current === undefined) throw changed(given, 'does not exist any more')
+  if (update.before?.equals(current!) === false) throw changed(given, 'has changed since it was read')
   // rename() and unlink() need rights to the folder only, so check that the file itself is writable.
   if (existing !== undefined) {
     await write.inFolder(resolved, async (folder, name) => {
