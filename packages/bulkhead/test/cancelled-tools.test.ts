@@ -87,6 +87,7 @@ const CALLS: Readonly<Record<string, { readonly args: () => object; readonly rea
   list: { args: () => ({ depth: 3 }) },
   repo_overview: { args: () => ({}) },
   apply_patch: { args: () => ({ patch: '*** Begin Patch\n*** Add File: patched.txt\n+x\n*** End Patch' }) },
+  test_runner: { args: () => ({ runner: 'node' }) },
   todo: { args: () => ({ todos: [] }) },
   skill: { args: () => ({ name: 'none' }) },
   tool_search: { args: () => ({ query: 'file' }) },

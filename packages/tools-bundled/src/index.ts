@@ -16,6 +16,8 @@ import { read, readReadArguments } from './read/read.ts'
 import { readOverviewArguments, repoOverview } from './repo-overview/repo-overview.ts'
 import { createSkill, type SkillOptions } from './skill/skill.ts'
 import { createTask, type AgentRunner } from './task/task.ts'
+import { readTestArguments, testRunner } from './test-runner/test-runner.ts'
+import { loadReports } from './test-runner/runners.ts'
 import { todo } from './todo/todo.ts'
 import { createToolSearch, type ToolCatalog } from './tool-search/tool-search.ts'
 import { undo } from './undo/undo.ts'
@@ -53,7 +55,7 @@ export const createBundledExtensions = (options: BundledOptions = {}): readonly 
   read, write, edit, undo, glob, grep, bash, todo, question, list, applyPatch, repoOverview,
   createTask(options.runAgent), createSkill(options.skills), createToolSearch(options.catalog),
   createWebFetch(options.fetchHosts), createWebSearch(options.search), createHttpRequest(options.fetchHosts), pdfRead,
-  git,
+  git, testRunner,
 ]
 
 /** The bundled tools without an embedder. */
@@ -64,7 +66,7 @@ export const argumentsReaders: ReadonlyMap<LockedTool, ArgumentsReader> = new Ma
   ['bash', readBashArguments], ['read', readReadArguments], ['write', readWriteArguments], ['edit', readEditArguments],
   ['glob', readGlobArguments], ['grep', readGrepArguments], ['web_fetch', readFetchArguments],
   ['http_request', readRequestArguments], ['pdf_read', readPdfArguments],
-  ['git', readGitArguments],
+  ['git', readGitArguments], ['test_runner', readTestArguments],
   ['list', readListArguments], ['apply_patch', readPatchArguments], ['repo_overview', readOverviewArguments],
 ])
 
@@ -72,4 +74,5 @@ export const argumentsReaders: ReadonlyMap<LockedTool, ArgumentsReader> = new Ma
 export const loadLateCode = (): Promise<unknown> => Promise.allSettled([
   import('./web-fetch/html/html-to-markdown.ts'),
   import('./model/pdf/pdf-text.ts').then(({ pdfThread }) => pdfThread.load()), import('js-yaml'),
+  loadReports(),
 ])

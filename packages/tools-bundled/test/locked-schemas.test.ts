@@ -122,6 +122,13 @@ const LOCKED: Readonly<Record<string, object>> = {
       max_count: number(1, 500), message: text(1, 100_000), name: text(1, 250), switch: BOOLEAN,
     }),
   },
+  test_runner: {
+    requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] }, net: { hosts: ['*'] }, shell: [{ cmd: '*', args: [{ rest: true }] }] },
+    gated: true, mode: 'local', kind: 'execute', idempotent: false, timeoutMs: 610_000, maxOutput: '200KB',
+    inputSchema: closed([], {
+      runner: { enum: ['vitest', 'node', 'jest', 'pytest', 'go', 'cargo'] }, path: text(), filter: text(1, 1000), timeout_ms: number(1, 600_000),
+    }),
+  },
 }
 
 /** Removes descriptions. */
