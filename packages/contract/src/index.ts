@@ -49,8 +49,8 @@ export type { PatternSource, VariableValues } from './policy/requirements.ts'
 export { capabilitiesMeant, judgeRules, RULE_CAPABILITIES } from './policy/rules.ts'
 export type { RuleCapability, RuleQuestion, RuleScope, ScopedRule } from './policy/rules.ts'
 export type {
-  ChangeRecorder, ChangeSource, ChangeStore, FileReplacement, FileState, FileUndo, NewChange, RecordedChange,
-  RecordedFile, UndoAccess, UndoReport, UndoRequest, UndoSelection,
+  ChangeFilter, ChangeRecorder, ChangeSource, ChangeStore, FileReplacement, FileState, FileUndo, NewChange,
+  RecordedChange, RecordedFile, SelectedChanges, UndoAccess, UndoReport, UndoRequest, UndoSelection,
 } from './ports/changes.ts'
 export type {
   Approver, ClientCall, ClientCommand, ClientRun, Clock, Interactor, MachineStage, StateMachine, ToolDefinition,

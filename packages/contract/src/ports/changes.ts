@@ -58,12 +58,19 @@ export type RecordedChange = NewChange & {
 }
 export type RecordedFile = Extract<RecordedChange, { kind: 'file' }>
 
+export interface ChangeFilter {
+  readonly sessionId?: string
+  readonly workspace?: string
+  /** Only changes with a higher id. */
+  readonly after?: number
+}
+
 /** Changes and the content that they replaced, up to a limit of size and age: the oldest content is dropped first. */
 export interface ChangeStore {
   /** Stores `content` once, by its SHA-256. When this resolves, with the id, the change survives the process. */
   add(change: NewChange, content?: Uint8Array): Promise<number>
   /** Oldest first. */
-  list(filter: { readonly sessionId?: string; readonly workspace?: string }): Promise<readonly RecordedChange[]>
+  list(filter: ChangeFilter): Promise<readonly RecordedChange[]>
   /** undefined if it was dropped. */
   content(digest: string): Promise<Uint8Array | undefined>
 }
@@ -105,13 +112,17 @@ export interface FileUndo {
   undo(request: UndoRequest): Promise<UndoReport>
 }
 
+export interface SelectedChanges {
+  /** Oldest first. */
+  readonly selected: readonly RecordedChange[]
+  /** All changes of the workspace since the first of the session. */
+  readonly all: readonly RecordedChange[]
+}
+
 /** The changes that a call may undo: those of its session. */
 export interface UndoAccess {
-  /** All changes of the session, oldest first, and those of the selection. Rejects with NotFound. */
-  select(callId: string, selection: UndoSelection): Promise<{
-    readonly all: readonly RecordedChange[]
-    readonly selected: readonly RecordedChange[]
-  }>
+  /** Rejects with NotFound. */
+  select(callId: string, selection: UndoSelection): Promise<SelectedChanges>
   content(digest: string): Promise<Uint8Array | undefined>
   /** Calls `revert` of the tool, as a call of the session. */
   revert(callId: string, effect: RecordedChange): Promise<Outcome>

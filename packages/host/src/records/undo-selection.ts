@@ -21,9 +21,9 @@ export function undoneChanges(all: readonly RecordedChange[]): ReadonlySet<numbe
 /** Whether undo can put something back. */
 export const isReversible = ({ kind }: RecordedChange): boolean => kind === 'file' || kind === 'effect'
 
-/** Of the changes of a session, those to undo. Throws NotFound. */
+/** Of the changes of a session, those to undo. `undone`: changes that are undone. Throws NotFound. */
 export function selectChanges(
-  all: readonly RecordedChange[], { call, turn, session = false }: UndoSelection,
+  all: readonly RecordedChange[], { call, turn, session = false }: UndoSelection, undone: ReadonlySet<number>,
 ): readonly RecordedChange[] {
   if ([call, turn, session || undefined].filter((given) => given !== undefined).length > 1) {
     throw new BulkheadError('InputInvalid', 'Give only one of call, turn and session.')
@@ -40,7 +40,6 @@ export function selectChanges(
     return found.length > 0 ? found : missing(`Turn ${turn} changed nothing that is recorded.${known}`)
   }
   if (session) return all.length > 0 ? all : missing('The session changed nothing that is recorded.')
-  const undone = undoneChanges(all)
   const undos = new Set(all.filter(({ kind }) => kind === 'undo').map(({ callId }) => callId))
   const last = all.findLast((change) =>
     isReversible(change) && !undone.has(change.id) && change.undoes === undefined && !undos.has(change.callId))

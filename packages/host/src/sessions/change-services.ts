@@ -5,7 +5,7 @@ import {
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { RunningCall } from '../calls/running-call.ts'
 import type { RunningCalls } from '../extensions/running-calls.ts'
-import { selectChanges } from '../records/undo-selection.ts'
+import { selectChanges, undoneChanges } from '../records/undo-selection.ts'
 
 export interface ChangeSources {
   readonly store: Pick<Store, 'changes'>
@@ -49,10 +49,13 @@ function undoAccess(changes: ChangeStore, sources: ChangeSources): UndoAccess {
       if (parent !== undefined) {
         throw new BulkheadError('CapabilityDenied', 'A tool cannot undo changes of the session. Only the model can.')
       }
-      const earlier = session.continues === undefined ? [] : await changes.list({ sessionId: session.continues })
-      const own = await changes.list({ sessionId: session.id })
-      const all = [...earlier, ...own].toSorted((one, other) => one.id - other.id)
-      return { all, selected: selectChanges(all, selection) }
+      const sessions = [session.id, ...(session.continues === undefined ? [] : [session.continues])]
+      const own = (await Promise.all(sessions.map((sessionId) => changes.list({ sessionId })))).flat()
+        .toSorted((one, other) => one.id - other.id)
+      // Other sessions may have changed the same files, or have undone this one.
+      const { workspace } = sources
+      const all = own.length === 0 ? [] : await changes.list({ workspace, after: own[0]!.id - 1 })
+      return { all, selected: selectChanges(own, selection, undoneChanges(all)) }
     },
     content: (digest) => changes.content(digest),
     revert: async () => { throw new BulkheadError('CapabilityUnavailable', 'Effects cannot be reverted.') },

@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import type { ChangeStore, NewChange, RecordedChange } from '@bulkhead/contract'
+import type { ChangeFilter, ChangeStore, NewChange, RecordedChange } from '@bulkhead/contract'
 import { storeClosed } from '../records/stored-record.ts'
 import { FileIdentity } from './database-file.ts'
 import { prepareLocation, restrictToOwner } from './location.ts'
@@ -78,16 +78,14 @@ export class SqliteChanges implements ChangeStore {
     }))
   }
 
-  list({ sessionId, workspace }: { readonly sessionId?: string; readonly workspace?: string }) {
-    const where = [
-      ...(sessionId === undefined ? [] : ['session = :session']), ...(workspace === undefined ? [] : ['workspace = :workspace']),
-    ]
-    const values = {
-      ...(sessionId !== undefined && { session: sessionId }), ...(workspace !== undefined && { workspace }),
+  list({ sessionId, workspace, after = 0 }: ChangeFilter): Promise<readonly RecordedChange[]> {
+    const given = {
+      after, ...(sessionId !== undefined && { session: sessionId }), ...(workspace !== undefined && { workspace }),
     }
+    const where = Object.keys(given).map((name) => name === 'after' ? 'id > :after' : `${name} = :${name}`)
     return this.#use(({ database }) => database
-      .prepare(`SELECT * FROM change ${where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''} ORDER BY id`)
-      .all(values).map((row) => ({
+      .prepare(`SELECT * FROM change WHERE ${where.join(' AND ')} ORDER BY id`)
+      .all(given).map((row) => ({
         id: Number(row['id']), at: Number(row['at']), workspace: String(row['workspace']),
         sessionId: String(row['session']), ...JSON.parse(String(row['record'])) as object,
       }) as RecordedChange))

@@ -20,7 +20,7 @@ export interface PlannedStep {
   readonly lost?: string
 }
 
-/** `all`: the changes of the session. Both oldest first. */
+/** `all`: the changes of the workspace. Both oldest first. */
 export function chainsOf(selected: readonly RecordedChange[], all: readonly RecordedChange[]): readonly Chain[] {
   const ids = new Set(selected.map(({ id }) => id))
   const wanted = selected.filter((change) => change.kind === 'file')
@@ -62,16 +62,18 @@ function lossOf(
 ): string | undefined {
   const known: FileState[] = []
   for (const { before, after } of changes) {
-    if (known.length > 0 && !known.some((state) => isSame(state, before))) return byOthers(others)
+    if (known.length > 0 && !known.some((state) => isSame(state, before))) return byOthers(changes, others)
     known.push(before, after)
   }
-  return known.some((state) => isSame(state, current)) ? undefined : byOthers(others)
+  return known.some((state) => isSame(state, current)) ? undefined : byOthers(changes, others)
 }
 
-function byOthers(others: readonly RecordedFile[]): string {
-  const calls = new Map(others.map(({ callId, tool }) => [callId, `${tool} in call ${callId}`]))
-  return calls.size === 0
-    ? 'it was changed since, by a command or another program' : `it was changed since by ${[...calls.values()].join(', ')}`
+function byOthers(changes: readonly RecordedFile[], others: readonly RecordedFile[]): string {
+  const { sessionId } = changes[0]!
+  const names = new Set(others.map((other) =>
+    other.sessionId === sessionId ? `${other.tool} in call ${other.callId}` : `${other.tool} in another session`))
+  return names.size === 0
+    ? 'it was changed since, by a command or another program' : `it was changed since by ${[...names].join(', ')}`
 }
 
 /** By content. Permissions are compared where they matter. */
