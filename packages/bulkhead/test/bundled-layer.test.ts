@@ -36,7 +36,7 @@ describe('the tools that ship with the host', () => {
     const { host } = await open()
     expect(host.diagnostics).toEqual([])
     expect(host.tools().filter(({ name }) => name !== 'bash').map(({ name, mode, gated, kind }) => [name, mode, gated, kind])).toEqual([
-      ['apply_patch', 'safe_write', true, 'edit'], ['edit', 'safe_write', true, 'edit'], ['git', 'safe_write', true, 'execute'],
+      ['apply_patch', 'safe_write', true, 'edit'], ['code_exec', 'read', false, 'execute'], ['edit', 'safe_write', true, 'edit'], ['git', 'safe_write', true, 'execute'],
       ['glob', 'read', true, 'search'], ['grep', 'read', true, 'search'], ['http_request', 'external', true, 'fetch'],
       ['list', 'read', true, 'read'], ['pdf_read', 'read', false, 'read'], ['question', 'read', false, 'other'],
       ['read', 'read', false, 'read'], ['repo_overview', 'read', true, 'read'], ['skill', 'read', false, 'think'],

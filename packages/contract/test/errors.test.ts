@@ -20,7 +20,7 @@ describe('the table of errors', () => {
       'WatchdogDenied', 'GuardDenied', 'ArgumentsUnsettled', 'ApprovalDenied', 'ApprovalKeyInvalid',
       'ApprovalKeyDerivationFailed',
       'CommandRejected', 'SubagentDepthExceeded', 'BudgetExhausted', 'HookVetoed', 'SkippedBySteering',
-      'ToolExecutionFailed', 'ResourceBusy',
+      'ToolExecutionFailed', 'ProgramFailed', 'ResourceBusy',
       'NotFound', 'OutputMalformed', 'OutputTooLarge', 'TooManyBytesRead', 'TooManyBytesWritten', 'TooManyBytesSent',
       'TooManyBytesSaved', 'TooManyNestedCalls', 'ExecutionTimeout', 'MaxRetriesExceeded', 'CallInterrupted',
       'ServerUnavailable', 'SignInRequired', 'SignInFailed', 'ServerLost', 'ToolDefinitionChanged', 'TooManyCalls',

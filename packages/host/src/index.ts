@@ -19,6 +19,7 @@ export type { Guard, Judge, JudgeAnswer, ResultAnswer, ResultJudge } from './pol
 export type { BudgetLimits } from './model/budget.ts'
 export type { Sidecar } from './records/timeouts.ts'
 export type { ExplainedStep, Explanation } from './calls/explain.ts'
+export type { ProgramTool } from './calls/explain-program.ts'
 export type { HistogramSnapshot, ToolMetrics } from './records/metrics.ts'
 export type { CommandClassifier } from './policy/command-safety/command-safety.ts'
 export { systemClock } from './model/system-clock.ts'

@@ -93,6 +93,14 @@ const LOCKED: Readonly<Record<string, object>> = {
     requires: READS, gated: true, mode: 'read', kind: 'read', idempotent: true, maxOutput: '64KB',
     inputSchema: closed([], { path: text(), depth: number(1, 8) }),
   },
+  code_exec: {
+    requires: {}, gated: false, mode: 'read', kind: 'execute', idempotent: true,
+    inputSchema: closed(['code'], { code: text(1, 131_072) }),
+  },
+  code_mode: {
+    requires: { capabilities: ['tools.call', 'session'] }, gated: false, mode: 'read', kind: 'execute', idempotent: false, timeoutMs: 600_000,
+    inputSchema: closed(['code'], { code: text(1, 131_072) }),
+  },
   web_fetch: {
     requires: { net: { hosts: ['*'] } }, gated: true, mode: 'external', kind: 'fetch', idempotent: true, maxOutput: '200KB',
     inputSchema: closed(['url'], { url: text(1, 4096), format: { enum: ['markdown', 'text'] } }),

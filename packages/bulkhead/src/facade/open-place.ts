@@ -180,6 +180,10 @@ export class OpenPlaces {
     return this.#current.servers
   }
 
+  get sandbox(): OpenPlace['sandbox'] {
+    return this.#current.sandbox
+  }
+
   get config(): ResolvedConfig {
     return this.#current.report.config
   }

@@ -25,6 +25,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
       'http-request', 'pdf-read', 'plan',
       'git', 'test-runner',
       'undo',
+      'code-exec', 'code-mode',
     ],
     'model',
   ],

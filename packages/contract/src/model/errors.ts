@@ -90,6 +90,7 @@ export const ERRORS = Object.freeze({
 
   // A call, in the tool.
   ToolExecutionFailed: permanent('ToolTerminal', 'extension', 'The tool reported or threw an error.', 'Read the message of the tool.'),
+  ProgramFailed: permanent('ToolTerminal', 'caller', 'The program threw an error or has a syntax error.', 'Correct the program and run it again.'),
   ResourceBusy: retryable('ToolTransient', 'extension', 'The tool reported that a resource is busy.', 'Try again later.'),
   NotFound: permanent('ToolTerminal', 'caller', 'Something that the arguments name does not exist.', 'Check the name or path.'),
   OutputMalformed: permanent('ToolTerminal', 'extension', 'The tool returned a value that is not JSON.', 'Return plain data.'),

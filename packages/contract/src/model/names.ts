@@ -71,6 +71,8 @@ export type LockedTool = (typeof LOCKED_TOOLS)[number]
 
 /** The bundled tool that starts sub-agents. */
 export const AGENT_TOOL: LockedTool = 'task'
+/** The bundled tool that runs programs whose calls are the session's own. It is off unless it is asked for. */
+export const PROGRAM_TOOL: LockedTool = 'code_mode'
 
 const locked: ReadonlySet<string> = new Set(LOCKED_TOOLS)
 export const isLockedTool = (name: string): name is LockedTool => locked.has(name)

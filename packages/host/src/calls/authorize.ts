@@ -54,10 +54,10 @@ function refuse(call: DecidedCall, verdict: Verdict, host: HostContext): Bulkhea
 function emitDecided(
   call: DecidedCall, decision: 'allow' | 'deny', { stage, source, reason }: Verdict, { events }: HostContext,
 ): void {
-  const { session, id, name, tool: { origin }, args, decision: { analysis: { approvalKey } } } = call
+  const { session, id, name, tool: { origin }, args, program, decision: { analysis: { approvalKey } } } = call
   events.emit({
     type: 'ToolInvocationDecided', sessionId: session.id, callId: id, tool: name, origin, decision, stage, source,
-    reason, approvalKey, args,
+    reason, approvalKey, args, ...(program !== undefined && { program }),
   })
 }
 

@@ -6,6 +6,7 @@ import { changedWords, endedWords, standingWords, type Approval } from '../polic
 import type { DecidedCall, HostContext, RawCall, ValidatedCall } from '../policy/call.ts'
 import { headless, type DecisionStage, type Verdict } from '../policy/verdict.ts'
 import { decide, evaluateCall } from './decide.ts'
+import { programTools, type ProgramTool } from './explain-program.ts'
 import { check } from './pipeline.ts'
 import { propose, type Proposal } from './receive.ts'
 
@@ -37,6 +38,8 @@ export interface Explanation {
   /** The arguments that would run, if a policy changed them. */
   readonly arguments?: JsonObject
   readonly chain: readonly ExplainedStep[]
+  /** For `code_mode`: the most that the program can do. Each of its calls is decided when it makes the call. */
+  readonly program?: readonly ProgramTool[]
   /** What would change the answer, each a thing to do. Empty for a call that is allowed. */
   readonly remedies: readonly string[]
 }
@@ -92,6 +95,7 @@ function explainDecision(call: DecidedCall, host: HostContext): Explanation {
   const final = verdict.action === 'ask' && call.session.interactions.isHeadless ? headless() : verdict
   const { action: decision, code } = final
   const approvals = found.map((approval) => approval.view(now))
+  const program = programTools(call, host)
   const chain: ExplainedStep[] = [
     ...checkedSteps(call),
     ...narrowedStep(call),
@@ -110,7 +114,8 @@ function explainDecision(call: DecidedCall, host: HostContext): Explanation {
     remedies(stage, own, { source, tool: call.tool.name, keyByTool, answeredByRule, approvalKey }))
   return conclude(call, {
     decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals,
-    ...(changes.length === 0 ? {} : { arguments: call.args }), chain, remedies: [...new Set(hints)],
+    ...(changes.length === 0 ? {} : { arguments: call.args }), ...(program && { program }), chain,
+    remedies: [...new Set(hints)],
   })
 }
 

@@ -45,7 +45,7 @@ export interface CallScope {
   readonly ended: (() => void) | undefined
 }
 
-/** A tool that calls a tool: the called tool may have no power that the caller lacks. */
+/** A tool that calls a tool: the called tool may have no power that the caller lacks, unless it is a program. */
 export interface ParentCall {
   readonly callId: string
   /** The call of the model. */
@@ -55,6 +55,10 @@ export interface ParentCall {
   readonly callers: readonly ToolEntry[]
   /** The attempt that makes the call. */
   readonly running: ToolInvocation
+  /**
+   * The bundled `code_mode`, which the model called: its calls are the session's own, and its power does not limit them.
+   */
+  readonly isProgram: boolean
   /** Stops the time of every call that waits for this one. Returns the function that continues it. */
   pause(): () => void
 }
@@ -137,6 +141,12 @@ export class RawCall implements Ordered {
   /** The tools that make the call, from the one that the model called; none if the model makes it. */
   get callers(): readonly ToolEntry[] {
     return this.scope.parent?.callers ?? NO_CALLERS
+  }
+
+  /** The call of `code_mode` whose program makes this one. */
+  get program(): string | undefined {
+    const { parent } = this.scope
+    return parent?.isProgram ? parent.callId : undefined
   }
 
   /** Aborted with a BulkheadError as its reason. Created on first use. */

@@ -119,7 +119,7 @@ function beyondCeiling(
 
 /** A tool cannot gain power by calling another: the called tool may reach nothing that the caller may not. */
 function beyondParent({ tool, parent, session: { policy } }: ValidatedCall): Verdict | undefined {
-  if (!parent) return undefined
+  if (!parent || parent.isProgram) return undefined
   const { tool: caller, callers } = parent
   const { subagentDepth } = CALL_LIMITS
   const refused = (source: string, reason: string, cure: string): Verdict =>

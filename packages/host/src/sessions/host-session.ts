@@ -18,11 +18,12 @@ import { finishCall, prepareCall, runCall, skipCall, type PreparedCall } from '.
 import type { CallOptions, Proposal, ToolCall } from '../calls/receive.ts'
 import {
   batchSizeOf, HostTurn, readCallAllOptions, readCallOptions, runByStrategy, type CallAllOptions, type Frame,
-  type ReadOptions, type StrategyRun, type Turn,
+  turnInvalid, type ReadOptions, type StrategyRun, type Turn,
 } from './turn.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from '../model/cancel-scope.ts'
 import {
-  checkOptions, policyFrom, type OptionSources, type SessionOptions, type SubagentOptions, type Session,
+  checkOptions, policyFrom, requireProgramTool, selectedTools, type OptionSources, type SessionOptions,
+  type SubagentOptions, type Session,
 } from './session.ts'
 import { SessionBudget, type Workflows } from '../model/budget.ts'
 
@@ -39,6 +40,7 @@ export interface SessionSources extends OptionSources {
 export class HostSession implements Session {
   readonly id = randomUUID()
   readonly depth: number
+  readonly codeMode: boolean
   readonly #options: SessionOptions
   readonly #sources: SessionSources
   readonly #parent: HostSession | undefined
@@ -59,7 +61,7 @@ export class HostSession implements Session {
   /** Throws ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for options that make no sense. */
   constructor(options: SubagentOptions, sources: SessionSources, parent?: HostSession) {
     checkOptions(options, sources)
-    const { host: { events, clock } } = sources
+    const { host: { events, clock }, workspace } = sources
     const { interactor, approver, signal, interactionTimeoutMs, background = false } = options
     const outer = parent && parent.#scope
     const asksParent = interactor === undefined && approver === undefined
@@ -68,14 +70,16 @@ export class HostSession implements Session {
     this.#options = options
     this.#sources = sources
     this.#parent = parent
-    this.#selected = options.tools && [...options.tools]
+    this.codeMode = options.codeMode ?? parent?.codeMode ?? false
+    this.#selected = selectedTools(options, this.codeMode)
+    if (this.codeMode) requireProgramTool(this.#offered())
     this.#budget = new SessionBudget(options.budget, sources.settings.file.budget, parent && parent.#budget)
     this.#hooks = new HookChain(parent && parent.#hooks, [options.hooks ?? []].flat())
     this.#scope = {
       id: this.id,
       policy: policyFrom(options, { ...sources, isTool }, outer?.policy),
       approvals: new SessionApprovals({
-        sessionId: this.id, workspace: sources.workspace, project: sources.projectApprovals, events, clock,
+        sessionId: this.id, workspace, project: sources.projectApprovals, events, clock,
         terms: () => approvalTerms(sources.host.registry.settings.layers),
       }),
       interactions: outer && asksParent ? outer.interactions : new Interactions({
@@ -90,8 +94,7 @@ export class HostSession implements Session {
     this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()
     this.#forgetSignal = signal && this.#cancel.follow(signal, sessionCancelled)
     sources.onOpen(this)
-    const parentage = parent ? { parentId: parent.id } : {}
-    events.emit({ type: 'SessionOpened', sessionId: this.id, workspace: sources.workspace, ...parentage })
+    events.emit({ type: 'SessionOpened', sessionId: this.id, workspace, ...(parent && { parentId: parent.id }) })
   }
 
   tools(): readonly ToolDefinition[] {
@@ -127,7 +130,7 @@ export class HostSession implements Session {
   }
 
   addHooks(hooks: Hooks): () => void {
-    requireOptions('addHooks', { hooks }, ADDED, 'hooks')
+    requireOptions('addHooks', { hooks }, { hooks: HOOKS_FORM }, 'hooks')
     refuseSlips(hooks)
     return this.#hooks.add(hooks)
   }
@@ -168,7 +171,7 @@ export class HostSession implements Session {
   }
 
   beginTurn(options: { readonly signal?: AbortSignal } = {}): Turn {
-    requireOptions('beginTurn', options, TURN)
+    requireOptions('beginTurn', options, { signal: forms.signal })
     if (this.#turn) throw turnInvalid('A turn is under way; end it first.')
     if (this.#closing) throw sessionCancelled('user')
     const { host } = this.#sources
@@ -260,7 +263,8 @@ export class HostSession implements Session {
 
   #offered(): OfferedTools {
     if (this.#turn) return this.#turn.offered
-    return (this.#parent ? this.#parent.#offered() : this.#sources.host.registry.offered()).within(this.#selected)
+    const all = this.#parent ? this.#parent.#offered() : this.#sources.host.registry.offered()
+    return (this.codeMode ? all.inCodeMode() : all).within(this.#selected)
   }
 
   /** The scope that cancels a sub-agent. */
@@ -293,6 +297,3 @@ export class HostSession implements Session {
 }
 
 const NO_OPTIONS: CallOptions = {}
-const ADDED = { hooks: HOOKS_FORM }
-const TURN = { signal: forms.signal }
-const turnInvalid = (message: string) => new BulkheadError('TurnInvalid', message)

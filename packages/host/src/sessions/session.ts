@@ -1,5 +1,5 @@
 import {
-  BulkheadError, requireOptions, SECURITY_MODES, type Approver, type Ceiling, type Interactor, type Outcome,
+  BulkheadError, PROGRAM_TOOL, requireOptions, SECURITY_MODES, type Approver, type Ceiling, type Interactor, type Outcome,
   type Rule, type ScopedRule, type SecurityMode, type StateMachine, type ToolDefinition, type VariableValues,
   type WorkspaceClient,
 } from '@bulkhead/contract'
@@ -9,6 +9,7 @@ import { forms, type OptionForm, type OptionForms } from '@bulkhead/kit/options'
 import type { Explanation } from '../calls/explain.ts'
 import { HOOKS_FORM, refuseSlips } from '../calls/hooks.ts'
 import type { CallOptions, ToolCall } from '../calls/receive.ts'
+import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { BUDGET_FORM, type BudgetLimits } from '../model/budget.ts'
 import type { CancelReason } from '../model/cancel-scope.ts'
 import type { Hooks } from '../model/hooks.ts'
@@ -22,6 +23,8 @@ export interface Session {
   readonly id: string
   /** 0 for one that the host opened, and one more with each sub-agent. */
   readonly depth: number
+  /** Whether the model is offered `code_mode` in place of the other tools. */
+  readonly codeMode: boolean
   /** Those of the turn; outside of one, the present ones. */
   tools(): readonly ToolDefinition[]
   /** Contract: never rejects. Every call ends in exactly one outcome. */
@@ -74,6 +77,11 @@ export interface SessionOptions {
    * patterns with `*`. Default: all.
    */
   readonly tools?: readonly string[]
+  /**
+   * The model writes programs that call these tools, instead of calling them: `offeredTools` of the host has only
+   * `code_mode`. Default: that of the parent session.
+   */
+  readonly codeMode?: boolean
   /**
    * The person of this session; of several, the first answer counts. Without any, and without an approver, calls that
    * would ask are denied.
@@ -143,7 +151,7 @@ const oneOrSeveral = (one: OptionForm): OptionForm =>
 const OPTIONS: OptionForms<SubagentOptions> = {
   mode: forms.oneOf(...SECURITY_MODES), rules: forms.list(forms.anything), role: forms.text,
   roles: forms.values(forms.flag),
-  tools: forms.list(forms.text), interactor: oneOrSeveral(forms.having('interact')), approver: forms.having('approve'),
+  tools: forms.list(forms.text), codeMode: forms.flag, interactor: oneOrSeveral(forms.having('interact')), approver: forms.having('approve'),
   interactionTimeoutMs: forms.above(0), pause: forms.flag, headless: forms.oneOf('deny', 'halt'), ceiling: forms.object,
   budget: BUDGET_FORM, strategy: forms.anything, workspace: forms.text, hooks: oneOrSeveral(HOOKS_FORM),
   watchdog: oneOrSeveral(forms.method), stateMachine: STATE_MACHINE, guards: forms.list(GUARD), signal: forms.signal,
@@ -161,6 +169,18 @@ export function checkOptions(options: SubagentOptions, { workspace }: OptionSour
     const message = `The session wants the workspace "${options.workspace}" and this host works on "${workspace}".`
     throw new BulkheadError('ProjectPathInvalid', message, { data: { workspace } })
   }
+}
+
+/** Code mode needs its tool besides the selected ones. */
+export const selectedTools = ({ tools }: SessionOptions, codeMode: boolean): readonly string[] | undefined =>
+  tools && [...tools, ...(codeMode ? [PROGRAM_TOOL] : [])]
+
+/** Throws ToolsDisabled or ToolNotRegistered. */
+export function requireProgramTool(offered: OfferedTools): void {
+  const off = offered.switchedOff(PROGRAM_TOOL)
+  if (off) throw new BulkheadError('ToolsDisabled', off, { data: { tool: PROGRAM_TOOL } })
+  if (offered.get(PROGRAM_TOOL)) return
+  throw new BulkheadError('ToolNotRegistered', `This host has no tool "${PROGRAM_TOOL}" for \`codeMode\`.`)
 }
 
 function isGuard(guard: unknown): boolean {

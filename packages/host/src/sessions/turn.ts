@@ -180,3 +180,5 @@ function read<Options extends object>(
     return { wrong: new BulkheadError('InputInvalid', message, { data: data ?? null }) } as ReadOptions<Options>
   }
 }
+
+export const turnInvalid = (message: string): BulkheadError => new BulkheadError('TurnInvalid', message)
