@@ -86,10 +86,9 @@ export function check(call: RawCall): ValidatedCall {
 
 function open(call: ValidatedCall, host: HostContext): ValidatedCall {
   if (host.events.hears('ToolInvocationProposed')) {
-    const { args, parent, program } = call
+    const { args, parent } = call
     host.events.emit({
       type: 'ToolInvocationProposed', ...eventFields(call), args, ...(parent && { parentCallId: parent.callId }),
-      ...(program !== undefined && { program }),
     })
   }
   call.journal = host.journal.open(call)

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
-import { applySettings, pragmaNumber } from '../../src/sqlite/schema.ts'
+import { pragmaNumber } from '../../src/sqlite/schema.ts'
+import { applySettings } from '../../src/sqlite/open-sqlite-store.ts'
 import { StoreFolder } from './store-folder.ts'
 
 describe('the settings of a connection', () => {
