@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module'
-import { basename } from 'node:path'
 import {
   BROKER_METHODS, BulkheadError, type BrokerMethod, type CapabilityName, type CompartmentLimits,
   type CompartmentRequest, type CompartmentServices, type DryRun, type RuntimePart,
@@ -34,6 +33,8 @@ export interface BrokerOptions {
   readonly missingSandbox?: MissingSandboxReporter | undefined
   /** Commands run only where an OS sandbox works. */
   readonly requiresSandbox?: boolean | undefined
+  /** Where changes of several files are noted until they are complete. Absent: a kill may leave only some of them. */
+  readonly journal?: string | undefined
   readonly dryRun?: DryRun | undefined
   /** Called after each use of a power, unless there is a dry run, which records them. */
   readonly onUse?: UseListener | undefined
@@ -82,11 +83,10 @@ export class Broker {
     options: BrokerOptions = {},
   ) {
     const { operator, reserved, ownCode = [], projectLayer, usedSecrets, missingSandbox } = options
-    const { requiresSandbox, dryRun, onUse } = options
+    const { requiresSandbox, journal, dryRun, onUse } = options
     // In the home folder, the project layer is the home of the host, where tools keep data.
     const layer = projectLayer === undefined || reserved?.includes(projectLayer) ? [] : [projectLayer]
-    const layerName = projectLayer && basename(projectLayer)
-    const folders = { reserved, readOnly: [...layer, ...ownCode], layerName }
+    const folders = { reserved, readOnly: [...layer, ...ownCode] }
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
     this.#isBundled = extension?.layer === 'bundled' || code?.kind === 'module'
     this.#limits = limits
@@ -98,12 +98,15 @@ export class Broker {
       ? secretsCapability(services.secrets, usedSecrets?.of(extension?.id ?? '')) : undefined
     this.#units = [
       ...(anyHas('fs.read') || anyHas('fs.write')
-        ? [fsCapability(workspace, { ...folders, extraFiles: services.lentFiles, clientOf: services.client })] : []),
+        ? [fsCapability(workspace, {
+          ...folders, journal, extraFiles: services.lentFiles, clientOf: services.client, changes: services.changes,
+          undo: services.undo,
+        })] : []),
       ...(secrets !== undefined ? [secrets] : []),
       ...(anyHas('net') ? [netCapability({ secrets, answeredBy: dryRun?.port })] : []),
       ...(anyHas('shell') ? [shellCapability({
         workspace, tools, secrets, operator, projectLayer, missingSandbox, requiresSandbox, ...folders,
-        runsNothing: dryRun !== undefined, clientOf: services.client,
+        runsNothing: dryRun !== undefined, clientOf: services.client, changes: services.changes,
         isBundled: extension?.layer === 'bundled' && code?.kind === 'module',
       })] : []),
     ]

@@ -32,6 +32,10 @@ export function usesOf(
     // The first argument is a pattern for names or text. Anything below the folder may be read.
     case 'fs.glob': case 'fs.find': case 'fs.search': return [one(textOf(options['path'] ?? '.'))]
     case 'fs.edit': return [one(textOf(first)), { ...one(textOf(first)), part: 'fs.read' }]
+    case 'fs.apply': return (Array.isArray(first) ? first as readonly Json[] : []).filter(isJsonObject)
+      .flatMap(({ path, before }) => [
+        one(textOf(path)), ...(before === null ? [] : fileOf({ path: path ?? null }, 'fs.read')),
+      ])
     case 'net.fetch': return [one(`${textOf(options['method'] ?? 'GET')} ${textOf(first)}`)]
     case 'shell.run': return [one(commandOf(first, second))]
     case 'shell.pipe': return (Array.isArray(first) ? first as readonly Json[] : []).filter(isJsonObject)

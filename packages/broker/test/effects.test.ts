@@ -43,6 +43,8 @@ describe('the limits of one call', () => {
     expect(await refusal(ask('fs.stat', 'b.txt'))).toMatchObject({ code: 'NotFound' })
     await ask('fs.edit', 'a.txt', 'xxxxxxxxxx', 'yyyyyyyyyy')
     expect(await refusal(ask('fs.edit', 'a.txt', 'yyyyyyyyyy', 'z'.repeat(6)))).toEqual(reached('writtenBytes'))
+    const update = { path: 'a.txt', before: ['text', 'y'.repeat(10)], after: ['text', 'z'.repeat(6)] }
+    expect(await refusal(ask('fs.apply', [update]))).toEqual(reached('writtenBytes'))
     expect(await ask('fs.read', 'a.txt')).toBe('y'.repeat(10))
     await askInAnother('fs.write', 'b.txt', 'text', 'x'.repeat(25))
   })

@@ -5,7 +5,8 @@ it('exports exactly these names', async () => {
   expect(Object.keys(broker).toSorted()).toEqual([
     'Broker', 'RELAY_SOCKET', 'UsedSecrets', 'commandsAreConfined', 'hiddenPathAt', 'holdMountPoint',
     'inheritableDescriptors', 'isInheritable', 'isResourceShortage', 'mentionsResourceShortage', 'openRelay', 'powersOf',
-    'preloadCode', 'publicError', 'refuseUnenforceable', 'resourceShortage', 'sensitivePaths', 'startMasked',
+    'preloadCode', 'publicError', 'recoverUpdates', 'refuseUnenforceable', 'resourceShortage', 'sensitivePaths',
+    'startMasked',
   ])
   expect((await import('@bulkhead/broker')).Broker).toBe(broker.Broker)
 })

@@ -32,11 +32,14 @@ it('reports what a tool used: paths, folders that it searched, and each command 
   await ask('fs.search', 'needle', { path: 'docs' })
   await ask('fs.glob', '**/*.md', {})
   await ask('fs.edit', 'docs/a.md', 'needle', 'pin', false)
+  await ask('fs.apply', [{ path: 'docs/b.md', before: null, after: ['text', 'b'] }])
+  await ask('fs.apply', [{ path: 'docs/b.md', before: ['text', 'b'], after: null }])
   expect(await ask('shell.pipe', [{ cmd: 'echo', args: ['one', 'two'], stdout: { path: 'docs/out' } }], {})).toMatchObject({ exits: [{ exitCode: 0 }] })
   await expect(ask('fs.read', 'secret.txt', 'text', null)).rejects.toMatchObject({ code: 'CapabilityDenied' })
   await expect(ask('fs.read', 'docs/none', 'text', null)).rejects.toMatchObject({ code: 'NotFound' })
   expect(uses.map(({ part, subject }) => `${part} ${subject}`)).toEqual([
     'fs.read docs/a.md', 'fs.read docs', 'fs.read .', 'fs.write docs/a.md', 'fs.read docs/a.md',
+    'fs.write docs/b.md', 'fs.write docs/b.md', 'fs.read docs/b.md',
     'shell echo one two', 'fs.write docs/out', 'fs.read docs/none',
   ])
 })

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -36,12 +36,13 @@ describe('the tools that ship with the host', () => {
     const { host } = await open()
     expect(host.diagnostics).toEqual([])
     expect(host.tools().filter(({ name }) => name !== 'bash').map(({ name, mode, gated, kind }) => [name, mode, gated, kind])).toEqual([
-      ['edit', 'safe_write', true, 'edit'],
-      ['git', 'safe_write', true, 'execute'],
-      ['glob', 'read', true, 'search'], ['grep', 'read', true, 'search'],
-      ['http_request', 'external', true, 'fetch'], ['pdf_read', 'read', false, 'read'], ['question', 'read', false, 'other'], ['read', 'read', false, 'read'], ['skill', 'read', false, 'think'], ['task', 'local', true, 'other'],
-      ['todo', 'safe_write', false, 'other'], ['tool_search', 'read', false, 'search'], ['web_fetch', 'external', true, 'fetch'],
-      ['web_search', 'external', true, 'fetch'], ['write', 'safe_write', true, 'edit'],
+      ['apply_patch', 'safe_write', true, 'edit'], ['code_exec', 'read', false, 'execute'], ['edit', 'safe_write', true, 'edit'], ['git', 'safe_write', true, 'execute'],
+      ['glob', 'read', true, 'search'], ['grep', 'read', true, 'search'], ['http_request', 'external', true, 'fetch'],
+      ['list', 'read', true, 'read'], ['pdf_read', 'read', false, 'read'], ['question', 'read', false, 'other'],
+      ['read', 'read', false, 'read'], ['repo_overview', 'read', true, 'read'], ['skill', 'read', false, 'think'],
+      ['task', 'local', true, 'other'], ['test_runner', 'local', true, 'execute'], ['todo', 'safe_write', false, 'other'], ['tool_search', 'read', false, 'search'],
+      ['undo', 'safe_write', true, 'edit'],
+      ['web_fetch', 'external', true, 'fetch'], ['web_search', 'external', true, 'fetch'], ['write', 'safe_write', true, 'edit'],
     ])
   })
 
@@ -51,6 +52,12 @@ describe('the tools that ship with the host', () => {
     expect(data(await call(session, 'edit', { path: 'src/a.ts', old_string: '1', new_string: '2' }))).toMatchObject({ replacements: 1 })
     expect(data(await call(session, 'grep', { pattern: 'a = 2' }))).toEqual({ matches: [{ path: 'src/a.ts', line: 1, text: 'let a = 2' }], total: 1 })
     expect(data(await call(session, 'glob', { pattern: 'src/**' }))).toEqual({ paths: ['src/a.ts'], total: 1 })
+    expect(data(await call(session, 'read', { path: 'src/a.ts' }))).toMatchObject({ content: 'let a = 2\n' })
+    const patch = '*** Begin Patch\n*** Update File: src/a.ts\n@@\n-let a = 2\n+let a = 3\n*** Add File: lib/b.ts\n+let b\n*** End Patch'
+    const { reverse } = data(await call(session, 'apply_patch', { patch }))
+    expect(data(await call(session, 'list', { path: 'lib' }))).toEqual({ path: 'lib', entries: [{ path: 'b.ts', kind: 'file', size: 6 }] })
+    expect(data(await call(session, 'repo_overview', {}))).toMatchObject({ languages: [{ language: 'TypeScript', files: 2, bytes: 16 }] })
+    await call(session, 'apply_patch', { patch: reverse })
     expect(data(await call(session, 'read', { path: 'src/a.ts' }))).toMatchObject({ content: 'let a = 2\n' })
     expect(data(await call(session, 'todo', { todos: [{ content: 'x', status: 'pending' }] }))).toEqual({ todos: [{ content: 'x', status: 'pending' }] })
     expect(verdict(await call(session, 'question', { questions: [{ question: 'Anyone?' }] }))).toBe('InteractionUnavailable')
@@ -140,5 +147,15 @@ describe('the tools that ship with the host', () => {
     expect(Buffer.byteLength(data(page)['content'] as string)).toBeLessThanOrEqual(200 * 1024)
     expect(page.metadata).toMatchObject({ truncated: true, output_path: expect.any(String) })
     expect(verdict(await call((await open()).session, 'web_fetch', { url: `http://${place}/` }))).toBe('CapabilityDenied')
+  })
+
+  it('finish the changes of several files that a killed host had begun', async () => {
+    const [staged, journal] = ['.bulkhead-00000000-0000-4000-8000-000000000000.tmp', join(folder, 'home/changes')]
+    mkdirSync(journal, { recursive: true })
+    writeFileSync(join(folder, staged), 'new')
+    writeFileSync(join(journal, '999999999-1-x.committed'), JSON.stringify([{ folder, name: 'a.txt', temporary: staged, before: null }]))
+    await open()
+    expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('new')
+    expect(readdirSync(journal)).toEqual([])
   })
 })

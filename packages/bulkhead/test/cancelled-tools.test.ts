@@ -84,13 +84,21 @@ const CALLS: Readonly<Record<string, { readonly args: () => object; readonly rea
   http_request: { args: () => ({ url: `http://${place}/api`, method: 'POST' }), reached: () => requests === 3 },
   pdf_read: { args: () => ({ path: 'f.pdf' }) },
   git: { args: () => ({ action: 'status' }) },
+  list: { args: () => ({ depth: 3 }) },
+  repo_overview: { args: () => ({}) },
+  apply_patch: { args: () => ({ patch: '*** Begin Patch\n*** Add File: patched.txt\n+x\n*** End Patch' }) },
+  test_runner: { args: () => ({ runner: 'node' }) },
   todo: { args: () => ({ todos: [] }) },
   skill: { args: () => ({ name: 'none' }) },
   tool_search: { args: () => ({ query: 'file' }) },
+  undo: { args: () => ({ session: true, force: true }) },
 }
 
+/** Its processes are those of the sandbox, which keeps a spare one. code-mode.test.ts cancels its programs. */
+const ELSEWHERE = 'code_exec'
+
 it('the list contains every bundled tool', () => {
-  expect(Object.keys(CALLS).toSorted()).toEqual(host.tools().map(({ name }) => name).toSorted())
+  expect([...Object.keys(CALLS), ELSEWHERE].toSorted()).toEqual(host.tools().map(({ name }) => name).toSorted())
 })
 
 it.each(Object.keys(CALLS))('%s ends when it is cancelled, and leaves nothing running', async (name) => {

@@ -48,7 +48,7 @@ describe('bulkhead tools', () => {
     const { stdout } = await inside(['tools', '--powers'], folder)
     expect(stdout).toMatch(/^MAY +TOOLS\n/)
     expect(stdout).toMatch(/^reaches api\.example\.com +greet$/m)
-    expect(stdout).toMatch(/^reads \{workspace\} +(?:.*, )?part(?:,.*)?, read$/m)
+    expect(stdout).toMatch(/^reads \{workspace\} +(?:.*, )?part(?:,.*)?, read(?:,.*)?$/m)
     expect(stdout).toMatch(/^reads the variable GREETING +greet, part$/m)
     expect(stdout).toMatch(/^uses the secret GREET_TOKEN for api\.example\.com +greet, part$/m)
     const { powers } = JSON.parse((await inside(['tools', '--powers', '--json'], folder)).stdout) as { powers: unknown[] }

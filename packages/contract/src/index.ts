@@ -1,10 +1,11 @@
 export { defineExtension, defineTool, ToolError } from './author/extension.ts'
 export type { ExtensionModule, ExtensionPhases, FromJsonSchema, ModuleTool, StoredState } from './author/extension.ts'
 export type {
-  AnyRuntime, DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, Interact,
-  LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions, PipeResult, Runtime, SearchOptions, Secrets,
-  SessionMemory, Shell, ShellResult, ShellStage, ShellTarget,
+  AnyRuntime, AppliedUpdate, DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileUpdate,
+  FileWatch, FileWriter, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions, PipeResult,
+  Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget,
 } from './author/runtime.ts'
+
 export { BulkheadError, ERRORS, isErrorCode, requireOptions, VALIDATION_STAGES } from './model/errors.ts'
 export type { Diagnostic, ErrorClass, ErrorCode, ErrorFault, ValidationStage } from './model/errors.ts'
 export { EVENT_TYPES } from './model/events.ts'
@@ -18,9 +19,9 @@ export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './model/li
 export { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS } from './model/limits.ts'
 export type { CompartmentLimits } from './model/limits.ts'
 export {
-  AGENT_TOOL, ANY_COMMAND, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN,
-  isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS, MANIFEST_FILE, NPM_NAME_CHARS,
-  NPM_NAME_PATTERN, PLACEMENTS, REQUIREMENT_VARIABLES, RULE_ACTIONS, SECURITY_MODES, TOOL_NAME_PATTERN,
+  AGENT_FOLDER, AGENT_NAME_PATTERN, AGENT_TOOL, ANY_COMMAND, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION,
+  EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS,
+  MANIFEST_FILE, NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES, RULE_ACTIONS, SECURITY_MODES, TOOL_NAME_PATTERN,
   withCommonConfig, type CapabilityName, type CommandSeverity, type Layer, type LockedTool, type Placement,
   type RuleAction, type SecurityMode, type ToolKind, type ToolMode,
 } from './model/names.ts'
@@ -28,6 +29,7 @@ export type {
   Completion, Content, EmbeddedResource, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata,
   OutcomeOrigin, OutputOutcome, ResourceLink,
 } from './model/outcome.ts'
+
 export {
   checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate, type AffectedPath, type ArgumentsReader,
   type ArgumentsReading, type CallEffects, type CallNeed, type CallSubject, type ReaderContext,
@@ -47,15 +49,18 @@ export type { PatternSource, VariableValues } from './policy/requirements.ts'
 export { capabilitiesMeant, judgeRules, RULE_CAPABILITIES } from './policy/rules.ts'
 export type { RuleCapability, RuleQuestion, RuleScope, ScopedRule } from './policy/rules.ts'
 export type {
+  ChangeFilter, ChangeRecorder, ChangeSource, ChangeStore, FileReplacement, FileState, FileUndo, NewChange,
+  RecordedChange, RecordedFile, SelectedChanges, UndoAccess, UndoReport, UndoRequest, UndoSelection,
+} from './ports/changes.ts'
+export type {
   Approver, ClientCall, ClientCommand, ClientRun, Clock, Interactor, MachineStage, StateMachine, ToolDefinition,
   ToolListing, WorkspaceClient,
 } from './ports/embedder.ts'
 export {
-  mayLoad, TRUST_DECISIONS, type AgentDescriptor, type ConnectedExtension, type ConnectedServer, type ExtensionCode,
-  type ExtensionDescriptor, type ExtensionDigests, type ExtensionSigner, type IntegrityStatus, type LayerConfig,
-  type Loader, type LoadReport, type LoadRequest, type ResolvedConfig, type TrustRootReport, type WatchRequest,
-  type ProjectStanding, type ProjectTrust, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport,
-  type TrustStanding,
+  mayLoad, TRUST_DECISIONS, type AgentDescriptor, type ConnectedExtension, type ConnectedServer, type ExtensionCode, type ExtensionDescriptor,
+  type ExtensionDigests, type ExtensionSigner, type IntegrityStatus, type LayerConfig, type Loader, type LoadReport,
+  type LoadRequest, type ResolvedConfig, type TrustRootReport, type WatchRequest, type ProjectStanding,
+  type ProjectTrust, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport, type TrustStanding,
 } from './ports/loader.ts'
 export {
   BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
@@ -74,6 +79,4 @@ export type { ConformanceReport } from './validation/conformance.ts'
 export type { AcceptedCapabilities, LockEntry } from './validation/lock.ts'
 export type { Manifest, ManifestInput, StateSlot, ToolManifest } from './validation/manifest.ts'
 export type { CommandClassification, CommandSafetyConfig, CommandSafetyPattern, Rule } from './validation/policy.ts'
-export type {
-  ArgPattern, Ceiling, RequirementSet, SecretManifest, ShellRequirement,
-} from './validation/requirements.ts'
+export type { ArgPattern, Ceiling, RequirementSet, SecretManifest, ShellRequirement } from './validation/requirements.ts'

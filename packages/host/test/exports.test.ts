@@ -3,7 +3,9 @@ import * as embedder from '../src/embedder.ts'
 import * as host from '../src/index.ts'
 
 test('the package exports these names', () => {
-  expect(Object.keys(host).toSorted()).toEqual(['createHost', 'loadLateLibraries', 'openApprovals', 'systemClock'])
+  expect(Object.keys(host).toSorted()).toEqual([
+    'createHost', 'isReversible', 'loadLateLibraries', 'openApprovals', 'systemClock', 'undoneChanges',
+  ])
   expect(Object.keys(embedder).toSorted()).toEqual([
     'COMMAND_SAFETY_PATTERNS', 'createCommandClassifier', 'createHeadlessInteractor', 'createProgrammaticInteractor',
   ])

@@ -1,5 +1,6 @@
 import { execFile, type ExecFileException } from 'node:child_process'
 import { randomInt } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { errorCode } from './error-message.ts'
 
@@ -89,3 +90,31 @@ async function canMark(prlimit: string): Promise<boolean> {
 
 const runsItself = (path: string, options: readonly string[]): Promise<boolean> =>
   succeeds([path, ...options, '--', path, '--version'])
+
+/** Identifies a running process to others on this machine: `pid-start`. The start is empty without /proc. */
+export const processIdentity = (pid = process.pid): string => `${pid}-${startOf(pid) ?? ''}`
+
+/** Whether the process of an identity has ended. Text after a second hyphen is ignored. */
+export function hasProcessEnded(identity: string): boolean {
+  const [pid, start] = identity.split('-')
+  if (!/^[1-9]\d*$/.test(pid ?? '')) return true
+  try {
+    process.kill(Number(pid), 0)
+  } catch (error) {
+    return errorCode(error) === 'ESRCH'
+  }
+  // The process id may have been reused.
+  const now = startOf(Number(pid))
+  return start !== '' && now !== undefined && now !== start
+}
+
+/** Start time in clock ticks since boot. undefined without /proc. */
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The process name may contain spaces and parentheses.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+  } catch {
+    return undefined
+  }
+}

@@ -47,6 +47,11 @@ export interface SandboxOptions extends PoolOptions {
   readonly ownCode?: readonly string[]
   /** The folder of the project layer, canonical, even if missing: no tool writes there, nor a sandboxed command. */
   readonly projectLayer?: string
+  /**
+   * Where changes of several files are noted until they are complete, so that `recoverUpdates` can finish them after a
+   * kill. Absolute, and out of reach for tools. Absent: a kill may leave only some of them.
+   */
+  readonly journal?: string
   readonly dryRun?: DryRun
   /** Called after each use of a power, unless there is a dry run, which records them. Contract: must not throw. */
   readonly onUse?: (use: CapabilityUse) => void
@@ -72,6 +77,7 @@ const OPTIONS: OptionForms<SandboxOptions> = {
   workspace: forms.text, idleMs: forms.above(0),
   dryRun: forms.having('used'), onUse: forms.method,
   kept: forms.list(forms.text), ownCode: forms.list(forms.text), projectLayer: forms.text,
+  journal: forms.text,
   operator: forms.fields({ path: forms.list(forms.text), env: forms.values(forms.text), outputBytes: forms.above(0) }),
   spares: forms.values(forms.number), most: forms.values(forms.number), os: forms.oneOf('auto', 'require', 'off'),
 }
@@ -80,7 +86,7 @@ const OPTIONS: OptionForms<SandboxOptions> = {
 export function createSandbox(given: SandboxOptions): PooledSandbox {
   requireNodeVersion()
   requireOptions('createSandbox', given, OPTIONS, 'workspace')
-  const { workspace, idleMs = IDLE_MS, operator, kept, ownCode, projectLayer, dryRun, onUse, ...options } = given
+  const { workspace, idleMs = IDLE_MS, operator, kept, ownCode, projectLayer, journal, dryRun, onUse, ...options } = given
   const usedSecrets = new UsedSecrets()
   const sessions = new Set<CompartmentSession>()
   const { os = 'auto' } = options
@@ -92,7 +98,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
   const openOne: SessionOpener = (request, residency) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
     const broker = {
-      operator, reserved: kept, ownCode, projectLayer, usedSecrets, dryRun, onUse,
+      operator, reserved: kept, ownCode, projectLayer, usedSecrets, journal, dryRun, onUse,
       missingSandbox: missing, requiresSandbox: os === 'require',
     }
     return openCompartment({ ...request, signal }, residency, workspace, pools, broker)

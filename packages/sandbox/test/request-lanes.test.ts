@@ -57,7 +57,7 @@ describe('requests with long replies', () => {
     expect(await answer).toBe('read')
   })
 
-  it.each(['fs.stat', 'fs.write', 'fs.edit', 'fs.remove'] as const)('include %s, which uses a disk', (method) => {
+  it.each(['fs.stat', 'fs.write', 'fs.edit', 'fs.apply', 'fs.remove'] as const)('include %s, which uses a disk', (method) => {
     const { begun, reads } = setUp()
     for (let count = 0; count < 20; count++) void reads.methods[method]('call')
     expect(begun.length).toBe(AT_ONCE)

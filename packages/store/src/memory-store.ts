@@ -5,10 +5,12 @@ import type { Json } from '@bulkhead/kit/json'
 import {
   auditPage, byKey, checkAddress, nameOf, readRecord, storeClosed, storedRecord, writeRecord,
 } from './records/stored-record.ts'
+import { SqliteChanges } from './sqlite/sqlite-changes.ts'
 import { CHAIN_START, linkOf } from './records/audit-chain.ts'
 
 /** Older records are dropped, so that memory stays bounded. */
 const MAX_AUDIT_RECORDS = 10_000
+const MAX_CHANGED_BYTES = 64 * 1024 ** 2
 
 interface LinkedText {
   readonly text: string
@@ -23,6 +25,7 @@ export function createMemoryStore(): Store {
 /** Stores JSON text like the durable store, so that both return the same values. */
 class MemoryStore implements Store {
   readonly forgets = true
+  readonly changes = new SqliteChanges(undefined, { totalBytes: MAX_CHANGED_BYTES, changes: 10_000 })
   readonly #collections = new Map(STORE_COLLECTIONS.map((name) => [name, new Map<string, string>()]))
   /** By position, oldest first. */
   readonly #audit = new Map<number, LinkedText>()
@@ -100,6 +103,7 @@ class MemoryStore implements Store {
 
   async close(): Promise<void> {
     this.#closed = true
+    this.changes.close()
   }
 
   #dropOldest(): void {

@@ -59,6 +59,9 @@ const CALLS = [
   ['bash', { command: 'git status --short' }], ['bash', { command: 'git status' }], ['bash', { command: 'ls' }], ['bash', { command: 'ls | cat' }],
   ['bash', { command: 'ls > docs/out' }], ['bash', { command: 'ls > src/out' }], ['bash', { command: 'ls', cwd: 'docs' }], ['bash', { command: 'A=1 ls' }],
   ['bash', { command: 'true && false; trap "" INT' }], ['bash', { command: 'test -d docs && ls docs' }],
+  ['list', { path: 'src' }], ['list', {}], ['repo_overview', { path: 'docs' }],
+  ['apply_patch', { patch: '*** Begin Patch\n*** Delete File: docs/b.md\n*** Add File: docs/b.md\n+needle\n*** End Patch' }],
+  ['apply_patch', { patch: '*** Begin Patch\n*** Update File: src/a.ts\n@@\n+x\n*** Delete File: docs/b.md\n*** Add File: docs/b.md\n+y\n*** End Patch' }],
   ['todo', { todos: [{ content: 'x', status: 'pending' }] }], ['task', { subagent_type: 'scout', prompt: 'look' }],
 ] as const
 
@@ -72,7 +75,7 @@ const ceiling: fc.Arbitrary<Ceiling | undefined> = fc.option(fc.record({
   state: fc.boolean(),
 }, { requiredKeys: [] }), { nil: undefined, freq: 3 })
 const rule = fc.record({
-  permission: fc.constantFrom('read', 'write', 'bash', 'web_fetch', '*', 'fs.read', 'fs.write', 'net.fetch', 'shell.run'),
+  permission: fc.constantFrom('read', 'write', 'apply_patch', 'list', 'bash', 'web_fetch', '*', 'fs.read', 'fs.write', 'net.fetch', 'shell.run'),
   pattern: fc.constantFrom('*', 'src/**', 'git *', '127.0.0.1*', '**'),
   action: fc.constantFrom('allow' as const, 'allow' as const, 'ask' as const, 'deny' as const),
 })

@@ -51,6 +51,14 @@ it.each<[Parameters<typeof argumentsReaders.get>[0], JsonObject, readonly string
   ['write', { path: 'src/a.txt', content: '' }, [`write ${WORKSPACE}/src/a.txt`]],
   ['edit', { path: './src/../lib/a.txt' }, ['read and write ./src/../lib/a.txt']],
   ['read', { path: '/etc/passwd' }, ['read /etc/passwd']],
+  ['list', { path: 'src' }, [`read the names below ${WORKSPACE}/src`]],
+  ['repo_overview', {}, [`read the names and project files below ${WORKSPACE}`]],
+  [
+    'apply_patch', { patch: '*** Begin Patch\n*** Add File: a\n+x\n*** Update File: b/c\n*** Move to: d\n*** Delete File: e\n*** End Patch' },
+    [`create ${WORKSPACE}/a`, `move ${WORKSPACE}/b/c`, `create ${WORKSPACE}/d`, `delete ${WORKSPACE}/e`],
+  ],
+  ['apply_patch', { patch: '--- a/src/x\n+++ b/src/x\n@@ -1 +1 @@\n-a\n+b\n' }, [`change ${WORKSPACE}/src/x`]],
+  ['apply_patch', { patch: 'Change it, please.' }, ['nothing: it is not a patch']],
   ['web_fetch', { url: 'https://user:pw@api.example.com:8443/x?y' }, ['reach api.example.com:8443']],
   ['web_fetch', { url: 'nonsense' }, ['nothing: it is not a URL']],
   ['bash', { command: 'git push origin main && npm test > out.txt' }, ['run git push origin main', 'run npm test > out.txt', 'write out.txt']],
@@ -58,4 +66,33 @@ it.each<[Parameters<typeof argumentsReaders.get>[0], JsonObject, readonly string
   ['bash', { command: 'for f in *; do rm $f; done' }, ['run in a shell: for f in *; do rm $f; done']],
 ])('%s %j shows %j in the approval prompt', (tool, args, touches) => {
   expect(reading(tool, args).touches).toEqual(touches)
+})
+
+describe('the arguments reader of a patch', () => {
+  const patch = (...lines: string[]) => ({ patch: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') })
+  const file = (path: string) => ({ path: `${WORKSPACE}/${path}`, below: false })
+
+  it('names every file for rules, and the common folder for approvals', () => {
+    const copy = { patch: 'diff --git a/src/x b/lib/y\nsimilarity index 100%\ncopy from src/x\ncopy to lib/y\n' }
+    expect(reading('apply_patch', copy)).toMatchObject({
+      key: '.', subjects: [{ key: 'src', within: ['.'] }, { key: 'lib', within: ['.'] }],
+      needs: [{ kind: 'fs.read', subject: `${WORKSPACE}/src/x` }, { kind: 'fs.write', subject: `${WORKSPACE}/lib/y` }],
+      effects: { reads: [file('src/x'), file('lib/y')], writes: [file('lib/y')], net: false },
+    })
+    expect(reading('apply_patch', patch('*** Delete File: src/a/x', '*** Add File: src/b/y', '+y', '*** Add File: src/b/z', '+z'))).toMatchObject({
+      key: 'src', subjects: [{ key: 'src/a', within: ['src', '.'] }, { key: 'src/b', within: ['src', '.'] }],
+      needs: [
+        { kind: 'fs.read', subject: `${WORKSPACE}/src/a/x` }, { kind: 'fs.write', subject: `${WORKSPACE}/src/a/x` },
+        { kind: 'fs.write', subject: `${WORKSPACE}/src/b/y` }, { kind: 'fs.write', subject: `${WORKSPACE}/src/b/z` },
+      ],
+      effects: { writes: [file('src/a/x'), file('src/b/y'), file('src/b/z')] },
+    })
+  })
+
+  it('denies a patch of a protected place, and covers no file outside by an approval', () => {
+    expect(reading('apply_patch', patch('*** Add File: ok', '+x', '*** Add File: .git/hooks/x', '+x')).denies).toHaveLength(1)
+    const outside = reading('apply_patch', patch('*** Add File: src/x', '+x', '*** Add File: /etc/x', '+x'))
+    expect(outside).toMatchObject({ key: '.', subjects: [{ key: 'src' }, { key: '/etc', within: ['/'] }] })
+    expect(outside).not.toHaveProperty('effects')
+  })
 })

@@ -25,6 +25,10 @@ const LOCKED: Readonly<Record<string, object>> = {
     requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: false,
     inputSchema: closed(['path', 'old_string', 'new_string'], { path: text(), old_string: text(), new_string: { type: 'string' }, replace_all: BOOLEAN }),
   },
+  undo: {
+    requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: false,
+    inputSchema: closed([], { call: text(1, 128), turn: number(1), session: BOOLEAN, dry_run: BOOLEAN, force: BOOLEAN }),
+  },
   glob: {
     requires: READS, gated: true, mode: 'read', kind: 'search', idempotent: true, maxEntries: 1000, maxOutput: '256KB',
     inputSchema: closed(['pattern'], { pattern: text(1, 1024), path: text() }),
@@ -77,6 +81,26 @@ const LOCKED: Readonly<Record<string, object>> = {
     requires: SESSION, gated: false, mode: 'read', kind: 'search', idempotent: true,
     inputSchema: closed(['query'], { query: text(1, 1000), max_results: number(1, 10) }),
   },
+  list: {
+    requires: READS, gated: true, mode: 'read', kind: 'read', idempotent: true, maxEntries: 1000, maxOutput: '256KB',
+    inputSchema: closed([], { path: text(), depth: number(1, 10) }),
+  },
+  apply_patch: {
+    requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: false,
+    inputSchema: closed(['patch'], { patch: text() }),
+  },
+  repo_overview: {
+    requires: READS, gated: true, mode: 'read', kind: 'read', idempotent: true, maxOutput: '64KB',
+    inputSchema: closed([], { path: text(), depth: number(1, 8) }),
+  },
+  code_exec: {
+    requires: {}, gated: false, mode: 'read', kind: 'execute', idempotent: true,
+    inputSchema: closed(['code'], { code: text(1, 131_072) }),
+  },
+  code_mode: {
+    requires: { capabilities: ['tools.call', 'session'] }, gated: false, mode: 'read', kind: 'execute', idempotent: false, timeoutMs: 600_000,
+    inputSchema: closed(['code'], { code: text(1, 131_072) }),
+  },
   web_fetch: {
     requires: { net: { hosts: ['*'] } }, gated: true, mode: 'external', kind: 'fetch', idempotent: true, maxOutput: '200KB',
     inputSchema: closed(['url'], { url: text(1, 4096), format: { enum: ['markdown', 'text'] } }),
@@ -104,6 +128,13 @@ const LOCKED: Readonly<Record<string, object>> = {
       action: { enum: ['status', 'diff', 'log', 'show', 'add', 'commit', 'branch'] }, path: text(),
       paths: { type: 'array', minItems: 1, maxItems: 500, items: text(1, 4096) }, revision: text(1, 1000), staged: BOOLEAN,
       max_count: number(1, 500), message: text(1, 100_000), name: text(1, 250), switch: BOOLEAN,
+    }),
+  },
+  test_runner: {
+    requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] }, net: { hosts: ['*'] }, shell: [{ cmd: '*', args: [{ rest: true }] }] },
+    gated: true, mode: 'local', kind: 'execute', idempotent: false, timeoutMs: 610_000, maxOutput: '200KB',
+    inputSchema: closed([], {
+      runner: { enum: ['vitest', 'node', 'jest', 'pytest', 'go', 'cargo'] }, path: text(), filter: text(1, 1000), timeout_ms: number(1, 600_000),
     }),
   },
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { BulkheadError, CompartmentServices } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import { createSandbox } from '@bulkhead/sandbox'
+import { createSandbox, type SandboxOptions } from '@bulkhead/sandbox'
 import { afterAll, beforeAll } from 'vitest'
 import type { BundledExtension } from '../src/index.ts'
 import { toolRequest } from './tool-request.ts'
@@ -21,11 +21,13 @@ export interface ToolSession {
 }
 
 /** Opens a bundled tool in a real sandbox with its own workspace, for all tests of a file or block. */
-export function toolSession(bundled: BundledExtension, services: Partial<CompartmentServices> = {}): ToolSession {
+export function toolSession(
+  bundled: BundledExtension, services: Partial<CompartmentServices> = {}, options: Pick<SandboxOptions, 'dryRun'> = {},
+): ToolSession {
   const [workspace, userData] = [0, 1].map(() => realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-tool-')))) as [string, string]
   const request = toolRequest(bundled, { workspace: [workspace], 'user-data': [userData] }, services)
   const tool = request.tools[0]!.name
-  const sandbox = createSandbox({ workspace })
+  const sandbox = createSandbox({ workspace, ...options })
   const opened = Promise.withResolvers<Awaited<ReturnType<typeof sandbox.open>>>()
   let calls = 0
 

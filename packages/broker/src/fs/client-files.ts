@@ -1,9 +1,11 @@
 import { isUtf8 } from 'node:buffer'
+import { lstat } from 'node:fs/promises'
 import { BulkheadError, type ClientCall, type FileStat, type WorkspaceClient } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { OpenCall } from '../model/capability.ts'
+import { fileState, readState, type RecordChange } from './change-record.ts'
 import type { FileScope } from './file-scope.ts'
 import type { ResolvedPath } from './path-policy.ts'
 import { MAX_BYTES, readFile, statFile } from './read-file.ts'
@@ -77,13 +79,26 @@ class CallFiles {
   }
 
   /** undefined: write to the disk. */
-  async write(scope: FileScope, resolved: ResolvedPath, bytes: Buffer): Promise<JsonObject | undefined> {
+  async write(
+    scope: FileScope, resolved: ResolvedPath, bytes: Buffer, record: RecordChange,
+  ): Promise<JsonObject | undefined> {
     if (this.#client.writeText === undefined || bytes.length > MAX_BYTES || !isText(bytes)) return undefined
     if (!await scope.isInWorkspace(resolved)) return undefined
     const existing = await scope.lstat(resolved)
     if (existing !== undefined && existing.kind !== 'file') return undefined
     // Creates missing folders that the grant covers, and checks that the folder is still in place.
-    await scope.inCreatedFolder(resolved, async () => undefined)
+    await scope.inCreatedFolder(resolved, async (folder, name) => {
+      if (record === undefined) return
+      const found = existing && await lstat(folder.at(name))
+      const { state, content } = await readState(folder.at(name), found)
+      // The client may have text that is not saved.
+      const text = await this.read(scope, resolved)
+      await record({
+        path: scope.pathOf(resolved), after: fileState(bytes, found?.mode ?? 0o644),
+        ...(text && state.kind === 'file'
+          ? { before: fileState(text, state.mode), content: text } : { before: state, content }),
+      })
+    }, record)
     await this.#ask('write', resolved, this.#client.writeText(scope.pathOf(resolved), bytes.toString(), this.#call))
     this.#keep(resolved, bytes)
     return { bytes: bytes.length, created: existing === undefined }

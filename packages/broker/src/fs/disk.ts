@@ -118,6 +118,13 @@ async function foldsCase(folder: string, disk: Disk, paths: PathModel): Promise<
 /** Flags that open a folder and follow no link. */
 const FOLDER_FLAGS = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0)
 
+/**
+ * Opens a file to read. Non-blocking, because opening a pipe without a writer blocks. O_NOCTTY, so that no terminal
+ * becomes the host's.
+ */
+export const READ =
+  constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
+
 /** An open folder. It stays the same folder even if its path is replaced. */
 export interface FolderHandle {
   /** Its path, as the system reports it. */

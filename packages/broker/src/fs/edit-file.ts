@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { BulkheadError } from '@bulkhead/contract'
 import type { EffectCounter } from '../model/capability.ts'
+import type { RecordChange } from './change-record.ts'
 import type { FileScope } from './file-scope.ts'
 import type { ResolvedPath } from './path-policy.ts'
 import { MAX_BYTES, readFile } from './read-file.ts'
@@ -19,6 +20,7 @@ export interface EditedFile {
 }
 
 export interface EditParts {
+  readonly record: RecordChange
   readonly effects?: EffectCounter | undefined
   /** Has the text of the file before the disk does. */
   readonly client?: TextFiles | undefined
@@ -34,7 +36,7 @@ export interface TextFiles extends TextTarget {
  * nothing.
  */
 export function editFile(
-  scope: FileScope, resolved: ResolvedPath, edit: Edit, { effects, client }: EditParts = {},
+  scope: FileScope, resolved: ResolvedPath, edit: Edit, { record, effects, client }: EditParts,
 ): Promise<EditedFile> {
   const { given } = resolved
   return queueForFile(resolved.real, async () => {
@@ -48,8 +50,8 @@ export function editFile(
     }
     const written = text.close(bytes)
     effects?.add('writtenBytes', written.length)
-    if (held === undefined || await client?.write(scope, resolved, written) === undefined) {
-      await scope.inFolder(resolved, (folder, name) => replaceFile(folder, name, given, written))
+    if (held === undefined || await client?.write(scope, resolved, written, record) === undefined) {
+      await scope.inFolder(resolved, (folder, name) => replaceFile(folder, name, { path: given, record }, written))
     }
     return { replacements: changes.length, diff: () => unifiedDiff(given, text.bytes, changes) }
   })

@@ -1,6 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
 import { mkdir, open } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Power } from '@bulkhead/contract'
 import type { GlobMatch } from '@bulkhead/kit/glob'
 import { errorCode } from '@bulkhead/kit/error-message'
@@ -8,6 +7,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import {
   folderOpener, systemDisk, type Disk, type FileInfo, type FolderHandle, type OpenFolder,
 } from './disk.ts'
+import { ABSENT, NEW_FOLDER, type RecordChange } from './change-record.ts'
 import { readSmallFile, slowMounts, type ByteRange, type SlowMounts } from './sync-read.ts'
 import { withFileErrors, folderMissing, workspaceGone } from './file-errors.ts'
 import { PathPolicy, type ResolvedPath } from './path-policy.ts'
@@ -20,8 +20,6 @@ export interface HostFolders {
   readonly reserved?: readonly string[] | undefined
   /** Never written, whatever pattern covers them: code of the host and the project layer. Default: none. */
   readonly readOnly?: readonly string[] | undefined
-  /** The name of the project layer, which is never written in any root. */
-  readonly layerName?: string | undefined
 }
 
 export interface FileScopeOptions extends HostFolders {
@@ -130,7 +128,7 @@ export class FileScope {
 
   /** The same, but first creates missing folders that the grant covers. */
   async inCreatedFolder<T>(
-    resolved: ResolvedPath, work: (folder: FolderHandle, name: string) => Promise<T>,
+    resolved: ResolvedPath, work: (folder: FolderHandle, name: string) => Promise<T>, record: RecordChange,
   ): Promise<T> {
     let hasStarted = false
     const begin = (folder: FolderHandle, name: string): Promise<T> => {
@@ -146,7 +144,7 @@ export class FileScope {
       throw workspaceGone(resolved.given)
     }
     const match = await this.matcher()
-    await withFileErrors(resolved.given, () => this.#create(resolved.given, this.parent(resolved).folder, match))
+    await withFileErrors(resolved.given, () => this.#create(resolved.given, this.parent(resolved).folder, match, record))
     try {
       return await this.inFolder(resolved, begin)
     } catch (error) {
@@ -184,12 +182,17 @@ export class FileScope {
     }
   }
 
-  async #create(given: string, path: string, match: (real: string) => GlobMatch): Promise<void> {
+  async #create(
+    given: string, path: string, match: (real: string) => GlobMatch, record: RecordChange,
+  ): Promise<void> {
     if (!match(path).covers || await this.#disk.lstat(path) !== undefined) return
     const { folder: above, name } = parentOf(path, this.#paths)
     if (above === path) return
-    await this.#create(given, above, match)
-    await this.#withFolder(given, above, (folder) => mkdir(folder.at(name))).catch((error: unknown) => {
+    await this.#create(given, above, match, record)
+    await this.#withFolder(given, above, async (folder) => {
+      await record?.({ path: this.#paths.write(path), before: ABSENT, after: NEW_FOLDER })
+      await mkdir(folder.at(name))
+    }).catch((error: unknown) => {
       // Created concurrently. It is verified when it is opened.
       if (errorCode(error) !== 'EEXIST') throw error
     })
@@ -197,13 +200,10 @@ export class FileScope {
 }
 
 export function scopeOf(
-  { fs, ceilings = [] }: Power, power: 'fs.read' | 'fs.write', workspace: string,
-  { reserved, readOnly = [], layerName }: HostFolders,
+  { fs, ceilings = [] }: Power, power: 'fs.read' | 'fs.write', workspace: string, { reserved, readOnly }: HostFolders,
 ): FileScope {
   const access = power === 'fs.read' ? 'read' : 'write'
-  const layers = layerName === undefined ? [] : (fs.commandRoots ?? []).map((root) => join(root, layerName))
   return new FileScope(power, fs[access], workspace, {
-    reserved, readOnly: [...readOnly, ...layers], roots: fs.roots,
-    ceilings: ceilings.map((ceiling) => ceiling.fs[access]),
+    reserved, readOnly, roots: fs.roots, ceilings: ceilings.map((ceiling) => ceiling.fs[access]),
   })
 }

@@ -1,7 +1,9 @@
 import { basename, dirname } from 'node:path'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, type ChangeRecorder, type UndoAccess } from '@bulkhead/contract'
 import { stringArgument, type CapabilityUnit, type OpenCall } from '../model/capability.ts'
+import { applyUpdates } from './apply-updates.ts'
+import type { RecordChange } from './change-record.ts'
 import { ClientFiles, type ClientOf } from './client-files.ts'
 import { editFile } from './edit-file.ts'
 import { FileScope, scopeOf, type HostFolders } from './file-scope.ts'
@@ -13,6 +15,8 @@ import { findRipgrep } from './search/ripgrep.ts'
 import { searchLines } from './search/search-lines.ts'
 import { readFindRequest, readGlobRequest, readSearchRequest } from './search/request.ts'
 import { shownPath } from './paths.ts'
+import { readUpdates } from './update-request.ts'
+import { undoChanges } from './undo/undo.ts'
 import { WATCH_LIMITS, type WatchLimits } from './watch.ts'
 import { Watches } from './watches.ts'
 import { removeFile, writeFile } from './write-file.ts'
@@ -22,6 +26,10 @@ export interface FsOptions extends HostFolders {
   readonly extraFiles?: ((callId: string) => ReadonlySet<string>) | undefined
   /** The client of the session of a call. Its text files come before those of the disk. */
   readonly clientOf?: ClientOf | undefined
+  /** Where changes of several files are noted until they are complete. Absent: a kill may leave only some of them. */
+  readonly journal?: string | undefined
+  readonly changes?: ChangeRecorder | undefined
+  readonly undo?: UndoAccess | undefined
   readonly globLimits?: Partial<GlobLimits>
   readonly watchLimits?: Partial<WatchLimits>
 }
@@ -51,6 +59,10 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
   const reading = (call: OpenCall, path: string): FileScope =>
     options.extraFiles?.(call.hostCallId ?? call.callId).has(path) === true
       ? singleFileScope(path, workspace) : scopesOf(call).read
+
+  const { changes } = options
+  const recorderOf = ({ callId, hostCallId = callId }: OpenCall): RecordChange =>
+    changes && ((change) => changes.file(hostCallId, change))
 
   return {
     capabilities: {
@@ -120,7 +132,7 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
         const resolved = await write.locate(path)
         call.effects?.add('writtenBytes', bytes.length)
         const client = args[1] === 'bytes' ? undefined : clients.of(call)
-        return writeFile(write, resolved, bytes, client)
+        return writeFile(write, resolved, bytes, recorderOf(call), client)
       },
       async 'fs.edit'(call, args) {
         const path = fileArgument(args)
@@ -132,12 +144,27 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
         const edit = { before, after, all: args[3] === true }
         const client = clients.of(call)
         const source = client?.isWhole ? client : undefined
-        const { replacements, diff } = await editFile(write, resolved, edit, { effects: call.effects, client: source })
+        const { replacements, diff } = await editFile(write, resolved, edit, {
+          record: recorderOf(call), effects: call.effects, client: source,
+        })
         return { replacements, diff: diff() }
+      },
+      async 'fs.apply'(call, args) {
+        const client = clients.of(call)
+        return applyUpdates(scopesOf(call), readUpdates(args[0]), {
+          record: recorderOf(call), effects: call.effects, client: client?.isWhole ? client : undefined,
+          journal: options.journal,
+        })
       },
       async 'fs.remove'(call, args) {
         const { write } = scopesOf(call)
-        return removeFile(write, await write.locate(pathArgument(args)))
+        return removeFile(write, await write.locate(pathArgument(args)), recorderOf(call))
+      },
+      'fs.undo'(call, args) {
+        if (changes === undefined || options.undo === undefined) throw undoUnavailable()
+        return undoChanges(args[0], {
+          workspace, call, scopes: scopesOf(call), access: options.undo, changes, client: clients.of(call),
+        })
       },
     },
     endCall(callId) {
@@ -162,6 +189,11 @@ function fileArgument(args: readonly Json[]): string {
   if (!/\/\.?$/.test(path)) return path
   throw new BulkheadError('InputInvalid', `"${path}" ends in a slash, so it names a folder. Use the path of a file.`)
 }
+
+const undoUnavailable = (): BulkheadError => new BulkheadError(
+  'CapabilityUnavailable',
+  'Changes cannot be undone here. Only the bundled tool `undo` can, on a host whose store records changes.',
+)
 
 /** The searches of one compartment. Each is aborted when its call ends. */
 class Searches {

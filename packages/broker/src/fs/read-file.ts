@@ -1,4 +1,4 @@
-import { constants, type Dirent } from 'node:fs'
+import type { Dirent } from 'node:fs'
 import { lstat, opendir, type FileHandle } from 'node:fs/promises'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError, type DirectoryEntry, type FileStat } from '@bulkhead/contract'
@@ -6,13 +6,10 @@ import { notRegular } from './file-errors.ts'
 import type { FileScope } from './file-scope.ts'
 import type { ResolvedPath } from './path-policy.ts'
 import type { ByteRange } from './sync-read.ts'
-import type { FolderHandle } from './disk.ts'
+import { READ, type FolderHandle } from './disk.ts'
 
 /** Largest read or write. A larger file is read in ranges. */
 export const MAX_BYTES = 8 * 1024 * 1024
-// Non-blocking, because opening a pipe without a writer blocks. O_NOCTTY, so that no terminal becomes the host's.
-export const READ =
-  constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
 
 export function readRange(given: Json | undefined): ByteRange {
   if (given === undefined || given === null) return {}

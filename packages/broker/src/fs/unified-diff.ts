@@ -21,19 +21,24 @@ interface Block {
   readonly changes: Change[]
 }
 
-/** A unified diff, built from the known replacements in linear time. */
-export function unifiedDiff(path: string, content: Buffer, changes: readonly Change[]): string {
-  let diff = `--- a/${path}\n+++ b/${path}\n`
+/** The header of a diff. */
+const changedFile = (path: string): string => `--- a/${path}\n+++ b/${path}\n`
+
+/** A unified diff, built from the known replacements in linear time. `rest`: the note in place of what does not fit. */
+export function unifiedDiff(
+  path: string, content: Buffer, changes: readonly Change[], header = changedFile(path), rest = REST,
+): string {
+  let diff = header
   let shift = 0
   const { blocks, isAll } = blocksOf(content, changes)
   for (const group of hunks(content, blocks)) {
-    if (fewestChars(content, group) > DIFF_CHARS) return diff + REST
+    if (fewestChars(content, group) > DIFF_CHARS) return diff + rest
     const hunk = writeHunk(content, group, shift)
-    if (diff.length + hunk.text.length > DIFF_CHARS) return diff + REST
+    if (diff.length + hunk.text.length > DIFF_CHARS) return diff + rest
     diff += hunk.text
     shift += hunk.added
   }
-  return isAll ? diff : diff + REST
+  return isAll ? diff : diff + rest
 }
 
 /** As many blocks as can be shown. */

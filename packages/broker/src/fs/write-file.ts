@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
-import { access, lstat, open, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises'
+import { access, lstat, open, readdir, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import { reaper } from '../process/reaper.ts'
+import { ABSENT, fileState, readState, type RecordChange } from './change-record.ts'
 import { isMissing, notRegular } from './file-errors.ts'
 import type { FileScope } from './file-scope.ts'
 import type { FolderHandle } from './disk.ts'
@@ -12,23 +13,27 @@ import type { ResolvedPath } from './path-policy.ts'
 import { MAX_BYTES } from './read-file.ts'
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
-const temporaryName = (): string => `.bulkhead-${randomUUID()}.tmp`
+export const temporaryName = (): string => `.bulkhead-${randomUUID()}.tmp`
 export const isTemporaryName = (name: string): boolean => /^\.bulkhead-[0-9a-f-]{36}\.tmp$/.test(name)
 
 /** Where the text of a file is written instead of to the disk. undefined: it does not write this one. */
 export interface TextTarget {
-  write(scope: FileScope, resolved: ResolvedPath, bytes: Buffer): Promise<JsonObject | undefined>
+  write(
+    scope: FileScope, resolved: ResolvedPath, bytes: Buffer, record: RecordChange,
+  ): Promise<JsonObject | undefined>
 }
 
 export function writeFile(
-  scope: FileScope, resolved: ResolvedPath, bytes: Buffer, client?: TextTarget,
+  scope: FileScope, resolved: ResolvedPath, bytes: Buffer, record: RecordChange, client?: TextTarget,
 ): Promise<JsonObject> {
-  return queueForFile(resolved.real, async () => await client?.write(scope, resolved, bytes)
-    ?? await scope.inCreatedFolder(resolved, (folder, name) => replaceFile(folder, name, resolved.given, bytes)))
+  return queueForFile(resolved.real, async () => await client?.write(scope, resolved, bytes, record)
+    ?? await scope.inCreatedFolder(
+      resolved, (folder, name) => replaceFile(folder, name, { path: resolved.given, record }, bytes), record,
+    ))
 }
 
 /** Removes a file or an empty folder. */
-export async function removeFile(scope: FileScope, resolved: ResolvedPath): Promise<null> {
+export async function removeFile(scope: FileScope, resolved: ResolvedPath, record: RecordChange): Promise<null> {
   const { given } = resolved
   if (resolved.linked) {
     throw new BulkheadError('InputInvalid', `"${given}" is a link. Remove its target by its own path.`)
@@ -36,21 +41,41 @@ export async function removeFile(scope: FileScope, resolved: ResolvedPath): Prom
   if (await scope.isRoot(resolved)) {
     throw new BulkheadError('CapabilityDenied', `"${given}" is a root of the grant and cannot be removed.`)
   }
-  return scope.inFolder(resolved, async (folder, name) => {
-    const found = await lstat(folder.at(name))
-    if (!found.isFile() && !found.isDirectory()) throw notRegular(given)
-    await (found.isFile() ? unlink : rmdir)(folder.at(name))
+  return queueForFile(resolved.real, () => scope.inFolder(resolved, async (folder, name) => {
+    await removeFrom(folder, name, { path: given, record })
     return null
-  })
+  }))
+}
+
+/** Contract: the caller holds the queue of the file. */
+export async function removeFrom(folder: FolderHandle, name: string, { path, record }: ChangeParts): Promise<void> {
+  const at = folder.at(name)
+  const found = await lstat(at)
+  if (!found.isFile() && !found.isDirectory()) throw notRegular(path)
+  // A folder with content is not removed, so there is nothing to record.
+  if (record !== undefined && (found.isFile() || (await readdir(at)).length === 0)) {
+    const { state, content } = await readState(at, found)
+    await record({ path: join(folder.where, name), before: state, after: ABSENT, content })
+  }
+  await (found.isFile() ? unlink : rmdir)(at)
+}
+
+export interface ChangeParts {
+  /** For messages. */
+  readonly path: string
+  readonly record: RecordChange
+  /** For a new file, and for one that gets other permissions. Default: those of the existing file, or of the system. */
+  readonly mode?: number | undefined
 }
 
 /**
  * Replaces a file atomically: readers never see half of it, a link of that name is not followed, and other hard links
- * keep the old content.
+ * keep the old content. Contract: the caller holds the queue of the file.
  */
 export async function replaceFile(
-  folder: FolderHandle, name: string, path: string, bytes: Buffer,
+  folder: FolderHandle, name: string, parts: ChangeParts, bytes: Buffer,
 ): Promise<JsonObject> {
+  const { path } = parts
   if (bytes.length > MAX_BYTES) throw tooLong(path, bytes.length)
   const existing = await lstat(folder.at(name)).catch((error: unknown) => {
     if (isMissing(error)) return undefined
@@ -63,40 +88,76 @@ export async function replaceFile(
   const temporary = folder.at(unfinished)
   const release = reaper.hold('file', join(folder.where, unfinished))
   try {
-    return await putInPlace(folder, { name, path, temporary, existing }, bytes)
+    return await putInPlace(folder, { ...parts, name, temporary, existing }, bytes)
   } finally {
     release()
   }
 }
 
-interface Replacement {
+interface Replacement extends ChangeParts {
   readonly name: string
-  /** For messages. */
-  readonly path: string
   readonly temporary: string
   readonly existing: Stats | undefined
 }
 
 async function putInPlace(
-  folder: FolderHandle, { name, path, temporary, existing }: Replacement, bytes: Buffer,
+  folder: FolderHandle, { name, path, temporary, existing, record, mode }: Replacement, bytes: Buffer,
 ): Promise<JsonObject> {
-  const handle = await open(temporary, CREATE, existing === undefined ? 0o666 : existing.mode & 0o777)
+  await stageFile(folder, { path, temporary, rights: existing, mode }, bytes)
   try {
-    if (!await folder.holds(handle, temporary)) throw replaced(path)
-    if (existing !== undefined) await keepRights(handle, existing)
-    await handle.writeFile(bytes)
-    await handle.close()
+    if (record !== undefined) {
+      const { mode: made } = await lstat(temporary)
+      const { state, content } = await readState(folder.at(name), existing)
+      await record({ path: join(folder.where, name), before: state, after: fileState(bytes, made), content })
+    }
     await rename(temporary, folder.at(name))
   } catch (error) {
-    await handle.close().catch(() => undefined)
     await unlink(temporary).catch(() => undefined)
     throw error
   }
   return { bytes: bytes.length, created: existing === undefined }
 }
 
+export interface StagedFile {
+  /** For messages. */
+  readonly path: string
+  /** A path from `folder.at`. */
+  readonly temporary: string
+  /** The owner and mode it gets. Default: those of a new file. */
+  readonly rights?: Pick<Stats, 'uid' | 'gid' | 'mode'> | undefined
+  /** Replaces the mode of `rights`. */
+  readonly mode?: number | undefined
+  /** Sets or clears the permission to execute. Default: as in `rights`. */
+  readonly executable?: boolean | undefined
+}
+
+/** Writes the new content beside the file. Contract: leaves nothing if it fails. */
+export async function stageFile(
+  folder: FolderHandle, { path, temporary, rights, mode, executable }: StagedFile, bytes: Buffer,
+): Promise<void> {
+  const handle = await open(temporary, CREATE, rights === undefined ? 0o666 : rights.mode & 0o777)
+  try {
+    if (!await folder.holds(handle, temporary)) throw replaced(path)
+    if (rights !== undefined) await keepRights(handle, rights)
+    if (mode !== undefined) await handle.chmod(mode)
+    if (executable !== undefined) await setExecutable(handle, executable)
+    await handle.writeFile(bytes)
+    await handle.close()
+  } catch (error) {
+    await handle.close().catch(() => undefined)
+    await unlink(temporary).catch(() => undefined)
+    throw error
+  }
+}
+
+/** Those who may read the file may execute it, or no one may. */
+async function setExecutable(handle: FileHandle, executable: boolean): Promise<void> {
+  const { mode } = await handle.stat()
+  await handle.chmod((mode & 0o666) | (executable ? (mode & 0o444) >> 2 : 0))
+}
+
 /** Keeps owner and mode, as far as the system allows. */
-async function keepRights(handle: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
+async function keepRights(handle: FileHandle, { uid, gid, mode }: Pick<Stats, 'uid' | 'gid' | 'mode'>): Promise<void> {
   const made = await handle.stat()
   const ignore = (): void => undefined
   if (made.uid !== uid || made.gid !== gid) await handle.chown(uid, gid).catch(ignore)
@@ -124,5 +185,23 @@ export async function queueForFile<T>(real: string, work: () => Promise<T>): Pro
     return await mine
   } finally {
     if (pending.get(real) === mine) pending.delete(real)
+  }
+}
+
+/** Holds the queues of several files. They are entered in one order, so that two callers cannot wait for each other. */
+export async function queueForFiles<T>(reals: readonly string[], work: () => Promise<T>): Promise<T> {
+  const over = Promise.withResolvers<void>()
+  try {
+    for (const real of [...new Set(reals)].toSorted()) {
+      await new Promise<void>((entered) => {
+        void queueForFile(real, () => {
+          entered()
+          return over.promise
+        })
+      })
+    }
+    return await work()
+  } finally {
+    over.resolve()
   }
 }

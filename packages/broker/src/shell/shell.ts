@@ -1,4 +1,4 @@
-import { BulkheadError, type CompartmentTool, type WorkspaceClient } from '@bulkhead/contract'
+import { BulkheadError, type ChangeRecorder, type CompartmentTool, type WorkspaceClient } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { ClientOf } from '../fs/client-files.ts'
 import type { HostFolders } from '../fs/file-scope.ts'
@@ -12,6 +12,7 @@ import type { MissingSandboxReporter } from './command-sandbox.ts'
 import { fitsTerminal } from './client-terminal.ts'
 import {
   checkPipe, checkRequest, readPipeRequest, readRequest, withSecrets, withStageSecrets, type PipeRequest,
+  type StageRequest,
 } from './request.ts'
 import { Starter, SYSTEM_PATH, type StartedCommand } from './starter.ts'
 
@@ -48,35 +49,30 @@ export interface ShellOptions extends HostFolders {
   readonly runsNothing?: boolean
   /** The client of the session of a call, for commands that fit into its terminal. */
   readonly clientOf?: ClientOf | undefined
+  readonly changes?: ChangeRecorder | undefined
 }
 
 /** Runs the commands of the grant by name and argument vector, without a shell. */
 export function shellCapability(options: ShellOptions): CapabilityUnit {
-  const { workspace, tools, secrets, operator, reserved, readOnly, layerName, projectLayer } = options
+  const { workspace, tools, secrets, operator, reserved, readOnly, projectLayer } = options
   const { missingSandbox, requiresSandbox, isBundled = false, runsNothing = false } = options
   const { path = SYSTEM_PATH, platform = process.platform } = options
   const { concurrentRuns = 8, outputBytes = 200 * 1024, graceMs = 300, drainMs = 100, updateMs = 100 } = options
   // Without process groups a command cannot be ended together with what it started.
   if (platform === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
 
-  const starterIn = (roots: readonly string[]): Starter => {
-    const untrusted = new UntrustedFolders(
-      [workspace, ...roots, ...tools.flatMap(({ grant }) => grant.fs.write)],
-      [workspace, ...roots, ...tools.flatMap(({ grant }) => grant.fs.roots ?? [])],
-    )
-    const restricted = restrictedEnvironment(path, outputBytes, untrusted)
-    const operators = operator === undefined ? restricted : operatorEnvironment(operator, untrusted)
-    return new Starter({
-      workspace, roots, untrusted, projectLayer, secrets, missingSandbox, requiresSandbox, graceMs, drainMs, updateMs,
-      folders: { reserved, readOnly, layerName },
-      home: operator?.env.HOME,
-      environmentOf: ({ tool }) => runsAnyCommand(tool) ? operators : restricted,
-    })
-  }
-  const starters = new Map([['', starterIn([])]])
-  /** Sessions with the same roots share a starter. */
-  const starterOf = ({ tool: { grant: { fs: { commandRoots = [] } } } }: OpenCall): Starter =>
-    starters.getOrInsertComputed(commandRoots.join('\0'), () => starterIn(commandRoots))
+  const untrusted = new UntrustedFolders(
+    [workspace, ...tools.flatMap(({ grant }) => grant.fs.write)],
+    [workspace, ...tools.flatMap(({ grant }) => grant.fs.roots ?? [])],
+  )
+  const restricted = restrictedEnvironment(path, outputBytes, untrusted)
+  const operators = operator === undefined ? restricted : operatorEnvironment(operator, untrusted)
+  const starter = new Starter({
+    workspace, untrusted, projectLayer, secrets, missingSandbox, requiresSandbox, graceMs, drainMs, updateMs,
+    folders: { reserved, readOnly },
+    home: operator?.env.HOME,
+    environmentOf: ({ tool }) => runsAnyCommand(tool) ? operators : restricted,
+  })
   const running = new RunningCommands(concurrentRuns)
   /**
    * A terminal shows its output, and has the variables of its client. So it gets no secrets, no commands of tools with
@@ -88,6 +84,11 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     const client = options.clientOf?.(call.hostCallId ?? call.callId)
     return client?.run?.bind(client)
   }
+  /** The command as it was asked for, so that no secret is recorded. */
+  const record = async ({ callId, hostCallId = callId }: OpenCall, stages: readonly CommandLine[]): Promise<void> => {
+    const line = stages.map(({ cmd, args, as = { cmd, args } }) => [as.cmd, ...as.args].join(' ')).join(' | ')
+    await options.changes?.command(hostCallId, line.slice(0, RECORDED_CHARS))
+  }
   return {
     capabilities: {
       async 'shell.run'(call, args) {
@@ -95,8 +96,9 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         checkRequest(call.tool, asked)
         if (runsNothing) return { ...SUCCESS, ...NO_OUTPUT }
         call.effects?.add('sentBytes', Buffer.byteLength(asked.input ?? ''))
+        await record(call, [asked])
         const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
-        return running.run(call, (stop) => starterOf(call).start(call, request, stop))
+        return running.run(call, (stop) => starter.start(call, request, stop))
       },
       async 'shell.pipe'(call, args) {
         const asked = readPipeRequest(args)
@@ -104,16 +106,25 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         if (runsNothing) return { exits: asked.stages.map(() => SUCCESS), ...NO_OUTPUT, timedOut: false }
         const { input } = asked.stages[0]!
         if (typeof input === 'string') call.effects?.add('sentBytes', Buffer.byteLength(input))
+        if (mayWrite(asked)) await record(call, asked.stages)
         const request = secrets === undefined ? asked : withStageSecrets(asked, secrets.of(call.callId))
         const run = terminalFor(call, asked)
         return running.run(call, (stop) => run
-          ? starterOf(call).startInTerminal(call, request, run, stop) : starterOf(call).startPipe(call, request, stop))
+          ? starter.startInTerminal(call, request, run, stop) : starter.startPipe(call, request, stop))
       },
     },
     endCall: (callId) => running.endCall(callId),
     close: () => running.close(),
   }
 }
+
+type CommandLine = Pick<StageRequest, 'cmd' | 'args'> & Partial<Pick<StageRequest, 'as'>>
+
+/** Kept of a command line that may have changed something. */
+const RECORDED_CHARS = 1_000
+
+const mayWrite = ({ stages, wall }: PipeRequest): boolean =>
+  wall !== 'read' || stages.some(({ stdout, stderr }) => typeof stdout === 'object' || typeof stderr === 'object')
 
 const SUCCESS = { exitCode: 0, signal: null }
 const NO_OUTPUT = { stdout: '', stderr: '', truncated: false }

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ClientCall, WorkspaceClient } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
@@ -83,6 +83,34 @@ describe('the files of a client', () => {
     expect(readFileSync(join(workspace, 'a.txt'), 'utf8')).toBe('one 2')
   })
 
+  it('are updated together as the client has them, and put back if one fails', async () => {
+    const workspace = await temporaryFolder()
+    await put(workspace, ['a.txt', 'one'], ['b.txt', 'disk'])
+    const client = new Client({ 'a.txt': 'one two', 'unsaved.txt': 'draft' })
+    const { fs } = open(workspace, client)
+    await fs.apply([
+      { path: 'a.txt', before: 'one two', after: '1' }, { path: 'b.txt', before: 'disk', after: null },
+      { path: 'unsaved.txt', before: 'draft', after: 'final' }, { path: 'new/c.txt', before: null, after: 'c' },
+    ])
+    const text = (path: string) => readFileSync(join(workspace, path), 'utf8')
+    expect([text('a.txt'), text('unsaved.txt'), text('new/c.txt')]).toEqual(['1', 'final', 'c'])
+    expect(existsSync(join(workspace, 'b.txt'))).toBe(false)
+    const failing: WorkspaceClient = {
+      readText: async () => undefined,
+      writeText: async (path, content) => {
+        if (path.endsWith('c.txt')) throw new Error('The editor is closed')
+        writeFileSync(path, content)
+      },
+    }
+    const { fs: broken } = open(workspace, failing)
+    expect(await codeOf(broken.apply([
+      { path: 'a.txt', before: '1', after: 'x' }, { path: 'd.txt', before: null, after: 'd' },
+      { path: 'unsaved.txt', before: 'final', after: null }, { path: 'new/c.txt', before: 'c', after: 'x' },
+    ]))).toBe('ToolExecutionFailed')
+    expect([text('a.txt'), text('unsaved.txt'), text('new/c.txt')]).toEqual(['1', 'final', 'c'])
+    expect(existsSync(join(workspace, 'd.txt'))).toBe(false)
+  })
+
   it('are asked for only inside the grant and the workspace, by the real path', async () => {
     const { root, workspace, outside } = await setUp()
     const client = new Client({ 'secret.txt': 'leaked', 'a.md': 'edited' })
@@ -93,6 +121,7 @@ describe('the files of a client', () => {
       expect(await codeOf(fs.readText(path))).toBe('CapabilityDenied')
       expect(await codeOf(fs.write(path, 'x'))).toBe('CapabilityDenied')
       expect(await codeOf(fs.edit(path, 'root', 'x'))).toBe('CapabilityDenied')
+      expect(await codeOf(fs.apply([{ path, before: 'root', after: 'x' }]))).toBe('CapabilityDenied')
     }
     expect(await codeOf(fs.write('docs/folder-link/secret.txt', 'x'))).toBe('CapabilityDenied')
     expect(await codeOf(fs.write('docs/dangling', 'x'))).toBe('CapabilityDenied')

@@ -28,15 +28,16 @@ describe.each(
     const { root } = await setUp()
     const scope = new FileScope('fs.write', [join(root, 'ws/docs')], join(root, 'ws'), { openFolder: opening })
     const at = (path: string) => scope.locate(path)
-    expect(await writeFile(scope, await at('docs/new/b.txt'), Buffer.from('one'))).toEqual({ bytes: 3, created: true })
-    expect(await editFile(scope, await at('docs/new/b.txt'), { before: 'one', after: 'two', all: false }))
+    expect(await writeFile(scope, await at('docs/new/b.txt'), Buffer.from('one'), undefined))
+      .toEqual({ bytes: 3, created: true })
+    expect(await editFile(scope, await at('docs/new/b.txt'), { before: 'one', after: 'two', all: false }, UNRECORDED))
       .toMatchObject({ replacements: 1 })
     expect((await readFile(scope, await at('docs/new/b.txt'), {})).toString()).toBe('two')
     const listed = await listFolder(scope, await at('docs'))
     expect(listed).toEqual([{ name: 'a.txt', kind: 'file' }, { name: 'new', kind: 'directory' }])
     expect(await statFile(scope, await at('docs/new'))).toMatchObject({ kind: 'directory' })
-    await removeFile(scope, await at('docs/new/b.txt'))
-    await removeFile(scope, await at('docs/new'))
+    await removeFile(scope, await at('docs/new/b.txt'), undefined)
+    await removeFile(scope, await at('docs/new'), undefined)
     expect(await codeOf(statFile(scope, await at('docs/new')))).toBe('NotFound')
   })
 
@@ -58,6 +59,8 @@ describe.each(
     await held.release()
   })
 })
+
+const UNRECORDED = { record: undefined }
 
 describe('a folder held by descriptor', () => {
   it('stays the checked folder if a link replaces its name', async () => {

@@ -3,10 +3,10 @@ import { text as readAll } from 'node:stream/consumers'
 import { styleText } from 'node:util'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import {
-  BulkheadError, CALL_LIMITS, SECURITY_MODES, type ExtensionDescriptor, type Outcome, type SecurityMode,
+  BulkheadError, CALL_LIMITS, PROGRAM_TOOL, SECURITY_MODES, type ExtensionDescriptor, type Outcome, type SecurityMode,
 } from '@bulkhead/contract'
 import { canonicalCall, textOfBlock } from '@bulkhead/contract/dialects'
-import type { ExplainedStep, Explanation } from '@bulkhead/host'
+import type { ExplainedStep, Explanation, ProgramTool } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { parseJson, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -123,6 +123,7 @@ async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: Cal
   const session = await host.openSession({
     ...(request.mode === undefined ? {} : { mode: request.mode }),
     ...(interactor === undefined ? {} : { interactor }),
+    ...inCodeMode(request.name),
   })
   try {
     return await session.call({ id: 'cli', name: request.name, arguments: request.arguments }, {
@@ -135,6 +136,9 @@ async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: Cal
     await session.close()
   }
 }
+
+/** The tool is off unless it is asked for, and its name on the command line asks for it. */
+const inCodeMode = (name: string): { readonly codeMode?: true } => name === PROGRAM_TOOL ? { codeMode: true } : {}
 
 /** Also for `dev`. */
 export function printOutcome(outcome: Outcome, json: boolean): void {
@@ -177,7 +181,9 @@ export const explain = defineCommand({
     const host = await openHost(values, 'no sessions')
     try {
       const meant = await meantCall(host, request, values.connect === true)
-      const session = await host.openSession({ ...(mode ? { mode } : {}), ...(interactor ? { interactor } : {}) })
+      const session = await host.openSession({
+        ...(mode ? { mode } : {}), ...(interactor ? { interactor } : {}), ...inCodeMode(meant.name),
+      })
       const explanation = await session.explain(meant)
       process.stdout.write(values.json ? jsonText(explanation) : explanationText(explanation))
       tellFaults(explanation.code, name, host)
@@ -194,7 +200,7 @@ const COLOURS = {
 const WORDS = { allow: 'would be allowed', ask: 'would require approval', deny: 'would be denied' } as const
 
 function explanationText(
-  { tool, decision, code, approvalKey, arguments: changed, chain, remedies }: Explanation,
+  { tool, decision, code, approvalKey, arguments: changed, chain, program, remedies }: Explanation,
 ): string {
   const rows = chain.map(({ stage, action, source, reason }) => [stage, action, source, reason])
   return [
@@ -202,9 +208,15 @@ function explanationText(
     ...(approvalKey === null ? [] : [`key: ${visibleText(approvalKey)}\n`]),
     ...(changed === undefined ? [] : [`with: ${visibleText(JSON.stringify(changed))}\n`]),
     '\n', table(['STAGE', 'ACTION', 'SOURCE', 'REASON'], rows),
+    ...(program === undefined ? [] : ['\nAt most, the program can\n', ...program.map(programLine)]),
     ...(remedies.length === 0 ? [] : ['\nTo change this\n']),
     ...remedies.map((remedy) => `  - ${visibleText(remedy)}\n`),
   ].join('')
+}
+
+function programLine({ tool, may, gated, denied }: ProgramTool): string {
+  const can = `${gated ? ' with approval' : ''}, which may ${may.join('; ') || 'touch nothing'}`
+  return `  - call ${visibleText(`${tool}${denied === undefined ? can : `, which is denied: ${denied}`}`)}\n`
 }
 
 function readTimeout(text: string | undefined): number | undefined {

@@ -123,6 +123,7 @@ const withoutSessions = (store: Store): Store => ({
   ...(store.approvalRevision && { approvalRevision: () => store.approvalRevision!() }),
   append: async (record) => isJsonObject(record) && SESSION_EVENTS.has(record['type']) ? 0 : store.append(record),
   ...(store.notes && { notes: store.notes }),
+  ...(store.changes && { changes: store.changes }),
   records: (from, limit) => store.records(from, limit),
   auditSpan: () => store.auditSpan(),
   close: () => store.close(),

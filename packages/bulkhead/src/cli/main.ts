@@ -36,6 +36,10 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
     summary: 'Show, verify, export and archive the audit log',
     load: async () => (await import('./audit.ts')).audit,
   }],
+  ['undo', {
+    summary: 'List the files that tools changed, and put them back',
+    load: async () => (await import('./undo.ts')).undo,
+  }],
   ['trust', {
     summary: 'Review the tools and settings of a project, then trust or decline them',
     load: async () => (await import('./trust.ts')).trust,

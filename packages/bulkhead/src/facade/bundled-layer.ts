@@ -1,7 +1,11 @@
 import { join } from 'node:path'
-import type { ConfigFile, ToolDefinition } from '@bulkhead/contract'
+import {
+  DEFAULT_LIMITS, PROGRAM_TOOL, type CompartmentLimits, type ConfigFile, type Sandbox, type ToolDefinition,
+} from '@bulkhead/contract'
 import type { Host as CoreHost, Session } from '@bulkhead/host'
-import { type AgentRunner, type BundledExtension, createBundledExtensions, ToolShelf } from '@bulkhead/tools-bundled'
+import {
+  type AgentRunner, type BundledExtension, createBundledExtensions, describeTools, ToolShelf,
+} from '@bulkhead/tools-bundled'
 import { userFolder } from './loader-options.ts'
 
 export interface BundledLayerOptions {
@@ -13,28 +17,61 @@ export interface BundledLayerOptions {
 
 export interface BundledLayer {
   readonly extensions: (config: ConfigFile) => readonly BundledExtension[]
-  /** Makes the tools of this host available to `tool_search`. */
-  attach(host: Pick<CoreHost, 'tools' | 'on'>): void
-  /** The tools to show to the model of a session. With many tools: the locked ones and those found by `tool_search`. */
-  offeredTools(session: Pick<Session, 'id' | 'tools'>): readonly ToolDefinition[]
+  /** Makes the tools of this host available to `tool_search`. Programs run in the sandbox. */
+  attach(host: Pick<CoreHost, 'tools' | 'on'>, sandbox: () => Pick<Sandbox, 'open'>): void
+  /**
+   * The tools to show to the model of a session. With many tools: the locked ones and those found by `tool_search`. With
+   * `codeMode`: only `code_mode`, whose description declares the others.
+   */
+  offeredTools(session: OfferedSession): readonly ToolDefinition[]
 }
+
+export type OfferedSession = Pick<Session, 'id' | 'tools'> & Partial<Pick<Session, 'codeMode'>>
 
 /** The tools that ship with the host, wired to it. */
 export function createBundledLayer({ runAgent, fetchHosts }: BundledLayerOptions, home: string): BundledLayer {
   const shelf = new ToolShelf()
+  /** By session: the tools that its programs were told about. */
+  const functions = new Map<string, readonly ToolDefinition[]>()
   let attached: Pick<CoreHost, 'tools'> | undefined
+  let sandbox: (() => Pick<Sandbox, 'open'>) | undefined
   return {
-    extensions: ({ search, skills = {} }) => createBundledExtensions({
-      runAgent, fetchHosts, search,
+    extensions: (config) => createBundledExtensions({
+      runAgent, fetchHosts, search: config.search,
+      programs: {
+        place: (extension) => ({
+          open: async (request) => sandbox!().open(request), limits: limitsOf(config, extension),
+        }),
+        functions: (sessionId) => functions.get(sessionId) ?? attached?.tools() ?? [],
+      },
       catalog: { tools: () => attached?.tools() ?? [], found: (sessionId, names) => shelf.found(sessionId, names) },
-      skills: { userFolder: join(userFolder(home), 'skills'), paths: skills.paths },
-    }).filter(({ manifest }) => skills.enabled !== false || manifest.id !== 'skill'),
-    attach(host) {
+      skills: { userFolder: join(userFolder(home), 'skills'), paths: config.skills?.paths },
+    }).filter(({ manifest }) => config.skills?.enabled !== false || manifest.id !== 'skill'),
+    attach(host, current) {
       attached = host
+      sandbox = current
       host.on((event) => {
-        if (event.type === 'SessionClosed') shelf.forget(event.sessionId)
+        if (event.type !== 'SessionClosed') return
+        shelf.forget(event.sessionId)
+        functions.delete(event.sessionId)
       }, ['SessionClosed'])
     },
-    offeredTools: (session) => shelf.offered(session.id, session.tools()),
+    offeredTools(session) {
+      const tools = session.tools()
+      const program = tools.find(({ name }) => name === PROGRAM_TOOL)
+      if (program === undefined) return shelf.offered(session.id, tools)
+      const callable = tools.filter((tool) => tool !== program)
+      functions.set(session.id, callable)
+      const described = { ...program, description: `${program.description}\n${describeTools(callable)}` }
+      return session.codeMode
+        ? [described] : shelf.offered(session.id, tools).map((tool) => tool === program ? described : tool)
+    },
   }
+}
+
+/** The limits of the programs of an extension, as the configuration sets them for the extension. */
+function limitsOf({ limits = {}, extensions = {} }: ConfigFile, extension: string): CompartmentLimits {
+  const own = Object.hasOwn(extensions, extension) ? extensions[extension]?.limits : undefined
+  const given = Object.entries({ ...limits, ...own }).filter(([, value]) => value !== undefined)
+  return { ...DEFAULT_LIMITS, ...Object.fromEntries(given) }
 }

@@ -148,8 +148,8 @@ export async function assembleHost(
     ...(options.agents ? { agents: options.agents } : {}),
     ...(options.smokeCheck ? { smokeCheck: options.smokeCheck } : {}),
   })
-  bundled.attach(host)
   const places = new OpenPlaces(host, first)
+  bundled.attach(host, () => places.sandbox)
   const own = new OwnTools(host, loader, () => places.config)
   const prompts = new SessionPrompts(home, () => host.agents())
   const stopTracing = await traceWherePresent(host)

@@ -1,11 +1,12 @@
 import type { McpEmbedder } from '@bulkhead/bridges/mcp'
-import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
+import { lstatSync, realpathSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join } from 'node:path'
 import type {
   CapabilityUse, ConfigFile, Interactor, Loader, LoadReport, ProjectStanding, ProjectTrust, ResolvedConfig,
 } from '@bulkhead/contract'
-import type { FoundRoot, Host, Place, SwitchReport } from '@bulkhead/host'
+import { namesIn } from '@bulkhead/kit/folders'
+import type { Host, Place, SwitchReport } from '@bulkhead/host'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { ConnectedServers } from './connected-servers.ts'
 import { keptFolders, ownCode } from './folders.ts'
@@ -56,6 +57,8 @@ export async function openPlace(
   const { cacheFolder: cache } = options
   const workspace = await canonicalFolder(folder)
   const projectLayer = join(workspace, projectFolder)
+  const journal = join(home, 'changes')
+  await finishChanges(journal)
   const special = Promise.all([keptFolders(home), ownCode()])
   special.catch(() => undefined)
   const servers = new ConnectedServers({
@@ -84,15 +87,22 @@ export async function openPlace(
     workspace, report, servers,
     neverWritten: [projectLayer, ...code],
     realPath: realPathOf,
-    findRoot: (path) => findRoot(path, kept, projectFolder),
     sandbox: lateSandbox(async () => {
       const { createSandbox } = await import('@bulkhead/sandbox')
       return createSandbox({
-        workspace, operator, kept, ownCode: code, projectLayer, ...report.config.merged.sandbox, ...(onUse && { onUse }),
+        workspace, operator, kept, ownCode: code, projectLayer, journal, ...report.config.merged.sandbox,
+        ...(onUse && { onUse }),
       })
     }, () => loadLateCode(servers)),
     source: { load, ...(watching ? { watch: watching } : {}) },
   }
+}
+
+/** Finishes what hosts that were killed had begun to write. The code for it is loaded only if there is anything. */
+async function finishChanges(journal: string): Promise<void> {
+  if (namesIn(journal).length === 0) return
+  const { recoverUpdates } = await import('@bulkhead/sandbox')
+  await recoverUpdates(journal)
 }
 
 export async function canonicalFolder(path: string): Promise<string> {
@@ -114,15 +124,6 @@ function realPathOf(path: string): string {
     if (code !== 'ENOENT' || dirname(path) === path || isLink()) throw error
     return join(realPathOf(dirname(path)), basename(path))
   }
-}
-
-/** A folder or file that a session wants beside the workspace. Throws if it does not exist or is in one of `kept`. */
-function findRoot(given: string, kept: readonly string[], projectFolder: string): FoundRoot {
-  if (!existsSync(given)) throw new Error('it does not exist')
-  const path = realpathSync.native(given)
-  const owner = kept.find((folder) => path === folder || path.startsWith(folder + sep))
-  if (owner !== undefined) throw new Error(`it is in "${owner}", which belongs to the host`)
-  return { path, isFolder: statSync(path).isDirectory(), neverWritten: [join(path, projectFolder)] }
 }
 
 /** Watches the project layer only as far as the trust decision allows. */
@@ -177,6 +178,10 @@ export class OpenPlaces {
 
   get servers(): OpenPlace['servers'] {
     return this.#current.servers
+  }
+
+  get sandbox(): OpenPlace['sandbox'] {
+    return this.#current.sandbox
   }
 
   get config(): ResolvedConfig {

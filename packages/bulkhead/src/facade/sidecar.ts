@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { lstat, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
-import { errorCode } from '@bulkhead/kit/error-message'
+import { hasProcessEnded, processIdentity } from '@bulkhead/kit/processes'
 import type { Owner, Sidecar } from '@bulkhead/host'
 
 const PREFIX = 'bulkhead-results-'
@@ -71,30 +70,5 @@ export function createSidecar(owner: Owner = createProcessOwner()): Required<Sid
 }
 
 /** Identifies this process to others that share the store: by process id and, where available, start time. */
-export function createProcessOwner(): Owner {
-  return { id: `${process.pid}-${startOf(process.pid) ?? ''}-${crypto.randomUUID()}`, isGone }
-}
-
-function isGone(id: string): boolean {
-  const [pid, start] = id.split('-')
-  if (!/^[1-9]\d*$/.test(pid ?? '')) return true
-  try {
-    process.kill(Number(pid), 0)
-  } catch (error) {
-    return errorCode(error) === 'ESRCH'
-  }
-  // The process id may have been reused.
-  const now = startOf(Number(pid))
-  return start !== '' && now !== undefined && now !== start
-}
-
-/** Start time in clock ticks since boot. undefined without /proc. */
-function startOf(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The process name may contain spaces and parentheses.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
-  } catch {
-    return undefined
-  }
-}
+export const createProcessOwner = (): Owner =>
+  ({ id: `${processIdentity()}-${crypto.randomUUID()}`, isGone: hasProcessEnded })

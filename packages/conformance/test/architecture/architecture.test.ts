@@ -94,8 +94,8 @@ const PLANTED: readonly (readonly [rule: string, file: string, text: string, fou
     'packages/store/src/index.ts exports *',
   ],
   [
-    'an index is small', 'packages/store/src/index.ts', '\n'.repeat(80),
-    'packages/store/src/index.ts has more than 80 lines',
+    'an index is small', 'packages/store/src/index.ts', '\n'.repeat(100),
+    'packages/store/src/index.ts has more than 100 lines',
   ],
   [
     'a test pins every entry', 'packages/store/test/exports.test.ts', '',

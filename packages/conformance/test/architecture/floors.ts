@@ -19,10 +19,13 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
   'packages/tools-bundled': [
     '*',
     [
+      'apply-patch', 'list', 'repo-overview',
       'bash', 'edit', 'glob', 'grep', 'prompts', 'question', 'read', 'skill', 'task', 'todo', 'tool-search', 'web-fetch',
       'web-search', 'write',
       'http-request', 'pdf-read', 'plan',
-      'git',
+      'git', 'test-runner',
+      'undo',
+      'code-exec', 'code-mode',
     ],
     'model',
   ],

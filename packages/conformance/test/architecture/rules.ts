@@ -11,7 +11,7 @@ export interface Rule {
 }
 
 const MAX_LINES = 300
-const MAX_INDEX_LINES = 80
+const MAX_INDEX_LINES = 100
 const MAX_README_LINES = 40
 
 /** Only `bulkhead` composes packages and may import all of them. `create-bulkhead` runs one of its commands. */

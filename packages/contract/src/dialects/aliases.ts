@@ -31,6 +31,25 @@ function asGrep({ include, max_results: _, ...args }: JsonObject): JsonObject {
   return typeof include === 'string' ? { ...args, glob: include } : args
 }
 
+/** A path with a line break cannot be part of a patch. The arguments stay as they are, and validation refuses them. */
+function asDeletion(args: JsonObject): JsonObject {
+  const { path = args['file_path'] } = args
+  return typeof path === 'string' && !/[\r\n]/.test(path)
+    ? { patch: `*** Begin Patch\n*** Delete File: ${path}\n*** End Patch\n` } : args
+}
+
+/** A diff of one file may lack its name, which is then an argument of its own. */
+function asPatch(args: JsonObject): JsonObject {
+  const { patch = args['diff'], path = args['file_path'] } = args
+  if (typeof patch !== 'string') return args
+  const isNamed = /^(?:diff --git|---|\*\*\*) /m.test(patch) || typeof path !== 'string' || /[\r\n]/.test(path)
+  return { patch: isNamed ? patch : `--- a/${path}\n+++ b/${path}\n${patch}` }
+}
+
+/** Actions that a tool of ours has under the same names. */
+const actions = (name: string, tool: LockedTool, ...shared: readonly string[]): readonly [string, ToolAlias][] =>
+  shared.map((action) => [`${name}.${action}`, { tool, shape: (args) => ({ ...args, action }) }])
+
 /** Tool names of other agents. They are aliases and are never registered. */
 export const TOOL_ALIASES: ReadonlyMap<string, ToolAlias> = new Map<string, ToolAlias>([
   ['read_file', { tool: 'read' }],
@@ -40,17 +59,23 @@ export const TOOL_ALIASES: ReadonlyMap<string, ToolAlias> = new Map<string, Tool
   ['search', { tool: 'grep' }],
   ['code_search', { tool: 'grep', shape: asGrep }],
   ['bash_manager', { tool: 'bash' }],
-  // One tool with an action. Its other actions (append, delete) are not what any of our tools does.
+  // One tool with an action. `append` adds bytes, which none of our tools does.
   ['file_manager.read', { tool: 'read', shape: withoutAction }],
   ['file_manager.write', { tool: 'write', shape: withoutAction }],
   ['file_manager.edit', { tool: 'edit', shape: withoutAction }],
   ['file_manager.list', { tool: 'glob', shape: (args) => asGlob(withoutAction(args)) }],
+  ['file_manager.delete', { tool: 'apply_patch', shape: asDeletion }],
+  ['diff_editor.apply', { tool: 'apply_patch', shape: asPatch }],
+  // `init`, `push` and `ruff_check` are not what our tools do.
+  ...actions('git_manager', 'git', 'status', 'diff', 'log', 'add', 'commit'),
+  ...actions('lsp_manager', 'lsp', 'definition', 'references', 'hover', 'diagnostics'),
   ['ask-user', { tool: 'question', shape: asQuestions }],
   ['ask_user', { tool: 'question', shape: asQuestions }],
   ['ask_clarification', { tool: 'question', shape: asQuestions }],
   ['web-fetch', { tool: 'web_fetch' }],
   ['web-search', { tool: 'web_search' }],
   ['tool-search', { tool: 'tool_search' }],
+  ['http-request', { tool: 'http_request' }],
 ])
 
 /** Argument names of other agents. */
@@ -63,6 +88,10 @@ export const ARGUMENT_ALIASES: ReadonlyMap<string, string> = new Map([
   ['old_str', 'old_string'],
   ['new_text', 'new_string'],
   ['new_str', 'new_string'],
+  ['diff', 'patch'],
+  ['input', 'patch'],
+  ['files', 'paths'],
+  ['max_depth', 'depth'],
   ['num', 'max_results'],
   ['-i', 'ignore_case'],
   ['-C', 'context'],

@@ -35,8 +35,8 @@ export function toolsSelectedBy(entry: string, names: ReadonlySet<string>): read
   const patterns = [entry, ...candidates(entry)]
   if (entry.includes('*')) return [...names].filter((name) => patterns.some((each) => matchSegment(each, name)))
   const actions = [...TOOL_ALIASES].flatMap(([alias, { tool }]) => alias.startsWith(`${entry}.`) ? [tool] : [])
-  const meant = actions.filter((name) => names.has(name))
-  if (meant.length > 0) return meant
+  const meant = new Set(actions.filter((name) => names.has(name)))
+  if (meant.size > 0) return [...meant]
   const stem = entry.replace(SERVER_MARK, '').replace(/[_-]$/, '')
   return stem === '' ? [] : [...names].filter((name) => name.startsWith(`${stem}_`) || name.startsWith(`${stem}-`))
 }

@@ -71,6 +71,7 @@ export const ERRORS = Object.freeze({
   ToolNotRegistered: permanent('ToolTerminal', 'caller', 'No enabled tool has that name.', 'Use a name from the list of tools.'),
   ToolsDisabled: permanent('ToolTerminal', 'policy', 'Tools are disabled for this session or by configuration.', 'Enable them, or answer without tools.'),
   InputInvalid: permanent('ToolTerminal', 'caller', 'The arguments do not match the input schema of the tool.', 'Correct the argument at the given path and call again.'),
+  UndoConflict: permanent('ToolTerminal', 'caller', 'An undo would lose later changes, or cannot put everything back. Nothing was undone.', 'Look at the dry run. To undo anyway, use force.'),
   CapabilityDenied: permanent('ToolTerminal', 'policy', 'The call tried to use something that its tool is not granted.', 'Declare it in `requires`, or ask the operator to raise the ceiling.'),
   CapabilityUnavailable: permanent('ExtensionHost', 'host', 'A declared capability cannot be enforced here, so it is not granted.', 'Use a host, platform or placement that can enforce it, or remove the declaration.'),
   RoleDenied: permanent('ToolTerminal', 'policy', 'A role flag denies this tool to the role of the session.', 'Use another role, or change the flag.'),
@@ -89,6 +90,7 @@ export const ERRORS = Object.freeze({
 
   // A call, in the tool.
   ToolExecutionFailed: permanent('ToolTerminal', 'extension', 'The tool reported or threw an error.', 'Read the message of the tool.'),
+  ProgramFailed: permanent('ToolTerminal', 'caller', 'The program threw an error or has a syntax error.', 'Correct the program and run it again.'),
   ResourceBusy: retryable('ToolTransient', 'extension', 'The tool reported that a resource is busy.', 'Try again later.'),
   NotFound: permanent('ToolTerminal', 'caller', 'Something that the arguments name does not exist.', 'Check the name or path.'),
   OutputMalformed: permanent('ToolTerminal', 'extension', 'The tool returned a value that is not JSON.', 'Return plain data.'),

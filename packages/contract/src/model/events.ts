@@ -20,10 +20,14 @@ interface ApprovalEvent {
 
 /** All events, as one flat union. Dialects are projections of it. */
 export type BulkheadEvent = Stamped & (
-  | ({ readonly type: 'ToolInvocationProposed'; readonly args: Json; readonly parentCallId?: string } & CallEvent)
+  | ({
+      readonly type: 'ToolInvocationProposed'; readonly args: Json; readonly parentCallId?: string
+      readonly program?: string
+    } & CallEvent)
   | ({
       readonly type: 'ToolInvocationDecided'; readonly decision: 'allow' | 'deny'; readonly stage: string
       readonly source: string; readonly reason: string; readonly approvalKey: string; readonly args: Json
+      readonly program?: string
     } & CallEvent)
   | ({
       readonly type: 'ToolInvocationChanged'; readonly subject: 'arguments' | 'result'; readonly stage: string
@@ -102,9 +106,12 @@ interface Stamped {
 export type EventType = BulkheadEvent['type']
 /** What each event means. docs/reference/events.md is generated from this table and from the union above. */
 export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = Object.freeze({
-  ToolInvocationProposed: 'A call was received. `parentCallId` is the call whose tool made this one.',
+  ToolInvocationProposed:
+    'A call was received. `parentCallId` is the call whose tool made this one; `program` is the same call if that tool '
+    + 'is `code_mode`.',
   ToolInvocationDecided:
-    'A call was allowed or denied. `stage` and `source` name the rule, mode, guard or person that decided.',
+    'A call was allowed or denied. `stage` and `source` name the rule, mode, guard or person that decided. `program` is '
+    + 'the call of `code_mode` whose program made it.',
   ToolInvocationChanged: 'A watchdog or guard replaced the arguments or the result. `before` and `after` are digests.',
   ToolInvocationStarted: 'An attempt begins. Attempt 0 means that the call was skipped because of a user message.',
   ToolInvocationProgress: 'The tool called `runtime.progress`.',

@@ -16,6 +16,8 @@ export const HEADER_NAME_PATTERN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 
 /** Agents are also file names, and types of sub-agents. */
 export const AGENT_NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
+/** In the folder of a layer: one file per agent. */
+export const AGENT_FOLDER = 'agents'
 
 /** A package in an npm registry, with its scope if it has one. */
 export const NPM_NAME_PATTERN = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/
@@ -69,6 +71,8 @@ export type LockedTool = (typeof LOCKED_TOOLS)[number]
 
 /** The bundled tool that starts sub-agents. */
 export const AGENT_TOOL: LockedTool = 'task'
+/** The bundled tool that runs programs whose calls are the session's own. It is off unless it is asked for. */
+export const PROGRAM_TOOL: LockedTool = 'code_mode'
 
 const locked: ReadonlySet<string> = new Set(LOCKED_TOOLS)
 export const isLockedTool = (name: string): name is LockedTool => locked.has(name)

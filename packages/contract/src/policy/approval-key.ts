@@ -125,6 +125,8 @@ export interface ArgumentsReading {
   readonly needs?: readonly CallNeed[]
   /** What rules on files and hosts apply to, for a bundled tool. Absent: everything the tool may do. */
   readonly effects?: CallEffects
+  /** The tools that the program in the arguments may call, or `all` if that cannot be told. */
+  readonly tools?: readonly string[] | 'all'
 }
 
 /** What a call would do with files and the network. An absent field is unknown. */
@@ -145,8 +147,6 @@ export interface AffectedPath {
 export interface ReaderContext {
   /** The canonical path of {workspace}. */
   readonly workspace: string
-  /** Canonical folders beside it that {workspace} also stands for. */
-  readonly roots?: readonly string[]
   /** Canonical folders that no tool may write. */
   readonly neverWritten?: readonly string[]
 }

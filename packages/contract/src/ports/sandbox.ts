@@ -7,6 +7,7 @@ import type { CompartmentLimits } from '../model/limits.ts'
 import type { Layer, Placement } from '../model/names.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Power } from '../policy/power.ts'
+import type { ChangeRecorder, UndoAccess } from './changes.ts'
 import type { WorkspaceClient } from './embedder.ts'
 
 export type CompartmentCode =
@@ -187,6 +188,10 @@ export interface CompartmentServices {
   lentFiles?(callId: string): ReadonlySet<string>
   /** The client of the session that makes a call. */
   client?(callId: string): WorkspaceClient | undefined
+  /** Absent: nothing can be undone. */
+  readonly changes?: ChangeRecorder | undefined
+  /** Only for the bundled tool that undoes changes. */
+  readonly undo?: UndoAccess | undefined
 }
 
 /** The parts of `runtime` that a tool can be given. The broker checks each use again. */
@@ -223,7 +228,9 @@ export const BROKER_METHODS = {
   'fs.watch.next': 'fs.read',
   'fs.write': 'fs.write',
   'fs.edit': 'fs.write',
+  'fs.apply': 'fs.write',
   'fs.remove': 'fs.write',
+  'fs.undo': 'fs.write',
   'net.fetch': 'net',
   'net.read': 'net',
   'shell.run': 'shell',

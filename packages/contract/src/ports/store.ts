@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
+import type { ChangeStore } from './changes.ts'
 
 export const STORE_COLLECTIONS = ['state', 'approval', 'paused', 'trust', 'call'] as const
 export type StoreCollection = (typeof STORE_COLLECTIONS)[number]
@@ -115,6 +116,8 @@ export interface Store {
    */
   archive?(last: number, link: string, by: string): Promise<number>
   readonly notes?: Notes
+  /** What calls changed, for undo. Absent: nothing is recorded. */
+  readonly changes?: ChangeStore
   records(from?: number, limit?: number): Promise<readonly AuditEntry[]>
   auditSpan(): Promise<AuditSpan>
   close(): Promise<void>

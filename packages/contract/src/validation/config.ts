@@ -1,19 +1,18 @@
 import { z } from 'zod'
-import { CALL_LIMITS, COMPARTMENT_LIMITS, LONGEST_TIMER_MS, type CompartmentLimits } from '../model/limits.ts'
+import { COMPARTMENT_LIMITS, LONGEST_TIMER_MS, type CompartmentLimits } from '../model/limits.ts'
 import { NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, SECURITY_MODES } from '../model/names.ts'
-import { envName, extensionId, headerName, toolName } from './fields.ts'
+import { envName, extensionId, headerName, secretName, toolName, webUrl } from './fields.ts'
 import { requirementSet } from './requirements.ts'
 import { budgetLimits, commandSafetyConfigSchema, packagePolicy, perLayer, ruleSchema } from './policy.ts'
+import { search } from './search.ts'
 
 /** Third-party code never runs inline. No configuration file can change that. */
 const thirdPartyPlacement = z.enum(['thread', 'process'])
-const secretName = envName.describe('Name of an environment variable. Values are never written here.')
 const packageName = z.string().max(NPM_NAME_CHARS)
   .regex(NPM_NAME_PATTERN, 'the name of an npm package, such as weather or @acme/weather')
 const positive = z.int().positive()
 /** A longer timer of the platform would fire at once. */
 const bound = positive.max(LONGEST_TIMER_MS)
-const webUrl = z.url().regex(/^https?:\/\//, 'an http or https URL')
 
 const limits = z.strictObject(Object.fromEntries(
   Object.entries(COMPARTMENT_LIMITS).map(([name, { meaning }]) => [name, bound.optional().describe(meaning)]),
@@ -172,17 +171,6 @@ const openapiSource = z.strictObject({
       + 'Instead of auth.',
     ),
   ...remoteCall,
-})
-
-const search = z.strictObject({
-  providers: z.array(z.strictObject({
-    type: z.enum(['searxng', 'json']).describe('The protocol of the provider.'),
-    url: webUrl.describe('Its address; {query} stands for the query.'),
-    secret: secretName.optional(),
-    resultsPath: z.string().optional().describe('JSON Pointer to the list of results.'),
-  })).optional().describe('Providers. Each session uses one of them throughout.'),
-  callsPerSession: positive.optional().describe('Searches one session may make.'),
-  timeoutMs: positive.max(CALL_LIMITS.maxTimeoutMs).optional().describe('Deadline of a search, in milliseconds.'),
 })
 
 const sandbox = z.strictObject({

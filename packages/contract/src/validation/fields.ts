@@ -7,6 +7,8 @@ import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, TOOL_NAME_
 export const toolName = z.string().regex(TOOL_NAME_PATTERN, 'a letter, then up to 63 letters, digits, _ or -')
 export const extensionId = z.string().regex(EXTENSION_ID_PATTERN, 'an extension id')
 export const envName = z.string().regex(ENV_NAME_PATTERN, 'the name of an environment variable')
+export const secretName = envName.describe('Name of an environment variable. Values are never written here.')
+export const webUrl = z.url().regex(/^https?:\/\//, 'an http or https URL')
 export const headerName = z.string().regex(HEADER_NAME_PATTERN, 'the name of a header')
 export const commandName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/, 'the bare name of an executable')
 export const hostPattern = z.string().min(1).max(253).regex(

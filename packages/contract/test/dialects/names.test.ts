@@ -17,7 +17,8 @@ describe('the tool name', () => {
     ['edit_file', 'edit'],
     ['list_files', 'glob'], ['search', 'grep'], ['code_search', 'grep'], ['bash_manager', 'bash'],
     ['file_manager.read', 'read'],
-    ['file_manager.write', 'write'],
+    ['file_manager.write', 'write'], ['file_manager.delete', 'apply_patch'], ['diff_editor.apply', 'apply_patch'],
+    ['git_manager.commit', 'git'], ['lsp_manager.hover', 'lsp'], ['http-request', 'http_request'],
   ])('for %s is %s', (foreign, ours) => {
     expect(canonicalToolName(foreign, registry())).toBe(ours)
   })
@@ -63,6 +64,7 @@ describe('an entry of a list of tools', () => {
     ['a pattern', 'git*', ['git', 'git_log', 'github_issue']],
     ['a pattern', '*_fetch', ['web_fetch']],
     ['a tool whose actions are tools of ours', 'file_manager', ['read']],
+    ['a tool whose actions are one tool of ours', 'git_manager', ['git']],
     ['all tools of a server in another form', 'mcp:browser.*', ['browser_navigate']],
     ['everything', '*', [...names]],
   ])('may be %s: %s', (_, entry, selected) => {
@@ -140,7 +142,9 @@ describe('a call with names of another agent', () => {
     edit: bundled(['path', 'old_string', 'new_string']), glob: bundled(['pattern', 'path']),
     grep: bundled(['pattern', 'path', 'glob', 'ignore_case', 'context']), bash: bundled(['command', 'timeout_ms']),
     question: bundled(['questions']), web_search: bundled(['query', 'max_results']), web_fetch: bundled(['url']),
-    tool_search: bundled(['query', 'max_results']),
+    tool_search: bundled(['query', 'max_results']), list: bundled(['path', 'depth']), apply_patch: bundled(['patch']),
+    git: bundled(['action', 'paths', 'message']), lsp: bundled(['action', 'path', 'line', 'column']),
+    http_request: bundled(['url', 'method']),
   }))
 
   it.each<[string, JsonObject, string, JsonObject]>([
@@ -164,7 +168,29 @@ describe('a call with names of another agent', () => {
     ],
     ['file_manager', { action: 'list', path: 'a' }, 'glob', { pattern: '**/*', path: 'a' }],
     ['file_manager.read', { path: 'a' }, 'read', { path: 'a' }],
-    ['file_manager', { action: 'delete', path: 'a' }, 'file_manager', { action: 'delete', path: 'a' }],
+    [
+      'file_manager', { action: 'delete', path: 'a' }, 'apply_patch',
+      { patch: '*** Begin Patch\n*** Delete File: a\n*** End Patch\n' },
+    ],
+    ['file_manager', { action: 'delete', path: 'a\nb' }, 'apply_patch', { action: 'delete', path: 'a\nb' }],
+    ['file_manager', { action: 'append', path: 'a' }, 'file_manager', { action: 'append', path: 'a' }],
+    [
+      'diff_editor', { action: 'apply', diff: '--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n', path: 'x' }, 'apply_patch',
+      { patch: '--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n' },
+    ],
+    [
+      'diff_editor', { action: 'apply', diff: '@@ -1 +1 @@\n-a\n+b\n', file_path: 'x' }, 'apply_patch',
+      { patch: '--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n' },
+    ],
+    ['diff_editor', { action: 'create', path: 'x' }, 'diff_editor', { action: 'create', path: 'x' }],
+    ['apply_patch', { input: '*** Begin Patch' }, 'apply_patch', { patch: '*** Begin Patch' }],
+    ['git_manager', { action: 'add', files: ['a'] }, 'git', { action: 'add', paths: ['a'] }],
+    ['git_manager.commit', { message: 'x' }, 'git', { message: 'x', action: 'commit' }],
+    ['git_manager', { action: 'push' }, 'git_manager', { action: 'push' }],
+    ['lsp_manager', { action: 'hover', file_path: 'a', line: 1 }, 'lsp', { path: 'a', line: 1, action: 'hover' }],
+    ['lsp_manager', { action: 'ruff_check', path: 'a' }, 'lsp_manager', { action: 'ruff_check', path: 'a' }],
+    ['http-request', { url: 'x', method: 'PUT' }, 'http_request', { url: 'x', method: 'PUT' }],
+    ['list', { path: 'a', max_depth: 2 }, 'list', { path: 'a', depth: 2 }],
     ['file_manager', { path: 'a' }, 'file_manager', { path: 'a' }],
     ['edit_file', { path: 'a', old_text: 'b', new_text: 'c' }, 'edit', { path: 'a', old_string: 'b', new_string: 'c' }],
     ['code_search', { pattern: 'x', include: '*.py', max_results: 5 }, 'grep', { pattern: 'x', glob: '*.py' }],
@@ -188,10 +214,10 @@ describe('a call with names of another agent', () => {
   })
 
   it('may have arguments of any kind, and translating twice changes nothing more', () => {
-    const names = [...TOOL_ALIASES.keys(), 'file_manager', 'x']
+    const names = [...TOOL_ALIASES.keys(), 'file_manager', 'diff_editor', 'git_manager', 'x']
     const anyArguments = fc.oneof(anyJson, fc.dictionary(fc.constantFrom(
-      'action', 'path', 'pattern', 'question', 'questions', 'options', 'include', 'file_path', '__proto__',
-    ), fc.oneof(anyJson, fc.constantFrom('read', 'write', 'list', 'a*')), { noNullPrototype: true }))
+      'action', 'path', 'patch', 'diff', 'pattern', 'question', 'questions', 'options', 'include', 'file_path', '__proto__',
+    ), fc.oneof(anyJson, fc.constantFrom('read', 'write', 'list', 'delete', 'apply', 'commit', 'a*')), { noNullPrototype: true }))
     fc.assert(fc.property(fc.constantFrom(...names), anyArguments, (name, args) => {
       const once = canonicalCall({ name, arguments: args }, (known) => tools.get(known))
       expect(canonicalCall(once, (known) => tools.get(known))).toStrictEqual(once)

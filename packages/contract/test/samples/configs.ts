@@ -21,7 +21,15 @@ export const wholeConfig = {
   },
   openapi: { shop: { document: './shop.json', baseUrl: 'http://localhost:3000', prefix: 'shop', operations: ['a'], tags: ['b'], paths: ['/c'],
     auth: { type: 'apiKey', header: 'X-Key', secret: 'KEY' } } },
-  search: { providers: [{ type: 'searxng', url: 'https://search.test', secret: 'KEY', resultsPath: '/results' }],
+  search: {
+    providers: [
+      { type: 'searxng', url: 'https://search.test', secret: 'KEY', resultsPath: '/results' },
+      { type: 'brave', secret: 'KEY' }, { type: 'tavily', secret: 'KEY' }, { type: 'exa', secret: 'KEY' },
+      { type: 'google-cse', secret: 'KEY', engine: '0175:a_b' },
+      { type: 'json', url: 'https://search.test/{query}?n={max_results}', method: 'POST', maxResults: 10,
+        headers: { 'X-Key': 'k {secret}' }, query: { q: '{query}', k: '{secret}' }, body: { q: ['{query}'], n: '{max_results}', x: '{}' },
+        secret: 'KEY', resultsPath: '/data', titlePath: '/t', urlPath: '/u', snippetPath: '' },
+    ],
     callsPerSession: 25, timeoutMs: 15_000 },
   skills: { paths: ['./skills'], enabled: true }, limits: { memoryMb: 256 },
   sandbox: { idleMs: 60_000, spares: { process: 2, thread: 0 }, most: { hulls: 8, threads: 16 }, os: 'require' },
@@ -35,6 +43,51 @@ export const validConfigs: readonly (readonly [string, unknown])[] = [
 ]
 
 export const invalidConfigs: readonly (readonly [string, unknown, string])[] = [
+  [
+    'a search service of an unknown type',
+    { search: { providers: [{ type: 'bing', secret: 'KEY' }] } },
+    'search/providers/0/type',
+  ],
+  [
+    'a search service without its secret',
+    { search: { providers: [{ type: 'brave' }] } },
+    'search/providers/0/secret',
+  ],
+  [
+    'a search service with an address',
+    { search: { providers: [{ type: 'exa', secret: 'KEY', url: 'https://evil.test' }] } },
+    'search/providers/0',
+  ],
+  [
+    'a search engine with spaces',
+    { search: { providers: [{ type: 'google-cse', secret: 'KEY', engine: 'a b' }] } },
+    'search/providers/0/engine',
+  ],
+  [
+    'an unknown variable in a query',
+    { search: { providers: [{ type: 'json', url: 'https://a.test', query: { q: '{qurey}' } }] } },
+    'search/providers/0/query/q',
+  ],
+  [
+    'a query in a header',
+    { search: { providers: [{ type: 'json', url: 'https://a.test', headers: { q: '{query}' } }] } },
+    'search/providers/0/headers/q',
+  ],
+  [
+    'a secret in a URL',
+    { search: { providers: [{ type: 'json', url: 'https://a.test/{secret}', secret: 'KEY' }] } },
+    'search/providers/0/url',
+  ],
+  [
+    'a variable in a host',
+    { search: { providers: [{ type: 'json', url: 'https://{query}.test/' }] } },
+    'search/providers/0/url',
+  ],
+  [
+    'a path that is no JSON Pointer',
+    { search: { providers: [{ type: 'json', url: 'https://a.test', titlePath: 'title' }] } },
+    'search/providers/0/titlePath',
+  ],
   ['a string', 'ask', ''],
   ['an unknown key', { modes: 'ask' }, ''],
   ['an unknown mode', { mode: 'trust' }, 'mode'],

@@ -54,10 +54,10 @@ function refuse(call: DecidedCall, verdict: Verdict, host: HostContext): Bulkhea
 function emitDecided(
   call: DecidedCall, decision: 'allow' | 'deny', { stage, source, reason }: Verdict, { events }: HostContext,
 ): void {
-  const { session, id, name, tool: { origin }, args, decision: { analysis: { approvalKey } } } = call
+  const { session, id, name, tool: { origin }, args, program, decision: { analysis: { approvalKey } } } = call
   events.emit({
     type: 'ToolInvocationDecided', sessionId: session.id, callId: id, tool: name, origin, decision, stage, source,
-    reason, approvalKey, args,
+    reason, approvalKey, args, ...(program !== undefined && { program }),
   })
 }
 
@@ -214,7 +214,7 @@ const UNCONFINED = 'do everything your account can: the server is a local proces
 function approvalRequest(
   call: ValidatedCall, { approvalKey, touches, keyByTool }: CallAnalysis, asks: readonly Verdict[],
 ): ApprovalRequest {
-  const { tool, args, callers, session: { policy, agent } } = call
+  const { tool, args, callers, session: { policy } } = call
   const { definition, origin, extension: { descriptor: { server } } } = tool
   return {
     callId: visibleText(call.id),
@@ -222,7 +222,6 @@ function approvalRequest(
     label: visibleText(definition.label),
     mode: definition.mode,
     kind: definition.kind,
-    ...(agent && { agent: agent.name }),
     origin: server
       ? visibleText(`${serverWords(server, origin)}: ${whereTo(server, definition.name)}`)
       : extensionWords(origin),

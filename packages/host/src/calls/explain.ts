@@ -4,8 +4,9 @@ import {
 import type { JsonObject } from '@bulkhead/kit/json'
 import { changedWords, endedWords, standingWords, type Approval } from '../policy/approvals/approval.ts'
 import type { DecidedCall, HostContext, RawCall, ValidatedCall } from '../policy/call.ts'
-import { headless, isOfAgent, type DecisionStage, type Verdict } from '../policy/verdict.ts'
+import { headless, type DecisionStage, type Verdict } from '../policy/verdict.ts'
 import { decide, evaluateCall } from './decide.ts'
+import { programTools, type ProgramTool } from './explain-program.ts'
 import { check } from './pipeline.ts'
 import { propose, type Proposal } from './receive.ts'
 
@@ -37,6 +38,8 @@ export interface Explanation {
   /** The arguments that would run, if a policy changed them. */
   readonly arguments?: JsonObject
   readonly chain: readonly ExplainedStep[]
+  /** For `code_mode`: the most that the program can do. Each of its calls is decided when it makes the call. */
+  readonly program?: readonly ProgramTool[]
   /** What would change the answer, each a thing to do. Empty for a call that is allowed. */
   readonly remedies: readonly string[]
 }
@@ -92,6 +95,7 @@ function explainDecision(call: DecidedCall, host: HostContext): Explanation {
   const final = verdict.action === 'ask' && call.session.interactions.isHeadless ? headless() : verdict
   const { action: decision, code } = final
   const approvals = found.map((approval) => approval.view(now))
+  const program = programTools(call, host)
   const chain: ExplainedStep[] = [
     ...checkedSteps(call),
     ...narrowedStep(call),
@@ -110,14 +114,15 @@ function explainDecision(call: DecidedCall, host: HostContext): Explanation {
     remedies(stage, own, { source, tool: call.tool.name, keyByTool, answeredByRule, approvalKey }))
   return conclude(call, {
     decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals,
-    ...(changes.length === 0 ? {} : { arguments: call.args }), chain, remedies: [...new Set(hints)],
+    ...(changes.length === 0 ? {} : { arguments: call.args }), ...(program && { program }), chain,
+    remedies: [...new Set(hints)],
   })
 }
 
 /** The power that the ceilings leave to a tool, if they remove some. */
 function narrowedStep({ tool, session: { policy } }: ValidatedCall): readonly ExplainedStep[] {
-  const { declared, power } = policy.standing(tool)
-  const asked = powerPhrases(powerItems(declared), 'may')
+  const { power } = policy.standing(tool)
+  const asked = powerPhrases(powerItems(tool.declared), 'may')
   const left = powerPhrases(powerItems(power), 'may')
   if (asked.join('\n') === left.join('\n')) return []
   const reason = `under the ceiling it may ${left.length === 0 ? 'do nothing' : left.join('; ')}`
@@ -169,9 +174,7 @@ function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext 
     case 'validate':
       return ['Send arguments that satisfy the input schema of the tool.']
     case 'capability':
-      return [
-        `${isOfAgent(source) ? `Add it to the ${source}` : 'Raise the ceiling'}, or call a tool that can do less.`,
-      ]
+      return ['Raise the ceiling, or call a tool that can do less.']
     case 'role':
       return [`Turn on the ${source}.`]
     case 'rules':

@@ -86,9 +86,10 @@ export function check(call: RawCall): ValidatedCall {
 
 function open(call: ValidatedCall, host: HostContext): ValidatedCall {
   if (host.events.hears('ToolInvocationProposed')) {
-    const { args, parent } = call
+    const { args, parent, program } = call
     host.events.emit({
       type: 'ToolInvocationProposed', ...eventFields(call), args, ...(parent && { parentCallId: parent.callId }),
+      ...(program !== undefined && { program }),
     })
   }
   call.journal = host.journal.open(call)

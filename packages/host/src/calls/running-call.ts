@@ -31,6 +31,8 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
   #cancelled: ((reason: BulkheadError) => void) | undefined
   #controller: AbortController | undefined
   #questions: QuestionLog | undefined
+  /** What ends each call that the tool makes. */
+  #nested: Set<() => void> | undefined
 
   constructor(call: ClearedCall, host: HostContext) {
     const { tool, args } = call
@@ -99,6 +101,14 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
     return this.#questions
   }
 
+  /** Calls `end` when this attempt is over: the result of a call that the tool made would reach no one. */
+  nest(end: () => void): () => void {
+    const nested = this.#nested ??= new Set()
+    nested.add(end)
+    if (this.#isOver) end()
+    return () => void nested.delete(end)
+  }
+
   /** Call it once. */
   run(compartment: CompartmentSession): Promise<Json> {
     try {
@@ -136,6 +146,7 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
     this.call.askedMs += this.deadline.pausedMs
     this.call.scope.cancel.unwatch(this)
     this.call.tool.extension.running.leave(this)
+    if (this.#nested) for (const end of this.#nested) end()
     return true
   }
 }

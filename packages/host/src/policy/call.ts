@@ -1,6 +1,5 @@
 import type {
-  AgentManifest, ArgumentsReader, BulkheadError, CallLog, CallProgress, Clock, ReaderContext, ToolInvocation,
-  VariableValues, WorkspaceClient,
+  ArgumentsReader, BulkheadError, CallLog, CallProgress, Clock, ToolInvocation, WorkspaceClient,
 } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { JsonObject } from '@bulkhead/kit/json'
@@ -33,6 +32,8 @@ export interface CallScope {
   readonly cancel: CancelScope
   /** Cancelled when the whole turn must end; outside of one, the call itself. */
   readonly turn: CancelScope
+  /** 0 outside of a turn. */
+  readonly turnNumber: number
   /** Set if another tool makes the call. */
   readonly parent: ParentCall | undefined
   /** Set if it continues after a pause. */
@@ -44,14 +45,20 @@ export interface CallScope {
   readonly ended: (() => void) | undefined
 }
 
-/** A tool that calls a tool: the called tool may have no power that the caller lacks. */
+/** A tool that calls a tool: the called tool may have no power that the caller lacks, unless it is a program. */
 export interface ParentCall {
   readonly callId: string
+  /** The call of the model. */
+  readonly rootCallId: string
   readonly tool: ToolEntry
   /** The tools that make the call, from the one the model called to this one. */
   readonly callers: readonly ToolEntry[]
   /** The attempt that makes the call. */
   readonly running: ToolInvocation
+  /**
+   * The bundled `code_mode`, which the model called: its calls are the session's own, and its power does not limit them.
+   */
+  readonly isProgram: boolean
   /** Stops the time of every call that waits for this one. Returns the function that continues it. */
   pause(): () => void
 }
@@ -134,6 +141,12 @@ export class RawCall implements Ordered {
   /** The tools that make the call, from the one that the model called; none if the model makes it. */
   get callers(): readonly ToolEntry[] {
     return this.scope.parent?.callers ?? NO_CALLERS
+  }
+
+  /** The call of `code_mode` whose program makes this one. */
+  get program(): string | undefined {
+    const { parent } = this.scope
+    return parent?.isProgram ? parent.callId : undefined
   }
 
   /** Aborted with a BulkheadError as its reason. Created on first use. */
@@ -244,11 +257,8 @@ export const eventFields = (call: RawCall) => ({
 /** The session of a call, as the steps see it. */
 export interface SessionScope {
   readonly id: string
-  readonly agent: AgentManifest | undefined
-  /** The values of the variables in requirements. */
-  readonly variables: VariableValues
-  /** Where readers of arguments look for the paths of a call. */
-  readonly paths: ReaderContext
+  /** An earlier session whose changes this one may undo. */
+  readonly continues: string | undefined
   readonly policy: SessionPolicy
   readonly approvals: SessionApprovals
   readonly interactions: Interactions

@@ -111,18 +111,15 @@ const isReadByHost = ({ tool: { name, origin } }: ValidatedCall, { argumentsRead
 function beyondCeiling(
   { tool, session: { policy } }: ValidatedCall, { needs = [] }: CallAnalysis,
 ): Verdict | undefined {
-  const { power, ceilings } = policy.standing(tool)
+  const { power } = policy.standing(tool)
   if (power.ceilings === undefined) return undefined
-  for (const step of ceilings) {
-    const more = needs.filter((need) => !allowsNeed(step.power, need))
-    if (more.length > 0) return ceilingVerdict(more, step.source)
-  }
-  return undefined
+  const more = needs.filter((need) => !allowsNeed(power, need))
+  return more.length === 0 ? undefined : ceilingVerdict(more, more.every((need) => allowsNeed(tool.grant, need)))
 }
 
 /** A tool cannot gain power by calling another: the called tool may reach nothing that the caller may not. */
 function beyondParent({ tool, parent, session: { policy } }: ValidatedCall): Verdict | undefined {
-  if (!parent) return undefined
+  if (!parent || parent.isProgram) return undefined
   const { tool: caller, callers } = parent
   const { subagentDepth } = CALL_LIMITS
   const refused = (source: string, reason: string, cure: string): Verdict =>

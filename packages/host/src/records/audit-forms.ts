@@ -61,7 +61,7 @@ interface KnownForm {
 }
 
 /** The part of a decision that many calls share. */
-type Words = Pick<EventOf<'ToolInvocationDecided'>, 'decision' | 'stage' | 'source' | 'reason'>
+type Words = Pick<EventOf<'ToolInvocationDecided'>, 'decision' | 'stage' | 'source' | 'reason' | 'program'>
 
 /** For all sessions. Beyond that the cache is cleared. */
 const MOST_FORMS = 1_024
@@ -127,15 +127,18 @@ export class CallForms {
     this.#count++
     const redaction = this.#redaction
     const same = { type, sessionId, tool: textOf(tool, redaction), origin: origin && { ...origin } }
-    const { decision, stage, source, reason } = words ?? NO_WORDS
+    const { decision, stage, source, reason, program } = words ?? NO_WORDS
     const form: AuditForm = words
       ? {
-        same: { ...same, decision, stage, source: textOf(source, redaction), reason: textOf(reason, redaction) },
+        same: {
+          ...same, decision, stage, source: textOf(source, redaction), reason: textOf(reason, redaction),
+          ...(program !== undefined && { program: textOf(program, redaction) }),
+        },
         own: this.#keepArguments ? DECIDED_WITH_ARGUMENTS : OWN[type],
       }
       : { same, own: OWN[type] }
     this.#known.getOrInsertComputed(sessionId, () => []).push({
-      type, tool, origin, words: { decision, stage, source, reason }, form,
+      type, tool, origin, words: { decision, stage, source, reason, ...(program !== undefined && { program }) }, form,
     })
     return form
   }
@@ -145,6 +148,7 @@ const NO_WORDS: Words = { decision: 'deny', stage: '', source: '', reason: '' }
 
 const isSame = (a: Words, b: Words): boolean =>
   a.reason === b.reason && a.source === b.source && a.stage === b.stage && a.decision === b.decision
+  && a.program === b.program
 
 /** In the order of the values in a row. Of the arguments there is always a digest, by which they can be recognised. */
 const OWN: Readonly<Record<CallEvent['type'], readonly string[]>> = {

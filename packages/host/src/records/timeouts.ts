@@ -1,6 +1,6 @@
 import {
-  BulkheadError, CALL_LIMITS, type AuditEntry, type AuditGroup, type AuditSpan, type Clock, type Notes, type Store,
-  type StoreCollection, type StoredRecord,
+  BulkheadError, CALL_LIMITS, type AuditEntry, type AuditGroup, type AuditSpan, type ChangeStore, type Clock, type Notes,
+  type Store, type StoreCollection, type StoredRecord,
 } from '@bulkhead/contract'
 import { within } from '@bulkhead/kit/deadlines'
 import type { Json } from '@bulkhead/kit/json'
@@ -19,6 +19,7 @@ export class StoreWithTimeout implements Store {
   readonly appendAll?: (group: AuditGroup) => Promise<number>
   readonly archive?: (last: number, link: string, by: string) => Promise<number>
   readonly notes?: Notes
+  readonly changes?: ChangeStore
   readonly #store: Store
   readonly #clock: Clock
 
@@ -26,7 +27,7 @@ export class StoreWithTimeout implements Store {
     this.forgets = store.forgets === true
     this.#store = store
     this.#clock = clock
-    const { notes } = store
+    const { notes, changes } = store
     if (store.approvalRevision) this.approvalRevision = () => store.approvalRevision!()
     if (store.appendAll) this.appendAll = (group) => this.#ask(() => store.appendAll!(group))
     if (store.archive) this.archive = (last, link, by) => this.#ask(() => store.archive!(last, link, by))
@@ -36,6 +37,13 @@ export class StoreWithTimeout implements Store {
         owners: () => this.#ask(() => notes.owners()),
         left: (owner) => this.#ask(() => notes.left(owner)),
         discard: (owner) => this.#ask(() => notes.discard(owner)),
+      }
+    }
+    if (changes) {
+      this.changes = {
+        add: (change, content) => this.#ask(() => changes.add(change, content)),
+        list: (filter) => this.#ask(() => changes.list(filter)),
+        content: (digest) => this.#ask(() => changes.content(digest)),
       }
     }
   }

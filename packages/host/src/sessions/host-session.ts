@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import {
-  BulkheadError, CALL_LIMITS, requireOptions, type AgentManifest, type Outcome, type ToolDefinition,
-} from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, requireOptions, type Outcome, type ToolDefinition } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { forms } from '@bulkhead/kit/options'
 import type { Approval } from '../policy/approvals/approval.ts'
-import type { SessionApprovals } from '../policy/approvals/session-approvals.ts'
+import { approvalTerms, SessionApprovals } from '../policy/approvals/session-approvals.ts'
+import type { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
 import type { Naming } from '../model/unknown-names.ts'
 import { explainCall, type Explanation } from '../calls/explain.ts'
 import { HookChain, HOOKS_FORM, refuseSlips } from '../calls/hooks.ts'
 import type { Hooks } from '../model/hooks.ts'
-import type { SessionScope } from '../policy/call.ts'
+import type { HostContext, SessionScope } from '../policy/call.ts'
+import { Interactions } from '../policy/interaction/interactions.ts'
 import { goOnWith, type Claim, type Resumption } from '../policy/interaction/paused-calls.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { WaitGroup } from '../model/waiting.ts'
@@ -18,17 +18,19 @@ import { finishCall, prepareCall, runCall, skipCall, type PreparedCall } from '.
 import type { CallOptions, Proposal, ToolCall } from '../calls/receive.ts'
 import {
   batchSizeOf, HostTurn, readCallAllOptions, readCallOptions, runByStrategy, type CallAllOptions, type Frame,
-  type ReadOptions, type StrategyRun, type Turn,
+  turnInvalid, type ReadOptions, type StrategyRun, type Turn,
 } from './turn.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from '../model/cancel-scope.ts'
-import { namingOf, type Agents, type UsableAgent } from './agents.ts'
-import { openScope, type ScopeSources } from './session-scope.ts'
-import { checkOptions, type SessionOptions, type SubagentOptions, type Session } from './session.ts'
-import { lowerLimits, SessionBudget, type Workflows } from '../model/budget.ts'
+import {
+  checkOptions, policyFrom, requireProgramTool, selectedTools, type OptionSources, type SessionOptions,
+  type SubagentOptions, type Session,
+} from './session.ts'
+import { SessionBudget, type Workflows } from '../model/budget.ts'
 
-export interface SessionSources extends ScopeSources {
-  readonly agents: () => Agents
+export interface SessionSources extends OptionSources {
+  readonly host: HostContext
   readonly workflows: Workflows
+  readonly projectApprovals: ProjectApprovals
   /** Runs before the session is announced. */
   readonly onOpen: (session: HostSession) => void
   readonly onClose: (session: HostSession) => void
@@ -38,14 +40,11 @@ export interface SessionSources extends ScopeSources {
 export class HostSession implements Session {
   readonly id = randomUUID()
   readonly depth: number
-  readonly agent: AgentManifest | undefined
+  readonly codeMode: boolean
   readonly #options: SessionOptions
   readonly #sources: SessionSources
   readonly #parent: HostSession | undefined
-  /** Lists of tools that all apply. */
-  readonly #selected: readonly (readonly string[])[]
-  /** Set if the host does not know the agent by its name. */
-  readonly #ownAgent: UsableAgent | undefined
+  readonly #selected: readonly string[] | undefined
   readonly #cancel: CancelScope
   readonly #scope: SessionScope
   readonly #hooks: HookChain
@@ -59,36 +58,43 @@ export class HostSession implements Session {
   #turns = 0
   #closing: Promise<void> | undefined
 
-  /**
-   * Throws ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for options that make no sense, and
-   * AgentNotFound or AgentInvalid.
-   */
+  /** Throws ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for options that make no sense. */
   constructor(options: SubagentOptions, sources: SessionSources, parent?: HostSession) {
-    checkOptions(options, sources.workspace)
-    const { events } = sources.host
-    const { signal, background = false } = options
-    const agent = sources.agents().of(options.agent)
-    this.agent = agent?.manifest
-    this.#ownAgent = typeof options.agent === 'string' ? undefined : agent
+    checkOptions(options, sources)
+    const { host: { events, clock }, workspace } = sources
+    const { interactor, approver, signal, interactionTimeoutMs, background = false } = options
+    const outer = parent && parent.#scope
+    const asksParent = interactor === undefined && approver === undefined
+    const isTool = (name: string): boolean => sources.host.registry.view.listing(name) !== undefined
     this.depth = parent ? parent.depth + 1 : 0
     this.#options = options
     this.#sources = sources
     this.#parent = parent
-    this.#selected = [agent?.manifest.tools, options.tools && [...options.tools]].filter((names) => names !== undefined)
-    this.#budget = new SessionBudget(
-      lowerLimits(options.budget, agent?.manifest.budget), sources.settings.file.budget, parent && parent.#budget,
-    )
+    this.codeMode = options.codeMode ?? parent?.codeMode ?? false
+    this.#selected = selectedTools(options, this.codeMode)
+    if (this.codeMode) requireProgramTool(this.#offered())
+    this.#budget = new SessionBudget(options.budget, sources.settings.file.budget, parent && parent.#budget)
     this.#hooks = new HookChain(parent && parent.#hooks, [options.hooks ?? []].flat())
-    this.#scope = openScope({
-      id: this.id, options, agent, outer: parent && parent.#scope, hooks: this.#hooks, over: () => this.#cancel.signal,
-    }, sources)
+    this.#scope = {
+      id: this.id,
+      policy: policyFrom(options, { ...sources, isTool }, outer?.policy),
+      approvals: new SessionApprovals({
+        sessionId: this.id, workspace, project: sources.projectApprovals, events, clock,
+        terms: () => approvalTerms(sources.host.registry.settings.layers),
+      }),
+      interactions: outer && asksParent ? outer.interactions : new Interactions({
+        sessionId: this.id, interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events,
+        clock, queue: outer?.interactions.queue, over: () => this.#cancel.signal,
+      }),
+      paused: options.pause ?? outer?.paused !== undefined ? sources.host.paused : undefined,
+      client: options.client ?? outer?.client,
+      continues: options.continues,
+      hooks: this.#hooks,
+    }
     this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()
     this.#forgetSignal = signal && this.#cancel.follow(signal, sessionCancelled)
     sources.onOpen(this)
-    events.emit({
-      type: 'SessionOpened', sessionId: this.id, workspace: sources.workspace, ...(parent && { parentId: parent.id }),
-      ...(agent && { agent: agent.name }),
-    })
+    events.emit({ type: 'SessionOpened', sessionId: this.id, workspace, ...(parent && { parentId: parent.id }) })
   }
 
   tools(): readonly ToolDefinition[] {
@@ -102,7 +108,7 @@ export class HostSession implements Session {
 
   explain(call: ToolCall): Promise<Explanation> {
     const cancel = (this.#turn?.scope ?? this.#cancel).begin()
-    const proposal = this.#propose(call, NO_OPTIONS, { cancel, turn: cancel, tools: this.#offered() })
+    const proposal = this.#propose(call, NO_OPTIONS, { cancel, turn: cancel, turnNumber: 0, tools: this.#offered() })
     return explainCall(proposal, this.#sources.host).finally(() => cancel.end())
   }
 
@@ -120,12 +126,11 @@ export class HostSession implements Session {
     const { rules, roles, tools: offered } = this.#options
     const own: Naming =
       { layer: 'embedder', location: `session ${this.id}`, config: { rules: rules && [...rules], roles }, offered }
-    const ofAgent = this.#ownAgent ? [namingOf(this.#ownAgent)] : []
-    return [own, ...ofAgent, ...[...this.#subagents].flatMap((subagent) => subagent.namings)]
+    return [own, ...[...this.#subagents].flatMap((subagent) => subagent.namings)]
   }
 
   addHooks(hooks: Hooks): () => void {
-    requireOptions('addHooks', { hooks }, ADDED, 'hooks')
+    requireOptions('addHooks', { hooks }, { hooks: HOOKS_FORM }, 'hooks')
     refuseSlips(hooks)
     return this.#hooks.add(hooks)
   }
@@ -162,11 +167,11 @@ export class HostSession implements Session {
       this.#open.done(calls)
       turn?.open.done(calls)
     }
-    return { cancel, turn: turn?.scope ?? cancel, tools: this.#offered(), ended }
+    return { cancel, turn: turn?.scope ?? cancel, turnNumber: turn?.number ?? 0, tools: this.#offered(), ended }
   }
 
   beginTurn(options: { readonly signal?: AbortSignal } = {}): Turn {
-    requireOptions('beginTurn', options, TURN)
+    requireOptions('beginTurn', options, { signal: forms.signal })
     if (this.#turn) throw turnInvalid('A turn is under way; end it first.')
     if (this.#closing) throw sessionCancelled('user')
     const { host } = this.#sources
@@ -258,8 +263,8 @@ export class HostSession implements Session {
 
   #offered(): OfferedTools {
     if (this.#turn) return this.#turn.offered
-    const offered = this.#parent ? this.#parent.#offered() : this.#sources.host.registry.offered()
-    return this.#selected.reduce((left, names) => left.within(names), offered)
+    const all = this.#parent ? this.#parent.#offered() : this.#sources.host.registry.offered()
+    return (this.codeMode ? all.inCodeMode() : all).within(this.#selected)
   }
 
   /** The scope that cancels a sub-agent. */
@@ -269,11 +274,10 @@ export class HostSession implements Session {
 
   #propose(call: ToolCall, options: ReadOptions<CallOptions>, frame: Frame, resumption?: Resumption): Proposal {
     const { timeoutMs, onProgress, onLog, wrong: fault } = options
-    const { cancel, turn, tools, ended } = frame
+    const { cancel, turn, turnNumber, tools, ended } = frame
     const budget = this.#budget.within(this.#sources.workflows.current)
-    const scope =
-      { session: this.#scope, tools, budget, cancel, turn, parent: undefined, resumption, onProgress, onLog, ended }
-    return { scope, call, timeoutMs, fault }
+    const at = { session: this.#scope, tools, budget, cancel, turn, turnNumber, parent: undefined }
+    return { scope: { ...at, resumption, onProgress, onLog, ended }, call, timeoutMs, fault }
   }
 
   /** Contract: never rejects. */
@@ -293,6 +297,3 @@ export class HostSession implements Session {
 }
 
 const NO_OPTIONS: CallOptions = {}
-const ADDED = { hooks: HOOKS_FORM }
-const TURN = { signal: forms.signal }
-const turnInvalid = (message: string) => new BulkheadError('TurnInvalid', message)

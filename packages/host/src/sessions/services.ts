@@ -6,6 +6,7 @@ import {
 import { onAbort } from '@bulkhead/kit/deadlines'
 import { atPointer, findJsonFault, type Json } from '@bulkhead/kit/json'
 import { runCall } from '../calls/pipeline.ts'
+import { changeServices } from './change-services.ts'
 import type { ToolCall } from '../calls/receive.ts'
 import { askForTool, pauseFor, type RunningCall } from '../calls/running-call.ts'
 import type { ExtensionServices, ServiceRequest } from '../extensions/registry/candidate.ts'
@@ -60,6 +61,7 @@ function createServices(sources: ServiceSources): CompartmentServices {
     ...(wants('session') ? { session: sessionMemory(sources) } : {}),
     ...lendFiles(sources),
     client: (callId) => running.get(callId)?.call.session.client,
+    ...changeServices(sources),
   }
 }
 
@@ -93,15 +95,26 @@ function interactFor({ descriptor: { id }, running, starter }: ServiceSources) {
 }
 
 /** A nested call runs through the same pipeline, under the policy of its session. */
-function callToolFor({ descriptor: { id }, running, callTool }: ServiceSources) {
+function callToolFor({ descriptor, running, callTool }: ServiceSources) {
+  const { id } = descriptor
   return async (callId: string, name: string, args: Json, signal: AbortSignal): Promise<Outcome> => {
     const current = running.get(callId)
-    if (current) return callTool(current, { name, arguments: args }, signal)
+    if (current) return callTool(current, { name, arguments: args }, signal, makesOwnCalls(descriptor, current))
     throw new BulkheadError(
       'CapabilityDenied', `The extension "${id}" called a tool outside of a call. Await it before the call ends.`,
     )
   }
 }
+
+/**
+ * Whether the calls of a tool are the session's own. Only the host's `code_mode` has this, and only if the model called
+ * it: a third-party tool that calls it would gain power.
+ */
+const makesOwnCalls = ({ id, layer, code }: ProgramSource, { call }: RunningCall): boolean =>
+  id === PROGRAM_EXTENSION && layer === 'bundled' && code.kind === 'module' && call.parent === undefined
+
+type ProgramSource = Pick<ExtensionDescriptor, 'id' | 'layer' | 'code'>
+const PROGRAM_EXTENSION = 'code-mode'
 
 /** The bundled tools that may read saved results. */
 const READERS: ReadonlySet<string> = new Set(['read', 'grep'])
@@ -124,7 +137,8 @@ export function lendFiles(
   return {
     lentFiles: (callId) => {
       const call = running.get(callId)?.call
-      return call === undefined || call.parent !== undefined ? NONE : sidecar.files?.(call.session.id) ?? NONE
+      const isNested = call?.parent !== undefined && !call.parent.isProgram
+      return call === undefined || isNested ? NONE : sidecar.files?.(call.session.id) ?? NONE
     },
   }
 }
@@ -170,23 +184,25 @@ function sessionMemory({ descriptor: { id, layer }, running }: MemorySources): S
 }
 
 /** Makes a call on behalf of a tool that is running. Contract: never rejects. */
-export type NestedCaller = (by: RunningCall, call: Omit<ToolCall, 'id'>, signal: AbortSignal) => Promise<Outcome>
+export type NestedCaller =
+  (by: RunningCall, call: Omit<ToolCall, 'id'>, signal: AbortSignal, isProgram?: boolean) => Promise<Outcome>
 
 /** `host` is asked for when a call is made: extensions are prepared before the host is whole. */
 export function createNestedCaller(host: () => HostContext): NestedCaller {
   let count = 0
-  return (by, { name, arguments: args }, signal) => {
+  return (by, { name, arguments: args }, signal, isProgram = false) => {
     const { call } = by
-    const { session, tools, budget, turn, onProgress, onLog } = call.scope
+    const { session, tools, budget, turn, turnNumber, onProgress, onLog } = call.scope
     const cancel = new CancelScope()
     const end = () => cancel.cancel(call.scope.cancel.reason ?? orphaned(call.name))
-    const forget = [onAbort(by.signal, end), onAbort(signal, end)]
+    const forget = [by.nest(end), onAbort(signal, end)]
     const parent = {
-      callId: call.id, tool: call.tool, callers: [...call.callers, call.tool], running: by, pause: () => pauseFor(by),
+      callId: call.id, rootCallId: call.parent?.rootCallId ?? call.id, tool: call.tool,
+      callers: [...call.callers, call.tool], running: by, isProgram, pause: () => pauseFor(by),
     }
     return runCall({
       scope: {
-        session, tools, budget, turn, cancel, parent, resumption: undefined, onProgress, onLog,
+        session, tools, budget, turn, turnNumber, cancel, parent, resumption: undefined, onProgress, onLog,
         ended: () => forget.forEach((off) => off()),
       },
       call: { id: `${call.id.slice(0, 100)}.${++count}`, name, arguments: args },

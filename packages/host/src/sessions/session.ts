@@ -1,6 +1,6 @@
 import {
-  BulkheadError, requireOptions, SECURITY_MODES, type AgentInput, type AgentManifest, type Approver, type Ceiling,
-  type Interactor, type Outcome, type Rule, type ScopedRule, type SecurityMode, type StateMachine, type ToolDefinition,
+  BulkheadError, PROGRAM_TOOL, requireOptions, SECURITY_MODES, type Approver, type Ceiling, type Interactor, type Outcome,
+  type Rule, type ScopedRule, type SecurityMode, type StateMachine, type ToolDefinition, type VariableValues,
   type WorkspaceClient,
 } from '@bulkhead/contract'
 import { ruleSchema } from '@bulkhead/contract/validation'
@@ -9,21 +9,22 @@ import { forms, type OptionForm, type OptionForms } from '@bulkhead/kit/options'
 import type { Explanation } from '../calls/explain.ts'
 import { HOOKS_FORM, refuseSlips } from '../calls/hooks.ts'
 import type { CallOptions, ToolCall } from '../calls/receive.ts'
+import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { BUDGET_FORM, type BudgetLimits } from '../model/budget.ts'
 import type { CancelReason } from '../model/cancel-scope.ts'
 import type { Hooks } from '../model/hooks.ts'
+import type { Settings } from '../model/settings.ts'
 import type { Approval } from '../policy/approvals/approval.ts'
 import { asGuard, type Guard, type Judge } from '../policy/guards.ts'
-import { SessionPolicy, stricterMode, type PolicySources } from '../policy/session-policy.ts'
-import { rulesOf, type UsableAgent } from './agents.ts'
+import { SessionPolicy, stricterMode } from '../policy/session-policy.ts'
 import { batchSizeOf, type CallAllOptions, type ExecutionStrategy, type Turn } from './turn.ts'
 
 export interface Session {
   readonly id: string
-  /** What it was opened for. */
-  readonly agent: AgentManifest | undefined
   /** 0 for one that the host opened, and one more with each sub-agent. */
   readonly depth: number
+  /** Whether the model is offered `code_mode` in place of the other tools. */
+  readonly codeMode: boolean
   /** Those of the turn; outside of one, the present ones. */
   tools(): readonly ToolDefinition[]
   /** Contract: never rejects. Every call ends in exactly one outcome. */
@@ -62,15 +63,6 @@ export interface Session {
 }
 
 export interface SessionOptions {
-  /** The agent that it is opened for: the name of one that the host knows, or a defined one. */
-  readonly agent?: string | AgentInput
-  /**
-   * Further folders that `{workspace}` stands for, absolute or relative to the workspace. Relative paths of calls are
-   * resolved in the workspace. A sub-agent has those of its parent.
-   */
-  readonly roots?: readonly string[]
-  /** Files and folders that `{ad-hoc}` stands for. A file stands for itself only. */
-  readonly adHoc?: readonly string[]
   /** Default: the configuration's, else `ask`. */
   readonly mode?: SecurityMode
   readonly rules?: readonly Rule[]
@@ -85,6 +77,11 @@ export interface SessionOptions {
    * patterns with `*`. Default: all.
    */
   readonly tools?: readonly string[]
+  /**
+   * The model writes programs that call these tools, instead of calling them: `offeredTools` of the host has only
+   * `code_mode`. Default: that of the parent session.
+   */
+  readonly codeMode?: boolean
   /**
    * The person of this session; of several, the first answer counts. Without any, and without an approver, calls that
    * would ask are denied.
@@ -118,6 +115,8 @@ export interface SessionOptions {
   readonly stateMachine?: StateMachine
   /** Evaluate every gated call; a function runs before the call. The first that denies ends it. */
   readonly guards?: readonly (Judge | Guard)[]
+  /** The id of an earlier session that this one continues. The tool `undo` reaches its changes too. */
+  readonly continues?: string
   /** Cancels the session and everything in it. */
   readonly signal?: AbortSignal
 }
@@ -127,9 +126,15 @@ export interface SubagentOptions extends SessionOptions {
   readonly background?: boolean
 }
 
+export interface OptionSources {
+  readonly settings: Settings
+  readonly variables: VariableValues
+  readonly workspace: string
+}
+
 /** The parts of a policy besides the options. */
-interface PolicyMaterial extends Pick<PolicySources, 'settings' | 'variables' | 'hasOwnValues' | 'isTool'> {
-  readonly agent: UsableAgent | undefined
+interface PolicyMaterial extends OptionSources {
+  readonly isTool: (name: string) => boolean
 }
 
 const GUARD: OptionForm = {
@@ -146,17 +151,16 @@ const oneOrSeveral = (one: OptionForm): OptionForm =>
 const OPTIONS: OptionForms<SubagentOptions> = {
   mode: forms.oneOf(...SECURITY_MODES), rules: forms.list(forms.anything), role: forms.text,
   roles: forms.values(forms.flag),
-  tools: forms.list(forms.text), interactor: oneOrSeveral(forms.having('interact')), approver: forms.having('approve'),
+  tools: forms.list(forms.text), codeMode: forms.flag, interactor: oneOrSeveral(forms.having('interact')), approver: forms.having('approve'),
   interactionTimeoutMs: forms.above(0), pause: forms.flag, headless: forms.oneOf('deny', 'halt'), ceiling: forms.object,
   budget: BUDGET_FORM, strategy: forms.anything, workspace: forms.text, hooks: oneOrSeveral(HOOKS_FORM),
   watchdog: oneOrSeveral(forms.method), stateMachine: STATE_MACHINE, guards: forms.list(GUARD), signal: forms.signal,
-  background: forms.flag, agent: forms.either(forms.text, forms.object), roots: forms.list(forms.text),
-  adHoc: forms.list(forms.text),
+  background: forms.flag, continues: forms.text,
   client: forms.fields({ readText: forms.method, writeText: forms.method, run: forms.method }),
 }
 
 /** Throws ConfigInvalid, ProjectPathInvalid or InputInvalid for options that make no sense. */
-export function checkOptions(options: SubagentOptions, workspace: string): void {
+export function checkOptions(options: SubagentOptions, { workspace }: OptionSources): void {
   requireOptions('openSession', options, OPTIONS)
   for (const hooks of [options.hooks ?? []].flat()) refuseSlips(hooks)
   const { strategy = 'parallel' } = options
@@ -165,6 +169,18 @@ export function checkOptions(options: SubagentOptions, workspace: string): void 
     const message = `The session wants the workspace "${options.workspace}" and this host works on "${workspace}".`
     throw new BulkheadError('ProjectPathInvalid', message, { data: { workspace } })
   }
+}
+
+/** Code mode needs its tool besides the selected ones. */
+export const selectedTools = ({ tools }: SessionOptions, codeMode: boolean): readonly string[] | undefined =>
+  tools && [...tools, ...(codeMode ? [PROGRAM_TOOL] : [])]
+
+/** Throws ToolsDisabled or ToolNotRegistered. */
+export function requireProgramTool(offered: OfferedTools): void {
+  const off = offered.switchedOff(PROGRAM_TOOL)
+  if (off) throw new BulkheadError('ToolsDisabled', off, { data: { tool: PROGRAM_TOOL } })
+  if (offered.get(PROGRAM_TOOL)) return
+  throw new BulkheadError('ToolNotRegistered', `This host has no tool "${PROGRAM_TOOL}" for \`codeMode\`.`)
 }
 
 function isGuard(guard: unknown): boolean {
@@ -176,22 +192,22 @@ function isGuard(guard: unknown): boolean {
 
 /** Throws ConfigInvalid or RequirementInvalid. `parent`: whose sub-agent the session is. */
 export function policyFrom(
-  options: SessionOptions, { agent, ...material }: PolicyMaterial, parent?: SessionPolicy,
+  options: SessionOptions, { settings, variables, isTool }: PolicyMaterial, parent?: SessionPolicy,
 ): SessionPolicy {
-  const { settings } = material
   return new SessionPolicy({
-    ...material,
     mode: stricterMode(options.mode ?? settings.file.mode ?? 'ask', settings.machine.mode),
     allowlist: settings.file.allowlist ?? [],
-    rules: [...agent ? rulesOf(agent) : [], ...(options.rules ?? []).map(readRule)],
+    rules: (options.rules ?? []).map(readRule),
     role: options.role,
     roles: new Map(Object.entries(options.roles ?? {})),
     ceiling: options.ceiling,
-    agent: agent?.manifest,
     watchdogs: [options.watchdog ?? []].flat(),
     guards: (options.guards ?? []).map(asGuard),
     stateMachine: options.stateMachine,
     headless: options.headless ?? 'deny',
+    settings,
+    variables,
+    isTool,
     parent,
   })
 }

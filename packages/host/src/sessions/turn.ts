@@ -30,6 +30,8 @@ export interface TurnParts {
 export interface Frame {
   readonly cancel: CancelScope
   readonly turn: CancelScope
+  /** 0 outside of a turn. */
+  readonly turnNumber: number
   readonly tools: OfferedTools
   /** Called when the call is over. */
   readonly ended?: () => void
@@ -178,3 +180,5 @@ function read<Options extends object>(
     return { wrong: new BulkheadError('InputInvalid', message, { data: data ?? null }) } as ReadOptions<Options>
   }
 }
+
+export const turnInvalid = (message: string): BulkheadError => new BulkheadError('TurnInvalid', message)

@@ -27,7 +27,6 @@ import type { MetricsRecorder } from '../records/metrics.ts'
 import type { Sidecar } from '../records/timeouts.ts'
 import { Agents } from './agents.ts'
 import type { HostSession } from './host-session.ts'
-import type { FoundRoot, RootSources } from './roots.ts'
 import { createNestedCaller, servicesFor } from './services.ts'
 import type { Workflows } from '../model/budget.ts'
 
@@ -47,11 +46,6 @@ export interface Place {
    * power of their tool. A throw counts as unknown.
    */
   readonly realPath?: (path: string) => string
-  /**
-   * A folder or file beside the workspace that a session wants, with its links followed. Throws if it does not exist or
-   * belongs to the host. Without it sessions work in the workspace only.
-   */
-  readonly findRoot?: (path: string) => FoundRoot
 }
 
 export interface WorkspaceSources {
@@ -86,17 +80,14 @@ export class Workspace {
   readonly projectApprovals: ProjectApprovals
   readonly reloader: Reloader
   readonly retirement: Retirement
-  readonly findRoot: RootSources['findRoot']
   readonly sessions = new Set<HostSession>()
   readonly #sandbox: Sandbox
   readonly #agents: readonly AgentDescriptor[]
   readonly #missingWalls: Diagnostic[] = []
   #unloading: Promise<StopReport> | undefined
 
-  constructor(place: Place, sources: WorkspaceSources) {
-    const { report, workspace, sandbox, source, neverWritten = [], realPath } = place
+  constructor({ report, workspace, sandbox, source, neverWritten = [], realPath }: Place, sources: WorkspaceSources) {
     this.#sandbox = sandbox
-    this.findRoot = place.findRoot
     this.#agents = sources.agents
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, owner } = sources
     const { metrics, argumentsReaders, audit } = sources
@@ -156,8 +147,7 @@ export class Workspace {
 
   get diagnostics(): readonly Diagnostic[] {
     const { registry } = this.context
-    const ofSessions = [...this.sessions].flatMap((session) => session.namings)
-    const namings = [...this.settings.layers, ...this.agents.namings, ...ofSessions]
+    const namings = [...this.settings.layers, ...[...this.sessions].flatMap((session) => session.namings)]
     const unknown = unknownNames(namings, knownNames(registry, this.reloader.report.absent))
     return [
       ...this.reloader.diagnostics, ...registry.diagnostics, ...patternDiagnostics(this.settings.layers), ...unknown,

@@ -114,7 +114,7 @@ const keyIssues = ({ policy }: ConfigFile): readonly PlacedIssue[] =>
 
 function faultOf({ steps, message }: PlacedIssue, written: Json): Fault {
   const path = pointerOf(steps)
-  const sentence = `${visibleText(path) || 'The configuration'} ${message}${message.endsWith('.') ? '' : '.'}`
+  const sentence = `${visibleText(path) || 'The configuration'} ${message}${/[.?]$/.test(message) ? '' : '.'}`
   const consequence = consequenceOf(partOf(steps), written)
   return { stage: 'configSchema', code: 'ConfigInvalid', path, message: sentence + consequence }
 }

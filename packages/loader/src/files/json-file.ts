@@ -115,9 +115,9 @@ export function placeIssues(
   })
 }
 
-/** The suggestion as part of a sentence. */
+/** The suggestion as part of a sentence. Empty for a key of another form of the object, which is not a typing error. */
 const meantKey = (key: string, known: readonly string[]): string =>
-  meantNames(key, known).replace(/\?$/, '').replace(/^ Did you mean/, '; perhaps it is')
+  known.includes(key) ? '' : meantNames(key, known).replace(/\?$/, '').replace(/^ Did you mean/, '; perhaps it is')
 
 /** Rewrites a message of zod for the author of the file. */
 function wrong(message: string): string {

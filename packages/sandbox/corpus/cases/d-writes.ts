@@ -23,6 +23,9 @@ export const writes = [
       readOnly: await attempt(() => runtime.fs.write('own/hello.txt', 'x')),
       edit: await attempt(() => runtime.fs.edit('own/hello.txt', 'hello', 'bye')),
       remove2: await attempt(() => runtime.fs.remove('own/hello.txt')),
+      apply: await attempt(() => runtime.fs.apply([
+        { path: 'own/out/first.txt', before: null, after: 'x' }, { path: outside, before: null, after: 'x' }])),
+      none: await attempt(() => runtime.fs.stat('own/out/first.txt')),
       folder: await attempt(() => runtime.fs.remove('own/out')),
       climbing: await attempt(() => runtime.fs.write('own/out/../hello.txt', 'x')),
       itself: await attempt(() => runtime.fs.write('own/out', 'x')),
@@ -33,6 +36,7 @@ export const writes = [
     unlink: 'BuiltinDenied',
     remove: 'BuiltinDenied', mkdir: 'BuiltinDenied', broker: 'CapabilityDenied', readOnly: 'CapabilityDenied',
     edit: 'CapabilityDenied', remove2: 'CapabilityDenied', folder: 'InputInvalid', climbing: 'CapabilityDenied',
+    apply: 'CapabilityDenied', none: 'NotFound',
     itself: 'InputInvalid', granted: 4,
   }),
   attack(42, 'a temporary folder', `
@@ -103,8 +107,10 @@ export const writes = [
   attack(354, 'guessing the content of a file that may only be written', `
     await runtime.fs.write('own/out/guessed.txt', 'secret')
     return { right: await attempt(() => runtime.fs.edit('own/out/guessed.txt', 'secret', 'x')),
-      wrong: await attempt(() => runtime.fs.edit('own/out/guessed.txt', 'nothing', 'x')) }
-  `, { right: 'CapabilityDenied', wrong: 'CapabilityDenied' }, {
+      wrong: await attempt(() => runtime.fs.edit('own/out/guessed.txt', 'nothing', 'x')),
+      same: await attempt(() => runtime.fs.apply([{ path: 'own/out/guessed.txt', before: 'secret', after: 'x' }])),
+      other: await attempt(() => runtime.fs.apply([{ path: 'own/out/guessed.txt', before: 'nothing', after: 'x' }])) }
+  `, { right: 'CapabilityDenied', wrong: 'CapabilityDenied', same: 'CapabilityDenied', other: 'CapabilityDenied' }, {
     requires: { fs: { write: ['own/out/**'] } }, control: 'none', alone: true,
   }),
   attack(362, 'adding or changing the project layer, which the host would load', `
@@ -113,13 +119,14 @@ export const writes = [
       tool: await attempt(() => runtime.fs.write('.bulkhead/tools/evil/manifest.json', '{}')),
       edit: await attempt(() => runtime.fs.edit('.bulkhead/config.json', 'ask', 'yolo')),
       remove: await attempt(() => runtime.fs.remove('.bulkhead/config.json')),
+      apply: await attempt(() => runtime.fs.apply([{ path: '.bulkhead/tools/evil/x.js', before: null, after: 'x' }])),
       upper: await attempt(() => runtime.fs.write('.BULKHEAD/config.json', '{}')),
       climbing: await attempt(() => runtime.fs.write('own/../.bulkhead/x', '{}')),
       link: await attempt(() => runtime.fs.write('own/out/layer/config.json', '{}')),
     }
   `, {
     settings: 'CapabilityDenied', tool: 'CapabilityDenied', edit: 'CapabilityDenied', remove: 'CapabilityDenied',
-    upper: 'CapabilityDenied',
+    upper: 'CapabilityDenied', apply: 'CapabilityDenied',
     climbing: 'CapabilityDenied', link: 'CapabilityDenied',
   }, EVERYTHING),
   attack(366, 'replacing code that the host loads', `

@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer'
 import type {
-  BrokerMethod, DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileWatch, FileWriter, Interact,
-  InteractionOption, InteractionRequest, InteractionResponse, LinesFound, Outcome, PipeOptions, PipeResult,
-  RuntimePart, SessionMemory, Shell, ShellResult, ShellStage,
+  AppliedUpdate, BrokerMethod, DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileUndo,
+  FileWatch, FileWriter, Interact, InteractionOption, InteractionRequest, InteractionResponse, LinesFound, Outcome,
+  PipeOptions, PipeResult, RuntimePart, SessionMemory, Shell, ShellResult, ShellStage, UndoReport,
 } from '@bulkhead/contract'
 import type { Log } from '@bulkhead/contract/author'
 import { formChoices, type FormField, type FormSchema, type FormValue, type FormValues } from '@bulkhead/kit/form'
@@ -141,13 +141,18 @@ async function* readChanges(id: Promise<string>, callBroker: CallBroker): AsyncG
   }
 }
 
-function writer(callBroker: CallBroker): FileWriter {
+function writer(callBroker: CallBroker): FileWriter & FileUndo {
   return {
     write: async (path, content) =>
       await callBroker('fs.write', path, ...encoded(content)) as { bytes: number; created: boolean },
     edit: (path, oldText, newText, options) =>
       callBroker('fs.edit', path, oldText, newText, options?.all === true) as Promise<unknown> as Promise<Edited>,
+    apply: (updates) => callBroker('fs.apply', updates.map(({ path, before, after, executable, like }) => ({
+      path, before: before === null ? null : encoded(before), after: after === null ? null : encoded(after),
+      ...(executable !== undefined && { executable }), ...(like !== undefined && { like }),
+    }))) as Promise<unknown> as Promise<readonly AppliedUpdate[]>,
     remove: async (path) => void await callBroker('fs.remove', path),
+    undo: (request) => callBroker('fs.undo', request) as Promise<unknown> as Promise<UndoReport>,
   }
 }
 

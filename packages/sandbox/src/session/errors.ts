@@ -13,7 +13,7 @@ export interface ErrorPolicy {
  * failure as a refusal.
  */
 const CALL_CODES: ReadonlySet<ErrorCode> = new Set([
-  'NotFound', 'ResourceBusy', 'InputInvalid', 'OutputMalformed', 'OutputTooLarge', 'MessageTooLarge', 'BuiltinDenied',
+  'NotFound', 'ProgramFailed', 'ResourceBusy', 'InputInvalid', 'OutputMalformed', 'OutputTooLarge', 'MessageTooLarge', 'BuiltinDenied',
   'ModuleNotFound',
   // For a module that forwards calls to a server.
   'ServerUnavailable', 'ServerLost', 'ToolDefinitionChanged', 'SignInRequired',
@@ -21,7 +21,7 @@ const CALL_CODES: ReadonlySet<ErrorCode> = new Set([
   'CapabilityDenied', 'CapabilityUnavailable', 'EnvNameUndeclared', 'EnvNameNotSet', 'SlotAccessDenied',
   'SlotVersionMissing', 'SlotDriftRejected', 'SlotMigrationFailed', 'StateInvalid', 'StoreUnavailable',
   'InteractionUnavailable', 'InteractionTimeout', 'ApprovalDenied', 'TooManyCalls', 'TooManyBytesRead',
-  'TooManyBytesWritten', 'TooManyBytesSent', 'TooManyNestedCalls',
+  'TooManyBytesWritten', 'TooManyBytesSent', 'TooManyNestedCalls', 'UndoConflict',
 ])
 const NO_CODES: ReadonlySet<ErrorCode> = new Set()
 

@@ -17,7 +17,7 @@ const SHORT_CHARS = 4_096
 const LANES: readonly (readonly BrokerMethod[])[] = [
   ['fs.read', 'fs.list', 'fs.stat', 'state.read', 'session.read'],
   ['fs.glob', 'fs.find', 'fs.search'],
-  ['fs.write', 'fs.edit', 'fs.remove'],
+  ['fs.write', 'fs.edit', 'fs.apply', 'fs.remove', 'fs.undo'],
 ]
 const RUNNING_PER_LANE = 8
 /** What a compartment may leave unread before further replies wait. */

@@ -54,10 +54,14 @@ export class FileIdentity {
     this.#number = ino
   }
 
+  isInPlace(): boolean {
+    const found = statSync(this.#path, { throwIfNoEntry: false })
+    return found?.ino === this.#number && found.dev === this.#device
+  }
+
   /** Throws if another file, or none, is at the path. */
   check(): void {
-    const found = statSync(this.#path, { throwIfNoEntry: false })
-    if (found?.ino === this.#number && found.dev === this.#device) return
+    if (this.isInPlace()) return
     const error = new Error('another file, or none, is at its path')
     throw Object.assign(error, { errcode: DATABASE_MOVED, syscall: 'stat' })
   }

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { storeError } from '../records/stored-record.ts'
+import { settingsFor } from './database-file.ts'
 
 /** "BKHD", at byte 68 of the file. Identifies a store. */
 const APPLICATION_ID = 0x424b4844
@@ -102,4 +103,15 @@ function identify(database: DatabaseSync) {
     // After a disk error SQLite has already rolled back. Report that error, not this one.
     if (database.isTransaction) database.exec('COMMIT')
   }
+}
+
+/** Applies the settings of the connection. Only the journal mode is stored in the file. */
+export function applySettings(database: DatabaseSync, file: string, maxBytes: number): void {
+  const journal = database.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode']
+  if (journal !== 'wal') {
+    const message = `The store ${file} is on a disk that does not support a write-ahead log. Use a local disk.`
+    throw storeError('location', message, { data: { file } })
+  }
+  // NORMAL: a commit does not wait for the disk. The acknowledgement does, without blocking the thread.
+  database.exec(settingsFor(Math.floor(maxBytes / pragmaNumber(database, 'page_size')), 'NORMAL'))
 }

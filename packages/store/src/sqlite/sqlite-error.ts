@@ -76,7 +76,8 @@ function extendedCode(thrown: unknown): number {
 }
 
 /** How long SQLite may wait for a lock. Short, because it blocks the thread; `retryWhileBusy` waits longer. */
-export const BLOCKING_WAIT_MS = 10
+const BLOCKING_WAIT_MS = 10
+export const CONNECTION = { timeout: BLOCKING_WAIT_MS, allowExtension: false, defensive: true }
 const MAX_PAUSE_MS = 8
 
 /** Retries with backoff while another process locks the file. Does not block the thread. */

@@ -6,6 +6,7 @@ import {
 } from '../records/stored-record.ts'
 import { AuditPages, draftGroup } from '../records/audit-group.ts'
 import { removeMark } from '../records/audit-chain.ts'
+import { SqliteChanges } from './sqlite-changes.ts'
 import { AuditWriter } from './audit/audit-writer.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { JournalFiles } from './journal-file.ts'
@@ -29,6 +30,7 @@ export class SqliteStore implements Store {
   readonly #audit: AuditWriter
   readonly #pages: AuditPages
   readonly notes: JournalFiles
+  readonly changes: SqliteChanges
   #closing: Promise<void> | undefined
 
   constructor(database: DatabaseSync, file: string) {
@@ -37,6 +39,7 @@ export class SqliteStore implements Store {
     this.#identity = new FileIdentity(file)
     this.#queue = new CommitQueue(database, file)
     this.notes = new JournalFiles(file)
+    this.changes = new SqliteChanges(`${file}-undo`)
     this.#select = database.prepare('SELECT value FROM entry WHERE collection = ? AND key = ?')
     this.#upsert = database.prepare(
       'INSERT INTO entry VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
@@ -147,6 +150,7 @@ export class SqliteStore implements Store {
 
   async #close(): Promise<void> {
     this.notes.close()
+    this.changes.close()
     await this.#audit.close()
     await this.#queue.close()
     try {

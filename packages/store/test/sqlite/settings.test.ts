@@ -1,7 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
-import { pragmaNumber } from '../../src/sqlite/schema.ts'
-import { applySettings } from '../../src/sqlite/open-sqlite-store.ts'
+import { applySettings, pragmaNumber } from '../../src/sqlite/schema.ts'
 import { StoreFolder } from './store-folder.ts'
 
 describe('the settings of a connection', () => {

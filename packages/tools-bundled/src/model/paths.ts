@@ -42,11 +42,11 @@ const NONE: readonly string[] = []
 
 /** Why the broker would refuse to write a path. Empty if it would not. */
 export function writeDenials(
-  place: string, written: string, { neverWritten = NONE, ...context }: ReaderContext,
+  place: string, written: string, { workspace, neverWritten = NONE }: ReaderContext,
 ): readonly string[] {
   const known = protectedPlaces.get(neverWritten) ?? new ProtectedPlaces(neverWritten)
   protectedPlaces.set(neverWritten, known)
-  const protection = known.find(place, rootOf(place, context))
+  const protection = known.find(place, workspace)
   return protection === undefined ? [] : [`"${written}" ${protectionReason(protection)}`]
 }
 
@@ -54,32 +54,19 @@ export function writeDenials(
 export interface Location {
   /** Absolute. */
   readonly workspace: string
-  /** Absolute, or relative to the workspace. `.` is the workspace itself. */
+  /** Relative to the workspace. `.` is the workspace itself. */
   readonly folder: string
-  /** Absolute folders beside the workspace that also count as inside. */
-  readonly roots?: readonly string[]
 }
 
-/**
- * Returns a path relative to the workspace, an absolute path in another root, or undefined if it is outside. `.` is the
- * workspace itself.
- */
-export function insidePath(path: string, { workspace, folder, roots = NONE }: Location): string | undefined {
+/** Returns a path relative to the workspace, or undefined if it is outside. `.` is the workspace itself. */
+export function insidePath(path: string, { workspace, folder }: Location): string | undefined {
   if (path === '' || path.includes('\0')) return undefined
-  const base = folder.startsWith('/') ? folder : `${workspace}/${folder}`
-  const full = normal((path.startsWith('/') ? path : `${base}/${path}`).split('/'))
-  const below = (root: string): readonly string[] | undefined => {
-    const names = normal(root.split('/'))
-    return names.every((name, index) => full[index] === name) ? full.slice(names.length) : undefined
-  }
-  const inside = below(workspace)
-  if (inside !== undefined) return inside.join('/') || '.'
-  return roots.some((root) => below(root) !== undefined) ? `/${full.join('/')}` : undefined
+  const root = normal(workspace.split('/'))
+  const from = path.startsWith('/') ? [] : [...root, ...folder.split('/')]
+  const full = normal([...from, ...path.split('/')])
+  if (!root.every((name, index) => full[index] === name)) return undefined
+  return full.slice(root.length).join('/') || '.'
 }
-
-/** The workspace, or the other root that contains a path. */
-const rootOf = (path: string, { workspace, roots = NONE }: Pick<ReaderContext, 'workspace' | 'roots'>): string =>
-  [workspace, ...roots].find((root) => insidePath(path, { workspace: root, folder: '.' }) !== undefined) ?? workspace
 
 function normal(names: readonly string[]): readonly string[] {
   const kept: string[] = []
@@ -91,7 +78,7 @@ function normal(names: readonly string[]): readonly string[] {
   return kept
 }
 
-interface NamedPath {
+export interface NamedPath {
   readonly path: string
   /** Shown before the path in approval prompts. */
   readonly verb: string
@@ -110,11 +97,46 @@ const PATH_CHARS = 4_096
 type NamePath = (args: Readonly<Record<string, Json>>) => NamedPath
 
 /** Reads the arguments of a file tool. An approval of any parent folder covers the call. */
-export const pathReader = (name: NamePath): ArgumentsReader => (args, context) => {
-  const { path, verb, isFolder, isWritten = false, reads = false, needs } = name(args)
+export const pathReader = (name: NamePath): ArgumentsReader => (args, context) => readPath(name(args), context)
+
+/** The same for a call with several paths. An approval covers their common folder. */
+export function readPaths(paths: readonly NamedPath[], context: ReaderContext): ArgumentsReading {
+  const readings = paths.map((path) => readPath(path, context))
+  const subjects = new Map(readings.flatMap(({ subjects: each }) => each).map((subject) =>
+    [JSON.stringify([subject.key, subject.within?.length]), subject]))
+  const effects = readings.map((reading) => reading.effects).filter((effect) => effect !== undefined)
+  const known = effects.length === readings.length
+  return {
+    key: commonFolder(readings.map(({ key }) => key)),
+    subjects: [...subjects.values()],
+    touches: readings.flatMap(({ touches }) => touches),
+    asks: [],
+    denies: [...new Set(readings.flatMap(({ denies }) => denies))],
+    needs: readings.flatMap(({ needs = [] }) => needs),
+    ...(known && { effects: {
+      reads: effects.flatMap(({ reads = [] }) => reads), writes: effects.flatMap(({ writes = [] }) => writes),
+      net: false,
+    } }),
+  }
+}
+
+/** The approval key of several folders, given by their keys. */
+export function commonFolder(keys: readonly string[]): string {
+  const [first = [], ...others] = keys.map((key) => key === '.' ? [] : key.split('/'))
+  const common = first.slice(0, others.reduce((length, names) => {
+    const differs = names.findIndex((name, index) => name !== first[index])
+    return Math.min(length, differs < 0 ? names.length : differs)
+  }, first.length))
+  // The names of an absolute path begin with an empty one.
+  return common.join('/') || (common.length > 0 ? '/' : '.')
+}
+
+function readPath(
+  { path, verb, isFolder, isWritten = false, reads = false, needs }: NamedPath, context: ReaderContext,
+): ArgumentsReading {
   const { workspace } = context
-  const inside = insidePath(path, { ...context, folder: '.' })
-  // Absolute and relative paths of the same folder have the same key. In another root the key is absolute.
+  const inside = insidePath(path, { workspace, folder: '.' })
+  // Absolute and relative paths of the same folder have the same key.
   const written = path.startsWith('/') && inside !== undefined ? inside : path
   const key = isFolder ? ownFolderKey(written) : folderKey(written)
   if (!isPlain(path) || path.length > PATH_CHARS) {
@@ -139,8 +161,7 @@ export const simpleReading = (
   key: string, within: readonly string[], touch: string, denies: readonly string[] = [],
 ): ArgumentsReading => ({ key, subjects: [{ key, within }], touches: [touch], asks: [], denies })
 
-/** The absolute path of a result of `insidePath`. */
-export function absolute(workspace: string, inside: string): string {
+function absolute(workspace: string, inside: string): string {
   if (inside.startsWith('/')) return inside
   return inside === '.' ? workspace : `${workspace.replace(/\/$/, '')}/${inside}`
 }

@@ -1,9 +1,12 @@
 import {
-  BulkheadError, defineExtension, ToolError, type ConfigFile, type ManifestInput, type Net, type Secrets,
-  type SessionMemory,
+  BulkheadError, defineExtension, ToolError, type ManifestInput, type Net, type Secrets, type SessionMemory,
 } from '@bulkhead/contract'
-import { isJsonObject, pointerKey, type Json } from '@bulkhead/kit/json'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
+import { requestOf } from './request.ts'
+import { readResults, type SearchResult } from './results.ts'
+import { hostOf, serviceOf, type SearchConfig, type SearchService } from './service.ts'
+
+export type { SearchConfig }
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -22,10 +25,11 @@ const TIMEOUT_MS = 15_000
 /** The tool can reach only the configured providers. */
 export function createWebSearch(config: SearchConfig = {}): BundledExtension {
   const { providers = [], callsPerSession = CALLS_PER_SESSION, timeoutMs = TIMEOUT_MS } = config
-  const requires = { net: { hosts: [...new Set(providers.map(hostOf))] }, capabilities: ['session' as const] }
-  const secretNames = new Set(providers.flatMap(({ secret }) => secret ?? []))
+  const services = providers.map(serviceOf)
+  const requires = { net: { hosts: [...new Set(services.map(hostOf))] }, capabilities: ['session' as const] }
+  const secretNames = new Set(services.flatMap(({ secret }) => secret ?? []))
   const secrets = Array.from(secretNames, (name) => {
-    const users = providers.filter(({ secret }) => secret === name)
+    const users = services.filter(({ secret }) => secret === name)
     return { name, hosts: [...new Set(users.map(hostOf))] }
   })
   return {
@@ -54,10 +58,10 @@ export function createWebSearch(config: SearchConfig = {}): BundledExtension {
           input: INPUT_SCHEMA,
           requires,
           async execute({ query, max_results = RESULTS }, runtime) {
-            const provider = providerFor(await runtime.session.id(), providers)
-            if (provider === undefined) throw noProvider()
+            const service = serviceFor(await runtime.session.id(), services)
+            if (service === undefined) throw noProvider()
             await countCall(runtime.session, callsPerSession)
-            return { results: await search(provider, query, max_results, runtime) }
+            return { results: await search(service, query, max_results, runtime) }
           },
           deriveApprovalKey: () => 'web_search',
         },
@@ -67,23 +71,22 @@ export function createWebSearch(config: SearchConfig = {}): BundledExtension {
 }
 
 async function search(
-  provider: SearchProvider, query: string, limit: number, runtime: { readonly net: Net; readonly secrets?: Secrets },
+  service: SearchService, query: string, limit: number, runtime: { readonly net: Net; readonly secrets?: Secrets },
 ): Promise<readonly SearchResult[]> {
-  const key = provider.secret === undefined ? undefined : await runtime.secrets?.handle(provider.secret)
-  const response = await runtime.net.fetch(searchUrl(provider, query), {
-    headers: { accept: 'application/json', ...(key !== undefined && { authorization: `Bearer ${key}` }) },
-  })
-  if (response.status === 429 || response.status >= 500) {
-    throw new ToolError(
-      'ResourceBusy', `The search provider ${hostOf(provider)} answered with status ${response.status}.`,
-    )
-  }
-  if (response.status !== 200) {
-    throw new ToolError(
-      'ToolExecutionFailed', `The search provider ${hostOf(provider)} answered with status ${response.status}.`,
-    )
-  }
-  return readResults(await response.json(), provider, limit)
+  const secret = service.secret === undefined ? undefined : await runtime.secrets?.handle(service.secret)
+  const wanted = Math.min(limit, service.maxResults)
+  const { url, ...request } = requestOf(service, { query, max_results: wanted, secret })
+  const response = await runtime.net.fetch(url, request)
+  if (response.status !== 200) throw statusError(service, response.status)
+  return readResults(await response.json(), service.paths, wanted)
+}
+
+function statusError(service: SearchService, status: number): ToolError {
+  const message = `The search provider ${hostOf(service)} answered with status ${status}.`
+  if (status === 429 || status >= 500) return new ToolError('ResourceBusy', message)
+  const isRefused = (status === 401 || status === 403) && service.secret !== undefined
+  const cure = isRefused ? ` (The operator can check the value of ${service.secret}.)` : ''
+  return new ToolError('ToolExecutionFailed', message + cure)
 }
 
 /** Counts a call before it is sent, because failed calls cost the provider as much. */
@@ -103,91 +106,10 @@ const noProvider = () => new BulkheadError(
     + 'config.json.)',
 )
 
-export type SearchConfig = NonNullable<ConfigFile['search']>
-type SearchProvider = NonNullable<SearchConfig['providers']>[number]
-
-interface SearchResult {
-  readonly title: string
-  readonly url: string
-  readonly snippet: string
-}
-
-/** Selects a provider by session. A session always uses the same one, so that a failing provider is noticed. */
-export function providerFor(sessionId: string, providers: readonly SearchProvider[]): SearchProvider | undefined {
+/** Selects a service by session. A session always uses the same one, so that a failing provider is noticed. */
+export function serviceFor(sessionId: string, services: readonly SearchService[]): SearchService | undefined {
   // FNV-1a is enough for an even distribution.
   let hash = 0x811c9dc5
   for (const char of sessionId) hash = Math.imul(hash ^ char.codePointAt(0)!, 0x01000193) >>> 0
-  return providers[hash % Math.max(providers.length, 1)]
+  return services[hash % Math.max(services.length, 1)]
 }
-
-/** The host as written in requirements. Default ports are omitted. */
-export function hostOf({ url }: SearchProvider): string {
-  const { hostname, port } = new URL(url.replaceAll('{query}', 'x'))
-  return port === '' ? hostname : `${hostname}:${port}`
-}
-
-/** Replaces {query} in the URL, or adds the parameter `q`. SearXNG also needs a path and a format. */
-export function searchUrl({ type, url }: SearchProvider, query: string): string {
-  if (url.includes('{query}')) return url.replaceAll('{query}', encodeURIComponent(query))
-  const target = new URL(url)
-  if (type === 'searxng') {
-    target.pathname = target.pathname.replace(/(?:\/search)?(?<!\/)\/*$/, '/search')
-    target.searchParams.set('format', 'json')
-  }
-  target.searchParams.set('q', query)
-  return target.href
-}
-
-const TITLE_CHARS = 300
-const SNIPPET_CHARS = 2_000
-/** Field names that providers use, most common first. */
-const TITLE = ['title', 'name', 'heading']
-const LINK = ['url', 'link', 'href']
-const SNIPPET = ['content', 'snippet', 'description', 'text', 'abstract', 'summary']
-/** Default paths of the result list in a response. */
-const RESULT_PATHS = ['/results', '/items', '/web/results', '/data', '/hits', '/organic_results', '/webPages/value', '']
-
-/**
- * Reads results from a response and skips those without an http URL. Throws ToolExecutionFailed if there is no list.
- */
-export function readResults(answer: Json, { resultsPath }: SearchProvider, limit: number): readonly SearchResult[] {
-  const paths = resultsPath === undefined ? RESULT_PATHS : [resultsPath]
-  const list = paths.map((pointer) => valueAt(answer, pointer)).find((value) => Array.isArray(value))
-  if (list === undefined) {
-    throw new ToolError(
-      'ToolExecutionFailed', `The response of the search provider has no list of results at ${paths.join(', ')}.`,
-    )
-  }
-  const results: SearchResult[] = []
-  for (const item of list) {
-    const url = textIn(item, LINK)
-    if (results.length === limit) break
-    if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) continue
-    results.push({
-      url, title: plain(textIn(item, TITLE), TITLE_CHARS), snippet: plain(textIn(item, SNIPPET), SNIPPET_CHARS),
-    })
-  }
-  return results
-}
-
-/** Resolves a JSON Pointer. */
-function valueAt(value: Json | undefined, pointer: string): Json | undefined {
-  const steps = pointer.split('/').slice(1).map(pointerKey)
-  return steps.reduce<Json | undefined>((at, step) => {
-    if (Array.isArray(at)) return at[Number(step)]
-    return isJsonObject(at) && Object.hasOwn(at, step) ? at[step] : undefined
-  }, value)
-}
-
-function textIn(item: Json, names: readonly string[]): string {
-  if (!isJsonObject(item)) return ''
-  const values = names.map((name) => Object.hasOwn(item, name) ? item[name] : undefined)
-  return values.find((value): value is string => typeof value === 'string') ?? ''
-}
-
-/** Removes highlight tags and invisible characters. */
-const plain = (text: string, chars: number): string =>
-  text.slice(0, chars * 2).replaceAll(/<\/?[a-z][^<>]{0,100}>/gi, '').replaceAll(INVISIBLE, ' ').trim()
-    .slice(0, chars).toWellFormed()
-
-const INVISIBLE = /[\s\p{Cc}\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+/gu

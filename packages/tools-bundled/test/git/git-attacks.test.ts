@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { git } from '../../src/git/git.ts'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { toolSession } from '../tool-session.ts'
 import { gitIn, repositoryIn, writeIn } from './repository.ts'
 import { unwalledRuntime } from './unwalled-runtime.ts'
@@ -40,9 +41,9 @@ const hook = (folder: string, name: string): void => {
 }
 /** What a person would run. Shows that the attack works. */
 const plain = (...args: readonly string[]): void => {
-  spawnSync('git', args, { cwd: workspace, env: { ...process.env, HOME: '/dev/null' }, input: '' })
+  spawnSync('git', ['-c', 'user.name=a', '-c', 'user.email=b', ...args], { cwd: workspace, env: { ...process.env, HOME: '/dev/null' }, input: '' })
 }
-const COMMIT = ['-c', 'user.name=a', '-c', 'user.email=b', 'commit', '-m', 'm']
+const COMMIT = ['commit', '-m', 'm']
 
 describe('a program that a repository names does not run', () => {
   it.each<[string, () => void, readonly string[], JsonObject]>([
@@ -62,7 +63,7 @@ describe('a program that a repository names does not run', () => {
     ['core.hooksPath', () => [hook('.githooks', 'post-commit'), set('core.hooksPath=.githooks'), plain('add', '.')], COMMIT, { action: 'commit', message: 'm' }],
     ['a hook of refs', () => hook('.git/hooks', 'reference-transaction'), ['branch', 'x'], { action: 'branch', name: 'x' }],
     ['gpg.program', () => [set('commit.gpgSign=true', `gpg.program=${evil}`), plain('add', '.')], COMMIT, { action: 'commit', message: 'm' }],
-    ['core.editor', () => [set(`core.editor=${evil}`), plain('add', '.')], ['-c', 'user.name=a', '-c', 'user.email=b', 'commit', '--edit', '-m', 'm'], { action: 'commit', message: 'm' }],
+    ['core.editor', () => [set(`core.editor=${evil}`), plain('add', '.')], [...COMMIT, '--edit'], { action: 'commit', message: 'm' }],
     ['a submodule', () => {
       repositoryIn(join(workspace, 'sub'))
       gitIn(workspace, 'add', 'sub')
@@ -70,15 +71,15 @@ describe('a program that a repository names does not run', () => {
     }, ['status'], { action: 'status' }],
   ])('%s', async (_, prepare, command, call) => {
     prepare()
-    const copy = join(root, `copy${made}`)
     rmSync(marker, { force: true })
-    spawnSync('cp', ['-r', workspace, copy])
+    const copy = join(root, `copy${made}`)
+    if (thoroughly(false, true)) spawnSync('cp', ['-r', workspace, copy])
     await unwalled(call)
     expect(existsSync(marker)).toBe(false)
-    const [own, kept] = [workspace, `${workspace}-kept`]
-    renameSync(own, kept)
-    renameSync(copy, own)
-    plain(...(command[0] === 'commit' || command[0] === '-c' ? command : ['-c', 'user.name=a', '-c', 'user.email=b', ...command]))
+    if (!existsSync(copy)) return
+    rmSync(workspace, { recursive: true })
+    renameSync(copy, workspace)
+    plain(...command)
     expect(existsSync(marker), 'the attack works with plain git').toBe(true)
   })
 

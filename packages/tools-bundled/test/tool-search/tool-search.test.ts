@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { rank, wordsOf, createToolSearch, ToolShelf, type SearchedTool } from '../../src/tool-search/tool-search.ts'
+import { rank, wordsOf, type SearchedTool } from '../../src/model/find-tools.ts'
+import { createToolSearch, ToolShelf } from '../../src/tool-search/tool-search.ts'
 import { sessionMemory } from '../memory.ts'
 import { toolSession } from '../tool-session.ts'
 

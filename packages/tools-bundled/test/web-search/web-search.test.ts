@@ -1,7 +1,8 @@
 import type { RequestListener } from 'node:http'
 import { manifestSchema } from '@bulkhead/contract/validation'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { hostOf, providerFor, readResults, searchUrl, createWebSearch } from '../../src/web-search/web-search.ts'
+import { hostOf, serviceOf } from '../../src/web-search/service.ts'
+import { createWebSearch, serviceFor } from '../../src/web-search/web-search.ts'
 import { serve } from '../loopback.ts'
 import { sessionMemory } from '../memory.ts'
 import { toolSession } from '../tool-session.ts'
@@ -30,7 +31,7 @@ describe('web_search with SearXNG', () => {
     expect(await tool.call({ query: 'a & b=c', max_results: 2 })).toEqual({
       results: [{ url: 'https://a.example/1', title: 'A bold title', snippet: 'words about it' }, { url: 'https://b.example/', title: 'B', snippet: '' }],
     })
-    expect(server.requests.at(-1)!.url).toBe('/searx/search?format=json&q=a+%26+b%3Dc')
+    expect(server.requests.at(-1)!.url).toBe('/searx/search?format=json&q=a%20%26%20b%3Dc')
   })
 
   it('limits the number of searches per session', async () => {
@@ -89,35 +90,20 @@ describe('search providers', () => {
   const providers = ['https://a.example/s', 'https://b.example:8443/?q={query}', 'http://[::1]:80/'].map((url) => ({ type: 'json' as const, url }))
 
   it('stay the same within a session and are distributed over sessions', () => {
-    const chosen = Array.from({ length: 300 }, (_, i) => providerFor(`session-${i}`, providers)!.url)
-    expect(chosen).toEqual(Array.from({ length: 300 }, (_, i) => providerFor(`session-${i}`, providers)!.url))
-    for (const { url } of providers) expect(chosen.filter((one) => one === url).length).toBeGreaterThan(50)
-    expect(providerFor('x', [])).toBeUndefined()
+    const services = providers.map(serviceOf)
+    const choose = () => Array.from({ length: 300 }, (_, i) => serviceFor(`session-${i}`, services)!.url)
+    expect(choose()).toEqual(choose())
+    for (const { url } of providers) expect(choose().filter((one) => one === url).length).toBeGreaterThan(50)
+    expect(serviceFor('x', [])).toBeUndefined()
   })
 
   it('are the only hosts of the tool, and receive only their own secrets', () => {
-    expect(providers.map(hostOf)).toEqual(['a.example', 'b.example:8443', '[::1]'])
+    expect(providers.map((one) => hostOf(serviceOf(one)))).toEqual(['a.example', 'b.example:8443', '[::1]'])
     const { tools, secrets } = manifestSchema.parse(createWebSearch({
-      providers: [{ ...providers[0]!, secret: 'A' }, { ...providers[1]!, secret: 'B' }, providers[2]!], timeoutMs: 5_000,
+      providers: [{ ...providers[0]!, secret: 'A' }, { ...providers[1]!, secret: 'B' }, providers[2]!, { type: 'brave', secret: 'C' }], timeoutMs: 5_000,
     }).manifest)
-    expect(tools[0]!.requires.net).toEqual({ hosts: ['a.example', 'b.example:8443', '[::1]'] })
+    expect(tools[0]!.requires.net).toEqual({ hosts: ['a.example', 'b.example:8443', '[::1]', 'api.search.brave.com'] })
     expect(tools[0]!.timeoutMs).toBe(5_000)
-    expect(secrets).toEqual([{ name: 'A', hosts: ['a.example'] }, { name: 'B', hosts: ['b.example:8443'] }])
-  })
-
-  it('get the query in their own format', () => {
-    expect(searchUrl({ type: 'searxng', url: 'https://s.example' }, 'x')).toBe('https://s.example/search?format=json&q=x')
-    expect(searchUrl({ type: 'searxng', url: 'https://s.example/search?language=en' }, 'x')).toBe('https://s.example/search?language=en&format=json&q=x')
-    expect(searchUrl({ type: 'json', url: 'https://s.example/find?key=1' }, 'a b')).toBe('https://s.example/find?key=1&q=a+b')
-    expect(searchUrl({ type: 'json', url: 'https://s.example/{query}/{query}' }, '../x')).toBe('https://s.example/..%2Fx/..%2Fx')
-  })
-
-  it('return their results at common paths, and inherited properties are ignored', () => {
-    const item = { url: 'https://a.example/', title: 'A', snippet: 's' }
-    const provider = { type: 'json' as const, url: 'https://a.example/' }
-    for (const answered of [[item], { items: [item] }, { web: { results: [item] } }, { webPages: { value: [item] } }]) {
-      expect(readResults(answered, provider, 5)).toEqual([item])
-    }
-    expect(() => readResults({ a: 1 }, { ...provider, resultsPath: '/constructor' }, 5)).toThrow('/constructor')
+    expect(secrets).toEqual([{ name: 'A', hosts: ['a.example'] }, { name: 'B', hosts: ['b.example:8443'] }, { name: 'C', hosts: ['api.search.brave.com'] }])
   })
 })

@@ -1,6 +1,6 @@
 import {
   BulkheadError, dependencyCycleFault, findIdConflicts, findLockedToolFault, findToolNameConflicts, layerRank,
-  missingDependencyFault, orderDependencies, type ConnectedServer, type Registrant, type RegistrationFault,
+  missingDependencyFault, orderDependencies, PROGRAM_TOOL, type ConnectedServer, type Registrant, type RegistrationFault,
   type ToolListing, type ToolManifest,
 } from '@bulkhead/contract'
 import { expandToolNames } from '@bulkhead/contract/dialects'
@@ -128,15 +128,20 @@ export class OfferedTools {
   readonly #now: () => Present
   readonly #settings: Settings
   readonly #only: ReadonlySet<string> | undefined
+  readonly #codeMode: boolean
   #enabled: readonly Offer[] | undefined
+  #inCodeMode: OfferedTools | undefined
   /** By the list of a session, because each of its calls needs the result. */
   readonly #limited = new WeakMap<readonly string[], OfferedTools>()
 
-  constructor(offers: Offers, settings: Settings, now: () => Present, only?: ReadonlySet<string>) {
+  constructor(
+    offers: Offers, settings: Settings, now: () => Present, only?: ReadonlySet<string>, codeMode = false,
+  ) {
     this.#offers = offers
     this.#settings = settings
     this.#now = now
     this.#only = only
+    this.#codeMode = codeMode
   }
 
   /** Limited to the tools that the entries select: names, aliases, patterns with `*`, and first parts of names. */
@@ -144,8 +149,15 @@ export class OfferedTools {
     if (entries === undefined) return this
     return this.#limited.getOrInsertComputed(entries, () => {
       const only = expandToolNames(entries, this.#only ?? new Set(this.#offers.keys()))
-      return new OfferedTools(this.#offers, this.#settings, this.#now, only)
+      return new OfferedTools(this.#offers, this.#settings, this.#now, only, this.#codeMode)
     })
+  }
+
+  /** The same with `code_mode`, unless the configuration turns that off. */
+  inCodeMode(): OfferedTools {
+    if (this.#codeMode) return this
+    this.#inCodeMode ??= new OfferedTools(this.#offers, this.#settings, this.#now, this.#only, true)
+    return this.#inCodeMode
   }
 
   get(name: string): ToolEntry | undefined {
@@ -156,13 +168,13 @@ export class OfferedTools {
   /** Why the current configuration disables the tool, or undefined. */
   switchedOff(name: string): string | undefined {
     const { offers, settings } = this.#now()
-    return whyOff(name, this.#offers, this.#settings) ?? whyOff(name, offers, settings)
+    return this.#whyOff(name, this.#offers, this.#settings) ?? this.#whyOff(name, offers, settings)
   }
 
   /** Enabled tools, sorted by name. */
   enabled(): readonly Offer[] {
     this.#enabled ??= [...this.#offers.values()]
-      .filter(({ tool }) => this.#has(tool.name) && whyOff(tool.name, this.#offers, this.#settings) === undefined)
+      .filter(({ tool: { name } }) => this.#has(name) && this.#whyOff(name, this.#offers, this.#settings) === undefined)
       .toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1))
     return this.#enabled
   }
@@ -174,13 +186,17 @@ export class OfferedTools {
   #has(name: string): boolean {
     return this.#only?.has(name) ?? true
   }
+
+  #whyOff(name: string, offers: Offers, settings: Settings): string | undefined {
+    if (settings.file.toolsEnabled === false) return 'Tools are disabled by the configuration.'
+    const enabled = settings.common('enabled', name, offers.get(name)?.tool.extension.descriptor)
+    if (enabled === false) return `The tool "${name}" is disabled by the configuration.`
+    return name !== PROGRAM_TOOL || enabled === true || this.#codeMode ? undefined : NOT_IN_CODE_MODE
+  }
 }
 
-function whyOff(name: string, offers: Offers, settings: Settings): string | undefined {
-  if (settings.file.toolsEnabled === false) return 'Tools are disabled by the configuration.'
-  const enabled = settings.common('enabled', name, offers.get(name)?.tool.extension.descriptor)
-  return enabled === false ? `The tool "${name}" is disabled by the configuration.` : undefined
-}
+const NOT_IN_CODE_MODE = `The tool "${PROGRAM_TOOL}" is off. Open the session with \`codeMode: true\`, or set `
+  + `tools.${PROGRAM_TOOL}.enabled in the configuration.`
 
 /** An immutable snapshot of the registry. */
 export class RegistryView {

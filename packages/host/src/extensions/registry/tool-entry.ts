@@ -15,14 +15,8 @@ export interface ToolDigests {
   readonly capability: string
 }
 
-/** What a tool may do, before and under the ceiling of the configuration. */
-export interface ToolPowers {
-  readonly declared: Power
-  readonly grant: Power
-}
-
 /** A registered tool with everything that a call needs, computed in advance. Frozen; a change creates a new one. */
-export interface ToolEntry extends ToolPowers {
+export interface ToolEntry {
   readonly name: string
   readonly definition: ToolDefinition
   /** The definition for callers, who may change its schemas. */
@@ -34,8 +28,10 @@ export interface ToolEntry extends ToolPowers {
   readonly source: string | undefined
   /** What an approval is bound to besides its key. */
   readonly identity: string
-  /** Both, for a session in which the variables have other values. */
-  readonly powersWith: (values: VariableValues) => ToolPowers
+  /** Everything its manifest declares. */
+  readonly declared: Power
+  /** `declared` under the ceiling of the configuration. */
+  readonly grant: Power
   /** The items of the grant, with variables in paths, for a list. */
   readonly may: () => readonly PowerItem[]
   readonly check: SchemaCheck
@@ -60,16 +56,18 @@ const LOCKED_KINDS: ReadonlyMap<string, ToolKind> = new Map<LockedTool, ToolKind
   ['repo_clone', 'fetch'], ['skill', 'think'], ['plan', 'think'], ['plan_exit', 'switch_mode'],
 ])
 
-export interface ToolSource extends ToolPowers, Pick<ToolEntry, 'powersWith'> {
+export interface ToolSource {
   readonly manifest: ToolManifest
   readonly descriptor: ExtensionDescriptor
+  readonly declared: Power
+  readonly grant: Power
   readonly extension: Extension
   readonly variables: VariableValues
 }
 
 /** Throws ConfigSchemaInvalid or ApprovalKeyInvalid, with the field below the tool's in `data.path`. */
 export function compileTool(source: ToolSource, validators: Validators, settings: Settings): ToolEntry {
-  const { manifest, descriptor, declared, grant, powersWith, extension, variables } = source
+  const { manifest, descriptor, declared, grant, extension, variables } = source
   const { approvalKey: template } = manifest
   const { id, version, layer, digests, server } = descriptor
   const mode = classifyToolMode(manifest)
@@ -104,7 +102,6 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     identity: toolIdentity(manifest.name, origin, bound),
     declared,
     grant,
-    powersWith,
     may: () => powerItems(withVariables(grant, variables)),
     check: layer === 'bundled'
       ? validators.compileLate(manifest.inputSchema)

@@ -3,7 +3,6 @@ import {
 } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
 import { CONFIG_NAMES } from '../../model/git-settings.ts'
-import type { Location } from '../../model/paths.ts'
 import type { ExpansionPart, Word } from '../parse/plan.ts'
 import {
   type FolderStep, type ResolvedLoop, type ResolvedStep, resolveSteps, type RunStep,
@@ -44,13 +43,13 @@ interface Scope {
 /** Runs the steps of a plan in order. */
 export class PlanRunner {
   readonly #runtime: BashRuntime
-  readonly #location: Location
+  readonly #workspace: string
   /** Deadline, compared with `performance.now()`. */
   readonly #until: number
 
-  constructor(runtime: BashRuntime, location: Location, until: number) {
+  constructor(runtime: BashRuntime, workspace: string, until: number) {
     this.#runtime = runtime
-    this.#location = location
+    this.#workspace = workspace
     this.#until = until
   }
 
@@ -177,7 +176,7 @@ export class PlanRunner {
           ?? (await this.#read({ cmd: 'printenv', args: [part.name] }, folder)).replace(/\n$/, '')
       case 'output': {
         const inner = new Transcript()
-        const steps = resolveSteps(part.steps, { ...this.#location, folder }, new Findings())
+        const steps = resolveSteps(part.steps, { workspace: this.#workspace, folder }, new Findings())
         await this.#steps(steps, { transcript: inner, variables, isInner: true })
         transcript.note(inner.stderr)
         return inner.stdout.replace(/(?<!\n)\n+$/, '')

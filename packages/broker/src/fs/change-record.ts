@@ -1,0 +1,48 @@
+import { hash } from 'node:crypto'
+import type { Stats } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { FileReplacement, FileState } from '@bulkhead/contract'
+import { READ } from './disk.ts'
+
+/**
+ * Called before a change becomes visible. If it rejects, the change is not made. undefined: nothing is recorded. Every
+ * function that changes files takes one, so that no change is forgotten.
+ */
+export type RecordChange = ((change: FileReplacement) => Promise<void>) | undefined
+
+/** The content of longer files is not kept. */
+const KEPT_BYTES = 32 * 1024 * 1024
+
+export const ABSENT: FileState = { kind: 'absent' }
+/** A folder that is about to be created. The system chooses its mode. */
+export const NEW_FOLDER: FileState = { kind: 'folder', mode: 0o777 }
+
+export const fileState = (bytes: Uint8Array, mode: number): FileState =>
+  ({ kind: 'file', digest: hash('sha256', bytes), size: bytes.length, mode: mode & 0o777 })
+
+/** What is there, with the content if it can be kept. */
+export interface FoundFile {
+  readonly state: FileState
+  readonly content?: Uint8Array | undefined
+}
+
+/** `path` in the syntax of the system, `found`: its status, undefined if nothing is there. */
+export async function readState(path: string, found: Stats | undefined): Promise<FoundFile> {
+  if (found === undefined) return { state: ABSENT }
+  if (found.isDirectory()) return { state: { kind: 'folder', mode: found.mode & 0o777 } }
+  const content = await readWhole(path)
+  if (content !== undefined) return { state: fileState(content, found.mode), content }
+  return { state: { kind: 'file', digest: null, size: found.size, mode: found.mode & 0o777 } }
+}
+
+/** undefined if it is too long. */
+async function readWhole(path: string): Promise<Buffer | undefined> {
+  const handle = await open(path, READ)
+  try {
+    const { size } = await handle.stat()
+    if (size > KEPT_BYTES) return undefined
+    return await handle.readFile()
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,190 @@
+import { lstat } from 'node:fs/promises'
+import { relative } from 'node:path'
+import {
+  BulkheadError, type ChangeRecorder, type RecordedChange, type UndoAccess, type UndoSelection,
+} from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import type { OpenCall } from '../../model/capability.ts'
+import { fileState, readState, type FoundFile } from '../change-record.ts'
+import type { TextFiles } from '../edit-file.ts'
+import { isMissing } from '../file-errors.ts'
+import type { FileScope } from '../file-scope.ts'
+import { lineDiff } from '../line-diff.ts'
+import type { ResolvedPath } from '../path-policy.ts'
+import { queueForFiles } from '../write-file.ts'
+import { applySteps } from './apply.ts'
+import { chainsOf, planStep, type Chain, type PlannedStep } from './plan.ts'
+
+export interface UndoParts {
+  readonly workspace: string
+  readonly call: OpenCall
+  readonly scopes: Readonly<Record<'read' | 'write', FileScope>>
+  readonly access: UndoAccess
+  readonly changes: ChangeRecorder
+  readonly client?: TextFiles | undefined
+}
+
+interface UndoRequest extends UndoSelection {
+  readonly dryRun: boolean
+  readonly force: boolean
+}
+
+/** A file that the undo would not put back, or only with a loss. */
+interface Loss {
+  readonly path: string
+  readonly reason: string
+}
+
+/** Puts back what the selected changes replaced, or shows what that would change. */
+export async function undoChanges(given: Json | undefined, parts: UndoParts): Promise<Json> {
+  const { workspace, call, access, changes } = parts
+  const request = readUndoRequest(given)
+  const callId = call.hostCallId ?? call.callId
+  const { all, selected } = await access.select(callId, request)
+  const { located, denied } = await locateAll(chainsOf(selected, all), parts)
+  const reals = [...located.values()].map(({ resolved }) => resolved.real)
+  const resolved = new Map([...located].map(([path, found]) => [path, found.resolved]))
+  const commands = selected.filter((change) => change.kind === 'command')
+    .map(({ callId: of, command }) => ({ call: of, command }))
+  const effects = selected.filter((change) => change.kind === 'effect').toReversed()
+  const shown = (path: string): string => path.startsWith(`${workspace}/`) ? relative(workspace, path) : path
+  return queueForFiles(reals, async () => {
+    const { steps, gone } = await planAll(located, parts)
+    const lost = [...denied, ...gone, ...steps.flatMap(({ path, lost: reason }) => reason ? [{ path, reason }] : [])]
+      .map(({ path, reason }) => ({ path: shown(path), reason }))
+    const report = {
+      files: steps.map((step) => ({ path: shown(step.path), action: actionOf(step) })), lost, commands,
+      reverts: effects.map(({ callId: of, tool }) => ({ call: of, tool })),
+    }
+    if (request.dryRun) return { ...report, applied: false, diff: await diffOf(steps, parts, shown) }
+    if (lost.length > 0 && !request.force) throw conflict(lost)
+    const left = await applySteps(steps, {
+      scope: parts.scopes.write, resolved, content: (digest) => access.content(digest), client: parts.client,
+      record: async (change) => {
+        if (change.after.kind === 'file') call.effects?.add('writtenBytes', change.after.size)
+        await changes.file(callId, change)
+      },
+    })
+    const failed = await revertAll(effects, callId, parts)
+    const notUndone = new Set(failed.map(({ id }) => id))
+    await changes.undone(callId, selected.map(({ id }) => id).filter((id) => !notUndone.has(id)))
+    return {
+      ...report, applied: true, notEmpty: left.map(shown),
+      failed: failed.map(({ call: of, tool, message }) => ({ call: of, tool, message })),
+    }
+  })
+}
+
+function readUndoRequest(given: Json | undefined): UndoRequest {
+  const { call, turn, session, dryRun, force } = isJsonObject(given) ? given : {} as JsonObject
+  return {
+    ...(typeof call === 'string' && { call }), ...(typeof turn === 'number' && { turn }),
+    ...(session === true && { session }), dryRun: dryRun === true, force: force === true,
+  }
+}
+
+interface LocatedChain {
+  readonly chain: Chain
+  readonly resolved: ResolvedPath
+}
+
+/** A diff shows the content of a file, so an undo also needs the right to read. */
+async function locateAll(chains: readonly Chain[], { scopes: { read, write } }: UndoParts) {
+  const located = new Map<string, LocatedChain>()
+  const denied: Loss[] = []
+  for (const chain of chains) {
+    try {
+      await read.locate(chain.path)
+      located.set(chain.path, { chain, resolved: await write.locate(chain.path) })
+    } catch (error) {
+      denied.push({ path: chain.path, reason: `it cannot be put back: ${messageOf(error)}` })
+    }
+  }
+  return { located, denied }
+}
+
+const TOO_LONG = 'it is too long to be recorded, so this undo could not be undone'
+
+async function planAll(located: ReadonlyMap<string, LocatedChain>, parts: UndoParts) {
+  const steps: PlannedStep[] = []
+  const gone: Loss[] = []
+  for (const [path, { chain, resolved }] of located) {
+    const { state } = await currentOf(resolved, parts)
+    const step = planStep(chain, state)
+    if (step === undefined) continue
+    const { target, current } = step
+    if (target.kind === 'file' && (target.digest === null || await parts.access.content(target.digest) === undefined)) {
+      gone.push({ path, reason: 'it cannot be put back: its content is no longer recorded' })
+    } else {
+      steps.push(current.kind === 'file' && current.digest === null ? { ...step, lost: TOO_LONG } : step)
+    }
+  }
+  return { steps, gone }
+}
+
+/** The text that the client has, or the file on the disk. */
+async function currentOf(resolved: ResolvedPath, { scopes: { write }, client }: UndoParts): Promise<FoundFile> {
+  const found = await write.inFolder(resolved, async (folder, name) => {
+    const at = folder.at(name)
+    const status = await lstat(at).catch((error: unknown) => {
+      if (isMissing(error)) return undefined
+      throw error
+    })
+    return readState(at, status)
+  }).catch((error: unknown) => {
+    if (BulkheadError.is(error) && error.code === 'NotFound') return readState('', undefined)
+    throw error
+  })
+  const text = found.state.kind === 'file' ? await client?.read(write, resolved) : undefined
+  return text === undefined || found.state.kind !== 'file'
+    ? found : { state: fileState(text, found.state.mode), content: text }
+}
+
+function actionOf({ current, target }: PlannedStep): 'restore' | 'remove' | 'recreate' {
+  if (target.kind === 'absent') return 'remove'
+  return current.kind === 'absent' ? 'recreate' : 'restore'
+}
+
+/** More files are not shown. */
+const DIFF_CHARS = 256 * 1024
+
+async function diffOf(
+  steps: readonly PlannedStep[], parts: UndoParts, shown: (path: string) => string,
+): Promise<string> {
+  let diff = ''
+  for (const { path, current, target } of steps) {
+    if (diff.length > DIFF_CHARS) return `${diff}[The diffs of further files are not shown.]\n`
+    if (current.kind === 'folder' || target.kind === 'folder') continue
+    const resolved = await parts.scopes.write.locate(path)
+    const { content } = await currentOf(resolved, parts)
+    const kept = target.kind === 'file' && target.digest !== null
+      ? await parts.access.content(target.digest) : undefined
+    diff += lineDiff(shown(path), content && Buffer.from(content), kept && Buffer.from(kept))
+  }
+  return diff
+}
+
+/** The latest first. Resolves with those that failed. */
+async function revertAll(effects: readonly RecordedChange[], callId: string, { access }: UndoParts) {
+  const failed: { readonly id: number; readonly call: string; readonly tool: string; readonly message: string }[] = []
+  for (const effect of effects) {
+    const outcome = await access.revert(callId, effect)
+    if (outcome.type === 'output') continue
+    failed.push({ id: effect.id, call: effect.callId, tool: effect.tool, message: outcome.error_text })
+  }
+  return failed
+}
+
+/** Named in the message. All are in the data. */
+const MOST_NAMED = 20
+
+function conflict(lost: readonly Loss[]): BulkheadError {
+  const named = lost.slice(0, MOST_NAMED).map(({ path, reason }) => `- ${path}: ${reason}`)
+  const more = lost.length > MOST_NAMED ? [`- and ${lost.length - MOST_NAMED} more`] : []
+  const message = [
+    'Nothing was undone, because this would be lost or cannot be put back:', ...named, ...more,
+    'Look at it with a dry run. To undo anyway, use force.',
+  ].join('\n')
+  return new BulkheadError('UndoConflict', message, { data: { lost: lost as unknown as Json } })
+}

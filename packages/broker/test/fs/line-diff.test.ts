@@ -1,0 +1,38 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { lineDiff } from '../../src/fs/line-diff.ts'
+import { applyUnifiedDiff } from './apply-unified-diff.ts'
+
+const text = fc.array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 12 })
+  .chain((lines) => fc.constantFrom('', '\n').map((end) => lines.join('\n') + end))
+
+describe('a diff of two versions', () => {
+  it('leads from one to the other', () => {
+    fc.assert(fc.property(text, text, (before, after) => {
+      const diff = lineDiff('f', Buffer.from(before), Buffer.from(after))
+      expect(applyUnifiedDiff(before, diff)).toBe(after)
+    }), { numRuns: thoroughly(300, 20_000) })
+  })
+
+  it('shows each changed place of a long file', () => {
+    const lines = Array.from({ length: 100 }, (_, index) => `line ${index}\n`)
+    const after = lines.with(10, 'ten\n').with(80, 'eighty\n')
+    const diff = lineDiff('f', Buffer.from(lines.join('')), Buffer.from(after.join('')))
+    expect(diff.match(/^@@/gm)).toHaveLength(2)
+    expect(diff.match(/^[-+]/gm)).toHaveLength(6)
+  })
+
+  it('names a missing file, and does not show binary content', () => {
+    expect(lineDiff('f', undefined, Buffer.from('new\n'))).toBe('--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+new\n')
+    expect(lineDiff('f', Buffer.from('old\n'), undefined)).toBe('--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n')
+    expect(lineDiff('f', Buffer.from([0, 255]), undefined)).toBe('Binary file f: 2 bytes before, absent after\n')
+  })
+
+  it('is bounded, also where every line differs', () => {
+    const many = (word: string) => Buffer.from(Array.from({ length: 20_000 }, (_, index) => `${word} ${index}\n`).join(''))
+    const diff = lineDiff('f', many('old'), many('new'))
+    expect(diff.length).toBeLessThan(66_000)
+    expect(diff).toContain('not shown')
+  })
+})

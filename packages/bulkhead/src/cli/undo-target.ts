@@ -1,0 +1,79 @@
+import { BulkheadError, type RecordedChange, type UndoSelection } from '@bulkhead/contract'
+import { isReversible, undoneChanges } from '@bulkhead/host'
+import { meantNames, visibleText } from '@bulkhead/kit/text'
+
+/** A call that changed something. */
+export interface ChangedCall {
+  readonly session: string
+  readonly turn: number
+  readonly call: string
+  readonly tool: string
+  /** ISO 8601. */
+  readonly at: string
+  /** Absolute paths of files, without folders. */
+  readonly files: readonly string[]
+  /** What they did cannot be undone. */
+  readonly commands: readonly string[]
+  readonly state: 'done' | 'undone' | 'not undoable'
+}
+
+/** Latest first. */
+export function changedCalls(all: readonly RecordedChange[]): readonly ChangedCall[] {
+  const bySession = Map.groupBy(all, ({ sessionId }) => sessionId)
+  // An undo by the command line is a session of its own.
+  const undone = undoneChanges(all)
+  const calls = [...bySession.values()].flatMap((changes) =>
+    [...Map.groupBy(changes, ({ rootCallId }) => rootCallId).values()])
+  return calls.toSorted(([one], [other]) => other!.id - one!.id).map((changes) => {
+    const [{ sessionId, turn, rootCallId, tool, at }] = changes as [RecordedChange]
+    const reversible = changes.filter(isReversible)
+    return {
+      session: sessionId, turn, call: rootCallId, tool, at: new Date(at).toISOString(),
+      files: [...new Set(changes.flatMap((change) =>
+        change.kind === 'file' && [change.before, change.after].some(({ kind }) => kind === 'file') ? [change.path] : []))],
+      commands: changes.flatMap((change) => change.kind === 'command' ? [change.command] : []),
+      state: reversible.length === 0 ? 'not undoable' : reversible.every(({ id }) => undone.has(id)) ? 'undone' : 'done',
+    }
+  })
+}
+
+export interface UndoTarget {
+  readonly session: string
+  readonly selection: UndoSelection
+}
+
+/** A shorter beginning of a session id is probably a typing error. */
+const LEAST_CHARS = 4
+/** How much of a session id is shown. */
+const SHOWN_CHARS = 8
+
+export const shortTarget = ({ session, call }: Pick<ChangedCall, 'session' | 'call'>): string =>
+  `${session.slice(0, SHOWN_CHARS)}/${call}`
+
+/**
+ * `SESSION/CALL`, `SESSION:TURN`, a session or a call. The beginning of a session is enough. Throws NotFound with the
+ * nearest names, or with all that are meant.
+ */
+export function readTarget(text: string, calls: readonly ChangedCall[]): UndoTarget {
+  const sessions = [...new Set(calls.map(({ session }) => session))]
+  const begun = (start: string): readonly string[] =>
+    start.length < LEAST_CHARS ? [] : sessions.filter((session) => session.startsWith(start))
+  const slash = text.indexOf('/')
+  const turn = /^([^:/]+):(\d+)$/.exec(text)
+  const named = calls.filter(({ call }) => call === text)
+  const found: readonly UndoTarget[] = [
+    ...named.map(({ session, call }) => ({ session, selection: { call } })),
+    ...(slash < 0 ? [] : calls.filter(({ session, call }) =>
+      begun(text.slice(0, slash)).includes(session) && call === text.slice(slash + 1))
+      .map(({ session, call }) => ({ session, selection: { call } }))),
+    ...(turn ? begun(turn[1]!).map((session) => ({ session, selection: { turn: Number(turn[2]) } })) : []),
+    ...(named.length > 0 ? [] : begun(text).map((session) => ({ session, selection: { session: true } }))),
+  ]
+  if (found.length === 1) return found[0]!
+  const names = [...new Set(calls.flatMap((one) => [one.call, shortTarget(one), one.session]))]
+  const message = found.length === 0
+    ? `No call, turn or session "${visibleText(text)}" changed something here.${meantNames(text, names)}`
+    : `"${visibleText(text)}" is in ${found.length} sessions. Name one of them: `
+      + `${found.slice(0, 5).map(({ session }) => visibleText(shortTarget({ session, call: text }))).join(', ')}.`
+  throw new BulkheadError('NotFound', `${message} Run "bulkhead undo" for the list.`)
+}

@@ -1,0 +1,52 @@
+import { BulkheadError, type RecordedChange, type UndoSelection } from '@bulkhead/contract'
+import { meantNames, visibleText } from '@bulkhead/kit/text'
+
+/** The changes that a completed undo has put back. An undo that is undone counts no more. Oldest first. */
+export function undoneChanges(all: readonly RecordedChange[]): ReadonlySet<number> {
+  const targets = new Map(all.flatMap((change) => change.kind === 'undo' ? [[change.id, change.undoes ?? []]] : []))
+  const undone = new Set<number>()
+  for (const completed of targets.values()) {
+    // An undo refers to older changes only, so this ends.
+    const open = completed.map((id) => ({ id, isUndone: true }))
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const { id, isUndone } = next
+      if (isUndone) undone.add(id)
+      else undone.delete(id)
+      open.push(...(targets.get(id) ?? []).map((target) => ({ id: target, isUndone: !isUndone })))
+    }
+  }
+  return undone
+}
+
+/** Whether undo can put something back. */
+export const isReversible = ({ kind }: RecordedChange): boolean => kind === 'file' || kind === 'effect'
+
+/** Of the changes of a session, those to undo. `undone`: changes that are undone. Throws NotFound. */
+export function selectChanges(
+  all: readonly RecordedChange[], { call, turn, session = false }: UndoSelection, undone: ReadonlySet<number>,
+): readonly RecordedChange[] {
+  if ([call, turn, session || undefined].filter((given) => given !== undefined).length > 1) {
+    throw new BulkheadError('InputInvalid', 'Give only one of call, turn and session.')
+  }
+  if (call !== undefined) {
+    const found = all.filter(({ callId, rootCallId }) => callId === call || rootCallId === call)
+    return found.length > 0 ? found : missing(`The call "${visibleText(call)}" changed nothing that is recorded.`
+      + meantNames(call, new Set(all.map(({ rootCallId }) => rootCallId))))
+  }
+  if (turn !== undefined) {
+    const found = all.filter((change) => change.turn === turn)
+    const turns = [...new Set(all.map((change) => change.turn))].filter((number) => number > 0)
+    const known = turns.length === 0 ? '' : ` Turns with changes: ${turns.join(', ')}.`
+    return found.length > 0 ? found : missing(`Turn ${turn} changed nothing that is recorded.${known}`)
+  }
+  if (session) return all.length > 0 ? all : missing('The session changed nothing that is recorded.')
+  const undos = new Set(all.filter(({ kind }) => kind === 'undo').map(({ callId }) => callId))
+  const last = all.findLast((change) =>
+    isReversible(change) && !undone.has(change.id) && change.undoes === undefined && !undos.has(change.callId))
+  if (last === undefined) return missing('There is no call to undo: none has changed something that is not undone.')
+  return all.filter(({ rootCallId }) => rootCallId === last.rootCallId)
+}
+
+function missing(message: string): never {
+  throw new BulkheadError('NotFound', message)
+}

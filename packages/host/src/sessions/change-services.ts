@@ -1,0 +1,86 @@
+import {
+  BulkheadError, type ChangeSource, type ChangeStore, type CompartmentServices, type ExtensionDescriptor, type Store,
+  type UndoAccess,
+} from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import type { RunningCall } from '../calls/running-call.ts'
+import type { RunningCalls } from '../extensions/running-calls.ts'
+import { selectChanges, undoneChanges } from '../records/undo-selection.ts'
+
+export interface ChangeSources {
+  readonly store: Pick<Store, 'changes'>
+  readonly workspace: string
+  readonly descriptor: Pick<ExtensionDescriptor, 'id' | 'layer'>
+  readonly running: Pick<RunningCalls<RunningCall>, 'get'>
+}
+
+/** Records the changes of calls, if the store keeps them, and lets the bundled tool `undo` put them back. */
+export function changeServices(sources: ChangeSources): Pick<CompartmentServices, 'changes' | 'undo'> {
+  const { store: { changes }, descriptor: { id, layer } } = sources
+  if (changes === undefined) return {}
+  const add = async (callId: string, ...[change, content]: AddedChange): Promise<void> => {
+    const source = sourceOf(callId, sources)
+    try {
+      await changes.add({ ...source, ...change }, content)
+    } catch (error) {
+      throw unrecorded(error)
+    }
+  }
+  return {
+    changes: {
+      file: (callId, { content, ...change }) => add(callId, { kind: 'file', ...change }, content),
+      command: (callId, command) => add(callId, { kind: 'command', command }),
+      undone: (callId, undoes) => add(callId, { kind: 'undo', undoes }),
+    },
+    ...(layer === 'bundled' && id === 'undo' && { undo: undoAccess(changes, sources) }),
+  }
+}
+
+type WithoutSource<Change> = Change extends unknown ? Omit<Change, keyof ChangeSource> : never
+type AddedChange = [
+  change: WithoutSource<Parameters<ChangeStore['add']>[0]>, content?: Parameters<ChangeStore['add']>[1],
+]
+
+/** The changes of the session of a call. No tool reaches those of another one. */
+function undoAccess(changes: ChangeStore, sources: ChangeSources): UndoAccess {
+  return {
+    async select(callId, selection) {
+      const { call: { session, parent } } = runningCall(callId, sources)
+      if (parent !== undefined) {
+        throw new BulkheadError('CapabilityDenied', 'A tool cannot undo changes of the session. Only the model can.')
+      }
+      const sessions = [session.id, ...(session.continues === undefined ? [] : [session.continues])]
+      const own = (await Promise.all(sessions.map((sessionId) => changes.list({ sessionId })))).flat()
+        .toSorted((one, other) => one.id - other.id)
+      // Other sessions may have changed the same files, or have undone this one.
+      const { workspace } = sources
+      const all = own.length === 0 ? [] : await changes.list({ workspace, after: own[0]!.id - 1 })
+      return { all, selected: selectChanges(own, selection, undoneChanges(all)) }
+    },
+    content: (digest) => changes.content(digest),
+    revert: async () => { throw new BulkheadError('CapabilityUnavailable', 'Effects cannot be reverted.') },
+  }
+}
+
+function sourceOf(callId: string, sources: ChangeSources): ChangeSource {
+  const { call } = runningCall(callId, sources)
+  return {
+    workspace: sources.workspace, sessionId: call.session.id, turn: call.scope.turnNumber, callId: call.id,
+    rootCallId: call.parent?.rootCallId ?? call.id, tool: call.name,
+  }
+}
+
+function runningCall(callId: string, { running, descriptor: { id } }: ChangeSources): RunningCall {
+  const current = running.get(callId)
+  if (current) return current
+  throw new BulkheadError(
+    'CapabilityDenied', `The extension "${id}" changed something outside of a call. Await it before the call ends.`,
+  )
+}
+
+/** Then the change is not made: what it replaces would be lost. */
+function unrecorded(error: unknown): BulkheadError {
+  const { data } = BulkheadError.from(error)
+  const message = `Nothing was changed, because what the call replaces cannot be recorded for undo: ${messageOf(error)}`
+  return new BulkheadError('StoreUnavailable', message, { cause: error, ...(data !== undefined && { data }) })
+}

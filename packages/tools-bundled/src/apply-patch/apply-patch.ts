@@ -1,0 +1,111 @@
+import {
+  type ArgumentsReader, defineExtension, type FileReader, type FileWriter, type ManifestInput,
+} from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { BUNDLED } from '../model/bundled-extension.ts'
+import { commonFolder, folderKey, type NamedPath, readPaths, simpleReading, stringOr } from '../model/paths.ts'
+import { parsePatch } from './parse-patch.ts'
+import type { FilePatch } from './patch.ts'
+import { type ResolvedFile, resolvePatch } from './resolve-patch.ts'
+import { reversePatch } from './reverse-patch.ts'
+
+const INPUT_SCHEMA = {
+  type: 'object',
+  properties: {
+    patch: {
+      type: 'string', minLength: 1,
+      description: 'A unified diff, as git writes it, or a patch from "*** Begin Patch" to "*** End Patch". Paths are '
+        + 'relative to the workspace.',
+    },
+  },
+  required: ['patch'],
+  additionalProperties: false,
+} as const
+
+const REQUIRES = { fs: { read: ['{workspace}'], write: ['{workspace}'] } }
+
+const manifest = {
+  ...BUNDLED,
+  id: 'apply-patch',
+  tools: [{
+    name: 'apply_patch',
+    label: 'Apply a patch',
+    description: 'Changes, creates, moves and deletes text files with a patch: all of them, or none if a hunk does not '
+      + 'fit. A hunk may be at other lines than stated, and may differ in white space; `inexact` names these hunks. A '
+      + 'hunk that fits in several places is refused. `reverse` is the patch that restores the old files.',
+    inputSchema: INPUT_SCHEMA,
+    requires: REQUIRES,
+    gated: true,
+    mode: 'safe_write',
+    kind: 'edit',
+  }],
+} satisfies ManifestInput
+
+/** A longer reverse is left out: it would cost the model more than it helps. */
+const REVERSE_BYTES = 16 * 1024
+
+export const applyPatch = {
+  manifest,
+  module: defineExtension({
+    tools: {
+      apply_patch: {
+        input: INPUT_SCHEMA,
+        requires: REQUIRES,
+        execute: ({ patch }, { fs }) => apply(patch, fs),
+        deriveApprovalKey: ({ patch }) => commonFolder(pathsIn(parsePatch(patch)).map(folderKey)),
+      },
+    },
+  }),
+}
+
+async function apply(patch: string, fs: FileReader & FileWriter): Promise<JsonObject> {
+  const { files, updates } = await resolvePatch(parsePatch(patch), fs)
+  const applied = await fs.apply(updates)
+  const wasExecutable = new Map(updates.map(({ path }, index) => [path, applied[index]!.wasExecutable]))
+  const reverse = reversePatch(files, wasExecutable, REVERSE_BYTES)
+  return { files: files.map(reportOf), ...(reverse !== undefined && { reverse }) }
+}
+
+function reportOf(file: ResolvedFile): JsonObject {
+  const { from, to, placed } = file
+  const inexact = placed.flatMap(({ at, offset, fuzz, isRecounted }, index) =>
+    offset === 0 && fuzz === 'none' && !isRecounted ? [] : [{
+      hunk: index + 1, line: at + 1, ...(offset !== 0 && { offset }), ...(fuzz !== 'none' && { fuzz }),
+      ...(isRecounted && { recounted: true }),
+    }])
+  return {
+    path: to ?? from!, change: changeOf(file), ...(to !== null && from !== null && from !== to && { from }),
+    hunks: placed.length, ...(inexact.length > 0 && { inexact }),
+  }
+}
+
+const changeOf = ({ from, to, isCopy }: FilePatch): string =>
+  from === null ? 'created' : to === null ? 'deleted' : from === to ? 'changed' : isCopy === true ? 'copied' : 'moved'
+
+const pathsIn = (files: readonly FilePatch[]): readonly string[] =>
+  [...new Set(files.flatMap(({ from, to }) => [from, to].filter((path) => path !== null)))]
+
+/** Every path that the patch names. A patch that cannot be read touches nothing: the call fails. */
+export const readPatchArguments: ArgumentsReader = ({ patch }, context) => {
+  let files: readonly FilePatch[]
+  try {
+    files = parsePatch(stringOr(patch))
+  } catch {
+    return simpleReading('.', [], 'nothing: it is not a patch')
+  }
+  return readPaths(files.flatMap(namedPaths), context)
+}
+
+function namedPaths(file: FilePatch): readonly NamedPath[] {
+  const { from, to, isCopy } = file
+  const old = { isFolder: false, needs: ['fs.read', 'fs.write'], isWritten: true } as const
+  const fresh = { isFolder: false, needs: ['fs.write'], isWritten: true } as const
+  if (from === null) return [{ ...fresh, path: to!, verb: 'create' }]
+  if (to === null) return [{ ...old, path: from, verb: 'delete' }]
+  if (from === to) return [{ ...old, path: to, verb: 'change' }]
+  return [
+    isCopy === true
+      ? { isFolder: false, needs: ['fs.read'], path: from, verb: 'copy' } : { ...old, path: from, verb: 'move' },
+    { ...fresh, path: to, verb: 'create' },
+  ]
+}

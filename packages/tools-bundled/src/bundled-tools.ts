@@ -1,0 +1,75 @@
+import type { ArgumentsReader, LockedTool } from '@bulkhead/contract'
+import { applyPatch, readPatchArguments } from './apply-patch/apply-patch.ts'
+import { bash } from './bash/bash.ts'
+import { readBashArguments } from './bash/policy/analyze-command.ts'
+import { createCodeExec } from './code-exec/code-exec.ts'
+import { createCodeMode, type ProgramHost } from './code-mode/code-mode.ts'
+import { readCodeModeArguments } from './code-mode/named-tools.ts'
+import { edit, readEditArguments } from './edit/edit.ts'
+import { git } from './git/git.ts'
+import { readGitArguments } from './git/git-arguments.ts'
+import { glob, readGlobArguments } from './glob/glob.ts'
+import { grep, readGrepArguments } from './grep/grep.ts'
+import { createHttpRequest, readRequestArguments } from './http-request/http-request.ts'
+import { list, readListArguments } from './list/list.ts'
+import type { BundledExtension } from './model/bundled-extension.ts'
+import { parser } from './model/programs/syntax.ts'
+import { pdfRead, readPdfArguments } from './pdf-read/pdf-read.ts'
+import { question } from './question/question.ts'
+import { read, readReadArguments } from './read/read.ts'
+import { readOverviewArguments, repoOverview } from './repo-overview/repo-overview.ts'
+import { createSkill, type SkillOptions } from './skill/skill.ts'
+import { createTask, type AgentRunner } from './task/task.ts'
+import { readTestArguments, testRunner } from './test-runner/test-runner.ts'
+import { loadReports } from './test-runner/runners.ts'
+import { todo } from './todo/todo.ts'
+import { createToolSearch, type ToolCatalog } from './tool-search/tool-search.ts'
+import { undo } from './undo/undo.ts'
+import { createWebFetch, readFetchArguments } from './web-fetch/web-fetch.ts'
+import { createWebSearch, type SearchConfig } from './web-search/web-search.ts'
+import { readWriteArguments, write } from './write/write.ts'
+
+/** What the tools need from the embedder. If an option is missing, calls of its tool fail. */
+export interface BundledOptions {
+  /** Runs sub-agents for `task`. */
+  readonly runAgent?: AgentRunner | undefined
+  /** The tools that `tool_search` finds. */
+  readonly catalog?: ToolCatalog | undefined
+  /** The folders of `skill`. */
+  readonly skills?: SkillOptions | undefined
+  /** Hosts that `web_fetch` and `http_request` may reach. Default: every public host. */
+  readonly fetchHosts?: readonly string[] | undefined
+  /** The providers of `web_search`. */
+  readonly search?: SearchConfig | undefined
+  /** Where the programs of `code_exec` and `code_mode` run. */
+  readonly programs?: ProgramHost | undefined
+}
+
+/** Every tool that ships with the host. */
+export const createBundledExtensions = (options: BundledOptions = {}): readonly BundledExtension[] => [
+  read, write, edit, undo, glob, grep, bash, todo, question, list, applyPatch, repoOverview,
+  createTask(options.runAgent), createSkill(options.skills), createToolSearch(options.catalog),
+  createWebFetch(options.fetchHosts), createWebSearch(options.search), createHttpRequest(options.fetchHosts), pdfRead,
+  git, testRunner,
+  createCodeExec(options.programs), createCodeMode(options.programs),
+]
+
+/** The bundled tools without an embedder. */
+export const bundledExtensions: readonly BundledExtension[] = createBundledExtensions()
+
+/** How the host reads the arguments of these tools, whichever extension implements them. */
+export const argumentsReaders: ReadonlyMap<LockedTool, ArgumentsReader> = new Map<LockedTool, ArgumentsReader>([
+  ['bash', readBashArguments], ['read', readReadArguments], ['write', readWriteArguments], ['edit', readEditArguments],
+  ['glob', readGlobArguments], ['grep', readGrepArguments], ['web_fetch', readFetchArguments],
+  ['http_request', readRequestArguments], ['pdf_read', readPdfArguments],
+  ['git', readGitArguments], ['test_runner', readTestArguments],
+  ['list', readListArguments], ['apply_patch', readPatchArguments], ['repo_overview', readOverviewArguments],
+  ['code_mode', readCodeModeArguments],
+])
+
+/** Imports code that tools load on first use, before third-party code runs. Never rejects. */
+export const loadLateCode = (): Promise<unknown> => Promise.allSettled([
+  import('./web-fetch/html/html-to-markdown.ts'),
+  import('./model/pdf/pdf-text.ts').then(({ pdfThread }) => pdfThread.load()), import('js-yaml'),
+  loadReports(), Promise.resolve().then(parser),
+])

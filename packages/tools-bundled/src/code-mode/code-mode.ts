@@ -1,0 +1,89 @@
+import { BulkheadError, defineExtension, PROGRAM_TOOL, type ManifestInput, type Outcome } from '@bulkhead/contract'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
+import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
+import { findTools } from '../model/find-tools.ts'
+import { CODE_CHARS } from '../model/programs/program-files.ts'
+import { runProgram, type ProgramPlace } from '../model/programs/run-program.ts'
+import { declareTools, type ProgramFunction } from './declarations.ts'
+
+const INPUT_SCHEMA = {
+  type: 'object',
+  properties: {
+    code: {
+      type: 'string', minLength: 1, maxLength: CODE_CHARS,
+      description: 'The body of an async function with the parameter `tools`. `return` the result.',
+    },
+  },
+  required: ['code'],
+  additionalProperties: false,
+} as const
+
+/** Between calls, a program only computes. */
+const COMPUTE_MS = 30_000
+const MATCHES = 10
+
+const manifest = {
+  ...BUNDLED,
+  id: 'code-mode',
+  tools: [{
+    name: PROGRAM_TOOL,
+    label: 'Run a program',
+    description: 'Runs a JavaScript program that calls tools: `const { content } = await tools.read({ path })`. Only '
+      + 'the value that it returns and its console output come back, so filter and combine results in the program. '
+      + 'Use `Promise.all` for independent calls. A call that fails throws an error with `code` and `message`. The '
+      + 'program has no files and no network of its own, and keeps nothing.',
+    inputSchema: INPUT_SCHEMA,
+    requires: { capabilities: ['tools.call', 'session'] },
+    gated: false,
+    mode: 'read',
+    kind: 'execute',
+    timeoutMs: 600_000,
+  }],
+} satisfies ManifestInput
+
+export interface ProgramHost {
+  /** Where the programs of an extension run. */
+  place(extension: string): ProgramPlace
+  /** The tools of a session that programs of `code_mode` can search. */
+  functions(sessionId: string): readonly ProgramFunction[]
+}
+
+export const createCodeMode = (host?: ProgramHost): BundledExtension => ({
+  manifest,
+  module: defineExtension({
+    tools: {
+      code_mode: {
+        input: INPUT_SCHEMA,
+        requires: { capabilities: ['tools.call', 'session'] },
+        async execute({ code }, { signal, tools, session }) {
+          const { value, console } = await runProgram(host?.place(manifest.id), {
+            code, signal, computeMs: COMPUTE_MS,
+            // A program cannot run programs, so this name is free for questions about the tools.
+            callTool: async (name, args) => name === PROGRAM_TOOL
+              ? answered(args, host?.functions(await session.id()) ?? []) : tools.call(name, args),
+          })
+          return { value, ...(console !== '' && { console }) }
+        },
+      },
+    },
+  }),
+})
+
+/** Answers `catalog.search` and `catalog.describe`. Throws InputInvalid and NotFound. */
+function answered(question: Json, tools: readonly ProgramFunction[]): Outcome {
+  const { search, describe } = isJsonObject(question) ? question : {}
+  if (typeof search === 'string') {
+    const best = findTools(search, tools).slice(0, MATCHES)
+    return output(best.map(({ name, description }) => ({ name, description })))
+  }
+  if (typeof describe !== 'string') {
+    throw new BulkheadError('InputInvalid', `A program cannot call "${PROGRAM_TOOL}". Call the tools it needs.`)
+  }
+  const found = tools.find(({ name }) => name === describe)
+  if (found) return output(declareTools([found]))
+  throw new BulkheadError('NotFound', `There is no tool "${describe.slice(0, 64)}". Use \`catalog.search\`.`)
+}
+
+const output = (data: Json): Outcome => ({
+  type: 'output', data, metadata: { call_id: '', tool: PROGRAM_TOOL, origin: null, duration_ms: 0, attempt: 1 },
+})

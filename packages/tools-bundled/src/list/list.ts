@@ -1,0 +1,128 @@
+import { defineExtension, type DirectoryEntry, type FileReader, type ManifestInput } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { BUNDLED } from '../model/bundled-extension.ts'
+import { filesBelow, foldersOf } from '../model/files-below.ts'
+import { ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
+
+const INPUT_SCHEMA = {
+  type: 'object',
+  properties: {
+    path: { type: 'string', minLength: 1, description: 'The folder. Default: the workspace.' },
+    depth: {
+      type: 'integer', minimum: 1, maximum: 10,
+      description: 'How many levels of folders to list. Default: 1, only what is directly in the folder.',
+    },
+  },
+  required: [],
+  additionalProperties: false,
+} as const
+
+const REQUIRES = { fs: { read: ['{workspace}'] } }
+
+const manifest = {
+  ...BUNDLED,
+  id: 'list',
+  tools: [{
+    name: 'list',
+    label: 'List a folder',
+    description: 'Lists the files and folders in a folder, with the size of each file in bytes. Links are of the kind '
+      + '`other`. What ignore files exclude is marked `ignored`, and such folders are not opened. Returns at most 1000 '
+      + 'entries. To find files by name, use `glob`.',
+    inputSchema: INPUT_SCHEMA,
+    requires: REQUIRES,
+    gated: true,
+    mode: 'read',
+    kind: 'read',
+    idempotent: true,
+    maxEntries: 1000,
+    maxOutput: '256KB',
+  }],
+} satisfies ManifestInput
+
+/** More than the model is shown, so that the rest can be saved to a file. */
+const MOST_ENTRIES = 2_000
+/** Files that are not ignored. If there are more, folders are not marked. */
+const MOST_FOUND = 10_000
+
+export const list = {
+  manifest,
+  module: defineExtension({
+    tools: {
+      list: {
+        input: INPUT_SCHEMA,
+        requires: REQUIRES,
+        async execute({ path = '.', depth = 1 }, { fs, signal }) {
+          refuseHome(path)
+          const { entries, isWhole } = await listFolder(fs, path, depth, signal)
+          return { path, entries, ...(!isWhole && { incomplete: true }) }
+        },
+        deriveApprovalKey: ({ path }) => ownFolderKey(path),
+      },
+    },
+  }),
+}
+
+interface Folder {
+  readonly folder: string
+  readonly found: readonly DirectoryEntry[]
+}
+
+interface Listed {
+  /** Paths are relative to the folder, sorted. */
+  readonly entries: readonly JsonObject[]
+  readonly isWhole: boolean
+}
+
+/** Level by level, so that a listing that is cut has the upper levels. */
+async function listFolder(fs: FileReader, path: string, depth: number, signal: AbortSignal): Promise<Listed> {
+  const first = await fs.list(path)
+  const isIgnored = await ignoreTest(fs, path)
+  const entries: JsonObject[] = []
+  let level: readonly Folder[] = [{ folder: '', found: first }]
+  for (let left = depth; left > 0 && level.length > 0; left--) {
+    const below: Folder[] = []
+    for (const { folder, found } of level) {
+      for (const { name, kind } of found) {
+        signal.throwIfAborted()
+        if (entries.length === MOST_ENTRIES) return { entries: sorted(entries), isWhole: false }
+        const inside = folder === '' ? name : `${folder}/${name}`
+        const whole = `${path}/${inside}`
+        const isLeftOut = isIgnored(inside, kind)
+        const children = kind === 'directory' && (left > 1 || isLeftOut) ? await childrenOf(fs, whole) : []
+        // An empty folder has no files either.
+        const ignored = isLeftOut && (kind !== 'directory' || children.length > 0)
+        entries.push({
+          path: inside, kind, ...(kind === 'file' && { size: await sizeOf(fs, whole) }), ...(ignored && { ignored }),
+        })
+        if (!ignored && children.length > 0) below.push({ folder: inside, found: children })
+      }
+    }
+    level = below
+  }
+  return { entries: sorted(entries), isWhole: true }
+}
+
+const sorted = (entries: readonly JsonObject[]): readonly JsonObject[] =>
+  entries.toSorted((one, other) => String(one['path']) < String(other['path']) ? -1 : 1)
+
+/** Empty for a folder that cannot be read, or has too many entries. */
+const childrenOf = (fs: FileReader, path: string): Promise<readonly DirectoryEntry[]> => fs.list(path).catch(() => [])
+
+/** null for a file that was removed meanwhile. */
+const sizeOf = (fs: FileReader, path: string): Promise<number | null> =>
+  fs.stat(path).then(({ size }) => size, () => null)
+
+/** Whether a file is excluded by an ignore file, or a folder has no file that is not. */
+async function ignoreTest(
+  fs: FileReader, path: string,
+): Promise<(inside: string, kind: DirectoryEntry['kind']) => boolean> {
+  const { paths, total } = await filesBelow(fs, path, MOST_FOUND)
+  if (total > paths.length) return () => false
+  const files = new Set(paths)
+  const folders = new Set(paths.flatMap(foldersOf))
+  return (inside, kind) => kind === 'file' ? !files.has(inside) : kind === 'directory' && !folders.has(inside)
+}
+
+export const readListArguments = pathReader(({ path }) => ({
+  path: stringOr(path, '.'), verb: 'read the names below', isFolder: true, reads: true, needs: ['fs.read'],
+}))
