@@ -82,7 +82,7 @@ const LOCKED: Readonly<Record<string, object>> = {
     inputSchema: closed(['query'], { query: text(1, 1000), max_results: number(1, 10) }),
   },
   list: {
-    requires: READS, gated: true, mode: 'read', kind: 'read', idempotent: true, maxEntries: 1000, maxOutput: '256KB',
+    requires: READS, gated: true, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
     inputSchema: closed([], { path: text(), depth: number(1, 10) }),
   },
   apply_patch: {

@@ -6,8 +6,8 @@ import type { RequirementSet } from '../validation/requirements.ts'
 import type { FileReader, FileWriter } from './runtime-files.ts'
 
 export type {
-  AppliedUpdate, DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileUpdate, FileWatch, FileWriter,
-  LineFound, LinesFound, ReadRange, SearchOptions,
+  AppliedUpdate, DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileUpdate, FileWatch,
+  FileWriter, FindOptions, LineFound, LinesFound, ReadRange, SearchOptions,
 } from './runtime-files.ts'
 
 /** What every call has. */

@@ -12,7 +12,7 @@ export const isBeginPatch = (lines: readonly string[]): boolean =>
 /** Files of a patch between `*** Begin Patch` and `*** End Patch`. Throws InputInvalid. */
 export function parseBegin(lines: readonly string[]): readonly FilePatch[] {
   const first = lines.findIndex((line) => line.trim() !== '') + 1
-  const end = lines.findIndex((line, index) => index >= first && line.trim() === END)
+  const end = lines.findIndex((line, index) => index >= first && line.trimEnd() === END)
   if (end < 0) throw refused(`The patch has no "${END}". Send the complete patch.`)
   if (lines.slice(end + 1).some((line) => line.trim() !== '')) throw refused(`There is text after "${END}".`)
   const files: FilePatch[] = []

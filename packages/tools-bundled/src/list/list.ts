@@ -34,13 +34,11 @@ const manifest = {
     mode: 'read',
     kind: 'read',
     idempotent: true,
-    maxEntries: 1000,
     maxOutput: '256KB',
   }],
 } satisfies ManifestInput
 
-/** More than the model is shown, so that the rest can be saved to a file. */
-const MOST_ENTRIES = 2_000
+const MOST_ENTRIES = 1_000
 /** Files that are not ignored. If there are more, folders are not marked. */
 const MOST_FOUND = 10_000
 
@@ -64,6 +62,7 @@ export const list = {
 
 interface Folder {
   readonly folder: string
+  readonly level: number
   readonly found: readonly DirectoryEntry[]
 }
 
@@ -78,26 +77,27 @@ async function listFolder(fs: FileReader, path: string, depth: number, signal: A
   const first = await fs.list(path)
   const isIgnored = await ignoreTest(fs, path)
   const entries: JsonObject[] = []
-  let level: readonly Folder[] = [{ folder: '', found: first }]
-  for (let left = depth; left > 0 && level.length > 0; left--) {
-    const below: Folder[] = []
-    for (const { folder, found } of level) {
-      for (const { name, kind } of found) {
-        signal.throwIfAborted()
-        if (entries.length === MOST_ENTRIES) return { entries: sorted(entries), isWhole: false }
-        const inside = folder === '' ? name : `${folder}/${name}`
-        const whole = `${path}/${inside}`
-        const isLeftOut = isIgnored(inside, kind)
-        const children = kind === 'directory' && (left > 1 || isLeftOut) ? await childrenOf(fs, whole) : []
-        // An empty folder has no files either.
-        const ignored = isLeftOut && (kind !== 'directory' || children.length > 0)
-        entries.push({
-          path: inside, kind, ...(kind === 'file' && { size: await sizeOf(fs, whole) }), ...(ignored && { ignored }),
-        })
-        if (!ignored && children.length > 0) below.push({ folder: inside, found: children })
-      }
+  const folders: Folder[] = [{ folder: '', level: 1, found: first }]
+  let planned = first.length
+  for (const { folder, level, found } of folders) {
+    for (const { name, kind } of found) {
+      signal.throwIfAborted()
+      if (entries.length === MOST_ENTRIES) return { entries: sorted(entries), isWhole: false }
+      const inside = folder === '' ? name : `${folder}/${name}`
+      const whole = `${path}/${inside}`
+      const isLeftOut = isIgnored(inside, kind)
+      // More entries than can be shown are not read.
+      const isOpened = kind === 'directory' && (isLeftOut || (level < depth && planned <= MOST_ENTRIES))
+      const children = isOpened ? await childrenOf(fs, whole) : []
+      // An empty folder has no files either.
+      const ignored = isLeftOut && (kind !== 'directory' || children.length > 0)
+      entries.push({
+        path: inside, kind, ...(kind === 'file' && { size: await sizeOf(fs, whole) }), ...(ignored && { ignored }),
+      })
+      if (ignored || level === depth) continue
+      folders.push({ folder: inside, level: level + 1, found: children })
+      planned += children.length
     }
-    level = below
   }
   return { entries: sorted(entries), isWhole: true }
 }

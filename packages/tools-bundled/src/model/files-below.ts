@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import type { FileReader } from '@bulkhead/contract'
 
 export interface FilesBelow {
-  /** Relative to the folder, newest first. Ignored files are left out. */
+  /** Relative to the folder, in any order. Ignored files are left out. */
   readonly paths: readonly string[]
   /** How many there are, including those beyond the limit. */
   readonly total: number
@@ -10,7 +10,7 @@ export interface FilesBelow {
 
 /** The files of a folder and of all folders in it. */
 export async function filesBelow(fs: FileReader, folder: string, limit: number): Promise<FilesBelow> {
-  const { paths, total } = await fs.find('**/*', { path: folder, limit })
+  const { paths, total } = await fs.find('**/*', { path: folder, limit, order: 'any' })
   const shown = posix.normalize(folder).replace(/\/$/, '')
   const skipped = shown === '.' ? 0 : shown.length + 1
   return { paths: paths.map((path) => path.slice(skipped)), total }

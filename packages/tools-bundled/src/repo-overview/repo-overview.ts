@@ -40,7 +40,7 @@ const manifest = {
   }],
 } satisfies ManifestInput
 
-/** Files that are counted: the newest ones. */
+/** Files that are counted. */
 const MOST_FILES = 10_000
 /** The sizes of more files would take too long. */
 const MOST_SIZES = 2_000

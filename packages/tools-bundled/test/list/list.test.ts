@@ -41,11 +41,11 @@ describe('list', () => {
   })
 
   it('cuts a long listing below the upper levels', async () => {
-    for (let index = 0; index < 2_100; index++) await put(`many/a/${index}`)
+    for (let index = 0; index < 1_100; index++) await put(`many/a/${index}`)
     await put('many/z')
     const { entries, incomplete } = await call({ path: 'many', depth: 2 })
     expect(incomplete).toBe(true)
-    expect(entries).toHaveLength(2_000)
+    expect(entries).toHaveLength(1_000)
     expect(entries).toContainEqual({ path: 'z', kind: 'file', size: 0 })
   })
 

@@ -31,11 +31,14 @@ export async function findFiles(
     const isWanted = (path: string): boolean =>
       pattern.matches(named(path)) && (all || granted(joinNames(resolved.real, path)).covers)
     const search: Search = { folder, args: narrowingArguments(pattern.text), isWanted, signal }
-    const { first, total } = await list(search)
+    const isSorted = request.order === 'newest'
+    const { first, total } = await list(search, isSorted ? SORTED_HERE : request.limit)
+    const shown = (paths: readonly string[]): readonly string[] =>
+      paths.slice(0, request.limit).map((path) => shownPath(request.path, [named(path)]))
+    if (!isSorted) return { paths: shown(first), total }
     const isSortedHere = total <= SORTED_HERE
     const newest = isSortedHere ? await newestFirst(folder, first) : await sortedByRipgrep(search, request.limit)
-    const paths = newest.slice(0, request.limit).map((path) => shownPath(request.path, [named(path)]))
-    return { paths, total: isSortedHere ? newest.length : total }
+    return { paths: shown(newest), total: isSortedHere ? newest.length : total }
   })
 }
 
@@ -54,7 +57,7 @@ function missing(error: unknown): undefined {
 }
 
 interface Listed {
-  /** Unsorted, at most SORTED_HERE. */
+  /** Unsorted. */
   readonly first: readonly string[]
   readonly total: number
 }
@@ -66,11 +69,11 @@ interface Search {
   readonly signal: AbortSignal
 }
 
-async function list(search: Search): Promise<Listed> {
+async function list(search: Search, most: number): Promise<Listed> {
   const first: string[] = []
   let total = 0
   await eachPath(search, (path) => {
-    if (total++ < SORTED_HERE) first.push(path)
+    if (total++ < most) first.push(path)
     return true
   })
   return { first, total }

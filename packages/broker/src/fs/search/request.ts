@@ -18,9 +18,10 @@ export interface GlobRequest {
 export interface FindRequest {
   readonly path: string
   readonly limit: number
+  readonly order: 'newest' | 'any'
 }
 
-export type SearchRequest = Required<Omit<SearchOptions, 'glob' | 'type'>> & {
+export type SearchRequest = Required<Omit<SearchOptions, 'glob' | 'type'>> & FindRequest & {
   readonly pattern: string
   readonly glob: string | undefined
   readonly type: string | undefined
@@ -36,7 +37,9 @@ export function readGlobRequest(pattern: string, options: Json | undefined, maxR
 
 export function readFindRequest(options: Json | undefined): FindRequest {
   const given = objectOf(options)
-  return { path: text(given, 'path') ?? '.', limit: count(given, 'limit', 1, MAX_RESULTS) ?? MAX_RESULTS }
+  const order = text(given, 'order') ?? 'newest'
+  if (order !== 'newest' && order !== 'any') throw invalid('its order must be newest or any')
+  return { path: text(given, 'path') ?? '.', limit: count(given, 'limit', 1, MAX_RESULTS) ?? MAX_RESULTS, order }
 }
 
 export function readSearchRequest(pattern: string, options: Json | undefined): SearchRequest {

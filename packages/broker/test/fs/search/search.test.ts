@@ -34,6 +34,15 @@ describe('finding files', () => {
     expect(await fs.find('src/a.ts')).toEqual({ paths: ['src/a.ts'], total: 1 })
   })
 
+  it('returns the same files in any order', async () => {
+    const { fs } = await tree('a.ts', 'src/b.ts', 'dist/c.ts', ['.gitignore', 'dist\n'])
+    const { paths, total } = await fs.find('**/*.ts', { order: 'any' })
+    expect([paths.toSorted(), total]).toEqual([['a.ts', 'src/b.ts'], 2])
+    const some = await fs.find('**/*.ts', { order: 'any', limit: 1 })
+    expect([some.paths.length, some.total]).toEqual([1, 2])
+    expect(await codeOf(fs.find('**', { order: 'oldest' as 'any' }))).toBe('InputInvalid')
+  })
+
   it('does not count names that are not UTF-8', async () => {
     const { workspace, fs } = await tree('a.txt')
     await writeFile(Buffer.concat([Buffer.from(`${workspace}/b`), Buffer.of(0xff), Buffer.from('.txt')]), '')
