@@ -82,6 +82,8 @@ const CALLS: Readonly<Record<string, { readonly args: () => object; readonly rea
   web_fetch: { args: () => ({ url: `http://${place}/page` }), reached: () => requests === 1 },
   web_search: { args: () => ({ query: 'anything' }), reached: () => requests === 2 },
   http_request: { args: () => ({ url: `http://${place}/api`, method: 'POST' }), reached: () => requests === 3 },
+  plan: { args: () => ({ steps: [{ step: 'look' }] }) },
+  plan_exit: { args: () => ({}) },
   pdf_read: { args: () => ({ path: 'f.pdf' }) },
   git: { args: () => ({ action: 'status' }) },
   list: { args: () => ({ depth: 3 }) },

@@ -15,6 +15,7 @@ import { list, readListArguments } from './list/list.ts'
 import type { BundledExtension } from './model/bundled-extension.ts'
 import { parser } from './model/programs/syntax.ts'
 import { pdfRead, readPdfArguments } from './pdf-read/pdf-read.ts'
+import { plan } from './plan/plan.ts'
 import { question } from './question/question.ts'
 import { read, readReadArguments } from './read/read.ts'
 import { readOverviewArguments, repoOverview } from './repo-overview/repo-overview.ts'
@@ -47,7 +48,7 @@ export interface BundledOptions {
 
 /** Every tool that ships with the host. */
 export const createBundledExtensions = (options: BundledOptions = {}): readonly BundledExtension[] => [
-  read, write, edit, undo, glob, grep, bash, todo, question, list, applyPatch, repoOverview,
+  read, write, edit, undo, glob, grep, bash, todo, question, list, applyPatch, repoOverview, plan,
   createTask(options.runAgent), createSkill(options.skills), createToolSearch(options.catalog),
   createWebFetch(options.fetchHosts), createWebSearch(options.search), createHttpRequest(options.fetchHosts), pdfRead,
   git, testRunner,

@@ -117,6 +117,22 @@ const LOCKED: Readonly<Record<string, object>> = {
       body: { type: 'string' }, json: { type: 'object' },
     }),
   },
+  plan: {
+    requires: SESSION, gated: false, mode: 'safe_write', kind: 'think', idempotent: true,
+    inputSchema: {
+      type: 'object', additionalProperties: false, properties: {
+        steps: {
+          type: 'array', maxItems: 50,
+          items: closed(['step'], { step: text(1, 500), status: { enum: ['pending', 'in_progress', 'completed', 'cancelled'] } }),
+        },
+        enter: BOOLEAN,
+      },
+    },
+  },
+  plan_exit: {
+    requires: { capabilities: ['session', 'interact'] }, gated: false, mode: 'read', kind: 'switch_mode', idempotent: false,
+    inputSchema: { type: 'object', additionalProperties: false, properties: { summary: { type: 'string', maxLength: 1000 } } },
+  },
   pdf_read: {
     requires: READS, gated: false, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
     inputSchema: closed(['path'], { path: text(), pages: text(1, 200) }),
@@ -148,7 +164,7 @@ function bare(value: Json): Json {
 
 describe('locked tools', () => {
   const extensions = createBundledExtensions()
-  const tools = extensions.map(({ manifest }) => manifestSchema.parse(manifest).tools[0]!)
+  const tools = extensions.flatMap(({ manifest }) => manifestSchema.parse(manifest).tools)
 
   it.each(tools.filter(({ name }) => Object.hasOwn(LOCKED, name)).map((tool) => [tool.name, tool] as const))('%s has the pinned schema', (name, tool) => {
     const { name: _name, label, description, ...rest } = tool

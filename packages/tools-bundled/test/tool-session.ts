@@ -20,13 +20,18 @@ export interface ToolSession {
   put(path: string, content?: string | Uint8Array): Promise<void>
 }
 
+interface ToolSessionOptions extends Pick<SandboxOptions, 'dryRun'> {
+  /** Default: the first of the extension. */
+  readonly tool?: string
+}
+
 /** Opens a bundled tool in a real sandbox with its own workspace, for all tests of a file or block. */
 export function toolSession(
-  bundled: BundledExtension, services: Partial<CompartmentServices> = {}, options: Pick<SandboxOptions, 'dryRun'> = {},
+  bundled: BundledExtension, services: Partial<CompartmentServices> = {}, { tool: chosen, ...options }: ToolSessionOptions = {},
 ): ToolSession {
   const [workspace, userData] = [0, 1].map(() => realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-tool-')))) as [string, string]
   const request = toolRequest(bundled, { workspace: [workspace], 'user-data': [userData] }, services)
-  const tool = request.tools[0]!.name
+  const tool = chosen ?? request.tools[0]!.name
   const sandbox = createSandbox({ workspace, ...options })
   const opened = Promise.withResolvers<Awaited<ReturnType<typeof sandbox.open>>>()
   let calls = 0

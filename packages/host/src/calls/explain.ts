@@ -110,8 +110,8 @@ function explainDecision(call: DecidedCall, host: HostContext): Explanation {
   const answeredByRule = verdicts.every(({ action, stage }) => action !== 'ask' || stage === 'security-mode')
   const deciding = [final, ...verdicts]
     .filter(({ action }) => action === decision || (final.source === 'headless' && action === 'ask'))
-  const hints = decision === 'allow' ? [] : deciding.flatMap(({ stage, code: own, source }) =>
-    remedies(stage, own, { source, tool: call.tool.name, keyByTool, answeredByRule, approvalKey }))
+  const hints = decision === 'allow' ? [] : deciding.flatMap(({ stage, code: own, source, cure }) =>
+    remedies(stage, own, { source, cure, tool: call.tool.name, keyByTool, answeredByRule, approvalKey }))
   return conclude(call, {
     decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals,
     ...(changes.length === 0 ? {} : { arguments: call.args }), ...(program && { program }), chain,
@@ -153,6 +153,8 @@ const conclude = (call: RawCall, rest: Omit<Explanation, 'tool' | 'origin'>): Ex
 
 interface RemedyContext {
   readonly source: string
+  /** What the verdict itself advises. */
+  readonly cure?: string | undefined
   readonly tool: string
   readonly approvalKey: string
   /** Third-party code derived the key. */
@@ -165,7 +167,7 @@ const NOTHING: RemedyContext = { source: '', tool: '', approvalKey: '' }
 
 /** How to change the verdict of a stage, one instruction each. */
 function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext = NOTHING): readonly string[] {
-  const { source, tool, keyByTool, answeredByRule, approvalKey } = context
+  const { source, cure, tool, keyByTool, answeredByRule, approvalKey } = context
   switch (stage) {
     case 'receive':
       return ['Give the call an id and the name of a tool.']
@@ -185,7 +187,7 @@ function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext 
       return [`Wait for a stage of the ${source} that lists "${tool}", or have a person grant the call.`]
     case 'watchdog':
     case 'guard':
-      return [`Change the arguments so that the ${source} accepts them.`]
+      return [cure ?? `Change the arguments so that the ${source} accepts them.`]
     case 'tool-mode':
     case 'security-mode':
       return [

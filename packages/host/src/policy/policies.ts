@@ -5,6 +5,7 @@ import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallAnalysis, CheckedCall } from './checked-call.ts'
 import type { CommandSafety } from './command-safety/command-safety.ts'
 import { consult, nameOf, type Guard, type Judge, type Opinion } from './guards.ts'
+import { evaluatePlanMode } from './plan-mode.ts'
 import { presentStage, StagePermit } from './stage-permit.ts'
 import { allow, ask, deny, type Verdict } from './verdict.ts'
 
@@ -42,6 +43,8 @@ export interface PolicyParts {
   readonly watchdogs: readonly Judge[]
   readonly guards: readonly Guard[]
   readonly stateMachine: StateMachine | undefined
+  /** Whether the session is in plan mode now. */
+  readonly planning: boolean
   standing(tool: ToolEntry): { readonly floor: Verdict | undefined }
   evaluateRules(tool: ToolEntry, analysis: CallAnalysis): Verdict | undefined
 }
@@ -50,6 +53,7 @@ export interface PolicyParts {
 export function policiesOf(session: PolicyParts): readonly Policy[] {
   const { commandSafety, watchdogs, guards } = session
   return [
+    planMode(session),
     rulesAndToolMode(session),
     ...(commandSafety ? [commands(commandSafety)] : []),
     ...watchdogs.map(watchdogPolicy),
@@ -60,6 +64,9 @@ export function policiesOf(session: PolicyParts): readonly Policy[] {
 
 const builtIn = (evaluate: BuiltInPolicy['evaluate']): Policy => ({ kind: 'built-in', evaluate })
 const custom = (evaluate: CustomPolicy['evaluate']): Policy => ({ kind: 'custom', evaluate })
+
+const planMode = (session: PolicyParts): Policy => builtIn(({ call, analysis }) =>
+  session.planning ? evaluatePlanMode(call.tool, analysis) : undefined)
 
 const rulesAndToolMode = (session: PolicyParts): Policy => builtIn((evaluation) => {
   const { call: { tool }, analysis, verdicts } = evaluation

@@ -60,6 +60,8 @@ export class SessionPolicy {
   readonly commandSafety: CommandSafety | undefined
   readonly watchdogs: readonly Judge[]
   readonly stateMachine: StateMachine | undefined
+  /** Whether the session is in plan mode. The only part that changes while the session is open. */
+  planning = false
   /** Whether this session or an ancestor has a state machine. */
   readonly isStaged: boolean
   /** In the order in which they run before a call. */

@@ -14,6 +14,7 @@ import { RunningCalls } from '../extensions/running-calls.ts'
 import { openSlot } from '../extensions/state-slot.ts'
 import { CancelScope } from '../model/cancel-scope.ts'
 import type { HostContext, SessionScope } from '../policy/call.ts'
+import { planModeIn } from '../policy/plan-mode.ts'
 import type { EventBus } from '../records/events.ts'
 import type { Sidecar } from '../records/timeouts.ts'
 
@@ -179,6 +180,7 @@ function sessionMemory({ descriptor: { id, layer }, running }: MemorySources): S
       }
       const memory = kept.get(session) ?? new Map<string, Json>()
       kept.set(session, memory.set(key, structuredClone(data)))
+      session.policy.planning = planModeIn(layer, id, data) ?? session.policy.planning
     },
   }
 }

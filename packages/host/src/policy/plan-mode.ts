@@ -1,0 +1,38 @@
+import { hasEffects } from '@bulkhead/contract'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
+import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
+import type { CallAnalysis } from './checked-call.ts'
+import { deny, type Verdict } from './verdict.ts'
+
+/** Denies a call that may change something while its session plans. */
+export function evaluatePlanMode(tool: ToolEntry, analysis: CallAnalysis): Verdict | undefined {
+  if (analysis.onlyReads || changesNothing(tool)) return undefined
+  return {
+    ...deny('watchdog', 'WatchdogDenied', 'plan mode', 'the session is in plan mode, and the tool can change something'),
+    cure: 'Complete the plan and present it with plan_exit, or call a tool that only reads.',
+  }
+}
+
+/**
+ * Whether no call of a tool changes anything outside of the session. The mode of a bundled tool is known to be right. A
+ * third party may declare `read`, but not together with powers to write or run something.
+ */
+function changesNothing({ definition: { mode, requires, idempotent }, origin, extension }: ToolEntry): boolean {
+  const acts = (requires.fs?.write?.length ?? 0) > 0 || (requires.shell?.length ?? 0) > 0
+  if (origin.layer === 'bundled') {
+    return mode === 'read' || !hasEffects(requires) || (mode === 'external' && idempotent && !acts)
+  }
+  if (mode === 'read') return !acts
+  // What a server does is not visible in its requirements.
+  return !hasEffects(requires) && extension.descriptor.server === undefined
+}
+
+/** The bundled extension that keeps the plan of a session. */
+const PLANNER = 'plan'
+
+/**
+ * Whether what an extension keeps for a session puts that session into plan mode; undefined if it is not the extension
+ * that decides it. Other extensions, also of the same id in another layer, cannot enter or leave plan mode.
+ */
+export const planModeIn = (layer: string, extensionId: string, data: Json): boolean | undefined =>
+  layer === 'bundled' && extensionId === PLANNER ? isJsonObject(data) && data['planning'] === true : undefined
