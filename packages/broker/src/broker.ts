@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { basename } from 'node:path'
 import {
   BROKER_METHODS, BulkheadError, type BrokerMethod, type CapabilityName, type CompartmentLimits,
   type CompartmentRequest, type CompartmentServices, type DryRun, type RuntimePart,
@@ -86,7 +87,8 @@ export class Broker {
     const { requiresSandbox, journal, dryRun, onUse } = options
     // In the home folder, the project layer is the home of the host, where tools keep data.
     const layer = projectLayer === undefined || reserved?.includes(projectLayer) ? [] : [projectLayer]
-    const folders = { reserved, readOnly: [...layer, ...ownCode] }
+    const layerName = projectLayer && basename(projectLayer)
+    const folders = { reserved, readOnly: [...layer, ...ownCode], layerName }
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
     this.#isBundled = extension?.layer === 'bundled' || code?.kind === 'module'
     this.#limits = limits

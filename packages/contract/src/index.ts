@@ -5,11 +5,12 @@ export type {
   FileWatch, FileWriter, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions, PipeResult,
   Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget,
 } from './author/runtime.ts'
-
 export { BulkheadError, ERRORS, isErrorCode, requireOptions, VALIDATION_STAGES } from './model/errors.ts'
 export type { Diagnostic, ErrorClass, ErrorCode, ErrorFault, ValidationStage } from './model/errors.ts'
 export { EVENT_TYPES } from './model/events.ts'
-export type { BulkheadEvent, CallLog, CallProgress, EventBody, EventListener, EventOf, EventType } from './model/events.ts'
+export type {
+  BulkheadEvent, CallLog, CallProgress, EventBody, EventListener, EventOf, EventType,
+} from './model/events.ts'
 export {
   APPROVAL_ANSWERS, TOOL_INTERACTION_KINDS, type ApprovalAnswer, type ApprovalRequest, type InteractionEnvelope,
   type InteractionKind, type InteractionOption, type InteractionRequest, type InteractionResponse,
@@ -19,9 +20,9 @@ export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './model/li
 export { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS } from './model/limits.ts'
 export type { CompartmentLimits } from './model/limits.ts'
 export {
-  AGENT_FOLDER, AGENT_NAME_PATTERN, AGENT_TOOL, ANY_COMMAND, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION,
-  EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS,
-  MANIFEST_FILE, NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES, RULE_ACTIONS, SECURITY_MODES, TOOL_NAME_PATTERN,
+  AGENT_TOOL, ANY_COMMAND, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN,
+  isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS, MANIFEST_FILE, NPM_NAME_CHARS,
+  NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES, RULE_ACTIONS, SECURITY_MODES, TOOL_NAME_PATTERN,
   withCommonConfig, type CapabilityName, type CommandSeverity, type Layer, type LockedTool, type Placement,
   type RuleAction, type SecurityMode, type ToolKind, type ToolMode,
 } from './model/names.ts'
@@ -29,7 +30,6 @@ export type {
   Completion, Content, EmbeddedResource, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata,
   OutcomeOrigin, OutputOutcome, ResourceLink,
 } from './model/outcome.ts'
-
 export {
   checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate, type AffectedPath, type ArgumentsReader,
   type ArgumentsReading, type CallEffects, type CallNeed, type CallSubject, type ReaderContext,
@@ -57,10 +57,11 @@ export type {
   ToolListing, WorkspaceClient,
 } from './ports/embedder.ts'
 export {
-  mayLoad, TRUST_DECISIONS, type AgentDescriptor, type ConnectedExtension, type ConnectedServer, type ExtensionCode, type ExtensionDescriptor,
-  type ExtensionDigests, type ExtensionSigner, type IntegrityStatus, type LayerConfig, type Loader, type LoadReport,
-  type LoadRequest, type ResolvedConfig, type TrustRootReport, type WatchRequest, type ProjectStanding,
-  type ProjectTrust, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport, type TrustStanding,
+  mayLoad, TRUST_DECISIONS, type AgentDescriptor, type ConnectedExtension, type ConnectedServer, type ExtensionCode,
+  type ExtensionDescriptor, type ExtensionDigests, type ExtensionSigner, type IntegrityStatus, type LayerConfig,
+  type Loader, type LoadReport, type LoadRequest, type ResolvedConfig, type TrustRootReport, type WatchRequest,
+  type ProjectStanding, type ProjectTrust, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport,
+  type TrustStanding,
 } from './ports/loader.ts'
 export {
   BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
@@ -79,4 +80,6 @@ export type { ConformanceReport } from './validation/conformance.ts'
 export type { AcceptedCapabilities, LockEntry } from './validation/lock.ts'
 export type { Manifest, ManifestInput, StateSlot, ToolManifest } from './validation/manifest.ts'
 export type { CommandClassification, CommandSafetyConfig, CommandSafetyPattern, Rule } from './validation/policy.ts'
-export type { ArgPattern, Ceiling, RequirementSet, SecretManifest, ShellRequirement } from './validation/requirements.ts'
+export type {
+  ArgPattern, Ceiling, RequirementSet, SecretManifest, ShellRequirement,
+} from './validation/requirements.ts'

@@ -76,12 +76,20 @@ describe('a grant', () => {
     expect(compileGrant(requires, values).fs.roots).toEqual(['/ws', '/more', '/'])
   })
 
+  it('follows links up to the outer of two folders only, and starts commands there', () => {
+    const nested = { workspace: ['/ws', '/lib', '/lib/part', '/ws/sub'], 'ad-hoc': ['/ws/notes.txt', '/other'] }
+    const { fs } = compileGrant({ fs: { read: ['**', '{ad-hoc}'] } }, nested)
+    expect(fs.read).toEqual(['/ws/**', '/lib/**', '/lib/part/**', '/ws/sub/**', '/ws/notes.txt', '/other'])
+    expect(fs.roots).toEqual(['/ws', '/lib', '/other'])
+    expect(fs.commandRoots).toEqual(['/lib'])
+  })
+
   it('has hosts, commands and capabilities unchanged', () => {
     const requires: RequirementSet = { net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log'] }],
       capabilities: ['interact'] }
     expect(compileGrant(requires, values))
       .toEqual({
-        ...NO_GRANT, net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log'] }], capabilities: ['interact'],
+        ...NO_GRANT, fs: { ...NO_GRANT.fs, commandRoots: ['/more'] }, net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log'] }], capabilities: ['interact'],
       })
   })
 })

@@ -82,8 +82,8 @@ export interface Host {
    */
   switchWorkspace(place: Place): Promise<SwitchReport>
   /**
-   * Rejects with HostClosed, and with ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for invalid
-   * options.
+   * Rejects with HostClosed, with AgentNotFound or AgentInvalid, and with ConfigInvalid, RequirementInvalid,
+   * ProjectPathInvalid or InputInvalid for invalid options.
    */
   openSession(options?: SessionOptions): Promise<Session>
   /**

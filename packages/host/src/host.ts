@@ -34,6 +34,7 @@ const OPTIONS: OptionForms<HostOptions> = {
   sidecar: forms.having('save'), owner: forms.having('isGone'), interactor: forms.having('interact'),
   smokeCheck: forms.method,
   argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text), realPath: forms.method,
+  findRoot: forms.method,
   drainMs: forms.number, startsEager: forms.flag, agents: forms.list(forms.object),
 }
 
@@ -167,8 +168,11 @@ class ToolHost implements Host {
       host: workspace.context,
       workflows: this.#sources.workflows,
       settings: workspace.settings,
+      agents: () => workspace.agents,
       variables: workspace.variables,
       workspace: workspace.path,
+      neverWritten: workspace.context.neverWritten ?? [],
+      findRoot: workspace.findRoot,
       projectApprovals: workspace.projectApprovals,
       onOpen: (begun) => workspace.sessions.add(begun),
       onClose: (ended) => {

@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import { mkdir, open } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Power } from '@bulkhead/contract'
 import type { GlobMatch } from '@bulkhead/kit/glob'
 import { errorCode } from '@bulkhead/kit/error-message'
@@ -20,6 +21,8 @@ export interface HostFolders {
   readonly reserved?: readonly string[] | undefined
   /** Never written, whatever pattern covers them: code of the host and the project layer. Default: none. */
   readonly readOnly?: readonly string[] | undefined
+  /** The name of the project layer, which is never written in any root. */
+  readonly layerName?: string | undefined
 }
 
 export interface FileScopeOptions extends HostFolders {
@@ -200,10 +203,13 @@ export class FileScope {
 }
 
 export function scopeOf(
-  { fs, ceilings = [] }: Power, power: 'fs.read' | 'fs.write', workspace: string, { reserved, readOnly }: HostFolders,
+  { fs, ceilings = [] }: Power, power: 'fs.read' | 'fs.write', workspace: string,
+  { reserved, readOnly = [], layerName }: HostFolders,
 ): FileScope {
   const access = power === 'fs.read' ? 'read' : 'write'
+  const layers = layerName === undefined ? [] : (fs.commandRoots ?? []).map((root) => join(root, layerName))
   return new FileScope(power, fs[access], workspace, {
-    reserved, readOnly, roots: fs.roots, ceilings: ceilings.map((ceiling) => ceiling.fs[access]),
+    reserved, readOnly: [...readOnly, ...layers], roots: fs.roots,
+    ceilings: ceilings.map((ceiling) => ceiling.fs[access]),
   })
 }

@@ -3,6 +3,8 @@ import { chmod, lstat, mkdir, realpath, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { withFileErrors } from '../fs/file-errors.ts'
+import type { HostFolders } from '../fs/file-scope.ts'
+import { liesIn } from '../fs/paths.ts'
 import { isWorking, type Argv } from './command-environment.ts'
 import type { Executables } from '../process/executable.ts'
 import { reaper } from '../process/reaper.ts'
@@ -30,6 +32,10 @@ export interface MissingSandboxReporter {
 
 export interface CommandSandboxOptions {
   readonly workspace: string
+  /** Folders beside the workspace that commands may write. Default: none. */
+  readonly roots?: readonly string[]
+  /** Folders that stay as they are, also if a root contains them. */
+  readonly folders?: HostFolders
   /** The programs of the system. */
   readonly executables: Executables
   /** The home folder of the operator. */
@@ -67,27 +73,40 @@ export class CommandSandbox {
    * of resources, and with CapabilityUnavailable if a sandbox is required and none works.
    */
   async prepare(kind: SandboxKind | undefined, isolated = false): Promise<SandboxPrefix> {
-    const { workspace, projectLayer, missingSandbox, requiresSandbox = false } = this.#options
+    const { workspace, roots = [], missingSandbox, requiresSandbox = false } = this.#options
     if (kind === undefined && !requiresSandbox) return NO_SANDBOX
-    const real = await withFileErrors('.', () => realpath(workspace))
+    const real = await Promise.all([workspace, ...roots].map((folder) =>
+      withFileErrors(folder === workspace ? '.' : folder, () => realpath(folder))))
     const bwrap = await this.#working(kind ?? 'work', isolated, real)
     if (bwrap === undefined && requiresSandbox) throw unavailable()
     if (bwrap === undefined) missingSandbox?.ofCommands()
     if (bwrap === undefined || kind === undefined) return NO_SANDBOX
     const args = this.#args(kind, isolated, real)
-    // A read-only sandbox already covers the whole workspace.
-    const layer = kind === 'work' && projectLayer !== undefined ? await holdMountPoint(projectLayer) : undefined
-    if (layer === undefined) return { argv: [bwrap, ...args, '--'], release: NO_SANDBOX.release }
-    const readOnly = layer.isEmpty
-      ? ['--tmpfs', projectLayer!, '--remount-ro', projectLayer!] : ['--ro-bind', projectLayer!, projectLayer!]
-    return { argv: [bwrap, ...args, ...readOnly, '--'], release: layer.release }
+    // A read-only sandbox already covers everything.
+    const protectedFolders = kind === 'work' ? this.#protectedFolders(real.slice(1)) : []
+    const held = await Promise.all(protectedFolders.map(async (path) => ({ path, mount: await holdMountPoint(path) })))
+    const readOnly = held.flatMap(({ path, mount }) => mount === undefined ? []
+      : mount.isEmpty ? ['--tmpfs', path, '--remount-ro', path] : ['--ro-bind', path, path])
+    return {
+      argv: [bwrap, ...args, ...readOnly, '--'],
+      release: async () => void await Promise.all(held.map(({ mount }) => mount?.release())),
+    }
   }
 
-  #working(kind: SandboxKind, isolated: boolean, workspace: string): Promise<string | undefined> {
+  /** The project layer of each folder, and folders of the host in a root. */
+  #protectedFolders(roots: readonly string[]): readonly string[] {
+    const { projectLayer, folders: { reserved = [], layerName } = {} } = this.#options
+    const ofRoots = roots.flatMap((root) => [
+      ...(layerName === undefined ? [] : [join(root, layerName)]), ...reserved.filter((folder) => liesIn(folder, root)),
+    ])
+    return [...new Set([...(projectLayer === undefined ? [] : [projectLayer]), ...ofRoots])]
+  }
+
+  #working(kind: SandboxKind, isolated: boolean, writable: readonly string[]): Promise<string | undefined> {
     const form = `${kind} ${isolated}`
     const known = this.#trials.get(form)
     if (known !== undefined) return known
-    const trial = this.#try(kind, isolated, workspace).catch((error: unknown) => {
+    const trial = this.#try(kind, isolated, writable).catch((error: unknown) => {
       if (!BulkheadError.is(error) || error.code !== 'ResourceBusy') return undefined
       this.#trials.delete(form)
       throw error
@@ -96,22 +115,22 @@ export class CommandSandbox {
     return trial
   }
 
-  async #try(kind: SandboxKind, isolated: boolean, workspace: string): Promise<string | undefined> {
+  async #try(kind: SandboxKind, isolated: boolean, writable: readonly string[]): Promise<string | undefined> {
     const [bwrap, trial] = await Promise.all(['bwrap', 'true'].map((name) => this.#options.executables.find(name)))
-    const argv = [bwrap!.path, ...this.#args(kind, isolated, workspace), '--', trial!.path]
+    const argv = [bwrap!.path, ...this.#args(kind, isolated, writable), '--', trial!.path]
     return await isWorking(argv) ? bwrap!.path : undefined
   }
 
-  #args(kind: SandboxKind, isolated: boolean, workspace: string): Argv {
+  #args(kind: SandboxKind, isolated: boolean, writable: readonly string[]): Argv {
     const { home } = this.#options
     const hidden = [...sensitivePaths(home), ...(kind === 'read' ? SESSION_SOCKETS : [])].flatMap(hiddenPathAt)
-    const isInside = ({ path }: HiddenPath): boolean => path.startsWith(join(workspace, '/'))
+    const isInside = ({ path }: HiddenPath): boolean => writable.some((folder) => path.startsWith(join(folder, '/')))
     const root = isolated ? SYSTEM_FOLDERS.flatMap((path) => ['--ro-bind-try', path, path]) : ['--ro-bind', '/', '/']
     return [
       '--unshare-all', ...(kind === 'work' && !isolated ? ['--share-net'] : []), '--die-with-parent',
       ...root, '--dev', '/dev', '--proc', '/proc', ...(kind === 'work' || isolated ? ['--tmpfs', '/tmp'] : []),
       ...hidden.filter((place) => !isolated && !isInside(place)).flatMap(covered),
-      kind === 'work' ? '--bind' : '--ro-bind', workspace, workspace,
+      ...writable.flatMap((folder) => [kind === 'work' ? '--bind' : '--ro-bind', folder, folder]),
       // Later mounts cover earlier ones: if the workspace is a home folder, its bind would expose the credentials
       // again.
       ...hidden.filter(isInside).flatMap(covered),

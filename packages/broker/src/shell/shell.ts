@@ -54,25 +54,31 @@ export interface ShellOptions extends HostFolders {
 
 /** Runs the commands of the grant by name and argument vector, without a shell. */
 export function shellCapability(options: ShellOptions): CapabilityUnit {
-  const { workspace, tools, secrets, operator, reserved, readOnly, projectLayer } = options
+  const { workspace, tools, secrets, operator, reserved, readOnly, layerName, projectLayer } = options
   const { missingSandbox, requiresSandbox, isBundled = false, runsNothing = false } = options
   const { path = SYSTEM_PATH, platform = process.platform } = options
   const { concurrentRuns = 8, outputBytes = 200 * 1024, graceMs = 300, drainMs = 100, updateMs = 100 } = options
   // Without process groups a command cannot be ended together with what it started.
   if (platform === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
 
-  const untrusted = new UntrustedFolders(
-    [workspace, ...tools.flatMap(({ grant }) => grant.fs.write)],
-    [workspace, ...tools.flatMap(({ grant }) => grant.fs.roots ?? [])],
-  )
-  const restricted = restrictedEnvironment(path, outputBytes, untrusted)
-  const operators = operator === undefined ? restricted : operatorEnvironment(operator, untrusted)
-  const starter = new Starter({
-    workspace, untrusted, projectLayer, secrets, missingSandbox, requiresSandbox, graceMs, drainMs, updateMs,
-    folders: { reserved, readOnly },
-    home: operator?.env.HOME,
-    environmentOf: ({ tool }) => runsAnyCommand(tool) ? operators : restricted,
-  })
+  const starterIn = (roots: readonly string[]): Starter => {
+    const untrusted = new UntrustedFolders(
+      [workspace, ...roots, ...tools.flatMap(({ grant }) => grant.fs.write)],
+      [workspace, ...roots, ...tools.flatMap(({ grant }) => grant.fs.roots ?? [])],
+    )
+    const restricted = restrictedEnvironment(path, outputBytes, untrusted)
+    const operators = operator === undefined ? restricted : operatorEnvironment(operator, untrusted)
+    return new Starter({
+      workspace, roots, untrusted, projectLayer, secrets, missingSandbox, requiresSandbox, graceMs, drainMs, updateMs,
+      folders: { reserved, readOnly, layerName },
+      home: operator?.env.HOME,
+      environmentOf: ({ tool }) => runsAnyCommand(tool) ? operators : restricted,
+    })
+  }
+  const starters = new Map([['', starterIn([])]])
+  /** Sessions with the same roots share a starter. */
+  const starterOf = ({ tool: { grant: { fs: { commandRoots = [] } } } }: OpenCall): Starter =>
+    starters.getOrInsertComputed(commandRoots.join('\0'), () => starterIn(commandRoots))
   const running = new RunningCommands(concurrentRuns)
   /**
    * A terminal shows its output, and has the variables of its client. So it gets no secrets, no commands of tools with
@@ -98,7 +104,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         call.effects?.add('sentBytes', Buffer.byteLength(asked.input ?? ''))
         await record(call, [asked])
         const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
-        return running.run(call, (stop) => starter.start(call, request, stop))
+        return running.run(call, (stop) => starterOf(call).start(call, request, stop))
       },
       async 'shell.pipe'(call, args) {
         const asked = readPipeRequest(args)
@@ -110,7 +116,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         const request = secrets === undefined ? asked : withStageSecrets(asked, secrets.of(call.callId))
         const run = terminalFor(call, asked)
         return running.run(call, (stop) => run
-          ? starter.startInTerminal(call, request, run, stop) : starter.startPipe(call, request, stop))
+          ? starterOf(call).startInTerminal(call, request, run, stop) : starterOf(call).startPipe(call, request, stop))
       },
     },
     endCall: (callId) => running.endCall(callId),

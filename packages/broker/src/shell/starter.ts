@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
-import { resolve, sep } from 'node:path'
+import { resolve } from 'node:path'
 import { newProcessMark } from '@bulkhead/kit/processes'
 import { BulkheadError } from '@bulkhead/contract'
 import type { OpenCall } from '../model/capability.ts'
 import { FileScope, type HostFolders } from '../fs/file-scope.ts'
+import { liesIn } from '../fs/paths.ts'
 import type { Redaction } from '../secrets/redaction.ts'
 import type { SecretsCapability } from '../secrets/secrets.ts'
 import { Executables, requireUnchanged, UntrustedFolders } from '../process/executable.ts'
@@ -27,6 +28,8 @@ type SandboxNeeds = Pick<CommandSandboxOptions, 'missingSandbox' | 'requiresSand
 
 interface StarterParts extends Pick<RunParts, 'graceMs' | 'drainMs'>, SandboxNeeds {
   readonly workspace: string
+  /** Folders beside the workspace in which commands may start and write. */
+  readonly roots: readonly string[]
   readonly untrusted: UntrustedFolders
   /** The home folder of the operator. */
   readonly home: string | undefined
@@ -65,12 +68,12 @@ export class Starter {
   #started = 0
 
   constructor(parts: StarterParts) {
-    const { workspace, home, untrusted, projectLayer, missingSandbox, requiresSandbox } = parts
+    const { workspace, roots, home, untrusted, projectLayer, folders, missingSandbox, requiresSandbox } = parts
     this.#parts = parts
     this.#system = new Executables(SYSTEM_PATH, untrusted)
     this.#launcher = new Launcher(this.#system)
     this.#sandbox = new CommandSandbox({
-      workspace, executables: this.#system, home, projectLayer, missingSandbox, requiresSandbox,
+      workspace, roots, executables: this.#system, home, projectLayer, folders, missingSandbox, requiresSandbox,
     })
   }
 
@@ -188,8 +191,8 @@ export class Starter {
 }
 
 /**
- * Runs `work` with the working folder of a command: the workspace, or a folder inside it that the tool may read. The
- * path refers to the folder that was checked, as long as `work` runs.
+ * Runs `work` with the working folder of a command: the workspace, or a folder in it or in another root that the tool
+ * may read. The path refers to the folder that was checked, as long as `work` runs.
  */
 async function inWorkingFolder<T>(
   workspace: string, call: OpenCall, given: string | undefined, work: (path: string) => T,
@@ -199,13 +202,14 @@ async function inWorkingFolder<T>(
 }
 
 async function workingFolder(workspace: string, { tool }: OpenCall, given: string | undefined) {
-  const root = given === undefined || resolve(workspace, given) === resolve(workspace)
-  const { fs: { read }, ceilings = [] } = tool.grant
-  const scope = root ? new FileScope('fs.read', [workspace], workspace)
-    : new FileScope('fs.read', read, workspace, { ceilings: ceilings.map(({ fs }) => fs.read) })
+  const isWorkspace = given === undefined || resolve(workspace, given) === resolve(workspace)
+  const { fs: { read, roots, commandRoots = [] }, ceilings = [] } = tool.grant
+  const scope = isWorkspace ? new FileScope('fs.read', [workspace], workspace)
+    : new FileScope('fs.read', read, workspace, { roots, ceilings: ceilings.map(({ fs }) => fs.read) })
   const resolved = await scope.locate(given ?? '.')
-  const real = await withFileErrors(resolved.given, () => realpath(workspace))
-  if (resolved.real !== real && !resolved.real.startsWith(real.endsWith(sep) ? real : real + sep)) {
+  const folders = await withFileErrors(resolved.given, () => Promise.all([workspace, ...commandRoots].map((folder) =>
+    realpath(folder))))
+  if (!folders.some((folder) => liesIn(resolved.real, folder))) {
     throw new BulkheadError(
       'CapabilityDenied',
       `"${resolved.given}" is outside the workspace. Commands start inside it.`,

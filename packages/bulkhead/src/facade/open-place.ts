@@ -1,12 +1,12 @@
 import type { McpEmbedder } from '@bulkhead/bridges/mcp'
-import { lstatSync, realpathSync } from 'node:fs'
+import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join } from 'node:path'
+import { basename, dirname, isAbsolute, join, sep } from 'node:path'
 import type {
   CapabilityUse, ConfigFile, Interactor, Loader, LoadReport, ProjectStanding, ProjectTrust, ResolvedConfig,
 } from '@bulkhead/contract'
 import { namesIn } from '@bulkhead/kit/folders'
-import type { Host, Place, SwitchReport } from '@bulkhead/host'
+import type { FoundRoot, Host, Place, SwitchReport } from '@bulkhead/host'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { ConnectedServers } from './connected-servers.ts'
 import { keptFolders, ownCode } from './folders.ts'
@@ -87,6 +87,7 @@ export async function openPlace(
     workspace, report, servers,
     neverWritten: [projectLayer, ...code],
     realPath: realPathOf,
+    findRoot: (path) => findRoot(path, kept, projectFolder),
     sandbox: lateSandbox(async () => {
       const { createSandbox } = await import('@bulkhead/sandbox')
       return createSandbox({
@@ -124,6 +125,15 @@ function realPathOf(path: string): string {
     if (code !== 'ENOENT' || dirname(path) === path || isLink()) throw error
     return join(realPathOf(dirname(path)), basename(path))
   }
+}
+
+/** A folder or file that a session wants beside the workspace. Throws if it does not exist or is in one of `kept`. */
+function findRoot(given: string, kept: readonly string[], projectFolder: string): FoundRoot {
+  if (!existsSync(given)) throw new Error('it does not exist')
+  const path = realpathSync.native(given)
+  const owner = kept.find((folder) => path === folder || path.startsWith(folder + sep))
+  if (owner !== undefined) throw new Error(`it is in "${owner}", which belongs to the host`)
+  return { path, isFolder: statSync(path).isDirectory(), neverWritten: [join(path, projectFolder)] }
 }
 
 /** Watches the project layer only as far as the trust decision allows. */

@@ -16,8 +16,6 @@ export const HEADER_NAME_PATTERN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 
 /** Agents are also file names, and types of sub-agents. */
 export const AGENT_NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
-/** In the folder of a layer: one file per agent. */
-export const AGENT_FOLDER = 'agents'
 
 /** A package in an npm registry, with its scope if it has one. */
 export const NPM_NAME_PATTERN = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/

@@ -147,6 +147,8 @@ export interface AffectedPath {
 export interface ReaderContext {
   /** The canonical path of {workspace}. */
   readonly workspace: string
+  /** Canonical folders beside it that {workspace} also stands for. */
+  readonly roots?: readonly string[]
   /** Canonical folders that no tool may write. */
   readonly neverWritten?: readonly string[]
 }

@@ -147,7 +147,10 @@ export function narrowPower(power: Power, ceiling: Power): Power {
   const fs = { read: meeting(READ), write: meeting(WRITE) }
   const roots = [...new Set([...power.fs.roots ?? [], ...ceiling.fs.roots ?? []])]
   return {
-    fs: fs.read.length + fs.write.length === 0 || roots.length === 0 ? fs : { ...fs, roots },
+    fs: {
+      ...fs, ...(fs.read.length + fs.write.length > 0 && roots.length > 0 && { roots }),
+      ...(power.fs.commandRoots && { commandRoots: power.fs.commandRoots }),
+    },
     net: { hosts: meeting(NET) },
     shell: meeting(SHELL),
     capabilities: power.capabilities.filter((name) => ceiling.capabilities.includes(name)),

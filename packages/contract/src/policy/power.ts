@@ -26,6 +26,8 @@ export interface Power {
      * them. Below, a link must lead into the grant. Absent if there is no pattern.
      */
     readonly roots?: readonly string[]
+    /** Folders beside the workspace, in which commands may start, and write if they run in a sandbox. */
+    readonly commandRoots?: readonly string[]
   }
   readonly net: { readonly hosts: readonly string[] }
   readonly shell: readonly ShellRequirement[]
@@ -94,9 +96,20 @@ function withValues(power: Power, values: VariableValues, source?: PatternSource
   const roots = new Set<string>()
   const expand = (patterns: readonly string[]): string[] => patterns.flatMap((pattern) => {
     const expanded = expandPattern(pattern, values, source)
-    for (const { root } of expanded) roots.add(root)
+    for (const { root } of expanded) roots.add(outermost(root, values))
     return expanded.map(({ path }) => path)
   })
   const fs = { read: expand(power.fs.read), write: expand(power.fs.write) }
-  return { ...power, fs: roots.size === 0 ? fs : { ...fs, roots: [...roots] } }
+  const [, ...commandRoots] = new Set(values.workspace?.map((root) => outermost(root, values)))
+  const hasPlaces = roots.size + power.shell.length > 0 && commandRoots.length > 0
+  return {
+    ...power, fs: { ...fs, ...(roots.size > 0 && { roots: [...roots] }), ...(hasPlaces && { commandRoots }) },
+  }
 }
+
+/**
+ * A tool that may write the outer of two folders can replace the inner one by a link. So links are followed only up to
+ * the outer one.
+ */
+const outermost = (root: string, { workspace = [], 'ad-hoc': adHoc = [] }: VariableValues): string =>
+  [...workspace, ...adHoc].reduce((outer, value) => outer.startsWith(value === '/' ? '/' : `${value}/`) ? value : outer, root)

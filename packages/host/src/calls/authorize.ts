@@ -214,7 +214,7 @@ const UNCONFINED = 'do everything your account can: the server is a local proces
 function approvalRequest(
   call: ValidatedCall, { approvalKey, touches, keyByTool }: CallAnalysis, asks: readonly Verdict[],
 ): ApprovalRequest {
-  const { tool, args, callers, session: { policy } } = call
+  const { tool, args, callers, session: { policy, agent } } = call
   const { definition, origin, extension: { descriptor: { server } } } = tool
   return {
     callId: visibleText(call.id),
@@ -222,6 +222,7 @@ function approvalRequest(
     label: visibleText(definition.label),
     mode: definition.mode,
     kind: definition.kind,
+    ...(agent && { agent: agent.name }),
     origin: server
       ? visibleText(`${serverWords(server, origin)}: ${whereTo(server, definition.name)}`)
       : extensionWords(origin),

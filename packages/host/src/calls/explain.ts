@@ -4,7 +4,7 @@ import {
 import type { JsonObject } from '@bulkhead/kit/json'
 import { changedWords, endedWords, standingWords, type Approval } from '../policy/approvals/approval.ts'
 import type { DecidedCall, HostContext, RawCall, ValidatedCall } from '../policy/call.ts'
-import { headless, type DecisionStage, type Verdict } from '../policy/verdict.ts'
+import { headless, isOfAgent, type DecisionStage, type Verdict } from '../policy/verdict.ts'
 import { decide, evaluateCall } from './decide.ts'
 import { programTools, type ProgramTool } from './explain-program.ts'
 import { check } from './pipeline.ts'
@@ -121,8 +121,8 @@ function explainDecision(call: DecidedCall, host: HostContext): Explanation {
 
 /** The power that the ceilings leave to a tool, if they remove some. */
 function narrowedStep({ tool, session: { policy } }: ValidatedCall): readonly ExplainedStep[] {
-  const { power } = policy.standing(tool)
-  const asked = powerPhrases(powerItems(tool.declared), 'may')
+  const { declared, power } = policy.standing(tool)
+  const asked = powerPhrases(powerItems(declared), 'may')
   const left = powerPhrases(powerItems(power), 'may')
   if (asked.join('\n') === left.join('\n')) return []
   const reason = `under the ceiling it may ${left.length === 0 ? 'do nothing' : left.join('; ')}`
@@ -176,7 +176,9 @@ function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext 
     case 'validate':
       return ['Send arguments that satisfy the input schema of the tool.']
     case 'capability':
-      return ['Raise the ceiling, or call a tool that can do less.']
+      return [
+        `${isOfAgent(source) ? `Add it to the ${source}` : 'Raise the ceiling'}, or call a tool that can do less.`,
+      ]
     case 'role':
       return [`Turn on the ${source}.`]
     case 'rules':

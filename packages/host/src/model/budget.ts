@@ -7,6 +7,13 @@ export interface BudgetLimits {
   readonly calls?: number | undefined
 }
 
+/** The lower of each limit. */
+export function lowerLimits(one: BudgetLimits | undefined, other: BudgetLimits | undefined): BudgetLimits | undefined {
+  if (one === undefined || other === undefined) return one ?? other
+  const lower = (name: keyof BudgetLimits) => Math.min(one[name] ?? Infinity, other[name] ?? Infinity)
+  return { tokens: lower('tokens'), calls: lower('calls') }
+}
+
 /** A limit that is not a number would never be reached. */
 export const BUDGET_FORM = forms.fields({ tokens: forms.number, calls: forms.number })
 

@@ -1,4 +1,4 @@
-import type { BulkheadError, Outcome, OutcomeBody, OutcomeOrigin, ToolDefinition } from '@bulkhead/contract'
+import type { AgentManifest, BulkheadError, Outcome, OutcomeBody, OutcomeOrigin, ToolDefinition } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 
 /** Functions of an embedder that run around each call. docs/guides/hooks.md has their order. */
@@ -54,4 +54,6 @@ export interface CallView {
   readonly origin: OutcomeOrigin
   readonly args: JsonObject
   readonly approvalKey: string
+  /** What the session was opened for, if it has an agent. */
+  readonly agent?: AgentManifest
 }

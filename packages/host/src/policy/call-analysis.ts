@@ -19,7 +19,7 @@ export function analyzeCall(call: ValidatedCall, host: HostContext): CallAnalysi
   const reader = host.argumentsReaders.get(call.tool.name)
   if (reader) {
     return analysisOf(
-      readSafely(() => reader(call.args, host), call.tool.name), call.tool.origin.layer === 'bundled', host,
+      readSafely(() => reader(call.args, call.session.paths), call.tool.name), call.tool.origin.layer === 'bundled', host,
     )
   }
   const { name, approvalKey: template, extension } = call.tool

@@ -1,5 +1,6 @@
 import type {
-  ArgumentsReader, BulkheadError, CallLog, CallProgress, Clock, ToolInvocation, WorkspaceClient,
+  AgentManifest, ArgumentsReader, BulkheadError, CallLog, CallProgress, Clock, ReaderContext, ToolInvocation,
+  VariableValues, WorkspaceClient,
 } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { JsonObject } from '@bulkhead/kit/json'
@@ -259,6 +260,11 @@ export interface SessionScope {
   readonly id: string
   /** An earlier session whose changes this one may undo. */
   readonly continues: string | undefined
+  readonly agent: AgentManifest | undefined
+  /** The values of the variables in requirements. */
+  readonly variables: VariableValues
+  /** Where readers of arguments look for the paths of a call. */
+  readonly paths: ReaderContext
   readonly policy: SessionPolicy
   readonly approvals: SessionApprovals
   readonly interactions: Interactions

@@ -1,4 +1,4 @@
-import type { CallEffects, CallNeed } from '@bulkhead/contract'
+import type { AgentManifest, CallEffects, CallNeed } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallView } from '../model/hooks.ts'
@@ -8,7 +8,7 @@ import type { DecisionStage, Verdict } from './verdict.ts'
 /** What a policy sees of a call whose arguments are validated. It sees no session, so no policy depends on another. */
 export interface CheckedCall {
   readonly id: string
-  readonly session: { readonly id: string }
+  readonly session: { readonly id: string; readonly agent?: AgentManifest | undefined }
   readonly tool: ToolEntry
   readonly args: JsonObject
   readonly signal: AbortSignal
@@ -17,7 +17,7 @@ export interface CheckedCall {
 
 export const viewOf = (call: CheckedCall, approvalKey: string): CallView => ({
   sessionId: call.session.id, callId: call.id, tool: call.tool.definition, origin: call.tool.origin, args: call.args,
-  approvalKey,
+  approvalKey, ...(call.session.agent && { agent: call.session.agent }),
 })
 
 /** One thing that a call would do: the key that an approval covers, and other names that rules may forbid it by. */

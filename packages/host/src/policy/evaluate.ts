@@ -111,10 +111,13 @@ const isReadByHost = ({ tool: { name, origin } }: ValidatedCall, { argumentsRead
 function beyondCeiling(
   { tool, session: { policy } }: ValidatedCall, { needs = [] }: CallAnalysis,
 ): Verdict | undefined {
-  const { power } = policy.standing(tool)
+  const { power, ceilings } = policy.standing(tool)
   if (power.ceilings === undefined) return undefined
-  const more = needs.filter((need) => !allowsNeed(power, need))
-  return more.length === 0 ? undefined : ceilingVerdict(more, more.every((need) => allowsNeed(tool.grant, need)))
+  for (const step of ceilings) {
+    const more = needs.filter((need) => !allowsNeed(step.power, need))
+    if (more.length > 0) return ceilingVerdict(more, step.source)
+  }
+  return undefined
 }
 
 /** A tool cannot gain power by calling another: the called tool may reach nothing that the caller may not. */

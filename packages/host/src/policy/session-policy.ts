@@ -1,6 +1,6 @@
 import {
-  beyond, compileCeiling, judgeRules, narrowPower, powerItems, type Ceiling, type Power, type PowerItem,
-  type RuleQuestion, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
+  beyond, compileCeiling, compileGrant, judgeRules, narrowPower, powerItems, type AgentManifest, type Ceiling,
+  type Power, type PowerItem, type RuleQuestion, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
 import { matchSegment } from '@bulkhead/kit/glob'
 import { commandSafetyOf, type CommandSafety } from './command-safety/command-safety.ts'
@@ -10,7 +10,7 @@ import type { CallAnalysis, Subject } from './checked-call.ts'
 import { inOrder, type Guard, type Judge } from './guards.ts'
 import { policiesOf, type Policy } from './policies.ts'
 import { expandRule, meantRules, resourcesOf, resourcesOfCall } from './resources.ts'
-import { allow, ask, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
+import { allow, ask, ceilingVerdict, deny, strictest, type CeilingSource, type Verdict } from './verdict.ts'
 
 export interface PolicySources {
   readonly mode: SecurityMode
@@ -21,12 +21,17 @@ export interface PolicySources {
   /** Flags of the session. They forbid like those of the configuration, and allow nothing that these forbid. */
   readonly roles: ReadonlyMap<string, boolean>
   readonly ceiling: Ceiling | undefined
+  /** The agent of the session. Its rules are among `rules`. */
+  readonly agent: AgentManifest | undefined
   readonly watchdogs: readonly Judge[]
   readonly guards: readonly Guard[]
   readonly stateMachine: StateMachine | undefined
   readonly headless: 'deny' | 'halt'
   readonly settings: Settings
+  /** The values of the variables in this session. */
   readonly variables: VariableValues
+  /** Whether they differ from those that the grants of the tools were made with. */
+  readonly hasOwnValues: boolean
   /** Whether a tool has this name when the session opens. */
   readonly isTool: (name: string) => boolean
   /** The policy of the session that this one is a sub-agent of. */
@@ -39,9 +44,19 @@ export interface Standing {
   /** A ceiling removes something that the tool declares: denied, unless the arguments show that they do not need it. */
   readonly lost: Verdict | undefined
   readonly floor: Verdict | undefined
-  /** What it may do under every ceiling: of the configuration, of this session, and of its ancestors. */
+  /** Everything its manifest declares, with the values of this session. */
+  readonly declared: Power
+  /** What it may do under every ceiling: of the configuration, of this session and its agent, and of its ancestors. */
   readonly power: Power
+  /** The power under each ceiling and those before it. The last one is `power`. */
+  readonly ceilings: readonly CeilingStep[]
   readonly resources: RuleQuestion['touches']
+}
+
+/** What one ceiling leaves. */
+export interface CeilingStep {
+  readonly source: CeilingSource
+  readonly power: Power
 }
 
 /**
@@ -74,6 +89,8 @@ export class SessionPolicy {
   /** Whether a rule is about files or hosts: only then are the effects of a call computed. */
   readonly #hasEffectRules: boolean
   readonly #ceiling: Power | undefined
+  /** What the agent requires. */
+  readonly #bound: Power | undefined
   readonly #standings = new WeakMap<ToolEntry, Standing>()
 
   /** Throws RequirementInvalid for a pattern that cannot be compiled. */
@@ -97,6 +114,9 @@ export class SessionPolicy {
     this.#hasEffectRules = this.rules.some(({ permission }) => permission === '*' || /^(?:fs|net)\./.test(permission))
     this.#sources = sources
     this.#ceiling = sources.ceiling && compileCeiling(sources.ceiling, sources.variables)
+    // Like a ceiling, it does not forbid sub-agents: it limits what they do.
+    this.#bound = sources.agent?.requires
+      && compileGrant(sources.agent.requires, sources.variables, { subagents: true })
     this.policies = [...parent?.policies ?? [], ...policiesOf(this)]
   }
 
@@ -104,12 +124,15 @@ export class SessionPolicy {
     const known = this.#standings.get(tool)
     if (known) return known
     const above = this.#sources.parent?.standing(tool)
-    const most = above?.power ?? tool.grant
-    const power = this.#ceiling ? narrowPower(most, this.#ceiling) : most
+    const { declared, ceilings: outer } = above ?? this.#configured(tool)
+    const ceilings = this.#narrowed(outer)
+    const { power } = ceilings.at(-1)!
     const standing: Standing = {
-      denied: above?.denied ?? this.#beyond(tool) ?? this.#role(tool),
-      lost: lostOf(tool, power),
+      denied: above?.denied ?? beyondOf(tool, ceilings) ?? this.#role(tool),
+      lost: lostOf(declared, ceilings),
+      declared,
       power,
+      ceilings,
       floor: tool.definition.mode === 'local'
         ? ask('tool-mode', 'mode local', 'the tool acts on this machine', true) : undefined,
       resources: resourcesOf(power, this.rules),
@@ -152,10 +175,27 @@ export class SessionPolicy {
     }))
   }
 
-  /** A server cannot be confined, so one that can do more than the ceiling allows is denied. */
-  #beyond(tool: ToolEntry): Verdict | undefined {
-    const more = tool.extension.descriptor.server && this.#ceiling ? beyond(tool.grant, this.#ceiling) : []
-    return more.length === 0 ? undefined : ceilingVerdict(more, true)
+  /** What the configuration leaves to a tool. Compiled again only if the variables have other values here. */
+  #configured(tool: ToolEntry): Pick<Standing, 'declared' | 'ceilings'> {
+    const { hasOwnValues, variables } = this.#sources
+    const { declared, grant } = hasOwnValues ? tool.powersWith(variables) : tool
+    return { declared, ceilings: [{ source: 'policy.ceiling', power: grant }] }
+  }
+
+  /** The agent and the ceiling of this session, after those that apply already. */
+  #narrowed(outer: readonly CeilingStep[]): readonly CeilingStep[] {
+    const steps = [...outer]
+    const narrow = (source: CeilingSource, ceilingFor: (power: Power) => Power): void => {
+      const { power } = steps.at(-1)!
+      steps.push({ source, power: narrowPower(power, ceilingFor(power)) })
+    }
+    const bound = this.#bound
+    // Requirements name no variables, secrets and state, so a tool keeps its own.
+    if (bound) narrow(`requires of the agent ${this.#sources.agent!.name}`, ({ env, secrets, state }) =>
+      ({ ...bound, env, secrets, state }))
+    const ceiling = this.#ceiling
+    if (ceiling) narrow('ceiling of the session', () => ceiling)
+    return steps
   }
 
   #role(tool: ToolEntry): Verdict | undefined {
@@ -166,9 +206,22 @@ export class SessionPolicy {
   }
 }
 
-function lostOf(tool: ToolEntry, power: Power): Verdict | undefined {
-  const lost = lostKinds(tool.declared, power)
-  return lost.length === 0 ? undefined : ceilingVerdict(lost, lostKinds(tool.declared, tool.grant).length === 0)
+/** A server cannot be confined, so one that can do more than a ceiling allows is denied. */
+function beyondOf(tool: ToolEntry, [configured, ...others]: readonly CeilingStep[]): Verdict | undefined {
+  if (!tool.extension.descriptor.server || configured === undefined) return undefined
+  for (const { source, power } of others) {
+    const more = beyond(configured.power, power)
+    if (more.length > 0) return ceilingVerdict(more, source)
+  }
+  return undefined
+}
+
+function lostOf(declared: Power, ceilings: readonly CeilingStep[]): Verdict | undefined {
+  for (const { source, power } of ceilings) {
+    const lost = lostKinds(declared, power)
+    if (lost.length > 0) return ceilingVerdict(lost, source)
+  }
+  return undefined
 }
 
 /**

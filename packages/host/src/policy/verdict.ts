@@ -37,13 +37,17 @@ export const ask = (stage: DecisionStage, source: string, reason: string, answer
 export const allow = (stage: DecisionStage, source: string, reason: string): Verdict =>
   ({ action: 'allow', stage, source, reason, code: 'InternalError', answeredByApproval: true })
 
-/** A ceiling does not allow `more`. `bySession`: the ceiling of the configuration would. */
-export function ceilingVerdict(more: readonly Pick<PowerItem, 'kind' | 'subject'>[], bySession: boolean): Verdict {
-  const ceiling = bySession ? 'ceiling of the session' : 'policy.ceiling'
-  const cure = 'Call a tool that can do less, or ask the operator to raise the ceiling.'
-  const reason = `it may reach beyond the ${ceiling}: ${powerPhrases(more, 'may').join('; ')}`
-  return { ...deny('capability', 'CapabilityDenied', ceiling, reason), cure }
+/** What sets a ceiling: the configuration, the session, or its agent. */
+export type CeilingSource = 'policy.ceiling' | 'ceiling of the session' | `requires of the agent ${string}`
+
+/** A ceiling does not allow `more`. */
+export function ceilingVerdict(more: readonly Pick<PowerItem, 'kind' | 'subject'>[], source: CeilingSource): Verdict {
+  const raise = isOfAgent(source) ? `add it to the ${source}` : 'ask the operator to raise the ceiling'
+  const reason = `it may reach beyond the ${source}: ${powerPhrases(more, 'may').join('; ')}`
+  return { ...deny('capability', 'CapabilityDenied', source, reason), cure: `Call a tool that can do less, or ${raise}.` }
 }
+
+export const isOfAgent = (source: string): boolean => source.startsWith('requires of the agent ')
 
 /** The verdict on an ask that no one can answer. */
 export const headless = (reason = 'it requires approval, and no one is there to ask'): Verdict =>

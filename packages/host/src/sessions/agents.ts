@@ -1,9 +1,10 @@
 import {
-  BulkheadError, type AgentDescriptor, type AgentInput, type AgentManifest, type Diagnostic,
+  BulkheadError, type AgentDescriptor, type AgentInput, type AgentManifest, type Diagnostic, type ScopedRule,
 } from '@bulkhead/contract'
 import { agentManifestSchema } from '@bulkhead/contract/validation'
 import { pointerStep } from '@bulkhead/kit/json'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
+import type { Naming } from '../model/unknown-names.ts'
 
 /** The agents that a session can be opened for, by name. A later one hides an earlier one with the same name. */
 export class Agents {
@@ -15,6 +16,15 @@ export class Agents {
 
   list(): readonly AgentDescriptor[] {
     return [...this.#byName.values()].toSorted((a, b) => a.name < b.name ? -1 : 1)
+  }
+
+  get namings(): readonly Naming[] {
+    return this.list().filter(isUsable).map(namingOf)
+  }
+
+  /** The agent that a session is opened for: a name, or a defined one. Throws AgentNotFound or AgentInvalid. */
+  of(agent: string | AgentInput | undefined): UsableAgent | undefined {
+    return typeof agent === 'string' ? this.named(agent) : agent && readAgent(agent)
   }
 
   /** Throws AgentNotFound, or AgentInvalid if its file cannot be used. */
@@ -37,6 +47,14 @@ function unusable(name: string, fault: Diagnostic | undefined): BulkheadError {
   const data = fault ? { name, location: fault.location, path: fault.path } : { name }
   return new BulkheadError('AgentInvalid', `The agent "${name}" cannot be used. ${why}`, { data })
 }
+
+/** A deny of an agent is final. */
+export const rulesOf = ({ location, manifest }: UsableAgent): readonly ScopedRule[] =>
+  manifest.rules.map((rule, index) => ({ ...rule, scope: 'manifest', source: `${location}#/rules/${index}` }))
+
+/** The names of tools in an agent. */
+export const namingOf = ({ layer, location, manifest: { rules, tools } }: UsableAgent): Naming =>
+  ({ layer, location, config: { rules }, offered: tools })
 
 /** An agent of the embedder. Throws AgentInvalid. */
 export function readAgent(agent: AgentInput): UsableAgent {

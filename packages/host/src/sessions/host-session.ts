@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { BulkheadError, CALL_LIMITS, requireOptions, type Outcome, type ToolDefinition } from '@bulkhead/contract'
+import {
+  BulkheadError, CALL_LIMITS, requireOptions, type AgentManifest, type Outcome, type ToolDefinition,
+} from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { forms } from '@bulkhead/kit/options'
 import type { Approval } from '../policy/approvals/approval.ts'
-import { approvalTerms, SessionApprovals } from '../policy/approvals/session-approvals.ts'
-import type { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
+import type { SessionApprovals } from '../policy/approvals/session-approvals.ts'
 import type { Naming } from '../model/unknown-names.ts'
 import { explainCall, type Explanation } from '../calls/explain.ts'
 import { HookChain, HOOKS_FORM, refuseSlips } from '../calls/hooks.ts'
 import type { Hooks } from '../model/hooks.ts'
-import type { HostContext, SessionScope } from '../policy/call.ts'
-import { Interactions } from '../policy/interaction/interactions.ts'
+import type { SessionScope } from '../policy/call.ts'
 import { goOnWith, type Claim, type Resumption } from '../policy/interaction/paused-calls.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { WaitGroup } from '../model/waiting.ts'
@@ -21,16 +21,16 @@ import {
   turnInvalid, type ReadOptions, type StrategyRun, type Turn,
 } from './turn.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from '../model/cancel-scope.ts'
+import { namingOf, type Agents, type UsableAgent } from './agents.ts'
+import { openScope, type ScopeSources } from './session-scope.ts'
 import {
-  checkOptions, policyFrom, requireProgramTool, selectedTools, type OptionSources, type SessionOptions,
-  type SubagentOptions, type Session,
+  checkOptions, requireProgramTool, selectedTools, type SessionOptions, type SubagentOptions, type Session,
 } from './session.ts'
-import { SessionBudget, type Workflows } from '../model/budget.ts'
+import { lowerLimits, SessionBudget, type Workflows } from '../model/budget.ts'
 
-export interface SessionSources extends OptionSources {
-  readonly host: HostContext
+export interface SessionSources extends ScopeSources {
+  readonly agents: () => Agents
   readonly workflows: Workflows
-  readonly projectApprovals: ProjectApprovals
   /** Runs before the session is announced. */
   readonly onOpen: (session: HostSession) => void
   readonly onClose: (session: HostSession) => void
@@ -41,10 +41,14 @@ export class HostSession implements Session {
   readonly id = randomUUID()
   readonly depth: number
   readonly codeMode: boolean
+  readonly agent: AgentManifest | undefined
   readonly #options: SessionOptions
   readonly #sources: SessionSources
   readonly #parent: HostSession | undefined
-  readonly #selected: readonly string[] | undefined
+  /** Lists of tools that all apply. */
+  readonly #selected: readonly (readonly string[])[]
+  /** Set if the host does not know the agent by its name. */
+  readonly #ownAgent: UsableAgent | undefined
   readonly #cancel: CancelScope
   readonly #scope: SessionScope
   readonly #hooks: HookChain
@@ -58,43 +62,39 @@ export class HostSession implements Session {
   #turns = 0
   #closing: Promise<void> | undefined
 
-  /** Throws ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for options that make no sense. */
+  /**
+   * Throws ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for options that make no sense, and
+   * AgentNotFound or AgentInvalid.
+   */
   constructor(options: SubagentOptions, sources: SessionSources, parent?: HostSession) {
-    checkOptions(options, sources)
-    const { host: { events, clock }, workspace } = sources
-    const { interactor, approver, signal, interactionTimeoutMs, background = false } = options
-    const outer = parent && parent.#scope
-    const asksParent = interactor === undefined && approver === undefined
-    const isTool = (name: string): boolean => sources.host.registry.view.listing(name) !== undefined
+    checkOptions(options, sources.workspace)
+    const { events } = sources.host
+    const { signal, background = false } = options
+    const agent = sources.agents().of(options.agent)
+    this.agent = agent?.manifest
+    this.#ownAgent = typeof options.agent === 'string' ? undefined : agent
     this.depth = parent ? parent.depth + 1 : 0
     this.#options = options
     this.#sources = sources
     this.#parent = parent
     this.codeMode = options.codeMode ?? parent?.codeMode ?? false
-    this.#selected = selectedTools(options, this.codeMode)
+    this.#selected = [agent?.manifest.tools, options.tools].map((names) => selectedTools(names, this.codeMode))
+      .filter((names) => names !== undefined)
     if (this.codeMode) requireProgramTool(this.#offered())
-    this.#budget = new SessionBudget(options.budget, sources.settings.file.budget, parent && parent.#budget)
+    this.#budget = new SessionBudget(
+      lowerLimits(options.budget, agent?.manifest.budget), sources.settings.file.budget, parent && parent.#budget,
+    )
     this.#hooks = new HookChain(parent && parent.#hooks, [options.hooks ?? []].flat())
-    this.#scope = {
-      id: this.id,
-      policy: policyFrom(options, { ...sources, isTool }, outer?.policy),
-      approvals: new SessionApprovals({
-        sessionId: this.id, workspace, project: sources.projectApprovals, events, clock,
-        terms: () => approvalTerms(sources.host.registry.settings.layers),
-      }),
-      interactions: outer && asksParent ? outer.interactions : new Interactions({
-        sessionId: this.id, interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events,
-        clock, queue: outer?.interactions.queue, over: () => this.#cancel.signal,
-      }),
-      paused: options.pause ?? outer?.paused !== undefined ? sources.host.paused : undefined,
-      client: options.client ?? outer?.client,
-      continues: options.continues,
-      hooks: this.#hooks,
-    }
+    this.#scope = openScope({
+      id: this.id, options, agent, outer: parent && parent.#scope, hooks: this.#hooks, over: () => this.#cancel.signal,
+    }, sources)
     this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()
     this.#forgetSignal = signal && this.#cancel.follow(signal, sessionCancelled)
     sources.onOpen(this)
-    events.emit({ type: 'SessionOpened', sessionId: this.id, workspace, ...(parent && { parentId: parent.id }) })
+    events.emit({
+      type: 'SessionOpened', sessionId: this.id, workspace: sources.workspace, ...(parent && { parentId: parent.id }),
+      ...(agent && { agent: agent.name }),
+    })
   }
 
   tools(): readonly ToolDefinition[] {
@@ -126,7 +126,8 @@ export class HostSession implements Session {
     const { rules, roles, tools: offered } = this.#options
     const own: Naming =
       { layer: 'embedder', location: `session ${this.id}`, config: { rules: rules && [...rules], roles }, offered }
-    return [own, ...[...this.#subagents].flatMap((subagent) => subagent.namings)]
+    const ofAgent = this.#ownAgent ? [namingOf(this.#ownAgent)] : []
+    return [own, ...ofAgent, ...[...this.#subagents].flatMap((subagent) => subagent.namings)]
   }
 
   addHooks(hooks: Hooks): () => void {
@@ -264,7 +265,7 @@ export class HostSession implements Session {
   #offered(): OfferedTools {
     if (this.#turn) return this.#turn.offered
     const all = this.#parent ? this.#parent.#offered() : this.#sources.host.registry.offered()
-    return (this.codeMode ? all.inCodeMode() : all).within(this.#selected)
+    return this.#selected.reduce((left, names) => left.within(names), this.codeMode ? all.inCodeMode() : all)
   }
 
   /** The scope that cancels a sub-agent. */

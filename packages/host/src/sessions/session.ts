@@ -1,6 +1,6 @@
 import {
-  BulkheadError, PROGRAM_TOOL, requireOptions, SECURITY_MODES, type Approver, type Ceiling, type Interactor, type Outcome,
-  type Rule, type ScopedRule, type SecurityMode, type StateMachine, type ToolDefinition, type VariableValues,
+  BulkheadError, PROGRAM_TOOL, requireOptions, SECURITY_MODES, type AgentInput, type AgentManifest, type Approver, type Ceiling,
+  type Interactor, type Outcome, type Rule, type ScopedRule, type SecurityMode, type StateMachine, type ToolDefinition,
   type WorkspaceClient,
 } from '@bulkhead/contract'
 import { ruleSchema } from '@bulkhead/contract/validation'
@@ -13,14 +13,16 @@ import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { BUDGET_FORM, type BudgetLimits } from '../model/budget.ts'
 import type { CancelReason } from '../model/cancel-scope.ts'
 import type { Hooks } from '../model/hooks.ts'
-import type { Settings } from '../model/settings.ts'
 import type { Approval } from '../policy/approvals/approval.ts'
 import { asGuard, type Guard, type Judge } from '../policy/guards.ts'
-import { SessionPolicy, stricterMode } from '../policy/session-policy.ts'
+import { SessionPolicy, stricterMode, type PolicySources } from '../policy/session-policy.ts'
+import { rulesOf, type UsableAgent } from './agents.ts'
 import { batchSizeOf, type CallAllOptions, type ExecutionStrategy, type Turn } from './turn.ts'
 
 export interface Session {
   readonly id: string
+  /** What it was opened for. */
+  readonly agent: AgentManifest | undefined
   /** 0 for one that the host opened, and one more with each sub-agent. */
   readonly depth: number
   /** Whether the model is offered `code_mode` in place of the other tools. */
@@ -63,6 +65,15 @@ export interface Session {
 }
 
 export interface SessionOptions {
+  /** The agent that it is opened for: the name of one that the host knows, or a defined one. */
+  readonly agent?: string | AgentInput
+  /**
+   * Further folders that `{workspace}` stands for, absolute or relative to the workspace. Relative paths of calls are
+   * resolved in the workspace. A sub-agent has those of its parent.
+   */
+  readonly roots?: readonly string[]
+  /** Files and folders that `{ad-hoc}` stands for. A file stands for itself only. */
+  readonly adHoc?: readonly string[]
   /** Default: the configuration's, else `ask`. */
   readonly mode?: SecurityMode
   readonly rules?: readonly Rule[]
@@ -126,15 +137,9 @@ export interface SubagentOptions extends SessionOptions {
   readonly background?: boolean
 }
 
-export interface OptionSources {
-  readonly settings: Settings
-  readonly variables: VariableValues
-  readonly workspace: string
-}
-
 /** The parts of a policy besides the options. */
-interface PolicyMaterial extends OptionSources {
-  readonly isTool: (name: string) => boolean
+interface PolicyMaterial extends Pick<PolicySources, 'settings' | 'variables' | 'hasOwnValues' | 'isTool'> {
+  readonly agent: UsableAgent | undefined
 }
 
 const GUARD: OptionForm = {
@@ -155,12 +160,13 @@ const OPTIONS: OptionForms<SubagentOptions> = {
   interactionTimeoutMs: forms.above(0), pause: forms.flag, headless: forms.oneOf('deny', 'halt'), ceiling: forms.object,
   budget: BUDGET_FORM, strategy: forms.anything, workspace: forms.text, hooks: oneOrSeveral(HOOKS_FORM),
   watchdog: oneOrSeveral(forms.method), stateMachine: STATE_MACHINE, guards: forms.list(GUARD), signal: forms.signal,
-  background: forms.flag, continues: forms.text,
+  background: forms.flag, continues: forms.text, agent: forms.either(forms.text, forms.object), roots: forms.list(forms.text),
+  adHoc: forms.list(forms.text),
   client: forms.fields({ readText: forms.method, writeText: forms.method, run: forms.method }),
 }
 
 /** Throws ConfigInvalid, ProjectPathInvalid or InputInvalid for options that make no sense. */
-export function checkOptions(options: SubagentOptions, { workspace }: OptionSources): void {
+export function checkOptions(options: SubagentOptions, workspace: string): void {
   requireOptions('openSession', options, OPTIONS)
   for (const hooks of [options.hooks ?? []].flat()) refuseSlips(hooks)
   const { strategy = 'parallel' } = options
@@ -172,7 +178,7 @@ export function checkOptions(options: SubagentOptions, { workspace }: OptionSour
 }
 
 /** Code mode needs its tool besides the selected ones. */
-export const selectedTools = ({ tools }: SessionOptions, codeMode: boolean): readonly string[] | undefined =>
+export const selectedTools = (tools: readonly string[] | undefined, codeMode: boolean): readonly string[] | undefined =>
   tools && [...tools, ...(codeMode ? [PROGRAM_TOOL] : [])]
 
 /** Throws ToolsDisabled or ToolNotRegistered. */
@@ -192,22 +198,22 @@ function isGuard(guard: unknown): boolean {
 
 /** Throws ConfigInvalid or RequirementInvalid. `parent`: whose sub-agent the session is. */
 export function policyFrom(
-  options: SessionOptions, { settings, variables, isTool }: PolicyMaterial, parent?: SessionPolicy,
+  options: SessionOptions, { agent, ...material }: PolicyMaterial, parent?: SessionPolicy,
 ): SessionPolicy {
+  const { settings } = material
   return new SessionPolicy({
+    ...material,
     mode: stricterMode(options.mode ?? settings.file.mode ?? 'ask', settings.machine.mode),
     allowlist: settings.file.allowlist ?? [],
-    rules: (options.rules ?? []).map(readRule),
+    rules: [...agent ? rulesOf(agent) : [], ...(options.rules ?? []).map(readRule)],
     role: options.role,
     roles: new Map(Object.entries(options.roles ?? {})),
     ceiling: options.ceiling,
+    agent: agent?.manifest,
     watchdogs: [options.watchdog ?? []].flat(),
     guards: (options.guards ?? []).map(asGuard),
     stateMachine: options.stateMachine,
     headless: options.headless ?? 'deny',
-    settings,
-    variables,
-    isTool,
     parent,
   })
 }

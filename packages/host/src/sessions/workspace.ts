@@ -27,6 +27,7 @@ import type { MetricsRecorder } from '../records/metrics.ts'
 import type { Sidecar } from '../records/timeouts.ts'
 import { Agents } from './agents.ts'
 import type { HostSession } from './host-session.ts'
+import type { FoundRoot, RootSources } from './roots.ts'
 import { createNestedCaller, servicesFor } from './services.ts'
 import type { Workflows } from '../model/budget.ts'
 
@@ -46,6 +47,11 @@ export interface Place {
    * power of their tool. A throw counts as unknown.
    */
   readonly realPath?: (path: string) => string
+  /**
+   * A folder or file beside the workspace that a session wants, with its links followed. Throws if it does not exist or
+   * belongs to the host. Without it sessions work in the workspace only.
+   */
+  readonly findRoot?: (path: string) => FoundRoot
 }
 
 export interface WorkspaceSources {
@@ -80,14 +86,17 @@ export class Workspace {
   readonly projectApprovals: ProjectApprovals
   readonly reloader: Reloader
   readonly retirement: Retirement
+  readonly findRoot: RootSources['findRoot']
   readonly sessions = new Set<HostSession>()
   readonly #sandbox: Sandbox
   readonly #agents: readonly AgentDescriptor[]
   readonly #missingWalls: Diagnostic[] = []
   #unloading: Promise<StopReport> | undefined
 
-  constructor({ report, workspace, sandbox, source, neverWritten = [], realPath }: Place, sources: WorkspaceSources) {
+  constructor(place: Place, sources: WorkspaceSources) {
+    const { report, workspace, sandbox, source, neverWritten = [], realPath } = place
     this.#sandbox = sandbox
+    this.findRoot = place.findRoot
     this.#agents = sources.agents
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, owner } = sources
     const { metrics, argumentsReaders, audit } = sources
@@ -147,7 +156,8 @@ export class Workspace {
 
   get diagnostics(): readonly Diagnostic[] {
     const { registry } = this.context
-    const namings = [...this.settings.layers, ...[...this.sessions].flatMap((session) => session.namings)]
+    const ofSessions = [...this.sessions].flatMap((session) => session.namings)
+    const namings = [...this.settings.layers, ...this.agents.namings, ...ofSessions]
     const unknown = unknownNames(namings, knownNames(registry, this.reloader.report.absent))
     return [
       ...this.reloader.diagnostics, ...registry.diagnostics, ...patternDiagnostics(this.settings.layers), ...unknown,

@@ -59,7 +59,8 @@ export function discover(layer: Layer, root: string, maxExtensions: number): Dis
   return { found, refused, faults: [] }
 }
 
-function findFolderFault(path: string): string | undefined {
+/** `missing`, or why it is not a usable folder. Continues a sentence. */
+export function findFolderFault(path: string): string | undefined {
   try {
     const stat = lstatSync(path, { throwIfNoEntry: false })
     if (stat === undefined) return 'missing'

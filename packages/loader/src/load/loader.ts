@@ -6,6 +6,7 @@ import { PackageIndex } from '../cache/package-index.ts'
 import { resolveConfig } from '../config/resolve-config.ts'
 import { resolveSettings, type BundledExtension, type LoaderOptions, type Settings } from '../config/settings.ts'
 import type { ProofContext } from '../describe/extension.ts'
+import { readAgents } from '../discover/agents.ts'
 import { idOfFolder, idOfManifest, type ExtensionCandidate } from '../discover/extension-folders.ts'
 import { layerSources, locksOf, type LayerSource, type OpenProject } from '../discover/layer-sources.ts'
 import { lockDigest, lockOf } from '../lock/lock-file.ts'
@@ -16,7 +17,7 @@ import { placed, proveBundled, proveFolder, proveModule, type FolderProof, type 
 import { InProcessSchemaChecker, WorkerSchemaChecker } from '../schema/schema-checker.ts'
 import { PackageSignatures, reportMaterial } from '../signature/package-signatures.ts'
 import {
-  changedSince, documentParts, findProjectFault, locateProjectLayer, npmrcParts, projectDigest, readDocuments,
+  agentParts, changedSince, documentParts, findProjectFault, locateProjectLayer, npmrcParts, projectDigest, readDocuments,
   type ProjectPart,
 } from '../trust/project-layer.ts'
 import { createTrustLedger } from '../trust/trust-ledger.ts'
@@ -105,11 +106,13 @@ async function loadLayers(
   const context: ProofContext = { coreVersion, config, limits, schemas, signatures, locks, yielder: new Yielder() }
   const ofProject = config.layers.find(({ layer }) => layer === 'project')
   const documents = project && ofProject ? readDocuments(ofProject.config, project.workspace, limits) : new Map()
+  const userAgents = readAgents('global', settings.globalRoot, limits)
+  const projectAgents = readAgents('project', project?.root ?? null, limits)
   const builder = new LoadReportBuilder()
-  builder.diagnostics.push(...configDiagnostics)
+  builder.diagnostics.push(...configDiagnostics, ...userAgents.diagnostics, ...projectAgents.diagnostics)
   builder.addProjectParts(
     { name: CONFIG_FILE, digest: projectFileDigest }, { name: LOCK_FILE, digest: lockDigest(lockOf(locks, 'project')) },
-    ...documentParts(documents), ...(project ? npmrcParts(project.workspace) : []),
+    ...documentParts(documents), ...(project ? npmrcParts(project.workspace) : []), ...agentParts(projectAgents),
   )
   if (projectFault !== undefined) {
     // A declined project is a decision, not an error.
@@ -128,7 +131,7 @@ async function loadLayers(
     placed([fault], manifestAt).map((at) => diagnose({ layer, extensionId: id, location }, at))))
   const extensions = admitted.map(({ descriptor }) => descriptor)
   const report = Object.freeze({
-    config, extensions: Object.freeze(extensions),
+    config, extensions: Object.freeze(extensions), agents: [...userAgents.agents, ...projectAgents.agents],
     diagnostics: Object.freeze([...withFallbacks(builder.diagnostics, extensions)]),
     absent: builder.absentTools, projectDocuments: documents, trustRoot: reportMaterial(settings.trustRoot),
   })

@@ -4,6 +4,7 @@ import { CONFIG_FILE, LOCK_FILE, type Layer, type LayerConfig, type WatchRequest
 import { errorCode } from '@bulkhead/kit/error-message'
 import { resolveConfig } from '../config/resolve-config.ts'
 import type { Settings } from '../config/settings.ts'
+import { AGENT_FOLDER } from '../discover/agents.ts'
 import { TOOLS_FOLDER } from '../discover/extension-folders.ts'
 import { layerSources, locksOf, type OpenProject } from '../discover/layer-sources.ts'
 import { listFolder } from '../files/read-package.ts'
@@ -101,7 +102,7 @@ function layerFingerprints(settings: Settings, project: OpenProject | null): rea
     const lines = [join(root, CONFIG_FILE), join(root, LOCK_FILE), ...policy].map(lineOf)
     const packages = discovery.found.map(({ location }) => location)
       .filter((location) => !location.startsWith(join(root, TOOLS_FOLDER)))
-    for (const tree of [join(root, TOOLS_FOLDER), ...packages]) walk(tree, lines, folders)
+    for (const tree of [join(root, TOOLS_FOLDER), join(root, AGENT_FOLDER), ...packages]) walk(tree, lines, folders)
     for (const document of documentsOf(config.layers, layer, layer === 'project' ? project!.workspace : root)) {
       lines.push(lineOf(document))
       folders.push(dirname(document))

@@ -8,6 +8,7 @@ import { errorCode, messageOf } from '@bulkhead/kit/error-message'
 import { PackageIndex } from '../cache/package-index.ts'
 import { readConfigFile, validateConfig } from '../config/config-file.ts'
 import type { Settings } from '../config/settings.ts'
+import { readAgents, type LayerAgents } from '../discover/agents.ts'
 import { layerSources, locksOf, type OpenProject } from '../discover/layer-sources.ts'
 import { readRegularFile, type FileRead } from '../files/read-file.ts'
 import { readPackage } from '../files/read-package.ts'
@@ -114,6 +115,7 @@ export async function measureParts(project: OpenProject, settings: Settings): Pr
   const parts: ProjectPart[] = [
     { name: CONFIG_FILE, digest: written.digest }, { name: LOCK_FILE, digest: lockDigest(lockOf(locks, 'project')) },
     ...documentParts(readDocuments(config, project.workspace, limits)), ...npmrcParts(project.workspace),
+    ...agentParts(readAgents('project', project.root, limits)),
   ]
   const yielder = new Yielder()
   const index = PackageIndex.open(settings.cache, settings.cacheKey, project.root)
@@ -165,6 +167,10 @@ function digestOfDocument(path: string, maxBytes: number): string | null {
 
 export const documentParts = (documents: ProjectDocuments): readonly ProjectPart[] =>
   [...documents].map(([name, digest]) => ({ name: `openapi/${name}`, digest }))
+
+/** No part for a missing folder, so that projects without agents keep their digest. */
+export const agentParts = ({ digests }: Pick<LayerAgents, 'digests'>): readonly ProjectPart[] =>
+  [...digests].map(([name, digest]) => ({ name, digest }))
 
 /** In the workspace. It chooses the registries that packages are installed from. */
 export const NPMRC_FILE = '.npmrc'

@@ -3,7 +3,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED } from '../model/bundled-extension.ts'
 import { insidePath } from '../model/paths.ts'
 import { type Word, wordList } from './parse/plan.ts'
-import { analyzeCommand, readBashArguments } from './policy/analyze-command.ts'
+import { analyzeCommand, locationOf, readBashArguments } from './policy/analyze-command.ts'
 import type { ResolvedStep } from './policy/analyze-steps.ts'
 import { innermost } from './policy/wrappers.ts'
 import { type BashRuntime, PlanRunner, REQUIRES } from './run/plan-runner.ts'
@@ -97,14 +97,16 @@ const ABSOLUTE = /(?:^|[^\w.)\]*?+@%~-])(?:-[\w-]*)?\//
 /** Runs a plan directly, and everything else with a shell in an OS sandbox. */
 async function runBash(args: BashArgs, runtime: BashRuntime): Promise<JsonObject> {
   const { command, cwd, timeout_ms: timeoutMs = MAX_TIMEOUT_MS } = args
-  const workspace = ABSOLUTE.test(`${command}\n${cwd ?? ''}`) ? await findWorkspace(runtime) : NO_WORKSPACE
-  // The broker rejects a folder outside the workspace.
-  const folder = insidePath(cwd ?? '.', { workspace, folder: '.' }) ?? cwd!
-  const analyzed = analyzeCommand(command, { workspace, folder })
+  const isPlaced = ABSOLUTE.test(`${command}\n${cwd ?? ''}`) || cwd?.split('/').includes('..') === true
+  const workspace = isPlaced ? await findWorkspace(runtime) : NO_WORKSPACE
+  // The broker rejects a folder outside the workspace and the roots of the session.
+  const folder = insidePath(cwd ?? '.', { workspace, folder: '.', roots: ['/'] }) ?? cwd!
+  const location = locationOf(workspace, folder)
+  const analyzed = analyzeCommand(command, location)
   const transcript = new Transcript()
   if (analyzed.kind === 'plan') {
     refuseInteractive(analyzed.steps)
-    await new PlanRunner(runtime, workspace, performance.now() + timeoutMs).run(analyzed.steps, transcript)
+    await new PlanRunner(runtime, location, performance.now() + timeoutMs).run(analyzed.steps, transcript)
   } else {
     const stage = { cmd: 'bash', args: ['--noprofile', '--norc', '-c', command] }
     transcript.add(await runtime.shell.pipe([stage], { cwd: folder, timeoutMs, wall: 'work' }), false)

@@ -42,11 +42,11 @@ const NONE: readonly string[] = []
 
 /** Why the broker would refuse to write a path. Empty if it would not. */
 export function writeDenials(
-  place: string, written: string, { workspace, neverWritten = NONE }: ReaderContext,
+  place: string, written: string, { neverWritten = NONE, ...context }: ReaderContext,
 ): readonly string[] {
   const known = protectedPlaces.get(neverWritten) ?? new ProtectedPlaces(neverWritten)
   protectedPlaces.set(neverWritten, known)
-  const protection = known.find(place, workspace)
+  const protection = known.find(place, rootOf(place, context))
   return protection === undefined ? [] : [`"${written}" ${protectionReason(protection)}`]
 }
 
@@ -54,19 +54,32 @@ export function writeDenials(
 export interface Location {
   /** Absolute. */
   readonly workspace: string
-  /** Relative to the workspace. `.` is the workspace itself. */
+  /** Absolute, or relative to the workspace. `.` is the workspace itself. */
   readonly folder: string
+  /** Absolute folders beside the workspace that also count as inside. */
+  readonly roots?: readonly string[]
 }
 
-/** Returns a path relative to the workspace, or undefined if it is outside. `.` is the workspace itself. */
-export function insidePath(path: string, { workspace, folder }: Location): string | undefined {
+/**
+ * Returns a path relative to the workspace, an absolute path in another root, or undefined if it is outside. `.` is the
+ * workspace itself.
+ */
+export function insidePath(path: string, { workspace, folder, roots = NONE }: Location): string | undefined {
   if (path === '' || path.includes('\0')) return undefined
-  const root = normal(workspace.split('/'))
-  const from = path.startsWith('/') ? [] : [...root, ...folder.split('/')]
-  const full = normal([...from, ...path.split('/')])
-  if (!root.every((name, index) => full[index] === name)) return undefined
-  return full.slice(root.length).join('/') || '.'
+  const base = folder.startsWith('/') ? folder : `${workspace}/${folder}`
+  const full = normal((path.startsWith('/') ? path : `${base}/${path}`).split('/'))
+  const below = (root: string): readonly string[] | undefined => {
+    const names = normal(root.split('/'))
+    return names.every((name, index) => full[index] === name) ? full.slice(names.length) : undefined
+  }
+  const inside = below(workspace)
+  if (inside !== undefined) return inside.join('/') || '.'
+  return roots.some((root) => below(root) !== undefined) ? `/${full.join('/')}` : undefined
 }
+
+/** The workspace, or the other root that contains a path. */
+const rootOf = (path: string, { workspace, roots = NONE }: Pick<ReaderContext, 'workspace' | 'roots'>): string =>
+  [workspace, ...roots].find((root) => insidePath(path, { workspace: root, folder: '.' }) !== undefined) ?? workspace
 
 function normal(names: readonly string[]): readonly string[] {
   const kept: string[] = []
@@ -135,8 +148,8 @@ function readPath(
   { path, verb, isFolder, isWritten = false, reads = false, needs }: NamedPath, context: ReaderContext,
 ): ArgumentsReading {
   const { workspace } = context
-  const inside = insidePath(path, { workspace, folder: '.' })
-  // Absolute and relative paths of the same folder have the same key.
+  const inside = insidePath(path, { ...context, folder: '.' })
+  // Absolute and relative paths of the same folder have the same key. In another root the key is absolute.
   const written = path.startsWith('/') && inside !== undefined ? inside : path
   const key = isFolder ? ownFolderKey(written) : folderKey(written)
   if (!isPlain(path) || path.length > PATH_CHARS) {
@@ -161,7 +174,8 @@ export const simpleReading = (
   key: string, within: readonly string[], touch: string, denies: readonly string[] = [],
 ): ArgumentsReading => ({ key, subjects: [{ key, within }], touches: [touch], asks: [], denies })
 
-function absolute(workspace: string, inside: string): string {
+/** The absolute path of a result of `insidePath`. */
+export function absolute(workspace: string, inside: string): string {
   if (inside.startsWith('/')) return inside
   return inside === '.' ? workspace : `${workspace.replace(/\/$/, '')}/${inside}`
 }

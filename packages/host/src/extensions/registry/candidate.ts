@@ -1,6 +1,6 @@
 import {
   AGENT_TOOL, BulkheadError, compileCeiling, compileGrant, ERRORS, narrowPower, withCommonConfig,
-  type CompartmentServices, type CompartmentTool, type Diagnostic, type ExtensionDescriptor, type Layer, type Power,
+  type CompartmentServices, type CompartmentTool, type Diagnostic, type ExtensionDescriptor, type Layer,
   type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
 import { atPointer, canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
@@ -8,7 +8,7 @@ import { Extension } from '../lifecycle/extension.ts'
 import type { ExtensionParts, Starter } from '../lifecycle/start.ts'
 import { arrange, type Settings } from '../../model/settings.ts'
 import type { RunningCalls } from '../running-calls.ts'
-import { compileTool, located, pathOf, type ToolEntry } from './tool-entry.ts'
+import { compileTool, located, pathOf, type ToolEntry, type ToolPowers } from './tool-entry.ts'
 import type { SchemaCheck, Validators } from '../schema-checks.ts'
 import type { SlotSources } from '../state-slot.ts'
 
@@ -60,9 +60,8 @@ export function prepareCandidate(
   const { settings, validators, sandbox, events, clock } = sources
   const { manifest } = descriptor
   const { stateSlot } = manifest
-  const declared = manifest.tools
-    .map((tool, index) => located(`/tools/${index}/requires`, () => powerOf(tool, descriptor, sources)))
-  const grants = declared.map((power) => underCeiling(power, sources))
+  const powers = manifest.tools
+    .map((tool, index) => located(`/tools/${index}/requires`, () => powersOf(tool, descriptor, sources)))
   const arrangement = arrange(descriptor, settings)
   checkConfig(descriptor, { ...settings.extension(descriptor.id).config, ...arrangement.config }, validators)
   const slotCheck = stateSlot ? located('/stateSlot/schema', () => validators.compile(stateSlot.schema)) : undefined
@@ -76,7 +75,7 @@ export function prepareCandidate(
     generation,
     arrangement,
     tools: manifest.tools.map((tool, index): CompartmentTool => ({
-      name: tool.name, grant: grants[index]!, inputSchema: tool.inputSchema,
+      name: tool.name, grant: powers[index]!.grant, inputSchema: tool.inputSchema,
       requires: tool.requires as unknown as JsonObject,
     })),
     services: services.create,
@@ -89,8 +88,8 @@ export function prepareCandidate(
   const dropped: BulkheadError[] = []
   const tools = manifest.tools.flatMap((tool, index) => {
     const source = {
-      manifest: tool, descriptor, declared: declared[index]!, grant: grants[index]!, extension,
-      variables: sources.variables,
+      manifest: tool, descriptor, ...powers[index]!, extension, variables: sources.variables,
+      powersWith: (variables: VariableValues) => powersOf(tool, descriptor, { settings, variables }),
     }
     try {
       return [located(`/tools/${index}`, () => compileTool(source, validators, settings))]
@@ -128,18 +127,19 @@ function checkConfig(
   throw new BulkheadError('ConfigSchemaViolation', message, { data: { path: fault.path } })
 }
 
-function powerOf(
-  { name, requires }: ToolManifest, { layer, manifest, server }: ExtensionDescriptor, { variables }: CandidateSources,
-): Power {
+/** The declared power, and what the broker enforces: limited by the ceilings of the operator and the machine. */
+function powersOf(
+  { name, requires }: ToolManifest, { layer, manifest, server }: ExtensionDescriptor,
+  { settings, variables }: Pick<CandidateSources, 'settings' | 'variables'>,
+): ToolPowers {
   const { id, env, secrets, stateSlot } = manifest
   const subagents = layer === 'bundled' && name === AGENT_TOOL
   const extension = { env, secrets, state: stateSlot === null ? [] : [id], subagents }
-  return compileGrant(requires, variables, extension, server && 'server')
+  const declared = compileGrant(requires, variables, extension, server && 'server')
+  const grant =
+    settings.ceilings.reduce((most, ceiling) => narrowPower(most, compileCeiling(ceiling, variables)), declared)
+  return { declared, grant }
 }
-
-/** What the broker enforces: the declared power, limited by the ceilings of the operator and the machine. */
-const underCeiling = (power: Power, { settings, variables }: CandidateSources): Power =>
-  settings.ceilings.reduce((most, ceiling) => narrowPower(most, compileCeiling(ceiling, variables)), power)
 
 function dependency(dependent: Extension, id: string, { lookUp }: CandidateSources): Extension {
   const extension = lookUp(id, dependent)

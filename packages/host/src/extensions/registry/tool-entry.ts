@@ -15,8 +15,14 @@ export interface ToolDigests {
   readonly capability: string
 }
 
+/** What a tool may do, before and under the ceiling of the configuration. */
+export interface ToolPowers {
+  readonly declared: Power
+  readonly grant: Power
+}
+
 /** A registered tool with everything that a call needs, computed in advance. Frozen; a change creates a new one. */
-export interface ToolEntry {
+export interface ToolEntry extends ToolPowers {
   readonly name: string
   readonly definition: ToolDefinition
   /** The definition for callers, who may change its schemas. */
@@ -28,10 +34,8 @@ export interface ToolEntry {
   readonly source: string | undefined
   /** What an approval is bound to besides its key. */
   readonly identity: string
-  /** Everything its manifest declares. */
-  readonly declared: Power
-  /** `declared` under the ceiling of the configuration. */
-  readonly grant: Power
+  /** Both, for a session in which the variables have other values. */
+  readonly powersWith: (values: VariableValues) => ToolPowers
   /** The items of the grant, with variables in paths, for a list. */
   readonly may: () => readonly PowerItem[]
   readonly check: SchemaCheck
@@ -56,18 +60,16 @@ const LOCKED_KINDS: ReadonlyMap<string, ToolKind> = new Map<LockedTool, ToolKind
   ['repo_clone', 'fetch'], ['skill', 'think'], ['plan', 'think'], ['plan_exit', 'switch_mode'],
 ])
 
-export interface ToolSource {
+export interface ToolSource extends ToolPowers, Pick<ToolEntry, 'powersWith'> {
   readonly manifest: ToolManifest
   readonly descriptor: ExtensionDescriptor
-  readonly declared: Power
-  readonly grant: Power
   readonly extension: Extension
   readonly variables: VariableValues
 }
 
 /** Throws ConfigSchemaInvalid or ApprovalKeyInvalid, with the field below the tool's in `data.path`. */
 export function compileTool(source: ToolSource, validators: Validators, settings: Settings): ToolEntry {
-  const { manifest, descriptor, declared, grant, extension, variables } = source
+  const { manifest, descriptor, declared, grant, powersWith, extension, variables } = source
   const { approvalKey: template } = manifest
   const { id, version, layer, digests, server } = descriptor
   const mode = classifyToolMode(manifest)
@@ -102,6 +104,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     identity: toolIdentity(manifest.name, origin, bound),
     declared,
     grant,
+    powersWith,
     may: () => powerItems(withVariables(grant, variables)),
     check: layer === 'bundled'
       ? validators.compileLate(manifest.inputSchema)

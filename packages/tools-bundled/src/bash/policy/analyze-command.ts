@@ -1,5 +1,5 @@
 import type { ArgumentsReader, ArgumentsReading } from '@bulkhead/contract'
-import { insidePath, writeDenials } from '../../model/paths.ts'
+import { absolute, insidePath, type Location, writeDenials } from '../../model/paths.ts'
 import { MAX_CHARS, parseCommand } from '../parse/parse-command.ts'
 import { isPlain, type ParsedCommand, type ShellCommand, type Stage, type Step, type Word } from '../parse/plan.ts'
 import { programNeed } from '../run/stage-argv.ts'
@@ -110,6 +110,8 @@ function wordsOf(step: ResolvedStep): readonly Word[] {
 }
 
 function analyzeStep({ stages, uses, folder }: RunStep, context: CommandContext, findings: Findings): void {
+  const { workspace, openRoots: roots = [] } = context
+  const opened = { ...context, roots }
   stages.forEach((stage, index) => {
     const names = commandNames(stage.words, findings)
     const use = uses[index]
@@ -134,9 +136,9 @@ function analyzeStep({ stages, uses, folder }: RunStep, context: CommandContext,
       if (overwritesDevice(target.file)) findings.deny('it would overwrite a disk')
       const path = insidePath(target.file, { ...context, folder })
       if (path === undefined) findings.deny(`the file ${pathText(target.file)} is outside the workspace`)
-      else for (const why of writeDenials(`${context.workspace}/${path}`, target.file, context)) findings.deny(why)
+      else for (const why of writeDenials(absolute(workspace, path), target.file, opened)) findings.deny(why)
       findings.touch(`write ${pathText(path ?? target.file)}`)
-      if (path !== undefined) findings.need({ kind: 'fs.write', subject: `${context.workspace}/${path}` })
+      if (path !== undefined) findings.need({ kind: 'fs.write', subject: absolute(workspace, path) })
       findings.subject(
         `${target.append ? '>>' : '>'} ${pathText(path ?? target.file)}`, [`${operator} ${pathText(target.file)}`],
       )
@@ -154,7 +156,7 @@ const knownPaths = (words: readonly Word[]): readonly string[] =>
 function needRead(file: string, context: CommandContext, findings: Findings): void {
   const path = insidePath(file, context)
   if (path !== undefined) {
-    findings.need({ kind: 'fs.read', subject: path === '.' ? context.workspace : `${context.workspace}/${path}` })
+    findings.need({ kind: 'fs.read', subject: absolute(context.workspace, path) })
   }
 }
 
@@ -196,13 +198,20 @@ function stepsText(steps: readonly ResolvedStep[]): string {
 }
 
 /** Tells the host what a call of `bash` would do. */
-export const readBashArguments: ArgumentsReader = (args, { workspace, neverWritten }) => {
+export const readBashArguments: ArgumentsReader = (args, { workspace, roots = [], neverWritten }) => {
   const { command, cwd } = args
-  const folder = typeof cwd === 'string' ? insidePath(cwd, { workspace, folder: '.' }) : '.'
+  const folder = typeof cwd === 'string' ? insidePath(cwd, { workspace, folder: '.', roots }) : '.'
   const { analysis } = analyzeCommand(
     typeof command === 'string' ? command : '',
-    { workspace, folder: folder ?? '.', ...(neverWritten && { neverWritten }) },
+    { ...locationOf(workspace, folder ?? '.'), openRoots: roots, ...(neverWritten && { neverWritten }) },
   )
   if (folder !== undefined) return analysis
   return { ...analysis, denies: [...analysis.denies, `the folder ${String(cwd)} is outside the workspace`] }
 }
+
+/**
+ * In another root, only files below the working folder count as inside: the tool knows no more of the root when it
+ * analyses the command again.
+ */
+export const locationOf = (workspace: string, folder: string): Location =>
+  ({ workspace, folder, ...(folder.startsWith('/') && { roots: [folder] }) })

@@ -1,5 +1,5 @@
 import type { AffectedPath, CallEffects } from '@bulkhead/contract'
-import { insidePath } from '../../model/paths.ts'
+import { absolute, insidePath } from '../../model/paths.ts'
 import { type GroupStep, isPlain, type LoopStep, type Stage, type Step, type Word, wordList } from '../parse/plan.ts'
 import { pathText } from './command-names.ts'
 import type { Findings } from './findings.ts'
@@ -140,13 +140,14 @@ const RECURSIVE = /^-[a-zA-Z]*[rR]|^--recursive$|recurse$/
  * files are not known. `outside`: the plan also reads outside the workspace.
  */
 export function effectsOf(steps: readonly ResolvedStep[], context: CommandContext, outside: boolean): CallEffects {
-  const reads = steps.flatMap((step) => filesOfStep(step, context)).map((path) => path ?? everything(context))
+  const reads = steps.flatMap((step) => filesOfStep(step, context)).flatMap((path) => path ?? everything(context))
   const targets = steps.flatMap((step) => step.kind === 'run' ? targetsOf(step) : [])
   const writes = targets.map(({ file, folder }) => affected(file, false, { ...context, folder }))
   return { ...(!outside && { reads }), ...(writes.every((path) => path !== undefined) && { writes }), net: false }
 }
 
-const everything = ({ workspace }: CommandContext): AffectedPath => ({ path: workspace, below: true })
+const everything = ({ workspace, openRoots = [] }: CommandContext): readonly AffectedPath[] =>
+  [workspace, ...openRoots].map((path) => ({ path, below: true }))
 
 function filesOfStep(step: ResolvedStep, context: CommandContext): readonly (AffectedPath | undefined)[] {
   switch (step.kind) {
@@ -186,5 +187,5 @@ const targetsOf = ({ stages, folder }: RunStep) => stages.flatMap(({ stdout, std
 function affected(path: string, below: boolean, context: CommandContext): AffectedPath | undefined {
   const inside = path.split('/').includes('..') ? undefined : insidePath(path, context)
   if (inside === undefined) return undefined
-  return { path: inside === '.' ? context.workspace : `${context.workspace}/${inside}`, below }
+  return { path: absolute(context.workspace, inside), below }
 }

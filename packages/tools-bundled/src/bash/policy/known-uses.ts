@@ -46,6 +46,8 @@ function builtinUse(name: string, args: readonly Word[]): KnownUse | undefined {
 export interface CommandContext extends Location {
   /** Canonical paths of folders that tools may never write. */
   readonly neverWritten?: readonly string[]
+  /** All roots of the session. `roots` has only the one in which the command starts. */
+  readonly openRoots?: readonly string[]
   /** Variables of enclosing loops whose values are file names inside the workspace. */
   readonly names?: ReadonlySet<string>
 }

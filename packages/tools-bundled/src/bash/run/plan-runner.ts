@@ -3,6 +3,7 @@ import {
 } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
 import { CONFIG_NAMES } from '../../model/git-settings.ts'
+import type { Location } from '../../model/paths.ts'
 import type { ExpansionPart, Word } from '../parse/plan.ts'
 import {
   type FolderStep, type ResolvedLoop, type ResolvedStep, resolveSteps, type RunStep,
@@ -43,13 +44,13 @@ interface Scope {
 /** Runs the steps of a plan in order. */
 export class PlanRunner {
   readonly #runtime: BashRuntime
-  readonly #workspace: string
+  readonly #location: Location
   /** Deadline, compared with `performance.now()`. */
   readonly #until: number
 
-  constructor(runtime: BashRuntime, workspace: string, until: number) {
+  constructor(runtime: BashRuntime, location: Location, until: number) {
     this.#runtime = runtime
-    this.#workspace = workspace
+    this.#location = location
     this.#until = until
   }
 
@@ -176,7 +177,7 @@ export class PlanRunner {
           ?? (await this.#read({ cmd: 'printenv', args: [part.name] }, folder)).replace(/\n$/, '')
       case 'output': {
         const inner = new Transcript()
-        const steps = resolveSteps(part.steps, { workspace: this.#workspace, folder }, new Findings())
+        const steps = resolveSteps(part.steps, { ...this.#location, folder }, new Findings())
         await this.#steps(steps, { transcript: inner, variables, isInner: true })
         transcript.note(inner.stderr)
         return inner.stdout.replace(/(?<!\n)\n+$/, '')

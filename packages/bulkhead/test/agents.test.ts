@@ -1,0 +1,233 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  createHost, defineAgent, defineTool, type AgentInput, type ApprovalRequest, type CallView, type CreateHostOptions, type Host, type SessionOptions,
+} from '../src/index.ts'
+import { CACHE } from './cache.ts'
+
+let base: string
+let workspace: string
+let host: Host
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-agents-')))
+  workspace = join(base, 'workspace')
+  for (const name of ['workspace/src', 'workspace/docs', 'library']) mkdirSync(join(base, name), { recursive: true })
+  for (const name of ['workspace/src/a.ts', 'workspace/docs/b.md', 'library/c.txt']) writeFileSync(join(base, name), `needle in ${name}\n`)
+})
+afterEach(async () => {
+  await host.close()
+  rmSync(base, { recursive: true })
+})
+
+async function start(options: Partial<CreateHostOptions> = {}) {
+  host = await createHost({ workspace, home: join(base, 'home'), cache: CACHE, trust: 'trusted', config: { mode: 'yolo' }, ...options })
+  return host
+}
+
+function save(path: string, content: Json | string) {
+  const file = join(base, path)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
+}
+
+async function opened(options: SessionOptions) {
+  const session = await host.openSession(options)
+  const run = async (name: string, args: JsonObject) => {
+    const outcome = await session.call({ id: crypto.randomUUID(), name, arguments: args })
+    return outcome.type === 'output' ? 'done' : `${outcome.error.code}: ${outcome.error_text}`
+  }
+  return { session, run, explain: (name: string, args: JsonObject) => session.explain({ id: 'explained', name, arguments: args }) }
+}
+
+const READ = { path: 'src/a.ts' }
+const WRITE = { path: 'src/new.ts', content: 'x' }
+const bounded = (agent: Partial<AgentInput>): AgentInput => defineAgent({ name: 'reviewer', ...agent })
+
+describe('the session of an agent', () => {
+  beforeEach(() => start())
+
+  it('may not use more than the agent requires, whatever its tools declare, and explain agrees', async () => {
+    const { run, explain } = await opened({ agent: bounded({ requires: { fs: { read: ['src/**'] } } }) })
+    expect(await run('read', READ)).toBe('done')
+    expect(await run('read', { path: 'docs/b.md' })).toMatch(/^CapabilityDenied: .*beyond the requires of the agent reviewer/)
+    expect(await run('write', WRITE)).toMatch(/^CapabilityDenied: .*or add it to the requires of the agent reviewer/)
+    expect(await run('bash', { command: 'ls' })).toMatch(/^CapabilityDenied/)
+    expect(await run('todo', { todos: [] })).toMatch(/^CapabilityDenied/)
+    expect(await explain('write', WRITE)).toMatchObject({
+      decision: 'deny', code: 'CapabilityDenied', remedies: ['Add it to the requires of the agent reviewer, or call a tool that can do less.'],
+    })
+  })
+
+  it('gives a tool no more than the tool requires', async () => {
+    await host.register(defineTool({
+      name: 'peek', description: 'Reads.', input: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } as const,
+      requires: { fs: { read: ['docs/**'] } }, execute: async ({ path }, runtime) => ({ text: await runtime.fs.readText(path) }),
+    }))
+    const { run } = await opened({ agent: bounded({ requires: { fs: { read: ['{workspace}/**'] } } }) })
+    expect(await run('peek', { path: 'docs/b.md' })).toBe('done')
+    expect(await run('peek', READ)).toMatch(/^CapabilityDenied/)
+  })
+
+  it('is under the ceiling of the session and that of the configuration as well', async () => {
+    const { run } = await opened({ agent: bounded({ requires: { fs: { read: ['**'], write: ['**'] } } }), ceiling: { fs: { read: ['docs/**'] } } })
+    expect(await run('read', { path: 'docs/b.md' })).toBe('done')
+    expect(await run('read', READ)).toMatch(/^CapabilityDenied: .*ceiling of the session/)
+  })
+
+  it('is denied what a rule of the agent denies, whatever a rule of the session allows', async () => {
+    const rules = [{ permission: 'read', pattern: '*', action: 'allow' }, { permission: 'fs.read', pattern: 'src/a.ts', action: 'allow' }] as const
+    const { run, explain } = await opened({ agent: bounded({ rules: [{ permission: 'fs.read', pattern: 'src/**', action: 'deny' }] }), rules })
+    expect(await run('read', READ)).toMatch(/^RuleDenied: .*src\/\*\*" of agent reviewer#\/rules\/0 forbids it/)
+    expect(await run('read', { path: 'docs/b.md' })).toBe('done')
+    expect(await explain('read', READ)).toMatchObject({ decision: 'deny', code: 'RuleDenied' })
+  })
+
+  it('is offered the tools of the agent only, fewer if the session names fewer', async () => {
+    const { session, run } = await opened({ agent: bounded({ tools: ['read', 'web'] }) })
+    expect(session.tools().map(({ name }) => name).toSorted()).toEqual(['read', 'web_fetch', 'web_search'])
+    expect(await run('glob', { pattern: '*' })).toMatch(/^ToolNotRegistered/)
+    const fewer = await opened({ agent: bounded({ tools: ['read', 'glob'] }), tools: ['glob', 'grep'] })
+    expect(fewer.session.tools().map(({ name }) => name)).toEqual(['glob'])
+  })
+
+  it('has the smaller budget of the two', async () => {
+    const { run } = await opened({ agent: bounded({ budget: { calls: 1 } }), budget: { calls: 5 } })
+    expect(await run('read', READ)).toBe('done')
+    expect(await run('read', READ)).toMatch(/^BudgetExhausted/)
+  })
+
+  it('is seen by watchdogs, guards, approvers and the audit', async () => {
+    const seen: (string | undefined)[] = []
+    const events: (string | undefined)[] = []
+    const asked: ApprovalRequest[] = []
+    const look = ({ agent }: CallView) => void seen.push(agent?.name, agent?.model)
+    host.on((event) => void (event.type === 'SessionOpened' && events.push(event.agent)))
+    const agent = bounded({ model: 'small', rules: [{ permission: 'write', action: 'ask' }] })
+    const session = await host.openSession({
+      agent, mode: 'ask', watchdog: look, guards: [look], approver: { approve: async (request) => { asked.push(request); return { decision: 'once' } } },
+    })
+    expect(await session.call({ id: 'w', name: 'write', arguments: WRITE })).toMatchObject({ type: 'output' })
+    expect(seen).toEqual(['reviewer', 'small', 'reviewer', 'small'])
+    expect(asked).toMatchObject([{ agent: 'reviewer', tool: 'write', mode: 'safe_write', kind: 'edit' }])
+    expect(session.agent).toMatchObject({ name: 'reviewer', model: 'small' })
+    await host.openSession()
+    expect(events).toEqual(['reviewer', undefined])
+  })
+
+  it('bounds its sub-agents', async () => {
+    const session = await host.openSession({ agent: bounded({ requires: { fs: { read: ['**'] } }, tools: ['read', 'write'] }) })
+    const child = await session.openSubagent({ agent: { name: 'child', requires: { fs: { read: ['**'], write: ['**'] } } } })
+    expect(child.tools().map(({ name }) => name).toSorted()).toEqual(['read', 'write'])
+    expect(await child.call({ id: 'r', name: 'read', arguments: READ })).toMatchObject({ type: 'output' })
+    expect(await child.call({ id: 'w', name: 'write', arguments: WRITE })).toMatchObject({ type: 'error', error: { code: 'CapabilityDenied' } })
+  })
+
+  it('reaches the roots of the agent', async () => {
+    const { run } = await opened({ agent: bounded({ roots: ['../library'], requires: { fs: { read: ['{workspace}/**'] } } }) })
+    expect(await run('read', { path: join(base, 'library/c.txt') })).toBe('done')
+    expect(await run('write', { path: join(base, 'library/c.txt'), content: 'x' })).toMatch(/^CapabilityDenied/)
+  })
+
+  it.each<[string, AgentInput | string, string, RegExp]>([
+    ['has an unknown key', { name: 'x', mode: 'yolo' } as AgentInput, 'AgentInvalid', /mode/],
+    ['has a pattern with an unknown variable', bounded({ requires: { fs: { read: ['{home}/**'] } } }), 'RequirementInvalid', /\{home\}/],
+    ['has a root that does not exist', bounded({ roots: ['../nowhere'] }), 'AgentInvalid', /"\.\.\/nowhere" of the agent "reviewer" cannot be used/],
+    ['is not known', 'revewer', 'AgentNotFound', /No agent is called "revewer"\./],
+  ])('is not opened if the agent %s', async (_, agent, code, message) => {
+    await expect(host.openSession({ agent })).rejects.toMatchObject({ code, message: expect.stringMatching(message) })
+  })
+})
+
+describe('agents by name', () => {
+  it('come from the embedder and hide those of files', async () => {
+    save('home/agents/reviewer.json', { name: 'reviewer', model: 'of the user' })
+    await start({ agents: [{ name: 'reviewer', tools: ['read'] }, { name: 'writer' }] })
+    expect(host.agents()).toMatchObject([{ name: 'reviewer', layer: 'embedder' }, { name: 'writer', layer: 'embedder' }])
+    const { session } = await opened({ agent: 'reviewer' })
+    expect(session.tools().map(({ name }) => name)).toEqual(['read'])
+    await expect(host.openSession({ agent: 'revewer' })).rejects.toMatchObject({ code: 'AgentNotFound', message: 'No agent is called "revewer". Did you mean "reviewer"?' })
+    await expect(createHost({ workspace, agents: [{ name: '../x' }] })).rejects.toMatchObject({ code: 'AgentInvalid' })
+  })
+
+  it('come from the user and from a trusted project, which hides those of the user', async () => {
+    save('home/agents/reviewer.json', { name: 'reviewer', model: 'of the user' })
+    save('home/agents/planner.json', { name: 'planner' })
+    save('workspace/.bulkhead/agents/reviewer.json', { name: 'reviewer', model: 'of the project', tools: ['read'] })
+    await start()
+    expect(host.agents()).toMatchObject([
+      { name: 'planner', layer: 'global', location: join(base, 'home/agents/planner.json') },
+      { name: 'reviewer', layer: 'project', manifest: { model: 'of the project' } },
+    ])
+    expect(host.agent('reviewer')).toMatchObject({ model: 'of the project', rules: [], roots: [] })
+    expect((await opened({ agent: 'reviewer' })).session.tools().map(({ name }) => name)).toEqual(['read'])
+    expect(host.diagnostics).toEqual([])
+  })
+
+  it('of a project that is not trusted are not read', async () => {
+    save('workspace/.bulkhead/agents/reviewer.json', { name: 'reviewer' })
+    save('workspace/.bulkhead/agents/broken.json', '{')
+    await start({ trust: 'declined' })
+    expect(host.agents()).toEqual([])
+    expect(host.diagnostics.map(({ code }) => code)).toEqual(['ProjectTrustRequired'])
+    await expect(host.openSession({ agent: 'reviewer' })).rejects.toMatchObject({ code: 'AgentNotFound' })
+  })
+
+  it.each<[string, Json | string, string, RegExp]>([
+    ['is not JSON', '{', '', /is not JSON/],
+    ['has an unknown key', { name: 'reviewer', tool: ['read'] }, '/tool', /\/tool is not a known key; perhaps it is "tools"/],
+    ['has another name than the file', { name: 'other' }, '/name', /"other".*reviewer/],
+    ['has an invalid pattern', { name: 'reviewer', requires: { fs: { read: ['{home}/**'] } } }, '/requires', /\{home\}/],
+    ['names a root outside of the project', { name: 'reviewer', roots: ['../library'] }, '/roots/0', /outside the project/],
+    ['names an absolute root', { name: 'reviewer', roots: ['/'] }, '/roots/0', /outside the project/],
+  ])('that %s is a diagnostic, and no session is opened for it, although the user has one of that name', async (_, content, path, message) => {
+    save('home/agents/reviewer.json', { name: 'reviewer' })
+    save('workspace/.bulkhead/agents/reviewer.json', content)
+    await start()
+    expect(host.diagnostics).toMatchObject([{ severity: 'error', code: 'AgentInvalid', layer: 'project', location: join(workspace, '.bulkhead/agents/reviewer.json'), path, message: expect.stringMatching(message) }])
+    expect(host.agents()).toMatchObject([{ name: 'reviewer', layer: 'project', manifest: undefined }])
+    await expect(host.openSession({ agent: 'reviewer' })).rejects.toMatchObject({ code: 'AgentInvalid', data: { path } })
+    expect(() => host.agent('reviewer')).toThrow(/cannot be used/)
+  })
+
+  it('of a project may name folders of the project, but no link out of it', async () => {
+    const { symlinkSync } = await import('node:fs')
+    symlinkSync(join(base, 'library'), join(workspace, 'way-out'))
+    save('workspace/.bulkhead/agents/inside.json', { name: 'inside', roots: ['src'] })
+    save('workspace/.bulkhead/agents/outside.json', { name: 'outside', roots: ['way-out'] })
+    await start()
+    expect(await (await opened({ agent: 'inside' })).run('read', READ)).toBe('done')
+    await expect(host.openSession({ agent: 'outside' })).rejects.toMatchObject({ code: 'AgentInvalid', message: expect.stringMatching(/"way-out".*outside the project/) })
+  })
+
+  it('that name unknown tools are reported with the nearest name', async () => {
+    save('home/agents/reviewer.json', { name: 'reviewer', tools: ['raed'], rules: [{ permission: 'bahs', action: 'deny' }] })
+    await start()
+    expect(host.diagnostics).toMatchObject([
+      { severity: 'warning', path: '/rules/0/permission', location: join(base, 'home/agents/reviewer.json'), cure: 'Did you mean "bash"?' },
+      { severity: 'warning', path: '/tools/0', cure: 'Did you mean "read"?' },
+    ])
+  })
+
+  it('change with a reload', async () => {
+    save('home/agents/reviewer.json', { name: 'reviewer', model: 'old' })
+    await start()
+    save('home/agents/reviewer.json', { name: 'reviewer', model: 'new' })
+    expect(host.agent('reviewer').model).toBe('old')
+    await host.reload()
+    expect(host.agent('reviewer').model).toBe('new')
+  })
+})
+
+it('trust in a project covers its agents', async () => {
+  save('workspace/.bulkhead/agents/reviewer.json', { name: 'reviewer', model: 'first' })
+  const interactor = { interact: async () => ({ status: 'accepted', value: 'trusted' } as const) }
+  await start({ trust: undefined as never, interactor })
+  expect(host.agent('reviewer').model).toBe('first')
+  await host.close()
+  save('workspace/.bulkhead/agents/reviewer.json', { name: 'reviewer', model: 'second' })
+  await start({ trust: undefined as never })
+  expect(host.agents()).toEqual([])
+})

@@ -1,0 +1,58 @@
+import type { HookChain } from '../calls/hooks.ts'
+import type { Settings } from '../model/settings.ts'
+import type { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
+import { approvalTerms, SessionApprovals } from '../policy/approvals/session-approvals.ts'
+import type { HostContext, SessionScope } from '../policy/call.ts'
+import { Interactions } from '../policy/interaction/interactions.ts'
+import type { UsableAgent } from './agents.ts'
+import { sessionPlaces, type RootSources } from './roots.ts'
+import { policyFrom, type SessionOptions } from './session.ts'
+
+export interface ScopeSources extends RootSources {
+  readonly host: HostContext
+  readonly settings: Settings
+  readonly projectApprovals: ProjectApprovals
+}
+
+export interface ScopeRequest {
+  readonly id: string
+  readonly options: SessionOptions
+  readonly agent: UsableAgent | undefined
+  /** The scope of the session that this one is a sub-agent of. */
+  readonly outer: SessionScope | undefined
+  readonly hooks: HookChain
+  /** Aborted when the session ends. */
+  readonly over: () => AbortSignal
+}
+
+/**
+ * What the calls of a session have in common. Throws ConfigInvalid, RequirementInvalid or AgentInvalid.
+ */
+export function openScope(request: ScopeRequest, sources: ScopeSources): SessionScope {
+  const { id, options, agent, outer, hooks, over } = request
+  const { host, settings, workspace, projectApprovals } = sources
+  const { events, clock, registry } = host
+  const { interactor, approver, interactionTimeoutMs } = options
+  const asksParent = interactor === undefined && approver === undefined
+  // A sub-agent can do no more than its parent, so it gets no folders of its own.
+  const { variables, paths } = outer ?? sessionPlaces(options, agent, sources)
+  return {
+    id, variables, paths, hooks,
+    agent: agent?.manifest,
+    policy: policyFrom(options, {
+      settings, agent, variables, hasOwnValues: variables !== sources.variables,
+      isTool: (name) => registry.view.listing(name) !== undefined,
+    }, outer?.policy),
+    approvals: new SessionApprovals({
+      sessionId: id, workspace, project: projectApprovals, events, clock,
+      terms: () => approvalTerms(registry.settings.layers),
+    }),
+    interactions: outer && asksParent ? outer.interactions : new Interactions({
+      sessionId: id, interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events, clock,
+      queue: outer?.interactions.queue, over,
+    }),
+    paused: options.pause ?? outer?.paused !== undefined ? host.paused : undefined,
+    client: options.client ?? outer?.client,
+    continues: options.continues,
+  }
+}
