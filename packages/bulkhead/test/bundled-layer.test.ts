@@ -40,7 +40,7 @@ describe('the tools that ship with the host', () => {
       ['glob', 'read', true, 'search'], ['grep', 'read', true, 'search'], ['http_request', 'external', true, 'fetch'],
       ['list', 'read', true, 'read'], ['pdf_read', 'read', false, 'read'], ['plan', 'safe_write', false, 'think'],
       ['plan_exit', 'read', false, 'switch_mode'], ['question', 'read', false, 'other'],
-      ['read', 'read', false, 'read'], ['repo_overview', 'read', true, 'read'], ['skill', 'read', false, 'think'],
+      ['read', 'read', false, 'read'], ['repo_clone', 'external', true, 'fetch'], ['repo_overview', 'read', true, 'read'], ['skill', 'read', false, 'think'],
       ['task', 'local', true, 'other'], ['test_runner', 'local', true, 'execute'], ['todo', 'safe_write', false, 'other'], ['tool_search', 'read', false, 'search'],
       ['undo', 'safe_write', true, 'edit'],
       ['web_fetch', 'external', true, 'fetch'], ['web_search', 'external', true, 'fetch'], ['write', 'safe_write', true, 'edit'],

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -89,6 +89,7 @@ const CALLS: Readonly<Record<string, { readonly args: () => object; readonly rea
   list: { args: () => ({ depth: 3 }) },
   repo_overview: { args: () => ({}) },
   apply_patch: { args: () => ({ patch: '*** Begin Patch\n*** Add File: patched.txt\n+x\n*** End Patch' }) },
+  repo_clone: { args: () => ({ url: `http://${place}/x.git`, path: 'cloned' }), reached: () => requests === 4, holds: () => !existsSync(join(folder, 'ws/cloned')) },
   test_runner: { args: () => ({ runner: 'node' }) },
   todo: { args: () => ({ todos: [] }) },
   skill: { args: () => ({ name: 'none' }) },

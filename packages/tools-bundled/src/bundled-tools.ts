@@ -19,6 +19,7 @@ import { plan } from './plan/plan.ts'
 import { question } from './question/question.ts'
 import { read, readReadArguments } from './read/read.ts'
 import { readOverviewArguments, repoOverview } from './repo-overview/repo-overview.ts'
+import { createRepoClone, readCloneArguments } from './repo-clone/repo-clone.ts'
 import { createSkill, type SkillOptions } from './skill/skill.ts'
 import { createTask, type AgentRunner } from './task/task.ts'
 import { readTestArguments, testRunner } from './test-runner/test-runner.ts'
@@ -38,7 +39,7 @@ export interface BundledOptions {
   readonly catalog?: ToolCatalog | undefined
   /** The folders of `skill`. */
   readonly skills?: SkillOptions | undefined
-  /** Hosts that `web_fetch` and `http_request` may reach. Default: every public host. */
+  /** Hosts that `web_fetch`, `http_request` and `repo_clone` may reach. Default: every public host. */
   readonly fetchHosts?: readonly string[] | undefined
   /** The providers of `web_search`. */
   readonly search?: SearchConfig | undefined
@@ -51,7 +52,7 @@ export const createBundledExtensions = (options: BundledOptions = {}): readonly 
   read, write, edit, undo, glob, grep, bash, todo, question, list, applyPatch, repoOverview, plan,
   createTask(options.runAgent), createSkill(options.skills), createToolSearch(options.catalog),
   createWebFetch(options.fetchHosts), createWebSearch(options.search), createHttpRequest(options.fetchHosts), pdfRead,
-  git, testRunner,
+  git, testRunner, createRepoClone(options.fetchHosts),
   createCodeExec(options.programs), createCodeMode(options.programs),
 ]
 
@@ -63,7 +64,7 @@ export const argumentsReaders: ReadonlyMap<LockedTool, ArgumentsReader> = new Ma
   ['bash', readBashArguments], ['read', readReadArguments], ['write', readWriteArguments], ['edit', readEditArguments],
   ['glob', readGlobArguments], ['grep', readGrepArguments], ['web_fetch', readFetchArguments],
   ['http_request', readRequestArguments], ['pdf_read', readPdfArguments],
-  ['git', readGitArguments], ['test_runner', readTestArguments],
+  ['git', readGitArguments], ['test_runner', readTestArguments], ['repo_clone', readCloneArguments],
   ['list', readListArguments], ['apply_patch', readPatchArguments], ['repo_overview', readOverviewArguments],
   ['code_mode', readCodeModeArguments],
 ])

@@ -146,6 +146,19 @@ const LOCKED: Readonly<Record<string, object>> = {
       max_count: number(1, 500), message: text(1, 100_000), name: text(1, 250), switch: BOOLEAN,
     }),
   },
+  repo_clone: {
+    requires: {
+      fs: { read: ['{workspace}'], write: ['{workspace}'] }, net: { hosts: ['*'] },
+      shell: [
+        { cmd: 'git', args: [{ rest: true }] }, { cmd: 'cat', args: ['--', { rest: true }] }, { cmd: 'tee', args: ['.git/shallow'] },
+        { cmd: 'rm', args: ['-rf', '--', { wildcard: true }] },
+      ],
+    },
+    gated: true, mode: 'external', kind: 'fetch', idempotent: false, timeoutMs: 300_000,
+    inputSchema: closed(['url', 'path'], {
+      url: text(1, 4096), path: text(1, 1024), depth: number(1, 1_000_000), commit: { type: 'string', pattern: '^[0-9a-f]{40}$' },
+    }),
+  },
   test_runner: {
     requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] }, net: { hosts: ['*'] }, shell: [{ cmd: '*', args: [{ rest: true }] }] },
     gated: true, mode: 'local', kind: 'execute', idempotent: false, timeoutMs: 610_000, maxOutput: '200KB',

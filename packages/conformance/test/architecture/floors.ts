@@ -23,7 +23,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
       'bash', 'edit', 'glob', 'grep', 'prompts', 'question', 'read', 'skill', 'task', 'todo', 'tool-search', 'web-fetch',
       'web-search', 'write',
       'http-request', 'pdf-read', 'plan',
-      'git', 'test-runner',
+      'git', 'repo-clone', 'test-runner',
       'undo',
       'code-exec', 'code-mode',
     ],

@@ -31,13 +31,16 @@ const READ_MS = 20_000
 
 /**
  * Finds the repository of a folder and checks it. Rejects with NotFound if there is none inside the workspace, and with
- * InputInvalid if git would follow it to other folders. `as`: the command that the caller asked for.
+ * InputInvalid if git would follow it to other folders. `as`: the command that the caller asked for. `bare`: the folder
+ * is the repository itself.
  */
 export async function openRepository(
   runtime: GitRuntime, folder: string, as: NonNullable<ShellStage['as']>, bare = false,
 ): Promise<Repository> {
+  // Git takes a bare repository only if it is named.
+  const own = [...safeOptions([]), ...OWN_SETTINGS, ...(bare ? ['--git-dir=.'] : [])]
   const read = (args: readonly string[]): Promise<PipeResult> => runtime.shell.pipe(
-    [{ cmd: 'git', args: [...safeOptions([]), ...OWN_SETTINGS, ...args], as }],
+    [{ cmd: 'git', args: [...own, ...args], as }],
     { cwd: folder, wall: 'read', isolated: true, quiet: true, timeoutMs: READ_MS },
   )
   const [where, config] = await Promise.all([
