@@ -24,7 +24,7 @@ export interface SideResult {
   readonly measures: readonly MeasureResult[]
 }
 
-export type Unit = 'µs' | 'calls/s' | 'MB' | 'ms'
+export type Unit = 'µs' | 'calls/s' | 'MB' | 'ms' | 'tokens'
 
 export interface MeasureResult {
   readonly measure: Measure
@@ -83,6 +83,7 @@ export function resultOf(subject: Subject, pace: Pace, recording: Recording): Re
 function unitOf(measure: Measure): Unit {
   if (measure === 'idle') return 'MB'
   if (measure === 'cpu') return 'ms'
+  if (measure === 'tokens') return 'tokens'
   return measure.endsWith('-way') ? 'calls/s' : 'µs'
 }
 

@@ -142,6 +142,7 @@ export async function takeTurn(caller: Caller, mode: Mode, ms: number): Promise<
   }
   if (mode.kind === 'memory') return read(caller, 'idle', caller.runner.megabytes, 'megabytes')
   if (mode.kind === 'cpu') return read(caller, 'cpu', caller.runner.cpuMs, 'cpuMs')
+  if (mode.kind === 'tokens') return read(caller, 'tokens', caller.runner.tokens, 'tokens')
   const { micros, last } = await callInSequence(caller, ms)
   const sorted = ascending(micros)
   return { values: [['p50', quantile(sorted, 0.5)], ['p99', quantile(sorted, 0.99)]], micros, last }

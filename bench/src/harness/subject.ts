@@ -15,20 +15,23 @@ export interface Runner {
   megabytes?(): Promise<number>
   /** CPU time in milliseconds. For the mode `cpu`. */
   cpuMs?(): Promise<number>
+  /** The length of what a model reads and writes, in tokens. For the mode `tokens`. */
+  tokens?(): Promise<number>
   /** Rejects when the peer has ended, if calls would otherwise never settle. */
   readonly died?: Promise<never>
   stop(): Promise<void>
 }
 
-/** latency: sequential calls. throughput: `concurrency` calls in flight. memory and cpu: read, not timed. */
+/** latency: sequential calls. throughput: `concurrency` calls in flight. memory, cpu and tokens: read, not timed. */
 export type Mode =
   | { readonly kind: 'latency' }
   | { readonly kind: 'throughput'; readonly concurrency: number }
   | { readonly kind: 'memory' }
   | { readonly kind: 'cpu' }
+  | { readonly kind: 'tokens' }
 
 /** `p50` and `p99`: microseconds of one call. `64-way`: calls per second with 64 in flight. */
-export type Measure = 'p50' | 'p99' | `${number}-way` | 'idle' | 'cpu'
+export type Measure = 'p50' | 'p99' | `${number}-way` | 'idle' | 'cpu' | 'tokens'
 
 /** The measure of `side` divided by that of `against`, within each round. */
 export interface Ratio<Name extends string = string> {
@@ -64,6 +67,8 @@ export function measuresOf(mode: Mode): Measure[] {
       return ['idle']
     case 'cpu':
       return ['cpu']
+    case 'tokens':
+      return ['tokens']
   }
 }
 

@@ -2,7 +2,7 @@
 export const CODE_CHARS = 128 * 1024
 
 /** Calls that a program may have open at once. The compartment queues further ones; the host refuses them. */
-export const PARALLEL_CALLS = 32
+export const PARALLEL_CALLS = 8
 
 /** The only tool of the compartment of a program. */
 export const PROGRAM = 'program'
