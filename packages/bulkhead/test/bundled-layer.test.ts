@@ -81,6 +81,15 @@ describe('the tools that ship with the host', () => {
     )])
   })
 
+  it('list only what the ceiling lets them read', async () => {
+    const { host, session } = await open()
+    for (const path of ['src/a.ts', 'src/b.md', 'c.md']) await call(session, 'write', { path, content: 'x' })
+    const narrow = await host.openSession({ mode: 'yolo', ceiling: { fs: { read: ['{workspace}/**/*.ts'] } } })
+    expect(data(await call(narrow, 'list', { depth: 2 }))['entries'])
+      .toEqual([{ path: 'src', kind: 'directory' }, { path: 'src/a.ts', kind: 'file', size: 1 }])
+    expect(data(await call(narrow, 'repo_overview', {}))).toMatchObject({ files: 1, tree: [{ path: 'src', files: 1 }] })
+  })
+
   it('write output over the limit to a file that is removed with the session', async () => {
     const { session } = await open()
     mkdirSync(join(folder, 'many'))

@@ -74,8 +74,8 @@ interface Listed {
 
 /** Level by level, so that a listing that is cut has the upper levels. */
 async function listFolder(fs: FileReader, path: string, depth: number, signal: AbortSignal): Promise<Listed> {
-  const first = await fs.list(path)
-  const isIgnored = await ignoreTest(fs, path)
+  const { isIgnored, childrenOf } = await openFolder(fs, path)
+  const first = await childrenOf('')
   const entries: JsonObject[] = []
   const folders: Folder[] = [{ folder: '', level: 1, found: first }]
   let planned = first.length
@@ -88,7 +88,7 @@ async function listFolder(fs: FileReader, path: string, depth: number, signal: A
       const isLeftOut = isIgnored(inside, kind)
       // More entries than can be shown are not read.
       const isOpened = kind === 'directory' && (isLeftOut || (level < depth && planned <= MOST_ENTRIES))
-      const children = isOpened ? await childrenOf(fs, whole) : []
+      const children = isOpened ? await childrenOf(inside).catch(() => []) : []
       // An empty folder has no files either.
       const ignored = isLeftOut && (kind !== 'directory' || children.length > 0)
       entries.push({
@@ -105,22 +105,35 @@ async function listFolder(fs: FileReader, path: string, depth: number, signal: A
 const sorted = (entries: readonly JsonObject[]): readonly JsonObject[] =>
   entries.toSorted((one, other) => String(one['path']) < String(other['path']) ? -1 : 1)
 
-/** Empty for a folder that cannot be read, or has too many entries. */
-const childrenOf = (fs: FileReader, path: string): Promise<readonly DirectoryEntry[]> => fs.list(path).catch(() => [])
-
 /** null for a file that was removed meanwhile. */
 const sizeOf = (fs: FileReader, path: string): Promise<number | null> =>
   fs.stat(path).then(({ size }) => size, () => null)
 
-/** Whether a file is excluded by an ignore file, or a folder has no file that is not. */
-async function ignoreTest(
-  fs: FileReader, path: string,
-): Promise<(inside: string, kind: DirectoryEntry['kind']) => boolean> {
+interface OpenedFolder {
+  /** Whether a file is excluded by an ignore file, or a folder has no file that is not. */
+  isIgnored(inside: string, kind: DirectoryEntry['kind']): boolean
+  childrenOf(inside: string): Promise<readonly DirectoryEntry[]>
+}
+
+async function openFolder(fs: FileReader, path: string): Promise<OpenedFolder> {
   const { paths, total } = await filesBelow(fs, path, MOST_FOUND)
-  if (total > paths.length) return () => false
   const files = new Set(paths)
   const folders = new Set(paths.flatMap(foldersOf))
-  return (inside, kind) => kind === 'file' ? !files.has(inside) : kind === 'directory' && !folders.has(inside)
+  /** A ceiling may allow some of the files in a folder, and not the folder itself. Then these are listed. */
+  const allowedIn = (inside: string): readonly DirectoryEntry[] => {
+    const isIn = (each: string): boolean => (foldersOf(each)[0] ?? '') === inside
+    const named = (kind: 'directory' | 'file') => (each: string): DirectoryEntry =>
+      ({ name: each.slice(each.lastIndexOf('/') + 1), kind })
+    return [...[...folders].filter(isIn).map(named('directory')), ...paths.filter(isIn).map(named('file'))]
+  }
+  return {
+    isIgnored: (inside, kind) => total <= paths.length
+      && (kind === 'file' ? !files.has(inside) : kind === 'directory' && !folders.has(inside)),
+    childrenOf: (inside) => fs.list(inside === '' ? path : `${path}/${inside}`).catch((error: unknown) => {
+      if ((error as { readonly code?: unknown }).code !== 'CapabilityDenied') throw error
+      return allowedIn(inside)
+    }),
+  }
 }
 
 export const readListArguments = pathReader(({ path }) => ({

@@ -1,8 +1,13 @@
 import { mkdir, readdir, readFile, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { applyPatch } from '../../src/apply-patch/apply-patch.ts'
+import { argumentsReaders } from '../../src/index.ts'
 import { toolSession } from '../tool-session.ts'
+import { readTree } from './git-trees.ts'
 
 const session = toolSession(applyPatch)
 const { call, refusal, put, workspace } = session
@@ -186,6 +191,37 @@ describe('a patch', () => {
     expect(await call({ patch: begin('*** Delete File: b.bin') })).not.toHaveProperty('reverse')
   })
 })
+
+it('any text is a patch or is refused with a reason, and what it names is what it changes', async () => {
+  const pieces = fc.constantFrom(
+    '*** Begin Patch', '*** End Patch', '*** Update File: a.txt', '*** Add File: b.txt', '*** Delete File: a.txt', '*** Move to: c.txt', '@@', '@@ two',
+    '*** End of File', 'diff --git a/a.txt b/a.txt', '--- a/a.txt', '+++ b/a.txt', '+++ /dev/null', '--- /dev/null', '@@ -1 +1 @@', '@@ -1,2 +1,3 @@',
+    '@@ -0,0 +1 @@', ' one', '-one', '+one', ' two', '-two', '+two', '', '-- ', '\\ No newline at end of file', 'rename from a.txt', 'rename to c.txt',
+    'new file mode 100755', 'deleted file mode 100644', 'old mode 100644', 'new mode 100755', 'Binary files differ', '+\r', '@@@ x',
+  )
+  const texts = fc.oneof(
+    fc.array(pieces, { maxLength: 14 }).map((lines) => lines.join('\n')),
+    fc.array(pieces, { maxLength: 10 }).map((lines) => begin(...lines)), fc.string(),
+  )
+  await fc.assert(fc.asyncProperty(texts, async (patch) => {
+    fc.pre(patch !== '')
+    for (const name of ['b.txt', 'c.txt']) await rm(join(workspace, name), { force: true })
+    await put('a.txt', 'one\ntwo\n')
+    const before = readTree(workspace)
+    const named = argumentsReaders.get('apply_patch')!({ patch }, { workspace }).effects?.writes ?? []
+    const outcome = await call({ patch }).catch((error: unknown) => error)
+    const after = readTree(workspace)
+    if (outcome instanceof Error) {
+      expect(['InputInvalid', 'NotFound', 'CapabilityDenied'], outcome.stack!).toContain((outcome as Error & { code: string }).code)
+      expect(after).toEqual(before)
+      return
+    }
+    const changed = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((path) => !isDeepStrictEqual(before[path], after[path]))
+    expect(named.map(({ path }) => path)).toEqual(expect.arrayContaining(changed.map((path) => join(workspace, path))))
+    await call({ patch: (outcome as { reverse: string }).reverse })
+    expect(readTree(workspace)).toEqual(before)
+  }), { numRuns: thoroughly(150, 5_000) })
+}, 120_000)
 
 it.each([
   [begin('*** Add File: src/a/x.ts', '+x', '*** Delete File: src/b/y.ts'), 'src'],
