@@ -4,6 +4,7 @@ import * as acp from '../src/acp/index.ts'
 import * as anthropic from '../src/anthropic/index.ts'
 import * as deepseek from '../src/deepseek.ts'
 import * as gemini from '../src/gemini/index.ts'
+import * as lsp from '../src/lsp/index.ts'
 import * as mcp from '../src/mcp/index.ts'
 import * as openai from '../src/openai/index.ts'
 import * as openapi from '../src/openapi/index.ts'
@@ -16,6 +17,7 @@ it('exports exactly this', () => {
     .toEqual(['ToolUseStream', 'fromToolUse', 'reportTools', 'toMessagesTools', 'toToolResult'])
   expect(Object.keys(gemini).toSorted())
     .toEqual(['FunctionCallStream', 'fromFunctionCall', 'reportTools', 'toFunctionDeclarations', 'toFunctionResponse'])
+  expect(Object.keys(lsp)).toEqual(['ConfiguredLanguageServers'])
   expect(Object.keys(mcp).toSorted()).toEqual(['McpServers', 'loadLateCode', 'serveTools', 'serveToolsOverHttp'])
   expect(Object.keys(deepseek).toSorted())
     .toEqual(['ToolCallStream', 'fromToolCall', 'reportTools', 'toFunctionTools', 'toToolMessage'])

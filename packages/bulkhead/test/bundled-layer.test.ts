@@ -38,7 +38,7 @@ describe('the tools that ship with the host', () => {
     expect(host.tools().filter(({ name }) => name !== 'bash').map(({ name, mode, gated, kind }) => [name, mode, gated, kind])).toEqual([
       ['apply_patch', 'safe_write', true, 'edit'], ['code_exec', 'read', false, 'execute'], ['edit', 'safe_write', true, 'edit'], ['git', 'safe_write', true, 'execute'],
       ['glob', 'read', true, 'search'], ['grep', 'read', true, 'search'], ['http_request', 'external', true, 'fetch'],
-      ['list', 'read', true, 'read'], ['pdf_read', 'read', false, 'read'], ['plan', 'safe_write', false, 'think'],
+      ['list', 'read', true, 'read'], ['lsp', 'read', true, 'search'], ['pdf_read', 'read', false, 'read'], ['plan', 'safe_write', false, 'think'],
       ['plan_exit', 'read', false, 'switch_mode'], ['question', 'read', false, 'other'],
       ['read', 'read', false, 'read'], ['repo_clone', 'external', true, 'fetch'], ['repo_overview', 'read', true, 'read'], ['skill', 'read', false, 'think'],
       ['task', 'local', true, 'other'], ['test_runner', 'local', true, 'execute'], ['todo', 'safe_write', false, 'other'], ['tool_search', 'read', false, 'search'],

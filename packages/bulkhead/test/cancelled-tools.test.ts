@@ -82,6 +82,7 @@ const CALLS: Readonly<Record<string, { readonly args: () => object; readonly rea
   web_fetch: { args: () => ({ url: `http://${place}/page` }), reached: () => requests === 1 },
   web_search: { args: () => ({ query: 'anything' }), reached: () => requests === 2 },
   http_request: { args: () => ({ url: `http://${place}/api`, method: 'POST' }), reached: () => requests === 3 },
+  lsp: { args: () => ({ action: 'symbols', path: 'f.txt' }) },
   plan: { args: () => ({ steps: [{ step: 'look' }] }) },
   plan_exit: { args: () => ({}) },
   pdf_read: { args: () => ({ path: 'f.pdf' }) },

@@ -69,6 +69,9 @@ export {
   type LogEntry, type MissingWall, type RuntimePart, type Sandbox, type SecretGrant, type SessionAccess,
   type StateAccess, type ToolInvocation, type Wall,
 } from './ports/sandbox.ts'
+export type {
+  CodeDiagnostic, CodeLocation, CodeSymbol, LanguageServers, SourceFile, TextPosition,
+} from './ports/language-servers.ts'
 export type { JailedStart, JailGrant, ServerJail, ServerStart } from './ports/server-jail.ts'
 export {
   auditRecord, STORE_COLLECTIONS, type AuditEntry, type AuditForm, type AuditGroup, type AuditRow, type AuditSpan,
@@ -76,6 +79,7 @@ export {
 } from './ports/store.ts'
 export type { AgentInput, AgentManifest } from './validation/agent.ts'
 export type { ConfigFile, ExtensionConfig, McpServerConfig, OpenapiConfig, ToolConfig } from './validation/config.ts'
+export type { LanguageServerConfig, LocalServerConfig } from './validation/local-servers.ts'
 export type { ConformanceReport } from './validation/conformance.ts'
 export type { AcceptedCapabilities, LockEntry } from './validation/lock.ts'
 export type { Manifest, ManifestInput, StateSlot, ToolManifest } from './validation/manifest.ts'

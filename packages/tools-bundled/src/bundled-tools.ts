@@ -12,6 +12,7 @@ import { glob, readGlobArguments } from './glob/glob.ts'
 import { grep, readGrepArguments } from './grep/grep.ts'
 import { createHttpRequest, readRequestArguments } from './http-request/http-request.ts'
 import { list, readListArguments } from './list/list.ts'
+import { createLsp, type FindLanguageServers, readLspArguments } from './lsp/lsp.ts'
 import type { BundledExtension } from './model/bundled-extension.ts'
 import { parser } from './model/programs/syntax.ts'
 import { pdfRead, readPdfArguments } from './pdf-read/pdf-read.ts'
@@ -45,6 +46,8 @@ export interface BundledOptions {
   readonly search?: SearchConfig | undefined
   /** Where the programs of `code_exec` and `code_mode` run. */
   readonly programs?: ProgramHost | undefined
+  /** The servers of `lsp`. */
+  readonly languageServers?: FindLanguageServers | undefined
 }
 
 /** Every tool that ships with the host. */
@@ -52,7 +55,7 @@ export const createBundledExtensions = (options: BundledOptions = {}): readonly 
   read, write, edit, undo, glob, grep, bash, todo, question, list, applyPatch, repoOverview, plan,
   createTask(options.runAgent), createSkill(options.skills), createToolSearch(options.catalog),
   createWebFetch(options.fetchHosts), createWebSearch(options.search), createHttpRequest(options.fetchHosts), pdfRead,
-  git, testRunner, createRepoClone(options.fetchHosts),
+  git, testRunner, createRepoClone(options.fetchHosts), createLsp(options.languageServers),
   createCodeExec(options.programs), createCodeMode(options.programs),
 ]
 
@@ -65,6 +68,7 @@ export const argumentsReaders: ReadonlyMap<LockedTool, ArgumentsReader> = new Ma
   ['glob', readGlobArguments], ['grep', readGrepArguments], ['web_fetch', readFetchArguments],
   ['http_request', readRequestArguments], ['pdf_read', readPdfArguments],
   ['git', readGitArguments], ['test_runner', readTestArguments], ['repo_clone', readCloneArguments],
+  ['lsp', readLspArguments],
   ['list', readListArguments], ['apply_patch', readPatchArguments], ['repo_overview', readOverviewArguments],
   ['code_mode', readCodeModeArguments],
 ])

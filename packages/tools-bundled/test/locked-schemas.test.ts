@@ -133,6 +133,13 @@ const LOCKED: Readonly<Record<string, object>> = {
     requires: { capabilities: ['session', 'interact'] }, gated: false, mode: 'read', kind: 'switch_mode', idempotent: false,
     inputSchema: { type: 'object', additionalProperties: false, properties: { summary: { type: 'string', maxLength: 1000 } } },
   },
+  lsp: {
+    requires: READS, gated: true, mode: 'read', kind: 'search', idempotent: true, timeoutMs: 60_000, maxEntries: 200, maxOutput: '256KB',
+    inputSchema: closed(['action', 'path'], {
+      action: { enum: ['definition', 'references', 'hover', 'symbols', 'workspace_symbols', 'diagnostics'] },
+      path: text(), line: number(1), column: number(1), query: text(1, 1000),
+    }),
+  },
   pdf_read: {
     requires: READS, gated: false, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
     inputSchema: closed(['path'], { path: text(), pages: text(1, 200) }),

@@ -32,7 +32,7 @@ interface Switched {
 
 /** A key of the configuration and how to read its members. */
 export interface EntryKind<Config, Named extends Entry<Config>> {
-  readonly key: 'mcp' | 'openapi'
+  readonly key: 'mcp' | 'openapi' | 'lsp'
   /** The word for one entry in messages. */
   readonly noun: string
   read(config: ConfigFile): Readonly<Record<string, Config>> | undefined

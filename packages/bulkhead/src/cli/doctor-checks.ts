@@ -1,6 +1,6 @@
 import { accessSync, constants, readFileSync, statSync, type Stats } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
-import { BulkheadError, CONFIG_FILE, type ConfigFile, ERRORS, LOCK_FILE, type Wall } from '@bulkhead/contract'
+import { BulkheadError, CONFIG_FILE, ERRORS, type LocalServerConfig, LOCK_FILE, type Wall } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { nodeVersionFault } from '@bulkhead/kit/node-version'
 import { findOwnershipFault, parseTrustRoot, TRUST_FILE } from '@bulkhead/loader'
@@ -168,46 +168,51 @@ function projectCheck({ standing: { kind }, place: { workspace } }: Inspection):
 /** Of servers and documents without a diagnostic. Connects to nothing. */
 async function serverChecks({ host, place }: Inspection): Promise<readonly Check[]> {
   const { workspace, report, servers: connected } = place
-  const { mcp = {}, openapi = {} } = report.config.merged
+  const { mcp = {}, openapi = {}, lsp = {} } = report.config.merged
   const jailFault = await connected.jailFault().catch((error: unknown) => messageOf(error))
   const isFaulty = (path: string) =>
     host.diagnostics.some((found) => found.severity === 'error' && `${found.path}/`.startsWith(`${path}/`))
   const servers = Object.entries(mcp).filter(([name]) => !isFaulty(`/mcp/${name}`))
+  const languages = Object.entries(lsp).filter(([name]) => !isFaulty(`/lsp/${name}`))
   const documents = Object.entries(openapi).filter(([name]) => !isFaulty(`/openapi/${name}`))
   return [
-    ...servers.map(([name, server]) => serverCheck(`mcp ${name}`, server, workspace, jailFault)),
+    ...servers.map(([name, server]) => server.type === 'remote' && server.enabled !== false
+      ? ok(`mcp ${name}`, `${server.url}, not contacted`)
+      : serverCheck('mcp', name, server, workspace, jailFault)),
+    ...languages.map(([name, server]) => serverCheck('lsp', name, server, workspace, jailFault)),
     ...documents.map(([name, { enabled, document }]) =>
       ok(`openapi ${name}`, enabled === false ? 'disabled' : `${documentWords(document)} can be read`)),
   ]
 }
 
-type McpConfig = NonNullable<ConfigFile['mcp']>[string]
+/** A remote server has no command and is not checked here. */
+type CheckedServer = Partial<LocalServerConfig> & { readonly enabled?: boolean | undefined }
 
-function serverCheck(name: string, server: McpConfig, workspace: string, jailFault: string | undefined): Check {
+function serverCheck(
+  kind: 'mcp' | 'lsp', key: string, server: CheckedServer, workspace: string, jailFault: string | undefined,
+): Check {
+  const name = `${kind} ${key}`
   if (server.enabled === false) return ok(name, 'disabled')
-  if (server.type === 'remote') return ok(name, `${server.url}, not contacted`)
-  const [program = ''] = server.command
+  const [program = ''] = server.command ?? []
   const found = programPath(program, workspace)
-  const key = name.slice(4)
+  const cost = `The server cannot start, and ${kind === 'mcp' ? 'its tools are missing' : 'lsp cannot use it'}.`
   if (found === undefined) {
     return {
       status: 'problem', name,
       found: `"${program}" is not an executable file${program.includes('/') ? '' : ' on your PATH'}`,
-      cost: 'The server cannot start, and its tools are missing.',
-      cure: `Install it, or correct mcp.${key}.command in the configuration.`,
+      cost, cure: `Install it, or correct ${kind}.${key}.command in the configuration.`,
     }
   }
   if (server.jail === false) {
     return {
       status: 'warning', name, found: `starts ${found} without a jail`,
       cost: 'The server can do everything that your account can.',
-      cure: `Remove mcp.${key}.jail, and grant what the server needs in mcp.${key}.requires.`,
+      cure: `Remove ${kind}.${key}.jail, and grant what the server needs in ${kind}.${key}.requires.`,
     }
   }
   return jailFault === undefined ? ok(name, `starts ${found}`) : {
     status: 'problem', name, found: `needs a jail, but ${jailFault}`,
-    cost: 'The server cannot start, and its tools are missing.',
-    cure: `Install bubblewrap and util-linux and allow user namespaces, or set mcp.${key}.jail to false.`,
+    cost, cure: `Install bubblewrap and util-linux and allow user namespaces, or set ${kind}.${key}.jail to false.`,
   }
 }
 

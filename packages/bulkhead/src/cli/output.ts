@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import {
-  BulkheadError, ERRORS, powerPhrases, type Diagnostic, type ErrorCode, type McpServerConfig,
+  BulkheadError, ERRORS, powerPhrases, type Diagnostic, type ErrorCode, type LocalServerConfig,
 } from '@bulkhead/contract'
 import { givesAdvice, visibleJson, visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../facade/create-host.ts'
@@ -166,7 +166,7 @@ const unconfinedWarnings = (servers: readonly McpServerStatus[]): string => serv
 export const UNCONFINED = 'not confined: it can do everything your account can'
 
 /** What the jail of a local server lets in, in words. */
-export function grantPhrases({ requires = {} }: Pick<LocalServer, 'requires'>): readonly string[] {
+export function grantPhrases({ requires = {} }: Partial<LocalServerConfig>): readonly string[] {
   const { fs = { read: ['{workspace}'] }, net } = requires
   const items = [
     ...(fs.read ?? []).map((subject) => ({ kind: 'fs.read' as const, subject })),
@@ -175,8 +175,6 @@ export function grantPhrases({ requires = {} }: Pick<LocalServer, 'requires'>): 
   ]
   return [...powerPhrases(items, 'does'), ...(net?.hosts?.length ? [] : ['no network'])]
 }
-
-type LocalServer = Extract<McpServerConfig, { readonly type: 'local' }>
 
 /** One line for each server that failed. */
 const serverFaults = (servers: readonly McpServerStatus[]): string =>

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { styleText } from 'node:util'
 import {
-  BulkheadError, type ConfigFile, type Diagnostic, type ExtensionDescriptor, type Loader, type TrustDecision,
-  type TrustRecord, type TrustStanding,
+  BulkheadError, type ConfigFile, type Diagnostic, type ExtensionDescriptor, type LanguageServerConfig, type Loader,
+  type LocalServerConfig, type TrustDecision, type TrustRecord, type TrustStanding,
 } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { createLoader, looseningSettings, type LooseningSetting } from '@bulkhead/loader'
@@ -136,6 +136,7 @@ interface ProjectContents {
   readonly extensions: readonly ExtensionDescriptor[]
   readonly settings: readonly LooseningSetting[]
   readonly servers: readonly (readonly [name: string, server: NonNullable<ConfigFile['mcp']>[string]])[]
+  readonly languages: readonly (readonly [name: string, server: LanguageServerConfig])[]
   readonly documents: readonly (readonly [name: string, document: NonNullable<ConfigFile['openapi']>[string]])[]
   readonly hasNpmrc: boolean
   readonly diagnostics: readonly Diagnostic[]
@@ -160,6 +161,7 @@ async function readContents(loader: Loader, path: string): Promise<ProjectConten
     extensions: extensions.filter(({ layer }) => layer === 'project'),
     settings: looseningSettings(own, below),
     servers: Object.entries(own.mcp ?? {}).filter(([, { enabled }]) => enabled !== false),
+    languages: Object.entries(own.lsp ?? {}).filter(([, { enabled }]) => enabled !== false),
     documents: Object.entries(own.openapi ?? {}).filter(([, { enabled }]) => enabled !== false),
     hasNpmrc: existsSync(join(path, '.npmrc')),
     diagnostics: diagnostics.filter(({ layer }) => layer === 'project'),
@@ -167,12 +169,13 @@ async function readContents(loader: Loader, path: string): Promise<ProjectConten
 }
 
 function contentsText(
-  { path, digest, extensions, settings, servers, documents, hasNpmrc, diagnostics }: ProjectContents,
+  { path, digest, extensions, settings, servers, languages, documents, hasNpmrc, diagnostics }: ProjectContents,
 ): string {
   const lines = [
     ...extensions.flatMap(extensionLines),
     ...settings.map((setting) => line('setting', settingWords(setting))),
     ...servers.map(([name, server]) => line('server', `${name}: ${serverWords(server)}`)),
+    ...languages.map(([name, server]) => line('language', `${name}: ${localWords(server)}`)),
     ...documents.map(([name, { document, baseUrl, auth, security = {} }]) => {
       const names = [...new Set([auth, ...Object.values(security)].flatMap((one) => one?.secret ?? []))]
       const secrets = names.length === 0 ? '' : ` with the secret${names.length > 1 ? 's' : ''} ${names.join(', ')}`
@@ -193,11 +196,14 @@ export function documentWords(document: NonNullable<ConfigFile['openapi']>[strin
   return 'url' in document && !('openapi' in document) ? document.url : 'a document in the configuration'
 }
 
-const contentsJson = ({ digest, extensions, settings, servers, documents, diagnostics }: ProjectContents): object => ({
+const contentsJson = (
+  { digest, extensions, settings, servers, languages, documents, diagnostics }: ProjectContents,
+): object => ({
   digest, extensions: extensions.map(extensionJson),
   settings: settings.map(({ before, ...rest }) => ({ ...rest, before: before ?? null })),
   servers: servers.map(([name, server]) =>
     ({ name, ...server, ...(server.type === 'local' && { confined: server.jail !== false }) })),
+  languages: languages.map(([name, server]) => ({ name, ...server, confined: server.jail !== false })),
   documents: documents.map(([name, document]) => ({ name, ...document })), diagnostics,
 })
 
@@ -211,6 +217,10 @@ function serverWords(server: NonNullable<ConfigFile['mcp']>[string]): string {
     const secrets = Object.values(server.headers ?? {}).map(({ secret }) => secret)
     return `reaches ${server.url}${secrets.length === 0 ? '' : ` with the secrets ${secrets.join(', ')}`}`
   }
+  return localWords(server)
+}
+
+function localWords(server: LocalServerConfig): string {
   const given = server.env?.length ? `, with the variables ${server.env.join(', ')}` : ''
   const rights = server.jail === false ? UNCONFINED : `in a jail: ${grantPhrases(server).join(', ')}`
   return `starts ${server.command.map((part) => JSON.stringify(part)).join(' ')}${given}; ${rights}`

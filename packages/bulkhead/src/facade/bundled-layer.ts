@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import {
-  DEFAULT_LIMITS, PROGRAM_TOOL, type CompartmentLimits, type ConfigFile, type Sandbox, type ToolDefinition,
+  DEFAULT_LIMITS, PROGRAM_TOOL, type CompartmentLimits, type ConfigFile, type LanguageServers, type Sandbox,
+  type ToolDefinition,
 } from '@bulkhead/contract'
 import type { Host as CoreHost, Session } from '@bulkhead/host'
 import {
@@ -16,14 +17,22 @@ export interface BundledLayerOptions {
 }
 
 export interface BundledLayer {
-  readonly extensions: (config: ConfigFile) => readonly BundledExtension[]
-  /** Makes the tools of this host available to `tool_search`. Programs run in the sandbox. */
-  attach(host: Pick<CoreHost, 'tools' | 'on'>, sandbox: () => Pick<Sandbox, 'open'>): void
+  readonly extensions: (config: ConfigFile, workspace?: string) => readonly BundledExtension[]
+  /** Makes the tools of this host available to `tool_search`. */
+  attach(host: Pick<CoreHost, 'tools' | 'on'>, places: BundledPlaces): void
   /**
    * The tools to show to the model of a session. With many tools: the locked ones and those found by `tool_search`. With
    * `codeMode`: only `code_mode`, whose description declares the others.
    */
   offeredTools(session: OfferedSession): readonly ToolDefinition[]
+}
+
+/** The open folders, as far as tools use them. */
+export interface BundledPlaces {
+  /** Where programs run. */
+  readonly sandbox: Pick<Sandbox, 'open'>
+  /** The language servers of an open folder. */
+  languageServers(workspace: string): Promise<LanguageServers> | undefined
 }
 
 export type OfferedSession = Pick<Session, 'id' | 'tools'> & Partial<Pick<Session, 'codeMode'>>
@@ -34,22 +43,23 @@ export function createBundledLayer({ runAgent, fetchHosts }: BundledLayerOptions
   /** By session: the tools that its programs were told about. */
   const functions = new Map<string, readonly ToolDefinition[]>()
   let attached: Pick<CoreHost, 'tools'> | undefined
-  let sandbox: (() => Pick<Sandbox, 'open'>) | undefined
+  let places: BundledPlaces | undefined
   return {
-    extensions: (config) => createBundledExtensions({
+    extensions: (config, workspace) => createBundledExtensions({
       runAgent, fetchHosts, search: config.search,
       programs: {
         place: (extension) => ({
-          open: async (request) => sandbox!().open(request), limits: limitsOf(config, extension),
+          open: async (request) => places!.sandbox.open(request), limits: limitsOf(config, extension),
         }),
         functions: (sessionId) => functions.get(sessionId) ?? attached?.tools() ?? [],
       },
+      languageServers: async () => workspace === undefined ? undefined : places?.languageServers(workspace),
       catalog: { tools: () => attached?.tools() ?? [], found: (sessionId, names) => shelf.found(sessionId, names) },
       skills: { userFolder: join(userFolder(home), 'skills'), paths: config.skills?.paths },
     }).filter(({ manifest }) => config.skills?.enabled !== false || manifest.id !== 'skill'),
     attach(host, current) {
       attached = host
-      sandbox = current
+      places = current
       host.on((event) => {
         if (event.type !== 'SessionClosed') return
         shelf.forget(event.sessionId)

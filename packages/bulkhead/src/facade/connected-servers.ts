@@ -1,7 +1,10 @@
 import { join } from 'node:path'
-import type { McpEmbedder, McpServers, McpServerStatus, SignInPrompt } from '@bulkhead/bridges/mcp'
+import type { ConfiguredLanguageServers } from '@bulkhead/bridges/lsp'
+import type { McpEmbedder, McpServers, McpServerStatus, SignInPrompt, Surroundings } from '@bulkhead/bridges/mcp'
 import type { Offered, OpenapiDocuments } from '@bulkhead/bridges/openapi'
-import { BulkheadError, type Loader, type LoadReport, type ServerJail } from '@bulkhead/contract'
+import {
+  BulkheadError, type Diagnostic, type LanguageServers, type Loader, type LoadReport, type ServerJail,
+} from '@bulkhead/contract'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { CORE_VERSION } from './version.ts'
 
@@ -25,11 +28,15 @@ export interface ConnectedServersOptions {
 /** How long a session waits for servers whose tools are unknown. Tools of slower servers appear in a later turn. */
 const DISCOVERY_MS = 5_000
 
-/** The MCP servers and OpenAPI documents of one workspace. Their code is loaded only if the configuration names one. */
+/**
+ * The MCP servers, OpenAPI documents and language servers of one workspace. Their code is loaded only if the
+ * configuration names one.
+ */
 export class ConnectedServers {
   readonly #options: ConnectedServersOptions
   #servers: McpServers | undefined
   #documents: OpenapiDocuments | undefined
+  #languages: Promise<ConfiguredLanguageServers> | undefined
   #found: LoadReport | undefined
   #takeOver: ((report: LoadReport) => Promise<unknown>) | undefined
   #taking: Promise<unknown> = Promise.resolve()
@@ -42,9 +49,10 @@ export class ConnectedServers {
   async beside(found: LoadReport): Promise<LoadReport> {
     this.#found = found
     const offered = [...await this.#ofServers(found), ...await this.#ofDocuments(found)]
-    if (offered.length === 0) return found
+    const faults = [...offered.flatMap(({ diagnostics }) => diagnostics), ...await this.#configureLanguages(found)]
+    if (offered.length === 0 && faults.length === 0) return found
     const report = await this.#options.loader.connect(found, offered.flatMap(({ extensions }) => extensions))
-    return { ...report, diagnostics: [...report.diagnostics, ...offered.flatMap(({ diagnostics }) => diagnostics)] }
+    return { ...report, diagnostics: [...report.diagnostics, ...faults] }
   }
 
   /** Sets the callback for changed tool lists. undefined removes it. */
@@ -54,6 +62,14 @@ export class ConnectedServers {
 
   get status(): readonly McpServerStatus[] {
     return this.#servers?.status ?? []
+  }
+
+  /** The language servers of the present configuration. */
+  async languages(): Promise<LanguageServers> {
+    const isNew = this.#languages === undefined
+    const languages = await this.#openLanguages()
+    if (isNew && this.#found) languages.configure(this.#found.config)
+    return languages
   }
 
   /** Why local servers cannot be confined on this machine; undefined if they can. */
@@ -94,13 +110,14 @@ export class ConnectedServers {
 
   /** Loads the code that the configured servers and documents need later, before third-party code runs. */
   async loadLateCode(): Promise<void> {
+    await import('@bulkhead/bridges/lsp')
     if (this.#servers !== undefined) await (await import('@bulkhead/bridges/mcp')).loadLateCode()
     if (this.#documents !== undefined) await (await import('@bulkhead/bridges/openapi')).documentThread.load()
   }
 
   async close(): Promise<void> {
     this.attach(undefined)
-    await this.#servers?.close()
+    await Promise.all([this.#servers?.close(), this.#languages?.then((languages) => languages.close())])
   }
 
   #required(name: string): McpServers {
@@ -125,13 +142,27 @@ export class ConnectedServers {
 
   async #make(): Promise<McpServers> {
     const { McpServers: Servers } = await import('@bulkhead/bridges/mcp')
-    const { workspace, operator: { path, env: base }, env, cache, home, userData, jail, embedder } = this.#options
+    const { cache, home, embedder } = this.#options
     return new Servers({
-      self: { name: 'bulkhead', version: CORE_VERSION }, cache: join(cache, 'mcp'), credentials: join(home, 'oauth'),
-      ...(embedder && { embedder }),
-      surroundings: { workspace, base: { ...base, PATH: path.join(':') }, env, userData, jail },
-      onChange: () => this.#changed(),
+      self: SELF, cache: join(cache, 'mcp'), credentials: join(home, 'oauth'), ...(embedder && { embedder }),
+      surroundings: this.#surroundings(), onChange: () => this.#changed(),
     })
+  }
+
+  async #configureLanguages(found: LoadReport): Promise<readonly Diagnostic[]> {
+    if (this.#languages === undefined && !isNamed(found, 'lsp')) return []
+    return (await this.#openLanguages()).configure(found.config)
+  }
+
+  #openLanguages(): Promise<ConfiguredLanguageServers> {
+    this.#languages ??= import('@bulkhead/bridges/lsp').then(({ ConfiguredLanguageServers: Servers }) =>
+      new Servers({ self: SELF, surroundings: this.#surroundings() }))
+    return this.#languages
+  }
+
+  #surroundings(): Surroundings {
+    const { workspace, operator: { path, env: base }, env, userData, jail } = this.#options
+    return { workspace, base: { ...base, PATH: path.join(':') }, env, userData, jail }
   }
 
   /** Serialized, so that the newest report is loaded last. */
@@ -145,7 +176,9 @@ export class ConnectedServers {
   }
 }
 
-const isNamed = ({ config: { layers } }: LoadReport, key: 'mcp' | 'openapi'): boolean =>
+const SELF = { name: 'bulkhead', version: CORE_VERSION }
+
+const isNamed = ({ config: { layers } }: LoadReport, key: 'mcp' | 'openapi' | 'lsp'): boolean =>
   layers.some(({ config }) => Object.keys(config[key] ?? {}).length > 0)
 
 const isUndiscovered = ({ state, tools }: McpServerStatus): boolean =>

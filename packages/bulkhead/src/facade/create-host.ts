@@ -149,7 +149,7 @@ export async function assembleHost(
     ...(options.smokeCheck ? { smokeCheck: options.smokeCheck } : {}),
   })
   const places = new OpenPlaces(host, first)
-  bundled.attach(host, () => places.sandbox)
+  bundled.attach(host, places)
   const own = new OwnTools(host, loader, () => places.config)
   const prompts = new SessionPrompts(home, () => host.agents())
   const stopTracing = await traceWherePresent(host)

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, sep } from 'node:path'
 import type {
-  CapabilityUse, ConfigFile, Interactor, Loader, LoadReport, ProjectStanding, ProjectTrust, ResolvedConfig,
+  CapabilityUse, ConfigFile, Interactor, LanguageServers, Loader, LoadReport, ProjectStanding, ProjectTrust, ResolvedConfig,
 } from '@bulkhead/contract'
 import { namesIn } from '@bulkhead/kit/folders'
 import type { FoundRoot, Host, Place, SwitchReport } from '@bulkhead/host'
@@ -192,6 +192,11 @@ export class OpenPlaces {
 
   get sandbox(): OpenPlace['sandbox'] {
     return this.#current.sandbox
+  }
+
+  /** The language servers of an open folder. */
+  languageServers(workspace: string): Promise<LanguageServers> | undefined {
+    return [...this.#open].findLast((place) => place.workspace === workspace)?.servers.languages()
   }
 
   get config(): ResolvedConfig {

@@ -20,7 +20,8 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
     '*',
     [
       'apply-patch', 'list', 'repo-overview',
-      'bash', 'edit', 'glob', 'grep', 'prompts', 'question', 'read', 'skill', 'task', 'todo', 'tool-search', 'web-fetch',
+      'bash', 'edit', 'glob', 'grep', 'lsp', 'prompts', 'question', 'read', 'skill', 'task', 'todo', 'tool-search',
+      'web-fetch',
       'web-search', 'write',
       'http-request', 'pdf-read', 'plan',
       'git', 'repo-clone', 'test-runner',
@@ -32,7 +33,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
   'packages/broker': ['*', ['net', 'shell'], ['fs', 'secrets'], ['hosts', 'process'], 'model'],
   'packages/sandbox': ['*', ['session', 'worker'], ['extension', 'pool'], ['jail', 'process'], ['os', 'wire']],
   'packages/bridges': [
-    ['acp', 'deepseek.ts', 'mcp', 'openapi'],
+    ['acp', 'deepseek.ts', 'lsp', 'mcp', 'openapi'],
     ['ai-sdk', 'anthropic', 'connected', 'gemini', 'langchain', 'openai', 'otel.ts', 'text'],
     ['models', 'questions'],
   ],

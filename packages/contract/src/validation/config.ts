@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { COMPARTMENT_LIMITS, LONGEST_TIMER_MS, type CompartmentLimits } from '../model/limits.ts'
 import { NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, SECURITY_MODES } from '../model/names.ts'
-import { envName, extensionId, headerName, secretName, toolName, webUrl } from './fields.ts'
-import { requirementSet } from './requirements.ts'
+import { extensionId, headerName, secretName, toolName, webUrl } from './fields.ts'
+import { languageServer, localServer } from './local-servers.ts'
 import { budgetLimits, commandSafetyConfigSchema, packagePolicy, perLayer, ruleSchema } from './policy.ts'
 import { search } from './search.ts'
 
@@ -43,31 +43,10 @@ const remoteCall = {
   timeoutMs: positive.optional().describe('Deadline of a call, in milliseconds.'),
 }
 
-const jailedPath = z.string().max(1024).regex(
-  /^(?!\/*(?:\*\*)?$)[^*\0]+?(?:\/\*\*)?$/,
-  'a folder or file without wildcards, such as {workspace}, {workspace}/docs or /srv/data',
-).describe('A folder with everything below it, or a file. It starts with {workspace} or {user-data}, or is absolute.')
-const jailedPaths = z.array(jailedPath).max(64)
-
-const serverRequires = z.strictObject({
-  fs: z.strictObject({
-    read: jailedPaths.optional().describe('What the server may read.'),
-    write: jailedPaths.optional().describe('What the server may read and write.'),
-  }).optional().describe('Folders and files. Default: {workspace} for reading.'),
-  net: requirementSet.shape.net.describe('Hosts that the server may reach, through a proxy. Default: none.'),
-})
-
 const mcpServer = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('local').describe('A process that the host starts and talks to over its standard streams.'),
-    command: z.array(z.string()).min(1).describe('The executable and its arguments.'),
-    env: z.array(envName).optional()
-      .describe(
-        'Names of environment variables that the process gets, besides those for programs, settings and language.',
-      ),
-    requires: serverRequires.optional().describe('What the process may use inside its jail.'),
-    jail: z.boolean().optional()
-      .describe('false starts the process without a jail, with all rights of the user. Default: true.'),
+    ...localServer.shape,
     ...remoteCall,
   }),
   z.strictObject({
@@ -230,6 +209,8 @@ export const configFileSchema = z.strictObject({
     ),
   openapi: z.record(toolName, openapiSource).optional()
     .describe('OpenAPI documents by name. Each operation becomes a tool with its operationId as name.'),
+  lsp: z.record(toolName, languageServer).optional()
+    .describe('Language servers by name, for the tool lsp. A server is started when the tool is used.'),
   search: search.optional().describe('Settings of web_search.'),
   skills: z.strictObject({
     paths: z.array(z.string()).optional().describe('Further folders with skills.'),

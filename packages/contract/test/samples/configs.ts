@@ -21,6 +21,7 @@ export const wholeConfig = {
   },
   openapi: { shop: { document: './shop.json', baseUrl: 'http://localhost:3000', prefix: 'shop', operations: ['a'], tags: ['b'], paths: ['/c'],
     auth: { type: 'apiKey', header: 'X-Key', secret: 'KEY' } } },
+  lsp: { rust: { command: ['rust-analyzer'], suffixes: ['.rs'], env: ['RUSTUP_HOME'], enabled: true, jail: false, requires: { fs: { read: ['{workspace}'] } } } },
   search: {
     providers: [
       { type: 'searxng', url: 'https://search.test', secret: 'KEY', resultsPath: '/results' },
@@ -117,6 +118,8 @@ export const invalidConfigs: readonly (readonly [string, unknown, string])[] = [
   ['a grant of a server with wildcards', { mcp: { a: { type: 'local', command: ['x'], requires: { fs: { read: ['src/*.ts'] } } } } }, 'mcp/a/requires/fs/read/0'],
   ['a grant of the root folder', { mcp: { a: { type: 'local', command: ['x'], requires: { fs: { write: ['/'] } } } } }, 'mcp/a/requires/fs/write/0'],
   ['commands in the grant of a server', { mcp: { a: { type: 'local', command: ['x'], requires: { shell: [] } } } }, 'mcp/a/requires'],
+  ['a language server without a command', { lsp: { a: {} } }, 'lsp/a/command'],
+  ['a language server with a pattern', { lsp: { a: { command: ['x'], suffixes: ['*.ts'] } } }, 'lsp/a/suffixes/0'],
   ['a local server with a URL', { mcp: { a: { type: 'local', command: ['x'], url: 'https://x.test' } } }, 'mcp/a'],
   ['a remote server without a URL', { mcp: { a: { type: 'remote' } } }, 'mcp/a/url'],
   ['a URL of another scheme', { mcp: { a: { type: 'remote', url: 'file:///etc/passwd' } } }, 'mcp/a/url'],

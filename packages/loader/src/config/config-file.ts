@@ -53,7 +53,7 @@ type Steps = readonly (string | number)[]
  * entry of an extension each key is a part: `enabled: false` must survive an invalid limit next to it.
  */
 const PART_DEPTH: ReadonlyMap<string | number, number> = new Map([
-  ['allowlist', 2], ['rules', 2], ['roles', 2], ['packages', 2], ['mcp', 2], ['openapi', 2], ['tools', 3],
+  ['allowlist', 2], ['rules', 2], ['roles', 2], ['packages', 2], ['mcp', 2], ['openapi', 2], ['lsp', 2], ['tools', 3],
   ['extensions', 4], ['policy', 3], ['isolation', 2], ['limits', 2], ['sandbox', 3], ['search', 2], ['skills', 2],
   ['budget', 2], ['audit', 2], ['approvals', 2], ['watchdogs', 4], ['guards', 2],
 ])

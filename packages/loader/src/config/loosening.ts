@@ -16,7 +16,7 @@ export interface LooseningSetting {
  * so a new configuration key is listed until it is classified here. Servers and documents are shown separately.
  */
 export function looseningSettings(config: ConfigFile, below: ConfigFile): readonly LooseningSetting[] {
-  const { $schema: _schema, mcp: _mcp, openapi: _openapi, ...settings } = config
+  const { $schema: _schema, mcp: _mcp, openapi: _openapi, lsp: _lsp, ...settings } = config
   return leaves(settings as unknown as Json, below as unknown as Json, [])
     .filter(({ at, value, before }) => !isDeepStrictEqual(value, before) && !tightens(at, value, before))
     .map(({ at, value, before }) => ({ path: at.map(pointerStep).join(''), value, before }))

@@ -32,7 +32,7 @@ function settingsIn(
       return applies ? [settingOf(steps, own, layer)] : []
     })
   }
-  if (/^(?:mcp|openapi)\//.test(place)) return [ownedEntry(steps, layers)]
+  if (/^(?:mcp|openapi|lsp)\//.test(place)) return [ownedEntry(steps, layers)]
   const origin = layers.findLast((layer) => isDeepStrictEqual(memberAt(layer, steps), value))
   return origin === undefined ? [] : [settingOf(steps, value, origin)]
 }

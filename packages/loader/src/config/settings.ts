@@ -20,6 +20,9 @@ export interface BundledExtension {
   readonly module: ExtensionModule
 }
 
+/** The extensions of the program for a configuration. `workspace`: the folder that is loaded, if there is one. */
+export type BundledSource = (config: ConfigFile, workspace?: string) => readonly BundledExtension[]
+
 export interface LoaderOptions {
   /** Compared with `requiredCoreVersion` of manifests. */
   readonly coreVersion: string
@@ -36,7 +39,7 @@ export interface LoaderOptions {
     readonly machine?: MachinePolicyFile | null
   }
   /** A function if the extensions depend on the configuration. */
-  readonly bundled: readonly BundledExtension[] | ((config: ConfigFile) => readonly BundledExtension[])
+  readonly bundled: readonly BundledExtension[] | BundledSource
   /** The configuration below all files. */
   readonly defaults?: ConfigFile
   readonly limits?: Partial<LoaderLimits>
@@ -60,7 +63,7 @@ export interface Settings {
   readonly cache: string | null
   /** Cached results are valid for loaders with the same key. */
   readonly cacheKey: string
-  readonly bundled: (config: ConfigFile) => readonly BundledExtension[]
+  readonly bundled: BundledSource
   readonly defaults: ConfigFile
   readonly limits: LoaderLimits
   readonly trustRoot: TrustMaterial

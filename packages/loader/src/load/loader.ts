@@ -94,7 +94,7 @@ interface Loaded {
 
 /** Loads all layers. The project layer only where `project` is given. */
 async function loadLayers(
-  { overrides }: LoadRequest, settings: Settings, tools: Tools, project: OpenProject | null,
+  { workspace, overrides }: LoadRequest, settings: Settings, tools: Tools, project: OpenProject | null,
   projectFault: Fault | undefined,
 ): Promise<Loaded> {
   const { config, diagnostics: configDiagnostics, projectFileDigest } = resolveConfig(
@@ -121,7 +121,7 @@ async function loadLayers(
     builder.diagnostics.push(diagnose({ layer: 'project', extensionId: null, location }, projectFault, severity))
   }
 
-  await addBundled(builder, settings, { ...context, schemas: bundledSchemas })
+  await addBundled(builder, settings, workspace, { ...context, schemas: bundledSchemas })
   for (const source of layerSources(settings, project, config.layers, locks)) {
     await addSource(builder, source, settings, context)
   }
@@ -138,9 +138,11 @@ async function loadLayers(
   return { report, projectDigest: builder.projectDigest }
 }
 
-async function addBundled(builder: LoadReportBuilder, settings: Settings, context: ProofContext): Promise<void> {
+async function addBundled(
+  builder: LoadReportBuilder, settings: Settings, workspace: string, context: ProofContext,
+): Promise<void> {
   const index = PackageIndex.open(settings.cache, settings.cacheKey, 'bundled')
-  const candidates = settings.bundled(context.config.merged).map((bundled, at) => ({
+  const candidates = settings.bundled(context.config.merged, workspace).map((bundled, at) => ({
     bundled, candidate: bundledCandidate(bundled, at),
   }))
   await inOrder(candidates, context.yielder, (one) => proveBundled(one.bundled, one.candidate, context, index),

@@ -5,7 +5,8 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { codeOfCommand, findProgram, includesPath, isOfSystem } from '@bulkhead/kit/programs'
 import { diagnosticOf } from '../../connected/entries.ts'
-import { grantOf, isJailed, type ServerEntry, type Surroundings } from './server-entry.ts'
+import { grantOf, type Surroundings } from '../../connected/local-server.ts'
+import { isJailed, type ServerEntry } from './server-entry.ts'
 
 /** Programs that download a package at each start. */
 const LAUNCHERS: ReadonlySet<string> = new Set(['npx', 'bunx', 'pnpx', 'uvx', 'pipx'])

@@ -1,7 +1,8 @@
-import { BulkheadError, type Log } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { MIN_SECRET_CHARS, visibleText, writtenForms } from '@bulkhead/kit/text'
+import { visibleText } from '@bulkhead/kit/text'
+import type { ServerLog } from '../../connected/server-log.ts'
 
 /** Whether the connection failed, not the call itself. */
 export const isConnectionFault = (error: unknown): boolean =>
@@ -98,53 +99,6 @@ export function callResultOf(answer: unknown, redact: (text: string) => string):
     ...(typeof isError === 'boolean' && { isError }),
     // The code of another Bulkhead. The host accepts what a tool may report.
     ...(isError === true && code !== undefined && { _meta: { 'bulkhead/error': code } }),
-  }
-}
-
-/** Removes secret values from server messages. */
-export function redactorOf(secrets: ReadonlyMap<string, string>): (text: string) => string {
-  const written = [...secrets].flatMap(([name, value]) => {
-    const bare = value.replace(/^Bearer\s+/i, '')
-    return [...(bare.length >= MIN_SECRET_CHARS ? writtenForms(bare) : []), ...writtenForms(value)]
-      .map((form) => [form, `[secret ${name}]`] as const)
-  })
-  // The longest first: a secret that begins another one would leave the rest of that one.
-  written.sort(([one], [other]) => other.length - one.length)
-  return (text) => written.reduce((redacted, [form, shown]) => redacted.replaceAll(form, shown), text)
-}
-
-const KEPT_LINES = 32
-const LINE_CHARS = 2_000
-
-/** The last lines of standard error of a server, kept for error messages. */
-export class ServerLog {
-  readonly #clean: (line: string) => string
-  #lines: string[] = []
-  #log: Log | undefined
-
-  constructor(clean: (line: string) => string) {
-    this.#clean = clean
-  }
-
-  get last(): string | undefined {
-    return this.#lines.at(-1)
-  }
-
-  get lines(): readonly string[] {
-    return this.#lines
-  }
-
-  /** Must not throw. */
-  add(line: string): void {
-    if (line.trim() === '') return
-    const text = this.#clean(line).slice(0, LINE_CHARS)
-    this.#lines = [...this.#lines.slice(1 - KEPT_LINES), text]
-    this.#log?.info(text)
-  }
-
-  to(log: Log): void {
-    this.#log = log
-    for (const line of this.#lines) log.info(line)
   }
 }
 

@@ -1,10 +1,10 @@
 import {
-  beyond, BulkheadError, ceilingsOf, declaredCeiling, declaredPower, type Diagnostic, type Layer, type Log,
-  type ModuleTool, type ResolvedConfig,
+  BulkheadError, type Diagnostic, type Layer, type Log, type ModuleTool, type ResolvedConfig,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { diagnosticOf, type Offered } from '../../connected/entries.ts'
+import { beyondCeilings } from '../../connected/local-server.ts'
 import { CatalogFiles } from './catalog/catalog.ts'
 import type { ServerContent } from './catalog/server-content.ts'
 import { type ToolExecutor, givenTo, powersOf, serverExtension } from './catalog/server-extension.ts'
@@ -169,10 +169,8 @@ const keyOf = ({ name, identity, layer }: ServerEntry): string => `${layer} ${na
 
 /** A server is not confined to a ceiling, so one that can do more than it allows is not used. */
 function refusalOf(entry: ServerEntry, config: ResolvedConfig): Diagnostic | undefined {
-  const power = declaredPower(powersOf(entry.config), givenTo(entry.config))
-  const more = ceilingsOf(config).flatMap((ceiling) => beyond(power, declaredCeiling(ceiling)))
-  if (more.length === 0) return undefined
-  const items = more.map(({ kind, subject }) => `${kind}: ${subject}`).join('; ')
+  const items = beyondCeilings(powersOf(entry.config), givenTo(entry.config), config)
+  if (items === undefined) return undefined
   const message = `The server "${entry.name}" can do more than policy.ceiling allows, and servers cannot be confined `
     + `to a ceiling: ${items}.`
   return diagnosticOf(entry, 'CapabilityDenied', message, 'Raise the ceiling, or remove the server.')

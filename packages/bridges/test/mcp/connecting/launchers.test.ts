@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { launchers } from '../../../src/mcp/connecting/transport/process-group.ts'
+import { launchers } from '../../../src/connected/process-group.ts'
 
 it('are looked up again if the first lookup had no file descriptors', async () => {
   const exhausted = join(import.meta.dirname, 'fixtures', 'exhausted-host.ts')

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { LineReader } from '../../../src/mcp/connecting/transport/process-transport.ts'
+import { LineReader } from '../../../src/connected/line-reader.ts'
 
 it('returns complete lines for any split of the input', () => {
   const bytes = Buffer.from('{"a":"ü"}\r\n\nlast\nrest')

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { redactorOf } from '../../../src/mcp/connecting/server-messages.ts'
+import { redactorOf } from '../../../src/connected/server-log.ts'
 
 it('removes secrets, also without their scheme and in JSON', () => {
   const redact = redactorOf(new Map([['TOKEN', 'Bearer abcdefgh'], ['QUOTED', 'pass"word\n1']]))

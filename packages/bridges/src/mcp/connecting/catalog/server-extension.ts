@@ -6,7 +6,8 @@ import { isJsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { diagnosticOf, cut, labelOf, versionFrom, textOf, toolName } from '../../../connected/entries.ts'
 import { repairedSchema, plainSchema, toolSchema } from '../../../connected/tool-schema.ts'
-import { isJailed, jailedRequires, type ServerEntry } from '../server-entry.ts'
+import { localPowers } from '../../../connected/local-server.ts'
+import { isJailed, type ServerEntry } from '../server-entry.ts'
 import { catalogDigest, type Catalog, type CatalogTool } from './catalog.ts'
 import { accessTools } from './server-content.ts'
 
@@ -96,18 +97,14 @@ function toolManifest(name: string, { definition }: CatalogTool, { config }: Ser
 const CURE = 'Report it to the author of the server.'
 
 /**
- * The permissions of the tools of a server, for rules, ceilings and prompts. A local server without a jail is a process
- * of the user and can do more than can be declared here. A remote server can do anything with the data it receives.
+ * The permissions of the tools of a server, for rules, ceilings and prompts. A remote server can do anything with the
+ * data it receives.
  */
 export function powersOf(config: ServerEntry['config']): RequirementSet {
   if (config.type === 'remote') {
     return { net: { hosts: [hostOf(config.url)] }, capabilities: ['interact'] }
   }
-  if (isJailed(config)) return { ...jailedRequires(config), capabilities: ['interact'] }
-  return {
-    fs: { read: ['{workspace}/**', '{user-data}/**'], write: ['{workspace}/**', '{user-data}/**'] },
-    net: { hosts: ['*'] }, shell: [{ cmd: '*', args: [{ rest: true }] }], capabilities: ['interact'],
-  }
+  return { ...localPowers(config), capabilities: ['interact'] }
 }
 
 /** The variables and secrets that a server is given. */

@@ -3,7 +3,8 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
 import { isHttpsUrl, type StoredOAuthTokens } from '@modelcontextprotocol/client'
 import { cut } from '../../../connected/entries.ts'
-import { redactorOf, unavailable } from '../server-messages.ts'
+import { redactorOf } from '../../../connected/server-log.ts'
+import { unavailable } from '../server-messages.ts'
 import type { CredentialFile, Credentials } from './credentials.ts'
 
 /** The key `oauth` of a server, with the value of its secret. */

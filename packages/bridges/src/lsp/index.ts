@@ -1,0 +1,1 @@
+export { ConfiguredLanguageServers, type LanguageServersOptions } from './language-servers.ts'

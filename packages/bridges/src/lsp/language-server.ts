@@ -1,0 +1,221 @@
+import { basename, resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import {
+  BulkheadError, type CodeDiagnostic, type CodeLocation, type CodeSymbol, type SourceFile, type TextPosition,
+} from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import type { LocalTarget } from '../connected/local-server.ts'
+import { ServerProcess } from '../connected/server-process.ts'
+import { readDiagnostics, readHover, readLocations, readSymbols, uriOf } from './answers.ts'
+import { answerTo, CLIENT_CAPABILITIES, PROVIDERS } from './client-capabilities.ts'
+import { JsonRpcPeer, ResponseError } from './json-rpc.ts'
+import { languageOf } from './known-servers.ts'
+import { MessageReader } from './message-reader.ts'
+import { OpenDocuments } from './open-documents.ts'
+import { PublishedDiagnostics } from './published-diagnostics.ts'
+import { ServerActivity } from './server-activity.ts'
+import { WorkspaceChanges } from './workspace-changes.ts'
+
+export interface LanguageServerOptions {
+  /** In messages. */
+  readonly name: string
+  readonly target: LocalTarget
+  readonly self: { readonly name: string; readonly version: string }
+  /** Removes secrets from what the server sends. */
+  redact(text: string): string
+  /** Must not throw. */
+  onStderr(line: string): void
+}
+
+/** The server had no time to answer, or the text changed meanwhile. */
+const TRY_AGAIN: ReadonlySet<number> = new Set([-32_801, -32_802])
+const TRIES = 20
+const PAUSE_MS = 250
+/** For servers that publish diagnostics. Some publish none for a file without any. */
+const PUBLISH_MS = 10_000
+const MOST_REGISTRATIONS = 200
+
+/** One running language server. */
+export class LanguageServer {
+  /** Resolves when its process has ended. */
+  readonly ended: Promise<Error>
+  readonly #options: LanguageServerOptions
+  readonly #workspace: string
+  readonly #process: ServerProcess
+  readonly #peer: JsonRpcPeer
+  readonly #activity = new ServerActivity()
+  readonly #published = new PublishedDiagnostics()
+  readonly #documents: OpenDocuments
+  readonly #changes: WorkspaceChanges
+  readonly #registered = new Set<string>()
+  #capabilities: JsonObject = {}
+
+  constructor(options: LanguageServerOptions) {
+    const { target, redact, onStderr } = options
+    const messages = new MessageReader()
+    const ended = Promise.withResolvers<Error>()
+    this.ended = ended.promise
+    this.#options = options
+    this.#workspace = target.cwd
+    this.#process = new ServerProcess({
+      ...target, onStderr,
+      onOutput: (chunk) => messages.read(chunk).forEach((body) => this.#peer.receive(redact(body))),
+      onEnd: (fault) => {
+        const error = fault ?? new Error('It exited.')
+        this.#peer.end(error)
+        ended.resolve(error)
+      },
+    })
+    this.#peer = new JsonRpcPeer((data) => this.#process.write(data), {
+      onRequest: (method, params) => this.#answer(method, params),
+      onNotification: (method, params) => {
+        this.#activity.notice(method, params)
+        if (method === 'textDocument/publishDiagnostics') this.#published.notice(params)
+      },
+    })
+    this.#documents = new OpenDocuments(this.#peer)
+    this.#changes = new WorkspaceChanges(target.cwd)
+  }
+
+  /** Resolves when the server is initialized. */
+  async start(signal: AbortSignal): Promise<void> {
+    await this.#process.start()
+    const root = this.#root()
+    const answer = await this.#peer.request('initialize', {
+      // In a jail, the process of the client does not exist.
+      processId: null, clientInfo: this.#options.self, rootUri: root.uri, workspaceFolders: [root],
+      capabilities: CLIENT_CAPABILITIES,
+    }, signal)
+    const capabilities = isJsonObject(answer) ? answer['capabilities'] : undefined
+    this.#capabilities = isJsonObject(capabilities) ? capabilities : {}
+    const encoding = this.#capabilities['positionEncoding'] ?? 'utf-16'
+    if (encoding !== 'utf-16') throw new Error('It counts columns in an encoding that the client did not offer.')
+    this.#peer.notify('initialized', {})
+    await this.#changes.look(signal)
+  }
+
+  async close(): Promise<void> {
+    const signal = AbortSignal.timeout(PAUSE_MS)
+    await this.#peer.request('shutdown', undefined, signal).catch(() => undefined)
+    this.#peer.notify('exit')
+    await this.#process.close()
+  }
+
+  async locations(
+    method: 'textDocument/definition' | 'textDocument/references', file: SourceFile, position: TextPosition,
+    signal: AbortSignal,
+  ): Promise<readonly CodeLocation[]> {
+    const textDocument = await this.#open(file, method, signal)
+    const context = method === 'textDocument/references' ? { context: { includeDeclaration: true } } : {}
+    const answer = await this.#ask(method, { textDocument, position: { ...position }, ...context }, signal)
+    return readLocations(answer, this.#workspace)
+  }
+
+  async hover(file: SourceFile, position: TextPosition, signal: AbortSignal): Promise<string> {
+    const textDocument = await this.#open(file, 'textDocument/hover', signal)
+    return readHover(await this.#ask('textDocument/hover', { textDocument, position: { ...position } }, signal))
+  }
+
+  async symbols(file: SourceFile, signal: AbortSignal): Promise<readonly CodeSymbol[]> {
+    const textDocument = await this.#open(file, 'textDocument/documentSymbol', signal)
+    return readSymbols(await this.#ask('textDocument/documentSymbol', { textDocument }, signal), this.#workspace, file.path)
+  }
+
+  async findSymbols(file: SourceFile, query: string, signal: AbortSignal): Promise<readonly CodeSymbol[]> {
+    await this.#open(file, 'workspace/symbol', signal)
+    return readSymbols(await this.#ask('workspace/symbol', { query }, signal), this.#workspace)
+  }
+
+  /** Asks for them, or waits until they are published. */
+  async diagnostics(file: SourceFile, signal: AbortSignal): Promise<readonly CodeDiagnostic[]> {
+    const pulls = this.#supports('textDocument/diagnostic')
+    await this.#tellChanges(signal)
+    const document = this.#documents.sync(this.#uriOf(file), languageOf(file.path), file.text, !pulls)
+    if (pulls) {
+      const { identifier } = this.#diagnosticOptions()
+      const params = { textDocument: { uri: document.uri }, ...(identifier !== undefined && { identifier }) }
+      const answer = await this.#ask('textDocument/diagnostic', params, signal)
+      return readDiagnostics(isJsonObject(answer) ? answer['items'] : undefined)
+    }
+    const late = AbortSignal.timeout(PUBLISH_MS)
+    try {
+      await this.#published.next(document, AbortSignal.any([signal, late]))
+      await this.#activity.untilQuiet(signal)
+    } catch (error) {
+      if (signal.aborted || !late.aborted) throw error
+      const message = `The language server "${this.#options.name}" did not report on the file within ${PUBLISH_MS} ms. `
+        + 'Try again, or run the checks of the project.'
+      throw new BulkheadError('ToolExecutionFailed', message)
+    }
+    return readDiagnostics(this.#published.last(document.uri))
+  }
+
+  #diagnosticOptions(): JsonObject {
+    const options = this.#capabilities['diagnosticProvider']
+    return isJsonObject(options) ? options : {}
+  }
+
+  #root(): { readonly uri: string; readonly name: string } {
+    return { uri: uriOf(this.#workspace), name: basename(this.#workspace) }
+  }
+
+  #uriOf({ path }: SourceFile): string {
+    return uriOf(resolve(this.#workspace, path))
+  }
+
+  #supports(method: string): boolean {
+    const provider = this.#capabilities[PROVIDERS.get(method)!]
+    return this.#registered.has(method) || (provider !== undefined && provider !== null && provider !== false)
+  }
+
+  /** Rejects with CapabilityUnavailable if the server does not support the method. */
+  async #open(file: SourceFile, method: string, signal: AbortSignal): Promise<JsonObject> {
+    if (!this.#supports(method)) {
+      const what = method.slice(method.indexOf('/') + 1)
+      const message = `The language server "${this.#options.name}" does not support ${what}. Use another action, or grep.`
+      throw new BulkheadError('CapabilityUnavailable', message)
+    }
+    await this.#tellChanges(signal)
+    return { uri: this.#documents.sync(this.#uriOf(file), languageOf(file.path), file.text).uri }
+  }
+
+  async #tellChanges(signal: AbortSignal): Promise<void> {
+    const changes = (await this.#changes.look(signal)).map(({ path, type }) => ({ uri: uriOf(path), type }))
+    for (const { uri } of changes) this.#documents.close(uri)
+    if (changes.length > 0) this.#peer.notify('workspace/didChangeWatchedFiles', { changes })
+  }
+
+  /** An empty answer counts only if the server has loaded the project. */
+  async #ask(method: string, params: JsonObject, signal: AbortSignal): Promise<Json> {
+    for (let tries = 1; ; tries++) {
+      const { isBusy, changes } = this.#activity
+      try {
+        const answer = await this.#peer.request(method, params, signal)
+        const isSettled = !isBusy && changes === this.#activity.changes
+        if (!isEmpty(answer) || isSettled || tries > TRIES) return answer
+      } catch (error) {
+        if (!(error instanceof ResponseError) || !TRY_AGAIN.has(error.code) || tries > TRIES) throw error
+        await pause(PAUSE_MS, signal)
+      }
+      await this.#activity.untilQuiet(signal)
+    }
+  }
+
+  #answer(method: string, params: Json): Json | undefined {
+    if (method === 'client/registerCapability' && isJsonObject(params)) {
+      const { registrations } = params
+      for (const one of Array.isArray(registrations) ? registrations as readonly Json[] : []) {
+        const name = isJsonObject(one) ? one['method'] : undefined
+        if (typeof name === 'string' && PROVIDERS.has(name)) this.#registered.add(name)
+        if (this.#registered.size > MOST_REGISTRATIONS) break
+      }
+    }
+    return answerTo(method, params, this.#root())
+  }
+}
+
+const isEmpty = (answer: Json): boolean => answer === null || (Array.isArray(answer) && answer.length === 0)
+
+/** Rejects with the signal's reason. */
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  wait(ms, undefined, { signal }).catch(() => { throw signal.reason })

@@ -1,0 +1,95 @@
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { createHost, type ConfigFile, type Host, type SessionOptions } from '../src/index.ts'
+
+/** The compiler of TypeScript is a language server. Without bubblewrap it runs without a jail. */
+const TYPESCRIPT = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
+const HAS_JAIL = existsSync('/usr/bin/bwrap')
+const LSP: ConfigFile['lsp'] = { typescript: { command: [process.execPath, TYPESCRIPT, '--lsp', '--stdio'], ...(!HAS_JAIL && { jail: false }) } }
+
+let folder: string
+let host: Host
+beforeAll(async () => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-lsp-')))
+  for (const name of ['work', 'other', 'home']) mkdirSync(join(folder, name))
+  const files = {
+    'tsconfig.json': '{ "compilerOptions": { "strict": true, "module": "nodenext", "allowImportingTsExtensions": true, "noEmit": true, "types": [], "lib": ["es2024"] } }',
+    'sum.ts': "/** Adds two numbers. */\nexport function sum(a: number, b: number) { return a + b }\n",
+    'use.ts': "import { sum } from './sum.ts'\nexport const face = '😀'; export const three = sum(1, 2)\nexport const wrong: string = three\n",
+    'main.rs': 'fn main() {}\n',
+  }
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, 'work', name), text)
+  host = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), config: { lsp: LSP }, env: { PATH: process.env['PATH'] } })
+})
+afterAll(async () => {
+  await host.close()
+  rmSync(folder, { recursive: true })
+})
+
+async function ask(args: object, options: SessionOptions = { mode: 'yolo' }, at = host) {
+  const session = await at.openSession(options)
+  const outcome = await session.call({ id: 'c', name: 'lsp', arguments: args as never })
+  await session.close()
+  return outcome.type === 'output' ? outcome.data : `${outcome.error.code}: ${outcome.error_text}`
+}
+
+it('answers questions with a real language server', async () => {
+  const definition = { path: 'sum.ts', line: 2, column: 17, text: 'export function sum(a: number, b: number) { return a + b }' }
+  expect(await ask({ action: 'definition', path: 'use.ts', line: 2, query: 'sum' })).toEqual({ locations: [definition], total: 1 })
+  expect(await ask({ action: 'hover', path: 'use.ts', line: 2, column: 47 })).toEqual({ content: expect.stringMatching(/function sum\(a: number, b: number\)[^]*Adds two numbers/) })
+  expect(await ask({ action: 'references', path: 'sum.ts', line: 2, column: 17 })).toMatchObject({
+    total: 3, locations: [definition, { path: 'use.ts', line: 1, column: 10 }, { path: 'use.ts', line: 2, column: 47 }],
+  })
+  expect(await ask({ action: 'symbols', path: 'use.ts' })).toMatchObject({
+    symbols: [{ name: 'sum' }, { name: 'face', kind: 'variable', line: 2, column: 14 }, { name: 'three', line: 2, column: 39 }, { name: 'wrong', line: 3 }],
+  })
+  expect(await ask({ action: 'workspace_symbols', path: 'use.ts', query: 'wron' })).toMatchObject({ symbols: [{ name: 'wrong', path: 'use.ts', line: 3, column: 14 }] })
+  expect(await ask({ action: 'diagnostics', path: 'use.ts' })).toEqual({
+    path: 'use.ts', total: 1,
+    diagnostics: [{ severity: 'error', code: '2322', source: 'ts', message: expect.stringMatching(/not assignable/), line: 3, column: 14, text: 'export const wrong: string = three' }],
+  })
+})
+
+it('sees changes of other files', async () => {
+  writeFileSync(join(folder, 'work/sum.ts'), "\nexport function sum(a: number, b: number) { return `${a}${b}` }\n")
+  expect(await ask({ action: 'diagnostics', path: 'use.ts' })).toMatchObject({ total: 0 })
+})
+
+it.runIf(HAS_JAIL)('names a place outside of the workspace without its text', async () => {
+  expect(await ask({ action: 'definition', path: 'sum.ts', line: 2, query: 'number' })).toMatchObject({ total: 0 })
+  writeFileSync(join(folder, 'work/array.ts'), 'export const first = [1].at(0)\n')
+  expect(await ask({ action: 'definition', path: 'array.ts', line: 1, query: 'at(' })).toEqual({
+    total: 1, locations: [{ path: expect.stringMatching(/^\/.*\/lib\.es2022\.array\.d\.ts$/), outside: true, line: expect.any(Number), column: expect.any(Number) }],
+  })
+})
+
+it('says what is wrong with a question', async () => {
+  expect(await ask({ action: 'hover', path: 'use.ts' })).toMatch(/^InputInvalid: `hover` needs `line` and `column`/)
+  expect(await ask({ action: 'hover', path: 'use.ts', line: 99, column: 1 })).toMatch(/^InputInvalid: .*Line 99 is past its end/)
+  expect(await ask({ action: 'hover', path: 'use.ts', line: 1, column: 99 })).toMatch(/^InputInvalid: .*Column 99 is past its end/)
+  expect(await ask({ action: 'hover', path: 'use.ts', line: 1, query: 'nothing' })).toMatch(/^InputInvalid: Line 1 of "use\.ts" does not contain "nothing"/)
+  expect(await ask({ action: 'workspace_symbols', path: 'use.ts' })).toMatch(/^InputInvalid: .*needs a name in `query`/)
+  expect(await ask({ action: 'symbols', path: 'missing.ts' })).toMatch(/^NotFound/)
+  expect(await ask({ action: 'symbols', path: '/etc/hostname' })).toMatch(/^CapabilityDenied/)
+  expect(await ask({ action: 'symbols', path: '.' })).toMatch(/^InputInvalid: "\." is a folder/)
+  expect(await ask({ action: 'symbols', path: 'main.rs' })).toMatch(/^CapabilityUnavailable: No language server .*rust-analyzer/)
+})
+
+it('needs the right to read the whole workspace', async () => {
+  const question = { action: 'symbols', path: 'sum.ts' }
+  expect(await ask(question, { mode: 'ask' })).toMatchObject({ total: 1 })
+  expect(await ask(question, { mode: 'yolo', rules: [{ permission: 'fs.read', pattern: 'secrets/**', action: 'deny' }] })).toMatch(/^RuleDenied/)
+  expect(await ask(question, { mode: 'yolo', ceiling: { fs: { read: ['{workspace}/docs/**'] } } })).toMatch(/^CapabilityDenied|^CeilingExceeded/)
+})
+
+it('works without a server, and in another folder', async () => {
+  const bare = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), env: {} })
+  onTestFinished(async () => void await bare.close())
+  expect(await ask({ action: 'symbols', path: 'use.ts' }, {  mode: 'yolo' }, bare)).toMatch(/^CapabilityUnavailable: No language server is configured for "use\.ts"\. Install one \(npm install -g typescript-language-server/)
+  writeFileSync(join(folder, 'other/only.ts'), 'export const only = 1\n')
+  await host.switchWorkspace(join(folder, 'other'))
+  expect(await ask({ action: 'symbols', path: 'only.ts' })).toMatchObject({ symbols: [{ name: 'only', path: 'only.ts' }] })
+})
