@@ -55,7 +55,7 @@ export async function openRepository(
   const options = [...safeOptions(names), ...OWN_SETTINGS]
   await requireInside(runtime.fs, [gitDir!, common!, ...(bare ? [] : [top])], folder)
   await requireOwnFiles(runtime.fs, gitDir!, common!)
-  await requireSafeIndex(runtime.fs, `${gitDir}/index`, format === 'sha256' ? 32 : 20)
+  await requireSafeIndex(runtime.fs, gitDir!, format)
   return { top, options, names }
 }
 
@@ -115,15 +115,18 @@ const exists = (fs: FileReader, path: string): Promise<boolean> => fs.stat(path)
 
 const RANGE_BYTES = 8 * 1024 * 1024
 const INDEX_BYTES = 128 * 1024 * 1024
+const HASH_BYTES: Readonly<Record<string, number>> = { sha1: 20, sha256: 32 }
 
-async function requireSafeIndex(fs: FileReader, path: string, hashBytes: number): Promise<void> {
+/** Rejects with InputInvalid if git would follow a path in the index out of the working tree. */
+export async function requireSafeIndex(fs: FileReader, gitDir: string, objectFormat = 'sha1'): Promise<void> {
+  const path = `${gitDir}/index`
   if (!await exists(fs, path)) return
   const { size } = await fs.stat(path)
   const parts: Uint8Array[] = []
   for (let start = 0; start < Math.min(size, INDEX_BYTES); start += RANGE_BYTES) {
     parts.push(await fs.read(path, { start, end: Math.min(size, start + RANGE_BYTES) }))
   }
-  const unsafe = size > INDEX_BYTES ? 'too many entries' : unsafeIndexEntry(Buffer.concat(parts), hashBytes)
+  const unsafe = size > INDEX_BYTES ? 'too many entries' : unsafeIndexEntry(Buffer.concat(parts), HASH_BYTES[objectFormat] ?? 20)
   if (unsafe === undefined) return
   const cure = 'Write it anew: remove the file, then run "git reset".'
   throw new ToolError('InputInvalid', `The index of the repository has ${unsafe}. git was not run. ${cure}`)

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { hash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ApprovalRequest, Outcome } from '@bulkhead/contract'
@@ -111,6 +112,20 @@ describe('in mode ask, read-only commands inside the workspace run without appro
     expect([codeOf(outcome), asked]).toEqual(['output', []])
     expect(outcome).toMatchObject({ data: result })
     expect(existsSync(join(root, 'pwned'))).toBe(false)
+  })
+
+  it.each(['git diff', 'git status', 'git grep precious', 'git diff HEAD'])('%s does not follow a path of the index out of the workspace', async (command) => {
+    const index = join(workspace, '.git/index')
+    const before = readFileSync(index)
+    const bytes = Buffer.from(before)
+    bytes.write('../secret.ts', bytes.indexOf('package.json'))
+    const body = bytes.subarray(0, -20)
+    writeFileSync(index, Buffer.concat([body, hash('sha1', body, 'buffer')]))
+    try {
+      expect(await bash(command)).toMatchObject({ error: { code: 'InputInvalid' }, error_text: expect.stringContaining('the path "../secret.ts"') as string })
+    } finally {
+      writeFileSync(index, before)
+    }
   })
 
   it('grep and glob run without approval', async () => {

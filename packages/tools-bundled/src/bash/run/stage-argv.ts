@@ -11,6 +11,8 @@ import { checkInside, expandPattern, keepInside, refuseOption } from './file-nam
 interface Repository {
   /** The names of its settings. */
   names(): Promise<readonly string[]>
+  /** Rejects with InputInvalid if git would follow a path in the index out of the working tree. */
+  requireSafeIndex(): Promise<void>
   /** Whether its working tree is the current folder. */
   isHere(): Promise<boolean>
 }
@@ -26,7 +28,7 @@ async function hardened(inner: readonly Word[], repository: Repository): Promise
   const [program, ...args] = inner
   switch (program!.text) {
     case 'git': {
-      const names = await repository.names()
+      const [names] = await Promise.all([repository.names(), repository.requireSafeIndex()])
       if (hasOtherWorktree(names) && !await repository.isHere()) throw refusedSetting()
       return hardenedGit(inner, names)
     }

@@ -47,6 +47,7 @@ async function argvOf(command: string): Promise<readonly [string, readonly strin
     folder: '.', fs: fs as never, expand: async () => [], note: () => undefined,
     repository: () => ({
       names: async () => run('git', CONFIG_NAMES).stdout.split('\0').filter((name) => name !== ''),
+      requireSafeIndex: async () => undefined,
       isHere: async () => run('git', ['rev-parse', '--show-toplevel']).stdout === `${workspace}\n`,
     }),
   }
