@@ -2,7 +2,7 @@ import {
   defineExtension, ToolError, type ArgumentsReader, type FromJsonSchema, type ManifestInput, type Net,
   type NetRequest,
 } from '@bulkhead/contract'
-import type { Json } from '@bulkhead/kit/json'
+import { findJsonFault, type Json } from '@bulkhead/kit/json'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
 import { exchange, isText, NO_URL, readUrlHost, textOf, type Answer } from '../model/http.ts'
 import { simpleReading, stringOr } from '../model/paths.ts'
@@ -125,11 +125,17 @@ type Body = { readonly body_kind: 'empty' | 'binary' } | { readonly body_kind: '
 function bodyOf(answer: Answer): Body {
   if (answer.bytes.length === 0) return { body_kind: 'empty' }
   if (!isText(answer)) return { body_kind: 'binary' }
-  const text = textOf(answer)
-  if (!JSON_TYPE.test(answer.mediaType)) return { body_kind: 'text', body: text }
+  const body = textOf(answer)
+  const parsed = JSON_TYPE.test(answer.mediaType) ? parse(body) : undefined
+  return parsed === undefined ? { body_kind: 'text', body } : { body_kind: 'json', body: parsed }
+}
+
+/** undefined if it is not JSON, or JSON that no result may contain. The request had its effect, so the call succeeds. */
+function parse(text: string): Json | undefined {
   try {
-    return { body_kind: 'json', body: JSON.parse(text) as Json }
+    const body = JSON.parse(text) as Json
+    return findJsonFault({ body }) === undefined ? body : undefined
   } catch {
-    return { body_kind: 'text', body: text }
+    return undefined
   }
 }

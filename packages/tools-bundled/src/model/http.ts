@@ -78,7 +78,7 @@ async function readBody(response: NetResponse, maxBytes: number, { hostname }: U
     length += piece.length
     if (length > maxBytes) {
       const most = `${maxBytes / MB} MB`
-      throw new ToolError('ToolExecutionFailed', `The page of ${hostname} is larger than the limit of ${most}.`)
+      throw new ToolError('ToolExecutionFailed', `The response of ${hostname} is larger than the limit of ${most}.`)
     }
     pieces.push(piece)
   }

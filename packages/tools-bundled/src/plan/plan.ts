@@ -51,7 +51,7 @@ const manifest = {
   id: 'plan',
   tools: [{
     name: 'plan',
-    label: 'Plan',
+    label: 'Make a plan',
     description: 'Stores the plan of this session and returns it. Pass all steps each time, with their status. With '
       + '`enter`, the session is in plan mode: you can read and search, but the host denies calls that change '
       + 'something. To leave it, call plan_exit.',

@@ -51,6 +51,13 @@ describe('http_request', () => {
     expect(await tool.call({ url, method: 'DELETE' })).toMatchObject({ status: 204, bytes: 0, content_type: '', body_kind: 'empty' })
   })
 
+  it.each([
+    ['is nested too deep', '['.repeat(70) + ']'.repeat(70)], ['has a key that no result may have', '{"a":{"__proto__":{"b":1}}}'],
+  ])('returns JSON as text if it %s', async (_, body) => {
+    answer = responding('application/json', body)
+    expect(await tool.call({ url, method: 'POST', json: {} })).toMatchObject({ status: 200, body_kind: 'text', body })
+  })
+
   it('keeps no cookies, and cuts long headers', async () => {
     answer = responding('text/plain', 'x', 200, { 'set-cookie': 'id=1', 'x-long': 'y'.repeat(3_000) })
     expect(await tool.call({ url })).toMatchObject({ headers: { 'set-cookie': 'id=1', 'x-long': expect.stringMatching(/^y{1000}…$/) } })
