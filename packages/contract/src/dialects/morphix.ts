@@ -64,8 +64,10 @@ function stringOf(code: ErrorCode, tool = 'unknown', data?: Json): string {
   return 'tool_reported_failure'
 }
 
+/** In the numbers of morphix's tool, or of ours. */
+const COUNTS = ['failed_count', 'error_count', 'failed'] as const
 const hasFailedTests = (data: Json | undefined): boolean =>
-  isJsonObject(data) && ['failed_count', 'error_count'].some((name) => typeof data[name] === 'number' && data[name] > 0)
+  isJsonObject(data) && COUNTS.some((name) => typeof data[name] === 'number' && data[name] > 0)
 
 /**
  * Loses content, details, completion, call_id, origin, truncation, codes without a string, the measurements of a
@@ -75,6 +77,10 @@ export function toMorphix(outcome: Outcome): MorphixResult {
   const { tool, tokens_used = 0, duration_ms, attempt } = outcome.metadata
   if (outcome.type === 'error') {
     return outcome.error.code === 'ClarificationNeeded' ? pausedOf(outcome) : failureOf(outcome)
+  }
+  // There, tests that fail are a failure of the tool that runs them.
+  if (tool === 'test_runner' && hasFailedTests(outcome.data)) {
+    return { success: false, tool, error: 'tests_failed', output: outcome.data }
   }
   return { success: true, tool, output: outcome.data, tokens_used, duration: Math.round(duration_ms) / 1000, attempt }
 }
