@@ -25,7 +25,7 @@ const CALLS: readonly (readonly [name: string, args: JsonObject, ours: string])[
   ['ask_clarification', { question: 'Which?', options: ['a'] }, 'question'],
 ]
 
-it.each(CALLS.filter(([, , ours]) => tools.has(ours)))('%s %j becomes a valid call of %s', (name, args, ours) => {
+it.each(CALLS)('%s %j becomes a valid call of %s', (name, args, ours) => {
   const call = canonicalCall({ id: 'c', name, arguments: args }, (known) => tools.get(known))
   expect(call.name).toBe(ours)
   const { properties, required } = tools.get(ours)!.inputSchema as { properties: JsonObject; required: readonly string[] }

@@ -98,8 +98,8 @@ describe("morphix's result", () => {
   })
 
   it('is a failure for a test runner that counts failed tests', () => {
-    const outcome = (failed: number): Outcome =>
-      ({ type: 'output', data: { passed: 3, failed }, metadata: { ...base, tool: 'test_runner' } })
+    const outcome = (count: number): Outcome =>
+      ({ type: 'output', data: { passed: 3, failed: count }, metadata: { ...base, tool: 'test_runner' } })
     expect(toMorphix(outcome(2)))
       .toStrictEqual({ success: false, tool: 'test_runner', error: 'tests_failed', output: { passed: 3, failed: 2 } })
     expect(toMorphix(outcome(0))).toMatchObject({ success: true, output: { passed: 3, failed: 0 } })
