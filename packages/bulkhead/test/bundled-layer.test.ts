@@ -109,8 +109,8 @@ describe('the tools that ship with the host', () => {
   })
 
   it('pass tasks to the agent runner, and refuse them without one', async () => {
-    const { host, session } = await open({ runAgent: async ({ type, prompt, sessionId }) => ({ output: `${type}: ${prompt} (${sessionId})` }) })
-    expect(data(await call(session, 'task', { subagent_type: 'scout', prompt: 'look' }))).toEqual({ output: `scout: look (${session.id})` })
+    const { host, session } = await open({ runAgent: async ({ agent, prompt }) => ({ output: `${agent.name}: ${prompt}` }) })
+    expect(data(await call(session, 'task', { subagent_type: 'scout', prompt: 'look' }))).toEqual({ output: 'scout: look' })
     const headless = await host.openSession()
     expect(verdict(await call(headless, 'task', { subagent_type: 'scout', prompt: 'look' }))).toBe('ApprovalDenied')
     expect(verdict(await call((await open()).session, 'task', { subagent_type: 'scout', prompt: 'look' }))).toBe('CapabilityUnavailable')

@@ -13,6 +13,7 @@ import type { PausedCall } from './policy/interaction/paused-calls.ts'
 import type { InterruptedCall, Owner } from './records/interrupted-calls.ts'
 import type { ToolMetrics } from './records/metrics.ts'
 import type { Sidecar } from './records/timeouts.ts'
+import type { AgentRunner, Delegated, Delegation } from './sessions/delegation.ts'
 import type { SessionOptions, Session } from './sessions/session.ts'
 import type { Place } from './sessions/workspace.ts'
 
@@ -86,6 +87,11 @@ export interface Host {
    * ProjectPathInvalid or InputInvalid for invalid options.
    */
   openSession(options?: SessionOptions): Promise<Session>
+  /**
+   * Runs a sub-agent for a call of the tool `task`. Rejects with AgentNotFound, AgentInvalid, SubagentDepthExceeded, and
+   * with what the runner throws.
+   */
+  delegate(delegation: Delegation, run: AgentRunner): Promise<Delegated>
   /**
    * Calls made within `work`, in any session and at any time, use a budget of their own: the async context carries it.
    * Without limits, those of the configuration apply.

@@ -17,7 +17,7 @@ import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
 import { BUDGET_FORM, Workflows, type BudgetLimits } from './model/budget.ts'
 import { readAgent } from './sessions/agents.ts'
 import type { SessionOptions, Session } from './sessions/session.ts'
-import { HostSession } from './sessions/host-session.ts'
+import type { AgentRunner, Delegated, Delegation } from './sessions/delegation.ts'
 import type { StopReport } from './extensions/reload/retirement.ts'
 import { systemClock } from './model/system-clock.ts'
 import type { InterruptedCall } from './records/interrupted-calls.ts'
@@ -164,22 +164,12 @@ class ToolHost implements Host {
 
   async openSession(options: SessionOptions = {}): Promise<Session> {
     const workspace = await this.#readyWorkspace()
-    return new HostSession(options, {
-      host: workspace.context,
-      workflows: this.#sources.workflows,
-      settings: workspace.settings,
-      agents: () => workspace.agents,
-      variables: workspace.variables,
-      workspace: workspace.path,
-      neverWritten: workspace.context.neverWritten ?? [],
-      findRoot: workspace.findRoot,
-      projectApprovals: workspace.projectApprovals,
-      onOpen: (begun) => workspace.sessions.add(begun),
-      onClose: (ended) => {
-        workspace.sessions.delete(ended)
-        this.#unloadIfEmpty(workspace)
-      },
-    })
+    return workspace.openSession(options, () => this.#unloadIfEmpty(workspace))
+  }
+
+  async delegate(delegation: Delegation, run: AgentRunner): Promise<Delegated> {
+    const workspace = this.#workspaces.find(({ openSessions }) => openSessions.has(delegation.sessionId))
+    return (workspace ?? this.#workspace).delegate(delegation, run)
   }
 
   pausedCalls(): Promise<readonly PausedCall[]> {

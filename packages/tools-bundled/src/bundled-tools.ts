@@ -22,7 +22,7 @@ import { read, readReadArguments } from './read/read.ts'
 import { readOverviewArguments, repoOverview } from './repo-overview/repo-overview.ts'
 import { createRepoClone, readCloneArguments } from './repo-clone/repo-clone.ts'
 import { createSkill, type SkillOptions } from './skill/skill.ts'
-import { createTask, type AgentRunner } from './task/task.ts'
+import { createTask, type Delegate } from './task/task.ts'
 import { readTestArguments, testRunner } from './test-runner/test-runner.ts'
 import { loadReports } from './test-runner/runners.ts'
 import { todo } from './todo/todo.ts'
@@ -35,7 +35,7 @@ import { readWriteArguments, write } from './write/write.ts'
 /** What the tools need from the embedder. If an option is missing, calls of its tool fail. */
 export interface BundledOptions {
   /** Runs sub-agents for `task`. */
-  readonly runAgent?: AgentRunner | undefined
+  readonly delegate?: Delegate | undefined
   /** The tools that `tool_search` finds. */
   readonly catalog?: ToolCatalog | undefined
   /** The folders of `skill`. */
@@ -53,7 +53,7 @@ export interface BundledOptions {
 /** Every tool that ships with the host. */
 export const createBundledExtensions = (options: BundledOptions = {}): readonly BundledExtension[] => [
   read, write, edit, undo, glob, grep, bash, todo, question, list, applyPatch, repoOverview, plan,
-  createTask(options.runAgent), createSkill(options.skills), createToolSearch(options.catalog),
+  createTask(options.delegate), createSkill(options.skills), createToolSearch(options.catalog),
   createWebFetch(options.fetchHosts), createWebSearch(options.search), createHttpRequest(options.fetchHosts), pdfRead,
   git, testRunner, createRepoClone(options.fetchHosts), createLsp(options.languageServers),
   createCodeExec(options.programs), createCodeMode(options.programs),

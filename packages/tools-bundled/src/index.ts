@@ -9,7 +9,7 @@ export {
 } from './prompts/prompt-sections.ts'
 export type { FaultReader } from './prompts/yaml-files.ts'
 export { describeTools } from './code-mode/declarations.ts'
-export type { AgentRequest, AgentResult, AgentRunner } from './task/task.ts'
+export type { Delegate, DelegatedTask } from './task/task.ts'
 export type { SearchedTool } from './model/find-tools.ts'
 export type { ToolCatalog } from './tool-search/tool-search.ts'
 export { SHELF_THRESHOLD, ToolShelf } from './tool-search/tool-search.ts'

@@ -39,7 +39,7 @@ const filled = <T>(value: T): T =>
 
 /** A host with this configuration and the bundled tools. Nothing is mocked. */
 async function opened(config: ConfigFile, options: SessionOptions) {
-  const bundled = createBundledExtensions({ fetchHosts: ['*', ...places], runAgent: async () => ({ output: 'done' }) })
+  const bundled = createBundledExtensions({ fetchHosts: ['*', ...places], delegate: async () => ({ sessionId: 's', output: 'done' }) })
   const loader = createLoader({ coreVersion: '1.0.0', roots: { global: join(root, 'home'), projectFolder: '.bulkhead' }, bundled })
   const found = await loader.load({ workspace, trust: 'declined', projectDigest: 'any' })
   const report = { ...found, config: { merged: config, layers: [{ layer: 'global' as const, location: '/config.json', config }] } }

@@ -3,9 +3,9 @@ import {
   DEFAULT_LIMITS, PROGRAM_TOOL, type CompartmentLimits, type ConfigFile, type LanguageServers, type Sandbox,
   type ToolDefinition,
 } from '@bulkhead/contract'
-import type { Host as CoreHost, Session } from '@bulkhead/host'
+import type { AgentRunner, Host as CoreHost, Session } from '@bulkhead/host'
 import {
-  type AgentRunner, type BundledExtension, createBundledExtensions, describeTools, ToolShelf,
+  type BundledExtension, createBundledExtensions, describeTools, ToolShelf,
 } from '@bulkhead/tools-bundled'
 import { userFolder } from './loader-options.ts'
 
@@ -16,10 +16,12 @@ export interface BundledLayerOptions {
   readonly fetchHosts?: readonly string[]
 }
 
+type Attached = Pick<CoreHost, 'tools' | 'on' | 'delegate'>
+
 export interface BundledLayer {
   readonly extensions: (config: ConfigFile, workspace?: string) => readonly BundledExtension[]
-  /** Makes the tools of this host available to `tool_search`. */
-  attach(host: Pick<CoreHost, 'tools' | 'on'>, places: BundledPlaces): void
+  /** Connects `tool_search` and `task` with the host. */
+  attach(host: Attached, places: BundledPlaces): void
   /**
    * The tools to show to the model of a session. With many tools: the locked ones and those found by `tool_search`. With
    * `codeMode`: only `code_mode`, whose description declares the others.
@@ -42,11 +44,12 @@ export function createBundledLayer({ runAgent, fetchHosts }: BundledLayerOptions
   const shelf = new ToolShelf()
   /** By session: the tools that its programs were told about. */
   const functions = new Map<string, readonly ToolDefinition[]>()
-  let attached: Pick<CoreHost, 'tools'> | undefined
+  let attached: Attached | undefined
   let places: BundledPlaces | undefined
   return {
     extensions: (config, workspace) => createBundledExtensions({
-      runAgent, fetchHosts, search: config.search,
+      fetchHosts, search: config.search,
+      ...(runAgent && { delegate: (task) => attached!.delegate(task, runAgent) }),
       programs: {
         place: (extension) => ({
           open: async (request) => places!.sandbox.open(request), limits: limitsOf(config, extension),

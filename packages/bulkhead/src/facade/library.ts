@@ -28,9 +28,10 @@ export type {
 export type {
   CallView, CommandClassifier, Guard, HookContext, Hooks, Judge, JudgeAnswer, Observers, ResultAnswer, ResultJudge,
 } from '@bulkhead/host'
+export type { AgentRequest, AgentResult, AgentRunner, BackgroundTask, EndedTask } from '@bulkhead/host'
 export type { PromptSectionsOptions } from './session-prompts.ts'
 export type {
-  AgentRequest, AgentResult, AgentRunner, KitPrompts, OmittedPrompt, PromptSection, PromptSectionId, PromptSections,
+  KitPrompts, OmittedPrompt, PromptSection, PromptSectionId, PromptSections,
 } from '@bulkhead/tools-bundled'
 export type {
   BudgetLimits, CallOptions, CloseReport, ExplainedStep, Explanation, HistogramSnapshot, ToolCall, ToolMetrics,

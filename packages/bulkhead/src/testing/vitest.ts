@@ -18,7 +18,7 @@ expect.extend({
     return {
       pass: isOutput && this.equals(outcome.data, data, this.customTesters),
       message: () => isOutput
-        ? `The call succeeded ${this.isNot ? 'with this data' : 'with other data'}: ${this.utils.printReceived(outcome.data)}`
+        ? `The call succeeded with ${this.isNot ? 'this' : 'other'} data: ${this.utils.printReceived(outcome.data)}`
         : `The call failed. ${outcome.error.code}: ${outcome.error_text}`,
       ...(isOutput && { actual: outcome.data, expected: data }),
     }

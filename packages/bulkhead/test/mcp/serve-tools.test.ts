@@ -207,7 +207,8 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     await serving.closed
     await expect(lost).rejects.toThrow('closed')
     expect(signal.aborted).toBe(true)
-    expect(eventsOf('SessionClosed')).toHaveLength(1)
+    // The sub-agent's, and the client's.
+    expect(eventsOf('SessionClosed')).toHaveLength(2)
     await serving.close()
   })
 

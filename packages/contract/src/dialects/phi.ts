@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { z } from 'zod'
 import type { ErrorCode } from '../model/errors.ts'
 import type { BulkheadEvent, EventOf } from '../model/events.ts'
@@ -188,8 +188,13 @@ function resultOf(event: EndEvent, outcome: Outcome | undefined): PhiToolResult 
 }
 
 /** A partial result in the form of a result is used as it is; any other value is shown as text. */
-const partialOf = (partial: Json): PhiToolResult => toolResult.safeParse(partial).data
-  ?? { content: [{ type: 'text', text: textOfData(partial) }], details: null, child_loop_id: null }
+function partialOf(partial: Json): PhiToolResult {
+  const given = toolResult.safeParse(partial)
+  if (given.success) return given.data
+  const loop = isJsonObject(partial) ? partial['child_loop_id'] : undefined
+  const child_loop_id = typeof loop === 'string' ? loop : null
+  return { content: [{ type: 'text', text: textOfData(partial) }], details: null, child_loop_id }
+}
 
 function messages(event: EndEvent, { outcome }: EventContext): readonly PhiEvent[] {
   const timestamp = Date.parse(event.at)

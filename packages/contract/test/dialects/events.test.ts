@@ -140,6 +140,8 @@ describe('events of phi', () => {
     expect(shown([1])).toMatchObject([
       { partial_result: { content: [{ type: 'text', text: '[1]' }], details: null, child_loop_id: null } },
     ])
+    expect(shown({ child_loop_id: 'child', event: 1 })).toMatchObject([{ partial_result: { child_loop_id: 'child' } }])
+    expect(shown({ child_loop_id: 1 })).toMatchObject([{ partial_result: { child_loop_id: null } }])
   })
 
   it('have no start and end for a call that never began, only its result', () => {

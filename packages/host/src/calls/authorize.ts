@@ -72,7 +72,7 @@ async function answerOf(call: DecidedCall): Promise<Verdict> {
   approvals.noteExpired(call, analysis)
   if (!interactions.canApprove) return unanswered(headless())
   const request = approvalRequest(call, analysis, asks)
-  const resume = call.parent?.pause()
+  const resume = call.waiting?.pause()
   try {
     if (permits.length > 0) return await askForGrant(call, permits, request, unanswered)
     return await askForApproval(call, analysis, answerable, request, unanswered)

@@ -153,7 +153,7 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
 
 /** Stops the time of a call, and of the calls that wait for it. Returns the function that continues it. */
 export function pauseFor({ call, deadline }: RunningCall): () => void {
-  const resumes = [deadline.pause(), call.parent?.pause()]
+  const resumes = [deadline.pause(), call.waiting?.pause()]
   return () => {
     for (const resume of resumes) resume?.()
   }

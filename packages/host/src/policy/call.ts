@@ -1,6 +1,5 @@
 import type {
-  AgentManifest, ArgumentsReader, BulkheadError, CallLog, CallProgress, Clock, ReaderContext, ToolInvocation,
-  VariableValues, WorkspaceClient,
+  ArgumentsReader, BulkheadError, CallLog, CallProgress, Clock, ToolInvocation,
 } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { JsonObject } from '@bulkhead/kit/json'
@@ -9,7 +8,6 @@ import type { Registry } from '../extensions/registry/registry.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { BudgetSource, Reservation } from '../model/budget.ts'
 import type { CancelScope } from '../model/cancel-scope.ts'
-import type { Hooks } from '../model/hooks.ts'
 import type { Leases, Ordered, TickOrder } from '../model/waiting.ts'
 import type { AuditTrail } from '../records/audit-trail.ts'
 import type { CallJournal, JournalEntry } from '../records/call-journal.ts'
@@ -17,11 +15,9 @@ import type { EventBus } from '../records/events.ts'
 import type { MetricsRecorder } from '../records/metrics.ts'
 import type { Sidecar } from '../records/timeouts.ts'
 import type { KeptApproval } from './approvals/kept-approval.ts'
-import type { SessionApprovals } from './approvals/session-approvals.ts'
+import type { Pausable, SessionScope } from './call-session.ts'
 import type { Decision, MadeChange } from './checked-call.ts'
-import type { Interactions } from './interaction/interactions.ts'
 import type { PausedCalls, Resumption } from './interaction/paused-calls.ts'
-import type { SessionPolicy } from './session-policy.ts'
 
 /** Where a call is made from. */
 export interface CallScope {
@@ -139,6 +135,11 @@ export class RawCall implements Ordered {
     return this.scope.parent
   }
 
+  /** The call that waits for this one: of the tool that makes it, or of `task`. */
+  get waiting(): Pausable | undefined {
+    return this.scope.parent ?? this.session.waiting
+  }
+
   /** The tools that make the call, from the one that the model called; none if the model makes it. */
   get callers(): readonly ToolEntry[] {
     return this.scope.parent?.callers ?? NO_CALLERS
@@ -254,25 +255,6 @@ export type ExecutedCall = ClearedCall & { readonly reading: Reading }
 export const eventFields = (call: RawCall) => ({
   sessionId: call.session.id, callId: call.id, tool: call.name, origin: call.tool?.origin ?? null,
 })
-
-/** The session of a call, as the steps see it. */
-export interface SessionScope {
-  readonly id: string
-  /** An earlier session whose changes this one may undo. */
-  readonly continues: string | undefined
-  readonly agent: AgentManifest | undefined
-  /** The values of the variables in requirements. */
-  readonly variables: VariableValues
-  /** Where readers of arguments look for the paths of a call. */
-  readonly paths: ReaderContext
-  readonly policy: SessionPolicy
-  readonly approvals: SessionApprovals
-  readonly interactions: Interactions
-  /** Stores questions that no one answers. Absent if such questions fail. */
-  readonly paused: PausedCalls | undefined
-  readonly client: WorkspaceClient | undefined
-  readonly hooks: { readonly all: readonly Hooks[] }
-}
 
 /** The host, as the steps of a call see it. */
 export interface HostContext {

@@ -39,6 +39,7 @@ export type Policy = BuiltInPolicy | CustomPolicy
 /** What the policies of one session are made of. */
 export interface PolicyParts {
   readonly mode: SecurityMode
+  readonly gates: boolean
   readonly commandSafety: CommandSafety | undefined
   readonly watchdogs: readonly Judge[]
   readonly guards: readonly Guard[]
@@ -57,7 +58,7 @@ export function policiesOf(session: PolicyParts): readonly Policy[] {
     rulesAndToolMode(session),
     ...(commandSafety ? [commands(commandSafety)] : []),
     ...watchdogs.map(watchdogPolicy),
-    gate(session),
+    ...(session.gates ? [gate(session)] : []),
     ...guards.filter(({ pre }) => pre !== undefined).map(guardPolicy),
   ]
 }

@@ -68,6 +68,8 @@ export class SessionPolicy {
   readonly lineage: readonly SessionPolicy[]
   /** The strictest of the lineage. */
   readonly mode: SecurityMode
+  /** Whether its own mode or state machine decides gated calls. A sub-agent in yolo leaves them to its ancestors. */
+  readonly gates: boolean
   readonly headless: 'deny' | 'halt'
   readonly rules: readonly ScopedRule[]
   readonly role: string | undefined
@@ -97,6 +99,7 @@ export class SessionPolicy {
   constructor(sources: PolicySources) {
     this.lineage = [...sources.parent?.lineage ?? [], this]
     this.mode = stricterMode(sources.mode, sources.parent?.mode)
+    this.gates = sources.mode !== 'yolo' || sources.parent === undefined || sources.stateMachine !== undefined
     this.headless = sources.headless
     const { parent, settings: { file, layers } } = sources
     this.role = sources.role

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import {
-  BulkheadError, CALL_LIMITS, requireOptions, type AgentManifest, type Outcome, type ToolDefinition,
+  BulkheadError, requireOptions, type AgentManifest, type Outcome, type ToolDefinition,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { forms } from '@bulkhead/kit/options'
@@ -10,27 +10,31 @@ import type { Naming } from '../model/unknown-names.ts'
 import { explainCall, type Explanation } from '../calls/explain.ts'
 import { HookChain, HOOKS_FORM, refuseSlips } from '../calls/hooks.ts'
 import type { Hooks } from '../model/hooks.ts'
-import type { SessionScope } from '../policy/call.ts'
+import type { SessionScope } from '../policy/call-session.ts'
 import { goOnWith, type Claim, type Resumption } from '../policy/interaction/paused-calls.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { WaitGroup } from '../model/waiting.ts'
-import { finishCall, prepareCall, runCall, skipCall, type PreparedCall } from '../calls/pipeline.ts'
+import { runCall } from '../calls/pipeline.ts'
 import type { CallOptions, Proposal, ToolCall } from '../calls/receive.ts'
 import {
-  batchSizeOf, HostTurn, readCallAllOptions, readCallOptions, runByStrategy, type CallAllOptions, type Frame,
-  turnInvalid, type ReadOptions, type StrategyRun, type Turn,
+  batchSizeOf, HostTurn, readCallAllOptions, readCallOptions, runAll, turnInvalid, type CallAllOptions, type Frame,
+  type ReadOptions, type Turn,
 } from './turn.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from '../model/cancel-scope.ts'
 import { namingOf, type Agents, type UsableAgent } from './agents.ts'
+import { BackgroundTasks, type BackgroundTask } from './background-tasks.ts'
 import { openScope, type ScopeSources } from './session-scope.ts'
 import {
-  checkOptions, requireProgramTool, selectedTools, type SessionOptions, type SubagentOptions, type Session,
+  checkOptions, refuseDeeper, requireProgramTool, selectedTools, sessionNaming, type SessionOptions,
+  type SubagentOptions, type Session,
 } from './session.ts'
 import { lowerLimits, SessionBudget, type Workflows } from '../model/budget.ts'
 
 export interface SessionSources extends ScopeSources {
   readonly agents: () => Agents
   readonly workflows: Workflows
+  /** All open sessions by their ids, sub-agents included. */
+  readonly open: Map<string, HostSession>
   /** Runs before the session is announced. */
   readonly onOpen: (session: HostSession) => void
   readonly onClose: (session: HostSession) => void
@@ -42,6 +46,7 @@ export class HostSession implements Session {
   readonly depth: number
   readonly codeMode: boolean
   readonly agent: AgentManifest | undefined
+  readonly background = new BackgroundTasks()
   readonly #options: SessionOptions
   readonly #sources: SessionSources
   readonly #parent: HostSession | undefined
@@ -62,10 +67,7 @@ export class HostSession implements Session {
   #turns = 0
   #closing: Promise<void> | undefined
 
-  /**
-   * Throws ConfigInvalid, RequirementInvalid, ProjectPathInvalid or InputInvalid for options that make no sense, and
-   * AgentNotFound or AgentInvalid.
-   */
+  /** Throws the errors of `openSession`. */
   constructor(options: SubagentOptions, sources: SessionSources, parent?: HostSession) {
     checkOptions(options, sources.workspace)
     const { events } = sources.host
@@ -90,6 +92,7 @@ export class HostSession implements Session {
     }, sources)
     this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()
     this.#forgetSignal = signal && this.#cancel.follow(signal, sessionCancelled)
+    sources.open.set(this.id, this)
     sources.onOpen(this)
     events.emit({
       type: 'SessionOpened', sessionId: this.id, workspace: sources.workspace, ...(parent && { parentId: parent.id }),
@@ -123,9 +126,7 @@ export class HostSession implements Session {
 
   /** What it and its sub-agents were opened with, as far as it names tools. */
   get namings(): readonly Naming[] {
-    const { rules, roles, tools: offered } = this.#options
-    const own: Naming =
-      { layer: 'embedder', location: `session ${this.id}`, config: { rules: rules && [...rules], roles }, offered }
+    const own = sessionNaming(this.id, this.#options)
     const ofAgent = this.#ownAgent ? [namingOf(this.#ownAgent)] : []
     return [own, ...ofAgent, ...[...this.#subagents].flatMap((subagent) => subagent.namings)]
   }
@@ -152,7 +153,8 @@ export class HostSession implements Session {
     }
     const batchSize = batchSizeOf(strategy)
     const { ended, ...frame } = this.#enter(signal, calls.length)
-    return this.#runAll([...calls], read, frame, { batchSize, steering }).finally(ended)
+    const proposals = [...calls].map((call) => this.#propose(call, read, frame))
+    return runAll(proposals, { batchSize, steering, cancel: frame.cancel, host: this.#sources.host }).finally(ended)
   }
 
   /** Until `ended` is called, nothing the calls belong to is over. */
@@ -179,6 +181,7 @@ export class HostSession implements Session {
     this.#leaveTurn = host.turns.acquire()
     this.#turn = new HostTurn({
       number: ++this.#turns, scope: this.#cancel.begin(), offered: this.#offered(), signal: options.signal,
+      results: this.background.deliver(),
     })
     host.events.emit({ type: 'TurnBegan', sessionId: this.id, turn: this.#turn.number })
     return this.#turn
@@ -194,16 +197,13 @@ export class HostSession implements Session {
     this.#leaveTurn?.()
   }
 
-  async openSubagent(options: SubagentOptions = {}): Promise<Session> {
-    const { subagentDepth } = CALL_LIMITS
-    if (this.depth >= subagentDepth) {
-      const message = `Sub-agents open sub-agents ${subagentDepth} deep at most.`
-      throw new BulkheadError('SubagentDepthExceeded', message, { data: { depth: this.depth, limit: subagentDepth } })
-    }
+  /** `waiting`: the call that waits for it. Default: the one that waits for this session. */
+  async openSubagent(options: SubagentOptions = {}, waiting = this.#scope.waiting): Promise<HostSession> {
+    refuseDeeper(this.depth)
     if (this.#closing) throw sessionCancelled('parent')
     const turn = this.#turn
     return new HostSession(options, {
-      ...this.#sources,
+      ...this.#sources, waiting,
       onOpen: (begun) => {
         this.#subagents.add(begun)
         if (!options.background) turn?.owns(begun)
@@ -213,6 +213,19 @@ export class HostSession implements Session {
         turn?.disowns(ended)
       },
     }, this)
+  }
+
+  tasks(): readonly BackgroundTask[] {
+    return this.background.list()
+  }
+
+  cancelTask(id: string): Promise<boolean> {
+    return this.background.cancel(id)
+  }
+
+  /** Aborted when it is cancelled. */
+  get signal(): AbortSignal {
+    return this.#cancel.signal
   }
 
   cancel(reason: CancelReason = 'user'): void {
@@ -250,7 +263,7 @@ export class HostSession implements Session {
   }
 
   async #close(): Promise<void> {
-    const { host: { events, sidecar }, onClose } = this.#sources
+    const { host: { events, sidecar }, open, onClose } = this.#sources
     this.#cancel.cancel(new BulkheadError('SessionCancelled', 'The session is closed.', { data: { reason: 'user' } }))
     this.#forgetSignal?.()
     await Promise.all([...this.#subagents].map((subagent) => subagent.close()))
@@ -259,6 +272,7 @@ export class HostSession implements Session {
     this.#cancel.end()
     await sidecar?.discard?.(this.id).catch((thrown: unknown) => events.suppressed('sidecar', thrown))
     events.emit({ type: 'SessionClosed', sessionId: this.id })
+    open.delete(this.id)
     onClose(this)
   }
 
@@ -279,21 +293,6 @@ export class HostSession implements Session {
     const budget = this.#budget.within(this.#sources.workflows.current)
     const at = { session: this.#scope, tools, budget, cancel, turn, turnNumber, parent: undefined }
     return { scope: { ...at, resumption, onProgress, onLog, ended }, call, timeoutMs, fault }
-  }
-
-  /** Contract: never rejects. */
-  async #runAll(
-    calls: readonly ToolCall[], options: ReadOptions<CallOptions>, frame: Frame,
-    how: Pick<StrategyRun, 'batchSize' | 'steering'>,
-  ): Promise<readonly Outcome[]> {
-    const { host } = this.#sources
-    const prepared: PreparedCall[] = []
-    // One after the other, so that questions come in the order of the calls.
-    for (const call of calls) prepared.push(await prepareCall(this.#propose(call, options, frame), host))
-    return runByStrategy(prepared, {
-      ...how, events: host.events, cancel: frame.cancel, finish: (call) => finishCall(call, host),
-      skip: (call) => skipCall(call, host),
-    })
   }
 }
 

@@ -2,7 +2,8 @@ import type { HookChain } from '../calls/hooks.ts'
 import type { Settings } from '../model/settings.ts'
 import type { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
 import { approvalTerms, SessionApprovals } from '../policy/approvals/session-approvals.ts'
-import type { HostContext, SessionScope } from '../policy/call.ts'
+import type { HostContext } from '../policy/call.ts'
+import type { Pausable, SessionScope } from '../policy/call-session.ts'
 import { Interactions } from '../policy/interaction/interactions.ts'
 import type { UsableAgent } from './agents.ts'
 import { sessionPlaces, type RootSources } from './roots.ts'
@@ -12,6 +13,8 @@ export interface ScopeSources extends RootSources {
   readonly host: HostContext
   readonly settings: Settings
   readonly projectApprovals: ProjectApprovals
+  /** Of a sub-agent: the call that waits for it. */
+  readonly waiting?: Pausable | undefined
 }
 
 export interface ScopeRequest {
@@ -54,5 +57,6 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
     paused: options.pause ?? outer?.paused !== undefined ? host.paused : undefined,
     client: options.client ?? outer?.client,
     continues: options.continues,
+    waiting: sources.waiting,
   }
 }

@@ -1,7 +1,7 @@
 import {
-  BulkheadError, PROGRAM_TOOL, requireOptions, SECURITY_MODES, type AgentInput, type AgentManifest, type Approver, type Ceiling,
-  type Interactor, type Outcome, type Rule, type ScopedRule, type SecurityMode, type StateMachine, type ToolDefinition,
-  type WorkspaceClient,
+  BulkheadError, CALL_LIMITS, PROGRAM_TOOL, requireOptions, SECURITY_MODES, type AgentInput, type AgentManifest, type Approver,
+  type Ceiling, type Interactor, type Outcome, type Rule, type ScopedRule, type SecurityMode, type StateMachine,
+  type ToolDefinition, type WorkspaceClient,
 } from '@bulkhead/contract'
 import { ruleSchema } from '@bulkhead/contract/validation'
 import type { Json } from '@bulkhead/kit/json'
@@ -13,10 +13,12 @@ import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { BUDGET_FORM, type BudgetLimits } from '../model/budget.ts'
 import type { CancelReason } from '../model/cancel-scope.ts'
 import type { Hooks } from '../model/hooks.ts'
+import type { Naming } from '../model/unknown-names.ts'
 import type { Approval } from '../policy/approvals/approval.ts'
 import { asGuard, type Guard, type Judge } from '../policy/guards.ts'
 import { SessionPolicy, stricterMode, type PolicySources } from '../policy/session-policy.ts'
 import { rulesOf, type UsableAgent } from './agents.ts'
+import type { BackgroundTask } from './background-tasks.ts'
 import { batchSizeOf, type CallAllOptions, type ExecutionStrategy, type Turn } from './turn.ts'
 
 export interface Session {
@@ -58,6 +60,10 @@ export interface Session {
    * SubagentDepthExceeded five deep, and as `openSession` does.
    */
   openSubagent(options?: SubagentOptions): Promise<Session>
+  /** Sub-agents that `task` started in the background, until their result is delivered by `beginTurn`. */
+  tasks(): readonly BackgroundTask[]
+  /** Cancels a background task. Resolves when its result can be delivered, with whether it was running. */
+  cancelTask(id: string): Promise<boolean>
   /** Cancels its turn, its calls and its sub-agents, and rejects later calls. */
   cancel(reason?: CancelReason): void
   /** Cancels what runs and resolves when it has settled. Idempotent. */
@@ -189,6 +195,14 @@ export function requireProgramTool(offered: OfferedTools): void {
   throw new BulkheadError('ToolNotRegistered', `This host has no tool "${PROGRAM_TOOL}" for \`codeMode\`.`)
 }
 
+/** Throws SubagentDepthExceeded if a session of this depth may not open sub-agents. */
+export function refuseDeeper(depth: number): void {
+  const { subagentDepth } = CALL_LIMITS
+  if (depth < subagentDepth) return
+  const message = `Sub-agents open sub-agents ${subagentDepth} deep at most.`
+  throw new BulkheadError('SubagentDepthExceeded', message, { data: { depth, limit: subagentDepth } })
+}
+
 function isGuard(guard: unknown): boolean {
   if (typeof guard !== 'object' || guard === null) return typeof guard === 'function'
   const { id, pre, post } = guard as Partial<Guard>
@@ -217,6 +231,10 @@ export function policyFrom(
     parent,
   })
 }
+
+/** The names of tools in the options of a session. */
+export const sessionNaming = (id: string, { rules, roles, tools: offered }: SessionOptions): Naming =>
+  ({ layer: 'embedder', location: `session ${id}`, config: { rules: rules && [...rules], roles }, offered })
 
 function readRule(rule: Rule, index: number): ScopedRule {
   const parsed = ruleSchema.safeParse(rule)

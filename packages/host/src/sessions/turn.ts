@@ -1,18 +1,22 @@
 import { BulkheadError, requireOptions, type Outcome, type ToolDefinition } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
-import type { PreparedCall } from '../calls/pipeline.ts'
-import type { CallOptions } from '../calls/receive.ts'
+import { finishCall, prepareCall, skipCall, type PreparedCall } from '../calls/pipeline.ts'
+import type { CallOptions, Proposal } from '../calls/receive.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { turnCancelled, type CancelReason, type CancelScope } from '../model/cancel-scope.ts'
 import { WaitGroup } from '../model/waiting.ts'
+import type { HostContext } from '../policy/call.ts'
 import type { EventBus } from '../records/events.ts'
+import type { EndedTask } from './background-tasks.ts'
 
 /** One response of a model with its calls. Its tools are fixed when it begins. */
 export interface Turn {
   /** From 1 in each session. */
   readonly number: number
   readonly signal: AbortSignal
+  /** What background tasks have ended with since the last turn, in the order of their ends. Each is delivered once. */
+  readonly results: readonly EndedTask[]
   tools(): readonly ToolDefinition[]
   /** Cancels its present and later calls. The session continues with the next turn. */
   cancel(reason?: CancelReason): void
@@ -24,6 +28,7 @@ export interface TurnParts {
   readonly offered: OfferedTools
   /** Of the caller that began it. */
   readonly signal: AbortSignal | undefined
+  readonly results: readonly EndedTask[]
 }
 
 /** Where a call is made: in a turn, or in its session. */
@@ -41,16 +46,18 @@ export class HostTurn implements Turn {
   readonly number: number
   readonly scope: CancelScope
   readonly offered: OfferedTools
+  readonly results: readonly EndedTask[]
   /** Its running calls. The turn ends after them. */
   readonly open = new WaitGroup()
   readonly #subagents = new Set<{ close(): Promise<void> }>()
   readonly #forgetSignal: (() => void) | undefined
   #ending: Promise<void> | undefined
 
-  constructor({ number, scope, offered, signal }: TurnParts) {
+  constructor({ number, scope, offered, signal, results }: TurnParts) {
     this.number = number
     this.scope = scope
     this.offered = offered
+    this.results = results
     this.#forgetSignal = signal && scope.follow(signal, turnCancelled)
   }
 
@@ -117,8 +124,21 @@ export interface StrategyRun {
   skip(call: PreparedCall): Promise<Outcome>
 }
 
+/** The calls of one response. Contract: never rejects. */
+export async function runAll(
+  proposals: readonly Proposal[],
+  { host, ...how }: Pick<StrategyRun, 'batchSize' | 'steering' | 'cancel'> & { readonly host: HostContext },
+): Promise<readonly Outcome[]> {
+  const prepared: PreparedCall[] = []
+  // One after the other, so that questions come in the order of the calls.
+  for (const proposal of proposals) prepared.push(await prepareCall(proposal, host))
+  return runByStrategy(prepared, {
+    ...how, events: host.events, finish: (call) => finishCall(call, host), skip: (call) => skipCall(call, host),
+  })
+}
+
 /** Contract: never rejects. */
-export async function runByStrategy(calls: readonly PreparedCall[], run: StrategyRun): Promise<readonly Outcome[]> {
+async function runByStrategy(calls: readonly PreparedCall[], run: StrategyRun): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = []
   let steered = false
   for (let start = 0; start < calls.length; start += run.batchSize) {

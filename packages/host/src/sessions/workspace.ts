@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import {
-  LOCKED_TOOLS, type AgentDescriptor, type ArgumentsReader, type BulkheadError, type Clock, type Diagnostic, type Interactor,
+  AGENT_TOOL, BulkheadError, LOCKED_TOOLS, type AgentDescriptor, type ArgumentsReader, type Clock, type Diagnostic, type Interactor,
   type LoadReport, type MissingWall, type Sandbox, type Store, type VariableValues,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
@@ -26,7 +26,10 @@ import type { Owner } from '../records/interrupted-calls.ts'
 import type { MetricsRecorder } from '../records/metrics.ts'
 import type { Sidecar } from '../records/timeouts.ts'
 import { Agents } from './agents.ts'
-import type { HostSession } from './host-session.ts'
+import type { RunningCall } from '../calls/running-call.ts'
+import { delegate, type AgentRunner, type Delegated, type Delegation } from './delegation.ts'
+import { HostSession } from './host-session.ts'
+import type { SessionOptions } from './session.ts'
 import type { FoundRoot, RootSources } from './roots.ts'
 import { createNestedCaller, servicesFor } from './services.ts'
 import type { Workflows } from '../model/budget.ts'
@@ -88,6 +91,9 @@ export class Workspace {
   readonly retirement: Retirement
   readonly findRoot: RootSources['findRoot']
   readonly sessions = new Set<HostSession>()
+  /** By id, sub-agents included. */
+  readonly openSessions = new Map<string, HostSession>()
+  readonly #workflows: Workflows
   readonly #sandbox: Sandbox
   readonly #agents: readonly AgentDescriptor[]
   readonly #missingWalls: Diagnostic[] = []
@@ -98,6 +104,7 @@ export class Workspace {
     this.#sandbox = sandbox
     this.findRoot = place.findRoot
     this.#agents = sources.agents
+    this.#workflows = sources.workflows
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, owner } = sources
     const { metrics, argumentsReaders, audit } = sources
     const turns = new Leases()
@@ -133,6 +140,32 @@ export class Workspace {
     })
     // Later, so that a listener that subscribes at once receives it.
     if (sources.startsEager) queueMicrotask(() => this.reloader.startEager())
+  }
+
+  /** `left` is called when the session has closed. Throws as the constructor of HostSession does. */
+  openSession(options: SessionOptions, left: () => void): HostSession {
+    const { context: host, settings, variables, path: workspace, findRoot, projectApprovals, sessions } = this
+    return new HostSession(options, {
+      host, settings, variables, workspace, findRoot, projectApprovals, workflows: this.#workflows,
+      neverWritten: host.neverWritten ?? [],
+      open: this.openSessions,
+      agents: () => this.agents,
+      onOpen: (begun) => sessions.add(begun),
+      onClose: (ended) => {
+        sessions.delete(ended)
+        left()
+      },
+    })
+  }
+
+  async delegate(delegation: Delegation, run: AgentRunner): Promise<Delegated> {
+    const { sessionId, callId } = delegation
+    const parent = this.openSessions.get(sessionId)
+    const call = [...this.context.registry.extensions(), ...this.retirement.leaving]
+      .map(({ running }) => running.get(callId) as RunningCall | undefined)
+      .find((running) => running?.tool === AGENT_TOOL && running.sessionId === sessionId)
+    if (!parent || !call) throw new BulkheadError('ToolCancelled', 'The call that delegates is over.')
+    return delegate(delegation, { parent, call, run, agents: this.agents, host: this.context })
   }
 
   /** An extension that may not exist beside a retired one of its id starts when that has ended. */

@@ -146,6 +146,15 @@ describe('sub-agents', () => {
     expect(world.eventsOf('ToolInvocationCancelled')).toMatchObject([{ tool: 'task', errorCode: 'CapabilityDenied' }])
   })
 
+  test('are not started through a chain of tools', async () => {
+    const middle = { ...outer({}, {}, 'task').tools!['outer']! }
+    const world = createWorld({ extensions: [outer({}, {}, 'middle'), { id: 'middle', tools: { middle } }, task] })
+    const session = await world.host.openSession({ mode: 'yolo' })
+    await session.call({ id: 'c1', name: 'outer', arguments: {} })
+    expect(world.eventsOf('ToolInvocationCancelled')).toMatchObject([{ tool: 'task', errorCode: 'CapabilityDenied' }])
+    expect(world.eventsOf('ToolInvocationStarted').map(({ tool }) => tool)).toEqual(['outer', 'middle'])
+  })
+
   test('are started by the model, under a ceiling too', async () => {
     for (const ceiling of [undefined, { capabilities: ['session' as const] }]) {
       const { host } = createWorld({ extensions: [task], config: ceiling ? { policy: { ceiling } } : {} })

@@ -30,6 +30,7 @@ describe('a sub-agent needs its own permission and that of its parent', () => {
     ['a rule of the child denies', { mode: 'yolo', rules: [allow] }, { mode: 'yolo', rules: [deny] }, 'RuleDenied'],
     ['only the child has a rule that allows', { mode: 'ask' }, { mode: 'ask', rules: [allow] }, 'ApprovalDenied'],
     ['only the parent has a rule that allows', { mode: 'ask', rules: [allow] }, { mode: 'ask' }, 'ApprovalDenied'],
+    ['a rule of the parent allows, and the child asks nothing', { mode: 'ask', rules: [allow] }, { mode: 'yolo' }, 'output'],
     ['both have a rule that allows', { mode: 'ask', rules: [allow] }, { mode: 'ask', rules: [allow] }, 'output'],
     ['the ceiling of the parent is below the tool', { mode: 'yolo', ceiling: {} }, { mode: 'yolo' }, 'CapabilityDenied'],
     ['the ceiling of the child is below the tool', { mode: 'yolo' }, { mode: 'yolo', ceiling: {} }, 'CapabilityDenied'],

@@ -17,6 +17,8 @@ const CALL_CODES: ReadonlySet<ErrorCode> = new Set([
   'ModuleNotFound',
   // For a module that forwards calls to a server.
   'ServerUnavailable', 'ServerLost', 'ToolDefinitionChanged', 'SignInRequired',
+  // For the tool that starts sub-agents.
+  'AgentNotFound', 'AgentInvalid', 'SubagentDepthExceeded',
   // Refusals of the broker that the tool did not catch.
   'CapabilityDenied', 'CapabilityUnavailable', 'EnvNameUndeclared', 'EnvNameNotSet', 'SlotAccessDenied',
   'SlotVersionMissing', 'SlotDriftRejected', 'SlotMigrationFailed', 'StateInvalid', 'StoreUnavailable',

@@ -1,5 +1,5 @@
-import { BulkheadError, defineExtension, ToolError, type ManifestInput } from '@bulkhead/contract'
-import type { JsonObject } from '@bulkhead/kit/json'
+import { BulkheadError, defineExtension, type ManifestInput } from '@bulkhead/contract'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
 
 const INPUT_SCHEMA = {
@@ -20,28 +20,20 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-/** A task for a sub-agent. */
-export interface AgentRequest {
-  readonly type: string
+/** A task for a sub-agent, and the call that delegates it. */
+export interface DelegatedTask {
+  readonly agent: string
   readonly prompt: string
   readonly background: boolean
   readonly metadata: JsonObject
-  /** The session and the call that delegate the task. */
   readonly sessionId: string
   readonly callId: string
+  readonly signal: AbortSignal
+  update(partial: Json): void
 }
 
-export type AgentResult =
-  /** The result. */
-  | { readonly output: string }
-  /** The session in which a background agent continues. */
-  | { readonly sessionId: string }
-
-/**
- * Runs sub-agents with the models of the embedder. The agent must not have more permissions than the session of the
- * request. Unless it runs in the background, it must stop when the signal is aborted.
- */
-export type AgentRunner = (request: AgentRequest, signal: AbortSignal) => Promise<AgentResult>
+/** Runs a sub-agent. The result is its session and, unless it works in the background, its output. */
+export type Delegate = (task: DelegatedTask) => Promise<{ readonly sessionId: string; readonly output?: string }>
 
 const manifest = {
   ...BUNDLED,
@@ -60,24 +52,24 @@ const manifest = {
   }],
 } satisfies ManifestInput
 
-export const createTask = (run?: AgentRunner): BundledExtension => ({
+export const createTask = (delegate?: Delegate): BundledExtension => ({
   manifest,
   module: defineExtension({
     tools: {
       task: {
         input: INPUT_SCHEMA,
         requires: { capabilities: ['session'] },
-        async execute({ subagent_type: type, prompt, background = false, metadata = {} }, { session, signal, callId }) {
-          if (run === undefined) throw unavailable()
-          const request = {
-            type, prompt, background, metadata: metadata as JsonObject, sessionId: await session.id(), callId,
+        async execute(args, { session, signal, callId, update }) {
+          if (delegate === undefined) throw unavailable()
+          const { subagent_type: agent, prompt, background = false, metadata = {} } = args
+          const { sessionId, output } = await delegate({
+            agent, prompt, background, metadata: metadata as JsonObject, sessionId: await session.id(), callId, signal,
+            update,
+          })
+          return {
+            type: 'output', data: output === undefined ? { session_id: sessionId } : { output },
+            metadata: { child_loop_id: sessionId },
           }
-          const result = await run(request, signal)
-          if ('output' in result) return { output: result.output }
-          if (background) return { session_id: result.sessionId }
-          throw new ToolError(
-            'ToolExecutionFailed', 'The agent continued in the background, although `background` is false.',
-          )
         },
         deriveApprovalKey: ({ subagent_type: type }) => type,
       },

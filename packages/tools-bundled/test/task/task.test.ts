@@ -1,28 +1,30 @@
 import { describe, expect, it } from 'vitest'
-import { createTask, type AgentRequest, type AgentRunner } from '../../src/task/task.ts'
+import { createTask, type Delegate, type DelegatedTask } from '../../src/task/task.ts'
 import { sessionMemory } from '../memory.ts'
 import { toolSession } from '../tool-session.ts'
 
 describe('task', () => {
-  const requests: AgentRequest[] = []
-  let run: AgentRunner
-  const tool = toolSession(createTask((request, signal) => {
-    requests.push(request)
-    return run(request, signal)
+  const tasks: DelegatedTask[] = []
+  let run: Delegate
+  const tool = toolSession(createTask((task) => {
+    tasks.push(task)
+    return run(task)
   }), { session: sessionMemory() })
 
-  it('runs an agent and returns its result', async () => {
-    run = async ({ prompt }) => ({ output: `did: ${prompt}` })
-    expect(await tool.call({ subagent_type: 'explorer', prompt: 'look', metadata: { a: 1 } })).toEqual({ output: 'did: look' })
-    expect(requests.at(-1)).toEqual({
-      type: 'explorer', prompt: 'look', background: false, metadata: { a: 1 }, sessionId: 'session-1', callId: expect.stringMatching(/^c\d+$/),
+  it('delegates and returns the output, with the session of the agent', async () => {
+    run = async ({ prompt }) => ({ sessionId: 'child', output: `did: ${prompt}` })
+    expect(await tool.call({ subagent_type: 'explorer', prompt: 'look', metadata: { a: 1 } }))
+      .toEqual({ type: 'output', data: { output: 'did: look' }, metadata: { child_loop_id: 'child' } })
+    expect(tasks.at(-1)).toMatchObject({
+      agent: 'explorer', prompt: 'look', background: false, metadata: { a: 1 }, sessionId: 'session-1', callId: expect.stringMatching(/^c\d+$/),
     })
   })
 
-  it('returns the session of a background agent, and refuses one that was not requested', async () => {
+  it('returns the session of an agent in the background', async () => {
     run = async () => ({ sessionId: 'child' })
-    expect(await tool.call({ subagent_type: 'a', prompt: 'go', background: true })).toEqual({ session_id: 'child' })
-    expect((await tool.refusal({ subagent_type: 'a', prompt: 'go' })).code).toBe('ToolExecutionFailed')
+    expect(await tool.call({ subagent_type: 'a', prompt: 'go', background: true }))
+      .toEqual({ type: 'output', data: { session_id: 'child' }, metadata: { child_loop_id: 'child' } })
+    expect(tasks.at(-1)).toMatchObject({ background: true, metadata: {} })
   })
 
   it('reports errors of the agent, and aborts its signal when the call is cancelled', async () => {
@@ -30,7 +32,7 @@ describe('task', () => {
     expect(await tool.refusal({ subagent_type: 'a', prompt: 'go' })).toMatchObject({ code: 'ToolExecutionFailed', message: 'the model is gone' })
     const cancel = new AbortController()
     const aborted = Promise.withResolvers<void>()
-    run = (_, signal) => new Promise((_resolve, reject) => {
+    run = ({ signal }) => new Promise((_resolve, reject) => {
       signal.addEventListener('abort', () => {
         aborted.resolve()
         reject(signal.reason as Error)

@@ -52,7 +52,7 @@ export function compartmentRequest(
 export interface StartingCall extends TimedCall {
   readonly tool: { readonly name: string; readonly timeoutMs: number; readonly extension: StartableExtension }
   readonly session: { readonly interactions: Starter }
-  readonly parent: { pause(): () => void } | undefined
+  readonly waiting: { pause(): () => void } | undefined
   readonly signal: AbortSignal
   leftMs: number
   askedMs: number
@@ -81,7 +81,7 @@ export async function untilStarted(
   const late = Promise.withResolvers<never>()
   const deadline = new Deadline(clock, call.leftMs, () => late.reject(overdue(call)))
   const leavePause = extension.startPause.join(() => {
-    const resumes = [deadline.pause(), call.parent?.pause()]
+    const resumes = [deadline.pause(), call.waiting?.pause()]
     return () => { for (const resume of resumes) resume?.() }
   })
   try {

@@ -1,0 +1,32 @@
+import type { AgentManifest, ReaderContext, VariableValues, WorkspaceClient } from '@bulkhead/contract'
+import type { Hooks } from '../model/hooks.ts'
+import type { SessionApprovals } from './approvals/session-approvals.ts'
+import type { Interactions } from './interaction/interactions.ts'
+import type { PausedCalls } from './interaction/paused-calls.ts'
+import type { SessionPolicy } from './session-policy.ts'
+
+/** Time that can be stopped. Returns the function that continues it. */
+export interface Pausable {
+  pause(): () => void
+}
+
+/** The session of a call, as the steps see it. */
+export interface SessionScope {
+  readonly id: string
+  /** An earlier session whose changes this one may undo. */
+  readonly continues: string | undefined
+  readonly agent: AgentManifest | undefined
+  /** The values of the variables in requirements. */
+  readonly variables: VariableValues
+  /** Where readers of arguments look for the paths of a call. */
+  readonly paths: ReaderContext
+  readonly policy: SessionPolicy
+  readonly approvals: SessionApprovals
+  readonly interactions: Interactions
+  /** Stores questions that no one answers. Absent if such questions fail. */
+  readonly paused: PausedCalls | undefined
+  readonly client: WorkspaceClient | undefined
+  readonly hooks: { readonly all: readonly Hooks[] }
+  /** The call of `task` that waits for this session. Its time stops while a person is asked. */
+  readonly waiting: Pausable | undefined
+}

@@ -1,0 +1,115 @@
+import { BulkheadError, type AgentInput, type AgentManifest, type OutcomeBody } from '@bulkhead/contract'
+import { untilAborted } from '@bulkhead/kit/deadlines'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
+import { lateOutcome } from '../calls/late-result.ts'
+import { pauseFor, type RunningCall } from '../calls/running-call.ts'
+import type { HostContext } from '../policy/call.ts'
+import type { Agents } from './agents.ts'
+import type { HostSession } from './host-session.ts'
+import type { Session } from './session.ts'
+
+/** A task for a sub-agent. */
+export interface AgentRequest {
+  /**
+   * What the task names: an agent of the host, with its prompt and model. If the host has no agents at all, any name is
+   * accepted, and the agent is that name and nothing else.
+   */
+  readonly agent: AgentManifest
+  readonly prompt: string
+  readonly metadata: JsonObject
+  readonly background: boolean
+  /**
+   * The session of the sub-agent. Each of its calls needs the permission of the agent and of the session that
+   * delegates, counts for both budgets, and asks the same person. It is closed when the runner ends.
+   */
+  readonly session: Session
+  /** Passes an event to the call that delegates. Does nothing in the background, because that call is over. */
+  update(event: Json): void
+}
+
+export interface AgentResult {
+  readonly output: string
+}
+
+/**
+ * Runs a sub-agent with a model of the embedder. The signal is aborted when the call, the turn or the session that
+ * delegates is cancelled; in the background, when the task or the session is.
+ */
+export type AgentRunner = (request: AgentRequest, signal: AbortSignal) => Promise<AgentResult>
+
+/** A call of `task`. */
+export interface Delegation {
+  readonly sessionId: string
+  readonly callId: string
+  readonly agent: string
+  readonly prompt: string
+  readonly metadata: JsonObject
+  readonly background: boolean
+  readonly signal: AbortSignal
+  update(partial: Json): void
+}
+
+/** `output` is missing if the sub-agent works in the background. */
+export interface Delegated {
+  readonly sessionId: string
+  readonly output?: string
+}
+
+export interface DelegationSources {
+  readonly parent: HostSession
+  /** The call of `task`. */
+  readonly call: RunningCall
+  readonly agents: Agents
+  readonly run: AgentRunner
+  readonly host: HostContext
+}
+
+/**
+ * Opens a session for a sub-agent and runs it there. Rejects with AgentNotFound, AgentInvalid, SubagentDepthExceeded,
+ * and with what the runner throws.
+ */
+export async function delegate(delegation: Delegation, sources: DelegationSources): Promise<Delegated> {
+  const { agent: name, prompt, metadata, background, signal, update } = delegation
+  const { parent, call: running, run, host } = sources
+  const stop = new AbortController()
+  const session = await parent.openSubagent({
+    agent: chosenAgent(name, sources.agents), background, signal: background ? stop.signal : signal,
+    // A mode of its own would only add questions: the mode of the parent applies to each of its calls.
+    mode: 'yolo',
+  }, background ? undefined : { pause: () => pauseFor(running) })
+  const { id: sessionId } = session
+  const request: AgentRequest = {
+    agent: session.agent!, prompt, metadata, background, session,
+    update: (event) => background ? undefined : update({ child_loop_id: sessionId, event }),
+  }
+  const output = outputOf(run, request, session.signal)
+  if (!background) return { sessionId, output: await output.finally(() => session.close()) }
+  const { call } = running
+  const result = output.then((text): OutcomeBody => ({ type: 'output', data: { output: text } }))
+  const outcome = lateOutcome(call, result, sessionId, host)
+  const task = { id: sessionId, agent: name, callId: call.id, startedAt: new Date(host.clock.now()).toISOString() }
+  parent.background.add({ task, outcome, cancel: () => stop.abort() })
+  // Later than its result, so that a listener of SessionClosed finds it.
+  void outcome.then(() => session.close())
+  return { sessionId }
+}
+
+/** What `openSubagent` takes. If there are no agents, any name will do. */
+function chosenAgent(name: string, agents: Agents): string | AgentInput {
+  const known = agents.list().map((agent) => agent.name)
+  if (known.length === 0) return { name }
+  if (known.includes(name)) return name
+  throw new BulkheadError(
+    'AgentNotFound', `No agent is called "${visibleText(name)}". Use one of: ${known.join(', ')}.`,
+    { data: { name, agents: known } },
+  )
+}
+
+/** A runner that ignores the signal is not waited for. */
+async function outputOf(run: AgentRunner, request: AgentRequest, signal: AbortSignal): Promise<string> {
+  const result: unknown = await untilAborted((async () => run(request, signal))(), signal)
+  const { output } = (result ?? {}) as { readonly output?: unknown }
+  if (typeof output === 'string') return output
+  throw new BulkheadError('ToolExecutionFailed', 'The sub-agent gave no result: runAgent must resolve with { output }.')
+}
