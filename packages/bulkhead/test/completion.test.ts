@@ -15,6 +15,7 @@ const CASES: readonly (readonly [line: string, offered: readonly string[]])[] = 
   ['bulkhead call --mode ', ['allowlist', 'ask', 'yolo']],
   ['bulkhead call read --mode a', ['allowlist', 'ask']],
   ['bulkhead call gre', ['greet', 'grep']],
+  ['bulkhead call read --agent ', ['reviewer']],
   ['bulkhead uninstall ', ['greeter']],
   ['bulkhead audit ', ['archive', 'export', 'show', 'tail', 'verify']],
   ['bulkhead audit tail --', ['--all', '--count', '--help', '--home', '--json', '--no-color', '--quiet', '--session', '--since', '--tool']],
@@ -30,8 +31,10 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-completion-'))
   mkdirSync(join(folder, 'folder'))
   writeExtension(join(folder, 'home/.bulkhead'), { id: 'greeter', tools: [{ name: 'greet' }] }, 'export default {}')
+  mkdirSync(join(folder, 'home/.bulkhead/agents'))
+  writeFileSync(join(folder, 'home/.bulkhead/agents/reviewer.json'), '{ "name": "reviewer" }')
   // The scripts ask for names. The answers are real; starting the command for each would take seconds.
-  for (const kind of ['tool', 'extension']) {
+  for (const kind of ['tool', 'extension', 'agent']) {
     const { stdout, stderr } = await inside(['completion', '--names', kind], folder)
     expect(stderr).toBe('')
     writeFileSync(join(folder, kind), stdout)

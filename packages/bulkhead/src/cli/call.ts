@@ -29,13 +29,14 @@ const CALL_OPTIONS = {
     text: 'arguments, a JSON object; or @FILE to read it from a file, or - from standard input (default: {})',
   },
   ...MODE_OPTION,
+  agent: { type: 'string', value: 'NAME', completes: 'agent', text: 'open the session for this agent' },
 } as const satisfies CommandOptions
 
 const TOOL_NAME = { NAME: { text: 'name of a tool, as "bulkhead tools" lists it', completes: 'tool' } } as const
 
 export const call = defineCommand({
-  usage: 'bulkhead call [DIR] NAME [--args JSON] [--mode ask|allowlist|yolo] [--timeout MS] [--no-store] [--json] '
-    + '[--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'bulkhead call [DIR] NAME [--args JSON] [--mode ask|allowlist|yolo] [--agent NAME] [--timeout MS] [--no-store] '
+    + '[--json] [--workspace DIR] [--home DIR] [--trust-project]',
   operands: { ...TOOL_NAME, DIR: { text: 'folder of an extension, such as ./weather, to call its tool from there' } },
   options: {
     ...CALL_OPTIONS,
@@ -58,7 +59,8 @@ other tool.`,
   async run({ values, positionals }) {
     const { folder, name } = readTarget(positionals)
     const request = {
-      name, arguments: await readArguments(values.args), mode: values.mode, timeoutMs: readTimeout(values.timeout),
+      name, arguments: await readArguments(values.args), mode: values.mode, agent: values.agent,
+      timeoutMs: readTimeout(values.timeout),
     }
 
     const extension = folder === undefined ? undefined : await readTool(folder, name, values.home)
@@ -107,6 +109,7 @@ interface CallRequest {
   readonly name: string
   readonly arguments: Json
   readonly mode: SecurityMode | undefined
+  readonly agent: string | undefined
   readonly timeoutMs: number | undefined
 }
 
@@ -122,6 +125,7 @@ async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: Cal
   })
   const session = await host.openSession({
     ...(request.mode === undefined ? {} : { mode: request.mode }),
+    ...(request.agent === undefined ? {} : { agent: request.agent }),
     ...(interactor === undefined ? {} : { interactor }),
     ...inCodeMode(request.name),
   })
@@ -156,7 +160,7 @@ export function printOutcome(outcome: Outcome, json: boolean): void {
 }
 
 export const explain = defineCommand({
-  usage: 'bulkhead explain NAME [--args JSON] [--mode ask|allowlist|yolo] [--connect] [--no-store] [--json] '
+  usage: 'bulkhead explain NAME [--args JSON] [--mode ask|allowlist|yolo] [--agent NAME] [--connect] [--no-store] [--json] '
     + '[--workspace DIR] [--home DIR] [--trust-project]',
   operands: TOOL_NAME,
   options: {
@@ -176,13 +180,13 @@ export const explain = defineCommand({
     if (name === undefined) throw new UsageError('Missing tool name. Use: bulkhead explain NAME.')
     if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}". Name one tool.`)
     const request = { id: 'cli', name, arguments: await readArguments(values.args) }
-    const { mode } = values
+    const { mode, agent } = values
     const interactor = terminal()
     const host = await openHost(values, 'no sessions')
     try {
       const meant = await meantCall(host, request, values.connect === true)
       const session = await host.openSession({
-        ...(mode ? { mode } : {}), ...(interactor ? { interactor } : {}), ...inCodeMode(meant.name),
+        ...(mode ? { mode } : {}), ...(agent === undefined ? {} : { agent }), ...(interactor ? { interactor } : {}), ...inCodeMode(meant.name),
       })
       const explanation = await session.explain(meant)
       process.stdout.write(values.json ? jsonText(explanation) : explanationText(explanation))

@@ -16,7 +16,7 @@ export interface OptionForm {
 export type CommandOptions = Readonly<Record<string, OptionForm>>
 
 /** What a shell offers for a value or an argument. */
-export type Completed = 'folder' | 'file' | 'tool' | 'extension'
+export type Completed = 'folder' | 'file' | 'tool' | 'extension' | 'agent'
 
 /** An argument without a dash. */
 export interface Operand {

@@ -23,7 +23,7 @@ export interface Completion {
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
-const names = (kind: 'tool' | 'extension'): string => `$(bulkhead completion --names ${kind} 2>/dev/null)`
+const names = (kind: Exclude<Completed, 'folder' | 'file'>): string => `$(bulkhead completion --names ${kind} 2>/dev/null)`
 const listOf = ({ choices, values = [] }: Words): readonly Choice[] =>
   choices ?? values.map((value): Choice => [value, ''])
 

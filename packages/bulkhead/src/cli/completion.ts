@@ -12,9 +12,9 @@ export const completionOf = (commands: CommandTable) => defineCommand({
   operands: { SHELL: { text: 'bash, zsh or fish', values: SHELLS } },
   options: {
     // The scripts ask for names of this folder with it.
-    names: { type: 'string', value: 'KIND', values: ['tool', 'extension'] },
+    names: { type: 'string', value: 'KIND', values: ['tool', 'extension', 'agent'] },
   },
-  details: `Prints a script that completes commands, options, their values, and the names of tools and extensions. To
+  details: `Prints a script that completes commands, options, their values, and the names of tools, extensions and agents. To
 load it at each start of the shell:
 
   bash   echo 'source <(bulkhead completion bash)' >> ~/.bashrc
@@ -37,12 +37,12 @@ load it at each start of the shell:
 /** Nothing else: shells expand what they read here. */
 const PLAIN_NAME = /^[\w.-]+$/
 
-async function printNames(kind: 'tool' | 'extension'): Promise<number> {
+async function printNames(kind: 'tool' | 'extension' | 'agent'): Promise<number> {
   const { inspect } = await import('./inspect.ts')
   const { host } = await inspect({})
-  const names = kind === 'tool'
-    ? host.tools().map(({ name }) => name)
-    : host.extensions().filter(({ layer }) => layer !== 'bundled').map(({ id }) => id)
+  const names = kind === 'extension'
+    ? host.extensions().filter(({ layer }) => layer !== 'bundled').map(({ id }) => id)
+    : (kind === 'tool' ? host.tools() : host.agents()).map(({ name }) => name)
   await host.close()
   process.stdout.write(names.filter((name) => PLAIN_NAME.test(name)).map((name) => `${name}\n`).join(''))
   return 0

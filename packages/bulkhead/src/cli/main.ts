@@ -16,6 +16,10 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
     summary: 'List the tools of this folder, their origin and their permissions',
     load: async () => (await import('./tools.ts')).tools,
   }],
+  ['agents', {
+    summary: 'List the agents that a session can be opened for',
+    load: async () => (await import('./agents.ts')).agents,
+  }],
   ['doctor', {
     summary: 'Check this machine, your files and this folder, and show how to fix what is wrong',
     load: async () => (await import('./doctor.ts')).doctor,

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { styleText } from 'node:util'
 import {
-  BulkheadError, type ConfigFile, type Diagnostic, type ExtensionDescriptor, type LanguageServerConfig, type Loader,
-  type LocalServerConfig, type TrustDecision, type TrustRecord, type TrustStanding,
+  BulkheadError, type AgentDescriptor, type ConfigFile, type Diagnostic, type ExtensionDescriptor,
+  type LanguageServerConfig, type Loader, type LocalServerConfig, type TrustDecision, type TrustRecord,
+  type TrustStanding,
 } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { createLoader, looseningSettings, type LooseningSetting } from '@bulkhead/loader'
@@ -134,6 +135,7 @@ interface ProjectContents {
   /** Digest of the whole layer. Trust decisions apply to this digest. */
   readonly digest: string
   readonly extensions: readonly ExtensionDescriptor[]
+  readonly agents: readonly AgentDescriptor[]
   readonly settings: readonly LooseningSetting[]
   readonly servers: readonly (readonly [name: string, server: NonNullable<ConfigFile['mcp']>[string]])[]
   readonly languages: readonly (readonly [name: string, server: LanguageServerConfig])[]
@@ -148,7 +150,7 @@ interface ProjectContents {
  */
 async function readContents(loader: Loader, path: string): Promise<ProjectContents> {
   const digest = await loader.trust.measure(path)
-  const { extensions, config, diagnostics } = await loader.load({
+  const { extensions, agents = [], config, diagnostics } = await loader.load({
     workspace: path, trust: 'once', projectDigest: digest,
   })
   if (diagnostics.some(({ code }) => code === 'ProjectTrustRequired')) {
@@ -159,6 +161,7 @@ async function readContents(loader: Loader, path: string): Promise<ProjectConten
   return {
     path, digest,
     extensions: extensions.filter(({ layer }) => layer === 'project'),
+    agents: agents.filter(({ layer }) => layer === 'project'),
     settings: looseningSettings(own, below),
     servers: Object.entries(own.mcp ?? {}).filter(([, { enabled }]) => enabled !== false),
     languages: Object.entries(own.lsp ?? {}).filter(([, { enabled }]) => enabled !== false),
@@ -169,10 +172,11 @@ async function readContents(loader: Loader, path: string): Promise<ProjectConten
 }
 
 function contentsText(
-  { path, digest, extensions, settings, servers, languages, documents, hasNpmrc, diagnostics }: ProjectContents,
+  { path, digest, extensions, agents, settings, servers, languages, documents, hasNpmrc, diagnostics }: ProjectContents,
 ): string {
   const lines = [
     ...extensions.flatMap(extensionLines),
+    ...agents.map((agent) => line('agent', agentWords(agent))),
     ...settings.map((setting) => line('setting', settingWords(setting))),
     ...servers.map(([name, server]) => line('server', `${name}: ${serverWords(server)}`)),
     ...languages.map(([name, server]) => line('language', `${name}: ${localWords(server)}`)),
@@ -197,15 +201,25 @@ export function documentWords(document: NonNullable<ConfigFile['openapi']>[strin
 }
 
 const contentsJson = (
-  { digest, extensions, settings, servers, languages, documents, diagnostics }: ProjectContents,
+  { digest, extensions, agents, settings, servers, languages, documents, diagnostics }: ProjectContents,
 ): object => ({
   digest, extensions: extensions.map(extensionJson),
+  agents: agents.map(({ name, location, manifest }) => ({ name, location, manifest: manifest ?? null })),
   settings: settings.map(({ before, ...rest }) => ({ ...rest, before: before ?? null })),
   servers: servers.map(([name, server]) =>
     ({ name, ...server, ...(server.type === 'local' && { confined: server.jail !== false }) })),
   languages: languages.map(([name, server]) => ({ name, ...server, confined: server.jail !== false })),
   documents: documents.map(([name, document]) => ({ name, ...document })), diagnostics,
 })
+
+/** Its tools, and what its rules allow. All else in it only restricts. */
+function agentWords({ name, manifest }: AgentDescriptor): string {
+  if (manifest === undefined) return `${name}, which cannot be used`
+  const allowed = manifest.rules.filter(({ action }) => action === 'allow')
+    .map(({ permission, pattern }) => `${permission} ${pattern}`)
+  const rules = allowed.length === 0 ? '' : `; its rules allow ${allowed.join(', ')}`
+  return `${name}, offered ${manifest.tools?.join(', ') ?? 'all tools'}${rules}`
+}
 
 function settingWords({ path, value, before }: LooseningSetting): string {
   const instead = before === undefined ? '' : ` instead of ${JSON.stringify(before)}`

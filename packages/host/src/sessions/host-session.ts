@@ -21,7 +21,7 @@ import {
   type ReadOptions, type Turn,
 } from './turn.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from '../model/cancel-scope.ts'
-import { namingOf, type Agents, type UsableAgent } from './agents.ts'
+import { namingOf, readAgent, type Agents } from './agents.ts'
 import { BackgroundTasks, type BackgroundTask } from './background-tasks.ts'
 import { openScope, type ScopeSources } from './session-scope.ts'
 import {
@@ -52,8 +52,6 @@ export class HostSession implements Session {
   readonly #parent: HostSession | undefined
   /** Lists of tools that all apply. */
   readonly #selected: readonly (readonly string[])[]
-  /** Set if the host does not know the agent by its name. */
-  readonly #ownAgent: UsableAgent | undefined
   readonly #cancel: CancelScope
   readonly #scope: SessionScope
   readonly #hooks: HookChain
@@ -74,7 +72,6 @@ export class HostSession implements Session {
     const { signal, background = false } = options
     const agent = sources.agents().of(options.agent)
     this.agent = agent?.manifest
-    this.#ownAgent = typeof options.agent === 'string' ? undefined : agent
     this.depth = parent ? parent.depth + 1 : 0
     this.#options = options
     this.#sources = sources
@@ -127,7 +124,9 @@ export class HostSession implements Session {
   /** What it and its sub-agents were opened with, as far as it names tools. */
   get namings(): readonly Naming[] {
     const own = sessionNaming(this.id, this.#options)
-    const ofAgent = this.#ownAgent ? [namingOf(this.#ownAgent)] : []
+    const { agent } = this.#options
+    // The host reports those of agents that it knows by name.
+    const ofAgent = typeof agent === 'object' ? [namingOf(readAgent(agent))] : []
     return [own, ...ofAgent, ...[...this.#subagents].flatMap((subagent) => subagent.namings)]
   }
 

@@ -1,0 +1,51 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { inside } from './command-inside.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-agents-command-')))
+  writeFileSync(join(folder, 'a.txt'), 'text of a\n')
+  for (const layer of ['home/.bulkhead', '.bulkhead']) mkdirSync(join(folder, layer, 'agents'), { recursive: true })
+  const save = (file: string, content: object) => writeFileSync(join(folder, file), JSON.stringify(content))
+  save('home/.bulkhead/agents/reviewer.json', { name: 'reviewer', tools: ['read', 'write'], requires: { fs: { read: ['**'] } } })
+  save('home/.bulkhead/agents/broken.json', { name: 'broken', tols: [] })
+  save('.bulkhead/agents/helper.json', { name: 'helper', roots: ['sub'], rules: [{ permission: 'bash', pattern: 'ls', action: 'allow' }] })
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+it('agents lists them, with what is wrong', async () => {
+  const { code, stdout } = await inside(['agents', '--trust-project'], folder)
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^NAME +LAYER +TOOLS +ROOTS +FILE\n/)
+  expect(stdout).toMatch(/^helper +project +all +sub +\S+helper\.json$/m)
+  expect(stdout).toMatch(/^reviewer +global +read, write +- +\S+reviewer\.json$/m)
+  expect(stdout).toMatch(/^broken +global +invalid /m)
+  expect(stdout).toMatch(/error AgentInvalid \(shape\)\n +\/tols is not a known key; perhaps it is "tools"\./)
+  const { stdout: json } = await inside(['agents', '--json'], folder)
+  expect(JSON.parse(json)).toMatchObject({
+    agents: [{ name: 'broken', manifest: null }, { name: 'reviewer', layer: 'global', manifest: { rules: [] } }], diagnostics: [{ code: 'AgentInvalid' }],
+  })
+})
+
+it('call and explain take the name of an agent', async () => {
+  const args = ['--args', '{"path":"a.txt"}', '--no-store']
+  expect(await inside(['call', 'read', ...args, '--agent', 'reviewer'], folder)).toMatchObject({ code: 0, stdout: expect.stringContaining('text of a') })
+  expect(await inside(['call', 'glob', '--args', '{"pattern":"*"}', '--no-store', '--agent', 'reviewer'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('ToolNotRegistered') })
+  const write = ['explain', 'write', '--args', '{"path":"a.txt","content":""}', '--no-store', '--agent', 'reviewer']
+  expect(await inside(write, folder)).toMatchObject({ code: 1, stdout: expect.stringMatching(/^write would be denied \(CapabilityDenied\)[\s\S]*requires of the agent reviewer/) })
+  expect(await inside(['call', 'read', ...args, '--agent', 'reviwer'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^AgentNotFound No agent is called "reviwer"\. Did you mean "reviewer"\?/) })
+  expect(await inside(['call', 'read', ...args, '--agent', 'broken'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^AgentInvalid The agent "broken" cannot be used\. \/tols is not a known key/) })
+})
+
+it('trust shows the agents of a project', async () => {
+  const { stdout, stderr } = await inside(['trust', '--status'], folder)
+  expect(stdout + stderr).toMatch(/agent +helper, offered all tools; its rules allow bash ls/)
+  expect(JSON.parse((await inside(['trust', '--status', '--json'], folder)).stdout)).toMatchObject({ agents: [{ name: 'helper' }] })
+})
+
+it('doctor reports an agent that cannot be used', async () => {
+  expect((await inside(['doctor'], folder)).stdout).toMatch(/AgentInvalid: \/tols is not a known key/)
+})

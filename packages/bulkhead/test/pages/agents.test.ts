@@ -1,0 +1,30 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { agentManifestSchema } from '@bulkhead/contract/validation'
+import { expect, it } from 'vitest'
+import { BLOCKS, ROOT } from './blocks.ts'
+
+const own = BLOCKS.filter(({ page }) => page === 'docs/guides/agents.md')
+const block = (file: string) => own.find((one) => one.file === file)!
+
+it('the program of the guide prints what the page says', async () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-agents-guide-')))
+  try {
+    for (const name of ['secrets', 'node_modules', 'home']) mkdirSync(join(folder, name))
+    symlinkSync(join(ROOT, 'packages/bulkhead'), join(folder, 'node_modules/bulkhead'))
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+    for (const name of ['README.md', 'secrets/key']) writeFileSync(join(folder, name), 'text\n')
+    writeFileSync(join(folder, 'review.ts'), block('review.ts').text)
+    const { stdout } = await promisify(execFile)(process.execPath, ['review.ts'], { cwd: folder, env: { ...process.env, HOME: join(folder, 'home') } })
+    expect(stdout).toBe(own[own.indexOf(block('review.ts')) + 1]!.text)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+it('the file of the guide is an agent', () => {
+  expect(agentManifestSchema.safeParse(JSON.parse(block('agents/reviewer.json').text)).error).toBeUndefined()
+})
