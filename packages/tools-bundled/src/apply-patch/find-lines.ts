@@ -6,7 +6,7 @@ export type Fuzz = (typeof FUZZ)[number]
 
 const MOST_LINES = 500_000
 /** Compared lines of one patch. The host waits. */
-const MOST_COMPARED = 50_000_000
+const MOST_COMPARED = 20_000_000
 
 /** Counts the work of one patch. */
 export class Effort {

@@ -1,7 +1,7 @@
 import { defineExtension, type DirectoryEntry, type FileReader, type ManifestInput } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { filesBelow, foldersOf } from '../model/files-below.ts'
+import { filesBelow, foldersOf, sizesOf } from '../model/files-below.ts'
 import { ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
@@ -52,7 +52,7 @@ export const list = {
         async execute({ path = '.', depth = 1 }, { fs, signal }) {
           refuseHome(path)
           const { entries, isWhole } = await listFolder(fs, path, depth, signal)
-          return { path, entries, ...(!isWhole && { incomplete: true }) }
+          return { path, entries: await described(fs, path, entries, signal), ...(!isWhole && { incomplete: true }) }
         },
         deriveApprovalKey: ({ path }) => ownFolderKey(path),
       },
@@ -66,9 +66,15 @@ interface Folder {
   readonly found: readonly DirectoryEntry[]
 }
 
+interface Entry {
+  /** Relative to the folder. */
+  readonly path: string
+  readonly kind: DirectoryEntry['kind']
+  readonly ignored?: true
+}
+
 interface Listed {
-  /** Paths are relative to the folder, sorted. */
-  readonly entries: readonly JsonObject[]
+  readonly entries: readonly Entry[]
   readonly isWhole: boolean
 }
 
@@ -76,38 +82,40 @@ interface Listed {
 async function listFolder(fs: FileReader, path: string, depth: number, signal: AbortSignal): Promise<Listed> {
   const { isIgnored, childrenOf } = await openFolder(fs, path)
   const first = await childrenOf('')
-  const entries: JsonObject[] = []
+  const entries: Entry[] = []
   const folders: Folder[] = [{ folder: '', level: 1, found: first }]
   let planned = first.length
   for (const { folder, level, found } of folders) {
     for (const { name, kind } of found) {
       signal.throwIfAborted()
-      if (entries.length === MOST_ENTRIES) return { entries: sorted(entries), isWhole: false }
+      if (entries.length === MOST_ENTRIES) return { entries, isWhole: false }
       const inside = folder === '' ? name : `${folder}/${name}`
-      const whole = `${path}/${inside}`
       const isLeftOut = isIgnored(inside, kind)
       // More entries than can be shown are not read.
       const isOpened = kind === 'directory' && (isLeftOut || (level < depth && planned <= MOST_ENTRIES))
       const children = isOpened ? await childrenOf(inside).catch(() => []) : []
       // An empty folder has no files either.
       const ignored = isLeftOut && (kind !== 'directory' || children.length > 0)
-      entries.push({
-        path: inside, kind, ...(kind === 'file' && { size: await sizeOf(fs, whole) }), ...(ignored && { ignored }),
-      })
+      entries.push({ path: inside, kind, ...(ignored && { ignored: true }) })
       if (ignored || level === depth) continue
       folders.push({ folder: inside, level: level + 1, found: children })
       planned += children.length
     }
   }
-  return { entries: sorted(entries), isWhole: true }
+  return { entries, isWhole: true }
 }
 
-const sorted = (entries: readonly JsonObject[]): readonly JsonObject[] =>
-  entries.toSorted((one, other) => String(one['path']) < String(other['path']) ? -1 : 1)
-
-/** null for a file that was removed meanwhile. */
-const sizeOf = (fs: FileReader, path: string): Promise<number | null> =>
-  fs.stat(path).then(({ size }) => size, () => null)
+/** Sorted by path, files with their sizes. */
+async function described(
+  fs: FileReader, folder: string, entries: readonly Entry[], signal: AbortSignal,
+): Promise<readonly JsonObject[]> {
+  const files = entries.filter(({ kind }) => kind === 'file')
+  const sizes = await sizesOf(fs, files.map(({ path }) => `${folder}/${path}`), signal)
+  const sizeOf = new Map(files.map(({ path }, index) => [path, sizes[index]!]))
+  return entries.toSorted((one, other) => one.path < other.path ? -1 : 1).map(({ path, kind, ignored }) => ({
+    path, kind, ...(kind === 'file' && { size: sizeOf.get(path)! }), ...(ignored && { ignored }),
+  }))
+}
 
 interface OpenedFolder {
   /** Whether a file is excluded by an ignore file, or a folder has no file that is not. */

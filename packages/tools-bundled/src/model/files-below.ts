@@ -16,6 +16,22 @@ export async function filesBelow(fs: FileReader, folder: string, limit: number):
   return { paths: paths.map((path) => path.slice(skipped)), total }
 }
 
+/** Requests at once. More of them would only wait. */
+const AT_ONCE = 32
+
+/** The sizes of files in bytes. null for one that was removed meanwhile. */
+export async function sizesOf(
+  fs: FileReader, paths: readonly string[], signal: AbortSignal,
+): Promise<readonly (number | null)[]> {
+  const sizes: (number | null)[] = []
+  for (let at = 0; at < paths.length; at += AT_ONCE) {
+    signal.throwIfAborted()
+    const some = paths.slice(at, at + AT_ONCE).map((path) => fs.stat(path).then(({ size }) => size, () => null))
+    sizes.push(...await Promise.all(some))
+  }
+  return sizes
+}
+
 /** The folders that a relative path is in, the nearest first. */
 export function foldersOf(path: string): readonly string[] {
   const folders: string[] = []

@@ -1,7 +1,7 @@
 import { defineExtension, type FileReader, type ManifestInput } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { filesBelow, foldersOf } from '../model/files-below.ts'
+import { filesBelow, foldersOf, sizesOf } from '../model/files-below.ts'
 import { ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 import { entryPoints } from './entry-points.ts'
 import { languageOf, testFolderOf } from './languages.ts'
@@ -95,10 +95,10 @@ async function languages(
   })
   const bytes = new Map<string, number>()
   const isMeasured = files.length <= MOST_SIZES
-  for (const { path, language } of isMeasured ? files : []) {
-    signal.throwIfAborted()
-    const size = await fs.stat(`${folder}/${path}`).then((found) => found.size, () => 0)
-    bytes.set(language, (bytes.get(language) ?? 0) + size)
+  const measured = isMeasured ? files : []
+  const sizes = await sizesOf(fs, measured.map(({ path }) => `${folder}/${path}`), signal)
+  for (const [index, { language }] of measured.entries()) {
+    bytes.set(language, (bytes.get(language) ?? 0) + (sizes[index] ?? 0))
   }
   return mostFirst(countBy(files.map(({ language }) => language))).slice(0, MOST_ROWS)
     .map(([language, count]) => ({ language, files: count, ...(isMeasured && { bytes: bytes.get(language)! }) }))
