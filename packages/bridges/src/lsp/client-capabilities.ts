@@ -1,9 +1,12 @@
-import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { SYMBOL_KIND_NUMBERS } from './answers.ts'
 
 const SYMBOLS = { symbolKind: { valueSet: SYMBOL_KIND_NUMBERS } }
 
-/** What this client supports. It never edits: there is no applyEdit, no code action and no rename. */
+/**
+ * What this client supports. It never edits: there is no applyEdit, no code action and no rename. Servers cannot
+ * register methods later, because the first question would come before that.
+ */
 export const CLIENT_CAPABILITIES: JsonObject = {
   general: { positionEncodings: ['utf-16'] },
   workspace: {
@@ -11,11 +14,10 @@ export const CLIENT_CAPABILITIES: JsonObject = {
     didChangeWatchedFiles: { dynamicRegistration: true },
   },
   textDocument: {
-    synchronization: {}, definition: { linkSupport: true, dynamicRegistration: true },
-    references: { dynamicRegistration: true },
-    hover: { contentFormat: ['markdown', 'plaintext'], dynamicRegistration: true },
-    documentSymbol: { ...SYMBOLS, hierarchicalDocumentSymbolSupport: true, dynamicRegistration: true },
-    publishDiagnostics: { versionSupport: true }, diagnostic: { dynamicRegistration: true },
+    synchronization: {}, definition: { linkSupport: true }, references: {},
+    hover: { contentFormat: ['markdown', 'plaintext'] },
+    documentSymbol: { ...SYMBOLS, hierarchicalDocumentSymbolSupport: true },
+    publishDiagnostics: { versionSupport: true }, diagnostic: {},
   },
   window: { workDoneProgress: true },
   // rust-analyzer reports with this whether it has loaded the project.
@@ -33,10 +35,12 @@ const REFRESH = /^workspace\/\w+\/refresh$/
 const MOST_SECTIONS = 1_000
 
 /** The answer to a request of a server, if it needs nothing of the connection. undefined: there is no such method. */
-export function answerTo(method: string, params: Json, root: { readonly uri: string; readonly name: string }): Json | undefined {
+export function answerTo(
+  method: string, params: Json, root: { readonly uri: string; readonly name: string },
+): Json | undefined {
   switch (method) {
     case 'workspace/configuration': {
-      const items = (params as { readonly items?: Json } | null)?.items
+      const items = isJsonObject(params) ? params['items'] : undefined
       return Array.isArray(items) ? items.slice(0, MOST_SECTIONS).map(() => null) : []
     }
     case 'workspace/workspaceFolders':

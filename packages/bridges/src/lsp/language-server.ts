@@ -23,6 +23,8 @@ export interface LanguageServerOptions {
   readonly self: { readonly name: string; readonly version: string }
   /** Removes secrets from what the server sends. */
   redact(text: string): string
+  /** How long published diagnostics may still change. */
+  readonly settleMs?: number | undefined
   /** Must not throw. */
   onStderr(line: string): void
 }
@@ -31,9 +33,9 @@ export interface LanguageServerOptions {
 const TRY_AGAIN: ReadonlySet<number> = new Set([-32_801, -32_802])
 const TRIES = 20
 const PAUSE_MS = 250
-/** For servers that publish diagnostics. Some publish none for a file without any. */
+/** For servers that publish diagnostics, after they have read the file. Some publish none for a file without any. */
 const PUBLISH_MS = 10_000
-const MOST_REGISTRATIONS = 200
+const SETTLE_MS = 2_000
 
 /** One running language server. */
 export class LanguageServer {
@@ -44,10 +46,9 @@ export class LanguageServer {
   readonly #process: ServerProcess
   readonly #peer: JsonRpcPeer
   readonly #activity = new ServerActivity()
-  readonly #published = new PublishedDiagnostics()
+  readonly #published: PublishedDiagnostics
   readonly #documents: OpenDocuments
   readonly #changes: WorkspaceChanges
-  readonly #registered = new Set<string>()
   #capabilities: JsonObject = {}
 
   constructor(options: LanguageServerOptions) {
@@ -61,19 +62,20 @@ export class LanguageServer {
       ...target, onStderr,
       onOutput: (chunk) => messages.read(chunk).forEach((body) => this.#peer.receive(redact(body))),
       onEnd: (fault) => {
-        const error = fault ?? new Error('It exited.')
+        const error = fault ?? new Error('it exited')
         this.#peer.end(error)
         ended.resolve(error)
       },
     })
     this.#peer = new JsonRpcPeer((data) => this.#process.write(data), {
-      onRequest: (method, params) => this.#answer(method, params),
+      onRequest: (method, params) => answerTo(method, params, this.#root()),
       onNotification: (method, params) => {
         this.#activity.notice(method, params)
         if (method === 'textDocument/publishDiagnostics') this.#published.notice(params)
       },
     })
     this.#documents = new OpenDocuments(this.#peer)
+    this.#published = new PublishedDiagnostics(options.settleMs ?? SETTLE_MS)
     this.#changes = new WorkspaceChanges(target.cwd)
   }
 
@@ -137,17 +139,27 @@ export class LanguageServer {
       const answer = await this.#ask('textDocument/diagnostic', params, signal)
       return readDiagnostics(isJsonObject(answer) ? answer['items'] : undefined)
     }
-    const late = AbortSignal.timeout(PUBLISH_MS)
+    const late = new AbortController()
+    const report = this.#published.settled(document, AbortSignal.any([signal, late.signal]))
+    report.catch(() => undefined)
+    await this.#activity.untilQuiet(signal)
+    // The answer shows that the server has read the file.
+    const textDocument = { uri: document.uri }
+    await this.#ask('textDocument/documentSymbol', { textDocument }, signal).catch((error: unknown) => {
+      if (!(error instanceof ResponseError)) throw error
+    })
+    const timer = setTimeout(() => late.abort(this.#didNotReport()), PUBLISH_MS)
     try {
-      await this.#published.next(document, AbortSignal.any([signal, late]))
-      await this.#activity.untilQuiet(signal)
-    } catch (error) {
-      if (signal.aborted || !late.aborted) throw error
-      const message = `The language server "${this.#options.name}" did not report on the file within ${PUBLISH_MS} ms. `
-        + 'Try again, or run the checks of the project.'
-      throw new BulkheadError('ToolExecutionFailed', message)
+      return readDiagnostics(await report)
+    } finally {
+      clearTimeout(timer)
     }
-    return readDiagnostics(this.#published.last(document.uri))
+  }
+
+  #didNotReport(): BulkheadError {
+    const message = `The language server "${this.#options.name}" did not report on the file within ${PUBLISH_MS} ms. `
+      + 'Try again, or run the checks of the project.'
+    return new BulkheadError('ToolExecutionFailed', message)
   }
 
   #diagnosticOptions(): JsonObject {
@@ -165,13 +177,13 @@ export class LanguageServer {
 
   #supports(method: string): boolean {
     const provider = this.#capabilities[PROVIDERS.get(method)!]
-    return this.#registered.has(method) || (provider !== undefined && provider !== null && provider !== false)
+    return provider !== undefined && provider !== null && provider !== false
   }
 
   /** Rejects with CapabilityUnavailable if the server does not support the method. */
   async #open(file: SourceFile, method: string, signal: AbortSignal): Promise<JsonObject> {
     if (!this.#supports(method)) {
-      const what = method.slice(method.indexOf('/') + 1)
+      const what = ACTIONS.get(method) ?? method
       const message = `The language server "${this.#options.name}" does not support ${what}. Use another action, or grep.`
       throw new BulkheadError('CapabilityUnavailable', message)
     }
@@ -200,19 +212,12 @@ export class LanguageServer {
       await this.#activity.untilQuiet(signal)
     }
   }
-
-  #answer(method: string, params: Json): Json | undefined {
-    if (method === 'client/registerCapability' && isJsonObject(params)) {
-      const { registrations } = params
-      for (const one of Array.isArray(registrations) ? registrations as readonly Json[] : []) {
-        const name = isJsonObject(one) ? one['method'] : undefined
-        if (typeof name === 'string' && PROVIDERS.has(name)) this.#registered.add(name)
-        if (this.#registered.size > MOST_REGISTRATIONS) break
-      }
-    }
-    return answerTo(method, params, this.#root())
-  }
 }
+
+const ACTIONS: ReadonlyMap<string, string> = new Map([
+  ['textDocument/definition', 'definition'], ['textDocument/references', 'references'], ['textDocument/hover', 'hover'],
+  ['textDocument/documentSymbol', 'symbols'], ['workspace/symbol', 'workspace_symbols'],
+])
 
 const isEmpty = (answer: Json): boolean => answer === null || (Array.isArray(answer) && answer.length === 0)
 

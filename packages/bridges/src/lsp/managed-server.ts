@@ -16,6 +16,8 @@ export interface ManagedOptions {
   readonly self: { readonly name: string; readonly version: string }
   /** After how long without a question a server is ended. */
   readonly idleMs?: number
+  /** How long published diagnostics may still change. */
+  readonly settleMs?: number
   /** Monotonic clock in milliseconds. */
   readonly now?: () => number
 }
@@ -107,7 +109,7 @@ export class ManagedServer {
       }
       server = new LanguageServer({
         name: this.#entry.name, target, self: this.#options.self, redact: this.#redact,
-        onStderr: (line) => this.#log.add(line),
+        settleMs: this.#options.settleMs, onStderr: (line) => this.#log.add(line),
       })
       await server.start(AbortSignal.any([late, this.#closing.signal]))
     } catch (error) {

@@ -9,6 +9,12 @@ const MOST_FILES = 500
 export class PublishedDiagnostics {
   readonly #last = new Map<string, Json>()
   readonly #waiting = new Set<{ readonly document: OpenDocument; done(): void }>()
+  readonly #settleMs: number
+
+  /** `settleMs`: how long a report may still change. Servers publish the results of several checks one after another. */
+  constructor(settleMs: number) {
+    this.#settleMs = settleMs
+  }
 
   notice(params: Json): void {
     const { uri, version, diagnostics = null } = isJsonObject(params) ? params : {}
@@ -23,12 +29,26 @@ export class PublishedDiagnostics {
     }
   }
 
-  last(uri: string): Json | undefined {
-    return this.#last.get(keyOf(uri))
+  /**
+   * What the server reports for this version of the document, once it has not changed for a while. An empty report is
+   * often followed by another one.
+   */
+  async settled(document: OpenDocument, signal: AbortSignal): Promise<Json | undefined> {
+    await this.#next(document, signal)
+    for (;;) {
+      const found = this.#last.get(keyOf(document.uri))
+      const isEmpty = Array.isArray(found) && found.length === 0
+      const quiet = AbortSignal.timeout(isEmpty ? this.#settleMs : this.#settleMs / 4)
+      try {
+        await this.#next(document, AbortSignal.any([signal, quiet]))
+      } catch (error) {
+        if (signal.aborted) throw error
+        return found
+      }
+    }
   }
 
-  /** Resolves when the server has published for this version of the document. */
-  async next(document: OpenDocument, signal: AbortSignal): Promise<void> {
+  async #next(document: OpenDocument, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const waiting = { document, done: resolve }
     this.#waiting.add(waiting)

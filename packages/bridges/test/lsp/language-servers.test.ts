@@ -83,7 +83,7 @@ describe('a language server', () => {
   })
 
   it('publishes diagnostics for the present version', async () => {
-    const servers = open('stale')
+    const servers = open('stale', { settleMs: 200 })
     expect(await servers.diagnostics(file(), never)).toEqual([{ severity: 'warning', message: 'to do', code: '7', source: 'test', start: START }])
     expect(await servers.diagnostics(file('done'), never)).toEqual([])
     expect(await servers.diagnostics(file('done'), never)).toEqual([])
@@ -136,7 +136,7 @@ describe('a hostile language server', () => {
     ['headless', 'ServerLost', /no Content-Length/], ['unreadable', 'ServerLost', /cannot be read/], ['flood', 'ServerLost', /too many messages/],
     ['crash', 'ServerLost', /exited.*Last line of its standard error: out of \\u\{1b\}\[31mluck/],
     ['error', 'ToolExecutionFailed', /broken \\u\{202e\} inside/], ['utf-8', 'ServerUnavailable', /counts columns/],
-    ['no-search', 'CapabilityUnavailable', /does not support symbol/],
+    ['no-search', 'CapabilityUnavailable', /does not support workspace_symbols/],
   ])('that is %s ends the call with %s', async (behaviour, code, message) => {
     await expect(open(behaviour).findSymbols(file(), 'x', never)).rejects.toMatchObject({ code, message: expect.stringMatching(message) })
   })
