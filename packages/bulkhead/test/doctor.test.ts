@@ -39,6 +39,7 @@ it('finds broken files, servers, settings and a project that is not trusted', as
   writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, 'export default {}')
   writeFileSync(join(global(), 'config.json'), JSON.stringify({
     mcp: { gone: { type: 'local', command: ['bulkhead-no-such-program'] }, here: { type: 'local', command: ['sh', '-c', 'exit'] }, free: { type: 'local', command: ['sh'], jail: false }, far: { type: 'remote', url: 'https://mcp.example/' } },
+    lsp: { rust: { command: ['bulkhead-no-such-server'], suffixes: ['.rs'] }, off: { command: ['sh'], suffixes: ['.x'], enabled: false } },
     openapi: { shop: { document: 'none.json' } }, rules: [{ permission: 'gret', action: 'deny' }], extensions: { greeter: { isolation: 'thread' } },
   }))
   writeFileSync(join(global(), 'bulkhead.db'), 'no database')
@@ -55,6 +56,8 @@ it('finds broken files, servers, settings and a project that is not trusted', as
     'mcp gone': { status: 'problem', found: '"bulkhead-no-such-program" is not an executable file on your PATH' },
     'mcp here': { status: 'ok', found: expect.stringMatching(/^starts \/.*\/sh$/) },
     'mcp free': { status: 'warning', found: expect.stringContaining('without a jail'), cure: expect.stringContaining('mcp.free.requires') },
+    'lsp rust': { status: 'problem', found: '"bulkhead-no-such-server" is not an executable file on your PATH', cure: 'Install it, or correct lsp.rust.command in the configuration.' },
+    'lsp off': { status: 'ok', found: 'disabled' },
     'mcp far': { status: 'ok', found: 'https://mcp.example/, not contacted' },
   })
   const { stdout } = await inside(['doctor'], folder)

@@ -126,10 +126,12 @@ it.runIf(HAS_JAIL)('confines a server to reading the workspace', async () => {
   expect(JSON.parse(content)).toEqual({ outside: 'ENOENT', inside: 'done', write: 'EROFS', home: 'done', variable: 'unset', net: 'ECONNREFUSED' })
 })
 
-it('works without a server, and in another folder', async () => {
+it('works without a server, without the servers of a project that is not trusted, and in another folder', async () => {
+  mkdirSync(join(folder, 'work/.bulkhead'))
+  writeFileSync(join(folder, 'work/.bulkhead/config.json'), JSON.stringify({ lsp: { evil: { command: ['touch', 'ran'], suffixes: ['.ts'] } } }))
   const bare = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), env: {} })
   onTestFinished(async () => void await bare.close())
-  expect(await ask({ action: 'symbols', path: 'use.ts' }, {  mode: 'yolo' }, bare)).toMatch(/^CapabilityUnavailable: No language server is configured for "use\.ts"\. Install one \(npm install -g typescript-language-server/)
+  expect(await ask({ action: 'symbols', path: 'use.ts' }, { mode: 'yolo' }, bare)).toMatch(/^CapabilityUnavailable: No language server is configured for "use\.ts"\. Install one \(npm install -g typescript-language-server/)
   writeFileSync(join(folder, 'other/only.ts'), 'export const only = 1\n')
   await host.switchWorkspace(join(folder, 'other'))
   expect(await ask({ action: 'symbols', path: 'only.ts' })).toMatchObject({ symbols: [{ name: 'only', path: 'only.ts' }] })

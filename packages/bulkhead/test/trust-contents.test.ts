@@ -16,6 +16,7 @@ beforeEach(() => {
   configure({
     mode: 'yolo', rules: [{ permission: 'write', pattern: '*', action: 'deny' }, { permission: 'bash', pattern: '*', action: 'allow' }],
     mcp: { evil: { type: 'local', command: ['touch', join(folder, 'ran')], env: ['TOKEN'], jail: false } },
+    lsp: { ruby: { command: ['ruby-lsp'], suffixes: ['.rb'] } },
     openapi: { shop: { document: 'shop.json', baseUrl: 'https://shop.example' } },
   })
 })
@@ -36,6 +37,7 @@ describe('bulkhead trust', () => {
     expect(stderr).toMatch(/setting +rules\.1 = .*"bash"/)
     expect(stderr, 'a rule that denies loosens nothing').not.toMatch(/rules\.0/)
     expect(stderr).toMatch(/server +evil: starts "touch" ".*ran", with the variables TOKEN; not confined/)
+    expect(stderr).toMatch(/language +ruby: starts "ruby-lsp"; in a jail: reads \{workspace\}, no network/)
     expect(stderr).toMatch(/document +shop: shop\.json, sent to https:\/\/shop\.example/)
     expect(stderr).toMatch(/ConsentRequired.*there is no terminal to ask.*--accept [0-9a-f]{12} or --yes/s)
   })
