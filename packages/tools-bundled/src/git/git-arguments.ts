@@ -1,6 +1,6 @@
-import { type ArgumentsReader, type FromJsonSchema, ToolError } from '@bulkhead/contract'
+import { type AffectedPath, type ArgumentsReader, type FromJsonSchema, ToolError } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { insidePath, ownFolderKey, simpleReading, stringOr } from '../model/paths.ts'
+import { absolute, insidePath, ownFolderKey, simpleReading, stringOr } from '../model/paths.ts'
 
 const ACTIONS = ['status', 'diff', 'log', 'show', 'add', 'commit', 'branch'] as const
 type Action = (typeof ACTIONS)[number]
@@ -91,28 +91,43 @@ export function writtenCommand({ action, paths, revision, staged, max_count, mes
 const READS: ReadonlySet<string> = new Set<Action>(['status', 'diff', 'log', 'show'])
 
 /** Actions that only read run without approval. The key of the others is the action and the folder. */
-export const readGitArguments: ArgumentsReader = (args, { workspace }) => {
+export const readGitArguments: ArgumentsReader = (args, { workspace, roots = [] }) => {
   const given = args as Readonly<Record<string, Json>>
   const action = stringOr(given['action'])
   const path = stringOr(given['path'], '.')
-  const folder = insidePath(path, { workspace, folder: '.' })
-  const at = folder === undefined || folder === '.' ? workspace : `${workspace}/${folder}`
-  const onlyReads = READS.has(action) || (action === 'branch' && given['name'] === undefined)
+  const folder = insidePath(path, { workspace, folder: '.', roots })
+  const reads = READS.has(action) || (action === 'branch' && given['name'] === undefined)
   const verb = action === 'branch' && given['switch'] === true ? 'switch' : action
   const where = folder === '.' ? '' : ` in ${ownFolderKey(folder ?? path)}`
+  const denies = folder === undefined ? [`the folder ${path} is outside the workspace`] : []
   const touch = `run git ${verb}${where}${detailOf(given)}`
-  const written = verb === 'switch' ? at : `${at}/.git`
-  const { args: words } = writtenCommand(given as unknown as GitArgs)
-  return {
-    ...simpleReading(
-      `git ${verb}${where}`, [], touch, folder === undefined ? [`the folder ${path} is outside the workspace`] : [],
-    ),
-    needs: [{ kind: 'shell', subject: 'git', args: words }, { kind: 'fs.read', subject: at, below: true }],
-    effects: {
-      reads: [{ path: at, below: true }], writes: onlyReads ? [] : [{ path: written, below: true }], net: false,
-    },
-    ...(onlyReads && { onlyReads }),
+  const found = {
+    ...simpleReading(`git ${verb}${where}`, [], touch, denies),
+    needs: [{ kind: 'shell', subject: 'git', args: writtenCommand(given as unknown as GitArgs).args }] as const,
   }
+  // After a link, `..` leads to an unknown folder.
+  if (folder === undefined || path.split('/').includes('..')) return found
+  const at = absolute(workspace, folder)
+  const root = [workspace, ...roots].find((one) => insidePath(at, { workspace: one, folder: '.' }) !== undefined)!
+  const writes = reads ? [] : verb === 'switch' ? [root] : gitFolders(at, root)
+  const below = (one: string): AffectedPath => ({ path: one, below: true })
+  const effects = { reads: [...readPaths(given, at, root)].map(below), writes: writes.map(below), net: false as const }
+  return { ...found, effects, ...(reads && { onlyReads: true }) }
+}
+
+/** The repository of a folder can be that of any folder above it. */
+function gitFolders(folder: string, root: string): readonly string[] {
+  const found: string[] = []
+  for (let at = folder; at.length >= root.length && at !== ''; at = at.slice(0, at.lastIndexOf('/'))) {
+    found.push(`${at}/.git`)
+  }
+  return found
+}
+
+/** Given paths begin at the root of the repository. It is only known if it is the workspace. */
+function readPaths({ paths }: Readonly<Record<string, Json>>, at: string, root: string): readonly string[] {
+  if (!Array.isArray(paths) || at !== root) return [root]
+  return paths.map((path) => absolute(root, insidePath(stringOr(path), { workspace: root, folder: '.' }) ?? '.'))
 }
 
 /** What a person should see of the arguments. */

@@ -27,8 +27,8 @@ const manifest = {
     name: 'git',
     label: 'Git',
     description: 'Works with a git repository of the workspace: status, diff, log, show, add, commit, and branch '
-      + '(list, create, switch). Returns structured results. Hooks, filters, signing and every program that the settings of a '
-      + 'repository name do not run; use bash if the project needs them. Nothing is fetched or pushed.',
+      + '(list, create, switch). Returns structured results. Hooks, filters, signing and every program that the '
+      + 'settings of a repository name do not run; use bash if the project needs them. Nothing is fetched or pushed.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,

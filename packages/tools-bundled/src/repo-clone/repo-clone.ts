@@ -4,7 +4,7 @@ import {
 import { errorCode } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
-import { insidePath, ownFolderKey, refuseHome, stringOr, writeDenials } from '../model/paths.ts'
+import { absolute, insidePath, ownFolderKey, refuseHome, stringOr, writeDenials } from '../model/paths.ts'
 import { type CloneRuntime, LocalClone } from './local-clone.ts'
 import { copyFile, download } from './sources.ts'
 
@@ -82,12 +82,12 @@ const hostKey = (url: string): string => {
 
 /** The approval key is the host, or `file`. */
 export const readCloneArguments: ArgumentsReader = ({ url, path }, context) => {
-  const { workspace } = context
+  const { workspace, roots = [] } = context
   const given = URL.parse(stringOr(url))
   const key = hostKey(stringOr(url))
   const written = stringOr(path)
-  const inside = insidePath(written, { workspace, folder: '.' })
-  const place = inside === undefined ? written : `${workspace}/${inside}`
+  const inside = insidePath(written, { workspace, folder: '.', roots })
+  const place = inside === undefined ? written : absolute(workspace, inside)
   const port = given?.port || (given?.protocol === 'http:' ? '80' : '443')
   const isFile = key === 'file'
   const source = isFile ? filePath(given!) : undefined
@@ -103,7 +103,8 @@ export const readCloneArguments: ArgumentsReader = ({ url, path }, context) => {
     ],
     denies: inside === undefined ? [`the folder ${ownFolderKey(written)} is outside the workspace`]
       : writeDenials(place, written, context),
-    ...(isFile && inside !== undefined && {
+    // After a link, `..` leads to an unknown folder.
+    ...(isFile && inside !== undefined && !written.split('/').includes('..') && {
       effects: { reads: [{ path: source!, below: true }], writes: [{ path: place, below: true }], net: false },
     }),
   }

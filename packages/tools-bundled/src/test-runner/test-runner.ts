@@ -83,9 +83,9 @@ export const testRunner = {
 const testKey = (runner = 'tests', path = '.'): string => `${runner} in ${ownFolderKey(path)}`
 
 /** The key is the runner and the folder: the tests of a project run its code. */
-export const readTestArguments: ArgumentsReader = ({ runner, path }, { workspace }) => {
+export const readTestArguments: ArgumentsReader = ({ runner, path }, { workspace, roots = [] }) => {
   const written = stringOr(path, '.')
-  const inside = insidePath(written, { workspace, folder: '.' })
+  const inside = insidePath(written, { workspace, folder: '.', roots })
   const key = testKey(typeof runner === 'string' ? runner : undefined, inside ?? written)
   const denies = inside === undefined ? [`the path ${written} is outside the workspace`] : []
   return simpleReading(key, [], `run code of the project: the tests in ${ownFolderKey(inside ?? written)}`, denies)

@@ -9,7 +9,7 @@ import { git } from '../../src/git/git.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { toolSession } from '../tool-session.ts'
 import { gitIn, repositoryIn, writeIn } from './repository.ts'
-import { unwalledRuntime } from './unwalled-runtime.ts'
+import { unwalledTool } from './unwalled-tool.ts'
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-git-attack-')))
 const marker = join(root, 'ran')
@@ -25,10 +25,8 @@ beforeEach(() => {
   rmSync(marker, { force: true })
 })
 
-type Execute = (args: JsonObject, runtime: ReturnType<typeof unwalledRuntime>) => Promise<JsonObject>
-const { execute } = git.module.tools['git'] as unknown as { execute: Execute }
 /** Calls the tool without a wall. */
-const unwalled = (args: JsonObject): Promise<JsonObject> => execute(args, unwalledRuntime(workspace))
+const unwalled = (args: JsonObject): Promise<JsonObject> => unwalledTool(workspace).call(args)
 const set = (...settings: readonly string[]): void => {
   for (const setting of settings) gitIn(workspace, 'config', ...setting.split(/=(.*)/s).slice(0, 2))
 }

@@ -3,18 +3,23 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { git } from '../../src/git/git.ts'
 import { readGitArguments } from '../../src/git/git-arguments.ts'
-import { toolSession } from '../tool-session.ts'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { toolSession, type ToolSession } from '../tool-session.ts'
 import { gitIn, repositoryIn, writeIn } from './repository.ts'
+import { unwalledTool } from './unwalled-tool.ts'
 
 const variables = { GIT_AUTHOR_NAME: 'Grace = H', GIT_AUTHOR_EMAIL: 'grace@example.org' }
-const session = toolSession(git, { env: new Map(Object.entries(variables)), envDeclared: new Set(Object.keys(variables)) })
-const nameless = toolSession(git, { env: new Map(), envDeclared: new Set(Object.keys(variables)) })
+const walled = toolSession(git, { env: new Map(Object.entries(variables)), envDeclared: new Set(Object.keys(variables)) })
+const { workspace } = walled
+/** A wall around each command takes most of the time. */
+const session = thoroughly<Pick<ToolSession, 'call' | 'refusal'>>(unwalledTool(workspace, variables), walled)
+const nameless = unwalledTool(workspace, {})
 const HASH = /^[0-9a-f]{40}$/
 let made = 0
 /** A repository in a folder of the workspace. */
 const repository = (files?: Readonly<Record<string, string>>) => {
   const path = `r${++made}`
-  return { path, folder: repositoryIn(join(session.workspace, path), files) }
+  return { path, folder: repositoryIn(join(workspace, path), files) }
 }
 
 describe('reading a repository', () => {
@@ -37,9 +42,9 @@ describe('reading a repository', () => {
   it('counts commits ahead and behind', async () => {
     const { folder } = repository()
     const path = `r${++made}`
-    gitIn(session.workspace, 'clone', '-q', folder, path)
+    gitIn(workspace, 'clone', '-q', folder, path)
     gitIn(folder, 'commit', '-q', '--allow-empty', '-m', 'theirs')
-    const clone = join(session.workspace, path)
+    const clone = join(workspace, path)
     for (const subject of ['one', 'two']) gitIn(clone, 'commit', '-q', '--allow-empty', '-m', subject)
     gitIn(clone, 'fetch', '-q')
     expect(await session.call({ action: 'status', path })).toMatchObject({ upstream: 'origin/main', ahead: 2, behind: 1, entries: [] })
@@ -59,7 +64,7 @@ describe('reading a repository', () => {
     gitIn(folder, 'switch', '-q', '--detach', 'HEAD')
     expect(await session.call({ action: 'status', path })).toMatchObject({ branch: null })
     const empty = `r${++made}`
-    gitIn(session.workspace, 'init', '-q', '-b', 'main', empty)
+    gitIn(workspace, 'init', '-q', '-b', 'main', empty)
     expect(await session.call({ action: 'status', path: empty })).toEqual({ branch: 'main', head: null, entries: [] })
   })
 
@@ -90,12 +95,20 @@ describe('reading a repository', () => {
   it('cuts a long diff and says so', async () => {
     const { path, folder } = repository({ 'a.txt': '' })
     writeIn(folder, 'a.txt', 'a line of text\n'.repeat(30_000))
-    const { diff, truncated } = await session.call({ action: 'diff', path })
+    const { diff, truncated } = await walled.call({ action: 'diff', path })
     expect([truncated, (diff as string).length]).toEqual([true, 200 * 1024])
   })
 })
 
 describe('changing a repository', () => {
+  it('works inside the wall', async () => {
+    const { path, folder } = repository()
+    writeIn(folder, 'a.txt', 'changed\n')
+    await walled.call({ action: 'add', path, paths: ['.'] })
+    expect(await walled.call({ action: 'commit', path, message: 'm' })).toMatchObject({ author: 'Grace = H', subject: 'm' })
+    expect(await walled.call({ action: 'branch', path, name: 'x', switch: true })).toMatchObject({ branches: [{ name: 'main' }, { name: 'x', current: true }] })
+  })
+
   it('adds and commits files, with the author from the environment', async () => {
     const { path, folder } = repository()
     writeIn(folder, 'a.txt', 'changed\n')
@@ -110,7 +123,7 @@ describe('changing a repository', () => {
   })
 
   it('takes the author of the repository, and says what to do without one', async () => {
-    const folder = repositoryIn(join(nameless.workspace, 'r'))
+    const folder = repositoryIn(join(workspace, 'r'))
     writeIn(folder, 'a.txt', 'x')
     await nameless.call({ action: 'add', path: 'r', paths: ['.'] })
     expect(await nameless.refusal({ action: 'commit', path: 'r', message: 'm' })).toMatchObject({
@@ -156,7 +169,7 @@ describe('arguments', () => {
   it('reports an unknown revision, and a folder without a repository', async () => {
     const { path } = shared()
     expect(await session.refusal({ action: 'show', path, revision: 'nowhere' })).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining('nowhere') as string })
-    await session.put('plain/file.txt')
+    await walled.put('plain/file.txt')
     expect(await session.refusal({ action: 'status', path: 'plain' })).toMatchObject({ code: 'NotFound', message: expect.stringContaining('`path`') as string })
     expect(await session.refusal({ action: 'status', path: '..' })).toMatchObject({ code: 'CapabilityDenied' })
   })
@@ -169,8 +182,14 @@ describe('arguments', () => {
     ]
     expect(written.map(({ key, onlyReads }) => [key, onlyReads])).toEqual([['git commit', undefined], ['git add in lib', undefined], ['git switch', undefined]])
     expect(written.map(({ effects }) => effects?.writes)).toEqual([
-      [{ path: '/w/.git', below: true }], [{ path: '/w/lib/.git', below: true }], [{ path: '/w', below: true }],
+      [{ path: '/w/.git', below: true }], [{ path: '/w/lib/.git', below: true }, { path: '/w/.git', below: true }], [{ path: '/w', below: true }],
     ])
+    expect(read({ action: 'diff', paths: ['a', '/w/b/../c'] }).effects?.reads).toEqual([{ path: '/w/a', below: true }, { path: '/w/c', below: true }])
+    // The root of the repository may be above the folder.
+    expect(read({ action: 'diff', path: 'lib', paths: ['a'] }).effects?.reads).toEqual([{ path: '/w', below: true }])
+    expect(readGitArguments({ action: 'log', path: '/r/x' }, { workspace: '/w', roots: ['/r'] })).toMatchObject({ onlyReads: true, effects: { reads: [{ path: '/r' }] } })
+    // After a link, .. leads to an unknown folder.
+    expect(read({ action: 'status', path: 'a/../b' }).onlyReads).toBeUndefined()
     expect(read({ action: 'add', path: '../x', paths: ['y'] }).denies).toEqual(['the folder ../x is outside the workspace'])
   })
 })

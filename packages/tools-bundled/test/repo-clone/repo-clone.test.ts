@@ -6,6 +6,7 @@ import { basename, join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createRepoClone, readCloneArguments } from '../../src/repo-clone/repo-clone.ts'
 import { gitIn, repositoryIn, writeIn } from '../git/repository.ts'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { serve } from '../loopback.ts'
 import { toolSession } from '../tool-session.ts'
 
@@ -78,12 +79,6 @@ describe('over http', () => {
     gitIn(inside(path), 'fsck', '--strict')
   })
 
-  it('clones as many commits as asked', async () => {
-    const path = target()
-    expect(await session.call({ url, path, depth: 2 })).toEqual({ path, commit: third, branch: 'main', depth: 2 })
-    expect([log(path), gitIn(inside(path), 'rev-parse', '--is-shallow-repository')]).toEqual(['third second', 'true\n'])
-  })
-
   it('checks out a pinned commit, and only that', async () => {
     const path = target()
     expect(await session.call({ url, path, commit: second, depth: 1 })).toEqual({ path, commit: second, branch: null, depth: 1 })
@@ -93,10 +88,12 @@ describe('over http', () => {
     expect(existsSync(inside(missing))).toBe(false)
   })
 
-  it('sends nothing but the request', async () => {
+  it('clones as many commits as asked, and sends nothing but the request', async () => {
     server.requests.length = 0
-    await session.call({ url, path: target(), depth: 1 })
-    expect(server.requests.map(({ method, url: path, headers }) => [method, path, headers['authorization'], headers['cookie']])).toEqual([
+    const path = target()
+    expect(await session.call({ url, path, depth: 2 })).toEqual({ path, commit: third, branch: 'main', depth: 2 })
+    expect([log(path), gitIn(inside(path), 'rev-parse', '--is-shallow-repository')]).toEqual(['third second', 'true\n'])
+    expect(server.requests.map(({ method, url: requested, headers }) => [method, requested, headers['authorization'], headers['cookie']])).toEqual([
       ['GET', '/bare.git/info/refs?service=git-upload-pack', undefined, undefined],
       ['POST', '/bare.git/git-upload-pack', undefined, undefined], ['POST', '/bare.git/git-upload-pack', undefined, undefined],
     ])
@@ -170,7 +167,7 @@ function hostile(folder: string, name: string): string {
   return commit
 }
 
-it.each(['.git', '.GIT', 'git~1', '..'])('refuses a commit with a file named %s', async (name) => {
+it.each(thoroughly(['.GIT'], ['.git', '.GIT', 'git~1', '..']))('refuses a commit with a file named %s', async (name) => {
   const folder = join(root, `hostile${++made}.git`)
   gitIn(root, 'init', '-q', '--bare', '-b', 'main', folder)
   hostile(folder, name)

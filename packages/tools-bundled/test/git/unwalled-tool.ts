@@ -2,12 +2,27 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { BulkheadError, type FileReader, type PipeOptions, type PipeResult, type ShellStage } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { git } from '../../src/git/git.ts'
 
 /**
- * Real files and processes, without a wall around commands, as on a system without bubblewrap: what a program does
+ * The tool with real files and processes, without a wall around commands, as on a system without bubblewrap: what a program does
  * becomes visible.
  */
-export function unwalledRuntime(workspace: string) {
+export function unwalledTool(workspace: string, variables: Readonly<Record<string, string>> = IDENTITY) {
+  const { execute } = git.module.tools['git'] as unknown as { execute: Execute }
+  const call = (args: JsonObject): Promise<JsonObject> => execute(args, runtimeIn(workspace, variables))
+  const refusal = (args: JsonObject): Promise<BulkheadError> => call(args).then(
+    (value) => { throw new Error(`not refused: ${JSON.stringify(value)}`) },
+    (error: unknown) => error as BulkheadError,
+  )
+  return { call, refusal }
+}
+
+const IDENTITY = { GIT_AUTHOR_NAME: 'Ada', GIT_AUTHOR_EMAIL: 'ada@example.org' }
+type Execute = (args: JsonObject, runtime: object) => Promise<JsonObject>
+
+function runtimeIn(workspace: string, variables: Readonly<Record<string, string>>): object {
   const real = (path: string): string => {
     const full = isAbsolute(path) ? path : join(workspace, path)
     if (!existsSync(full)) throw new BulkheadError('NotFound', `${path} does not exist.`)
@@ -35,6 +50,6 @@ export function unwalledRuntime(workspace: string) {
     })
     return { exits, stdout: text.input, stderr: text.errors, truncated: false, timedOut: false }
   }
-  const env = { get: async (name: string) => name.endsWith('NAME') ? 'Ada' : 'ada@example.org' }
+  const env = { get: async (name: string) => variables[name] ?? Promise.reject(new BulkheadError('EnvNameNotSet', `${name} is not set.`)) }
   return { fs, shell: { pipe }, env }
 }
