@@ -84,6 +84,12 @@ describe('a grant', () => {
     expect(fs.commandRoots).toEqual(['/lib'])
   })
 
+  it('has the folder of {user-data} as it is, also in a workspace that is the home folder', () => {
+    const home = { workspace: ['/home/ada'], 'user-data': ['/home/ada/.bulkhead/data'] }
+    const { fs } = compileGrant({ fs: { read: ['**', '{user-data}/skills/**'] } }, home)
+    expect(fs.roots).toEqual(['/home/ada', '/home/ada/.bulkhead/data'])
+  })
+
   it('has hosts, commands and capabilities unchanged', () => {
     const requires: RequirementSet = { net: { hosts: ['a.example'] }, shell: [{ cmd: 'git', args: ['log'] }],
       capabilities: ['interact'] }

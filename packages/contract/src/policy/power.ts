@@ -109,7 +109,11 @@ function withValues(power: Power, values: VariableValues, source?: PatternSource
 
 /**
  * A tool that may write the outer of two folders can replace the inner one by a link. So links are followed only up to
- * the outer one.
+ * the outer one. The folder of {user-data} is in the home of the host, which no tool may write.
  */
-const outermost = (root: string, { workspace = [], 'ad-hoc': adHoc = [] }: VariableValues): string =>
-  [...workspace, ...adHoc].reduce((outer, value) => outer.startsWith(value === '/' ? '/' : `${value}/`) ? value : outer, root)
+function outermost(root: string, values: VariableValues): string {
+  const { workspace = [], 'ad-hoc': adHoc = [], 'user-data': userData = [] } = values
+  if (userData.includes(root)) return root
+  return [...workspace, ...adHoc]
+    .reduce((outer, value) => outer.startsWith(value === '/' ? '/' : `${value}/`) ? value : outer, root)
+}
