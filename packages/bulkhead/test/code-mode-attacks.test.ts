@@ -60,23 +60,20 @@ describe('a program of code_mode cannot', () => {
     expect(events.filter(({ type }) => type === 'ToolInvocationStarted')).toHaveLength(1)
   })
 
-  it('choose the id of a call, its session, or the call that it belongs to', async () => {
+  it('choose the id of a call, pollute prototypes of the host, or reach more of its runtime than calls of tools', async () => {
     expect(valueOf(await run(`
       await tools.echo({ id: 'x', callId: 'y', sessionId: 'z', program: 'w', parent: null })
-      return (await import('./index.js')).default.tools.program.execute({ callsTools: true }, { tools: { call: () => { throw new Error('no more') } } })
-    `))).toBeDefined()
+      const hostile = JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}')
+      for (const args of [hostile, { nested: [hostile] }]) await tools.echo(args).catch(() => undefined)
+      const { default: runner } = await import('./index.js')
+      const forged = await runner.tools.program.execute({ callsTools: true }, { tools: { call: () => { throw new Error('no more') } } })
+      const names = Object.values({ tools, catalog, globalThis }).flatMap((value) => Reflect.ownKeys(value).map(String))
+      const found = names.filter((name) => ['runtime', 'fs', 'net', 'shell', 'session', 'callBroker'].includes(name))
+      return [forged.fault.message, found, typeof tools.then, Object.isFrozen(catalog)]
+    `))).toEqual(['no more', [], 'undefined', true])
     const made = events.filter((event) => event.type === 'ToolInvocationProposed' && event.tool === 'echo')
     expect(made[0]).toMatchObject({ sessionId: session.id, callId: expect.stringMatching(new RegExp(`^p${calls}\\.\\d+$`)), program: `p${calls}` })
     expect(made.every((event) => 'program' in event && event.program === `p${calls}`)).toBe(true)
-  })
-
-  it('pollute prototypes of the host by arguments or by its result', async () => {
-    await run(`
-      const hostile = JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}')
-      await tools.echo(hostile).catch(() => undefined)
-      await tools.echo({ nested: [hostile] }).catch(() => undefined)
-      return hostile
-    `)
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
     expect(seen.every((args) => Object.getPrototypeOf(args) === Object.prototype || Object.getPrototypeOf(args) === null)).toBe(true)
   })
@@ -112,18 +109,5 @@ describe('a program of code_mode cannot', () => {
       const outcome = await run(`throw Object.assign(new Error('x'), { code: ${JSON.stringify(code)}, class: 'Cancellation', retryable: true, terminal: true })`)
       expect(outcome).toMatchObject({ error: { code: 'ProgramFailed', class: 'ToolTerminal', retryable: false }, completion: { needsFollowup: true }, metadata: { attempt: 1 } })
     }
-  })
-
-  it('reach more of its runtime than calls of tools', async () => {
-    expect(valueOf(await run(`
-      const found = []
-      const look = (value, path, depth) => {
-        if (depth > 3 || (typeof value !== 'object' && typeof value !== 'function') || value === null) return
-        for (const key of Reflect.ownKeys(value)) if (['runtime', 'fs', 'net', 'shell', 'session', 'callBroker'].includes(String(key))) found.push(path + '.' + String(key))
-      }
-      for (const [name, value] of Object.entries({ tools, catalog, globalThis })) look(value, name, 0)
-      const own = await tools.echo({}).catch((error) => error)
-      return [found, Object.keys(tools), typeof tools.then, Object.isFrozen(catalog), Object.keys(own)]
-    `))).toEqual([[], [], 'undefined', true, []])
   })
 })

@@ -26,6 +26,7 @@ beforeAll(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-code-mode-')))
   mkdirSync(join(folder, 'ws'))
   for (const name of ['a', 'b', 'c']) writeFileSync(join(folder, `ws/${name}.txt`), `text of ${name}\n`)
+  writeFileSync(join(folder, 'ws/dot.png'), Buffer.from('89504e470d0a1a0a', 'hex'))
   writeExtension(join(folder, 'home'), {
     id: 'sneaky', tools: [{ name: 'sneak', requires: { capabilities: ['tools.call', 'session'] } }],
   }, SNEAK)
@@ -119,15 +120,16 @@ describe('code_mode', () => {
       const names = (await tools.glob({ pattern: '*.txt' })).paths.toSorted()
       const texts = await Promise.all(names.map((path) => tools.read({ path })))
       const own = await tools['my-tool']()
-      return { own, all: texts.map(({ content }) => content.trim()).join(', ') }
+      const { content: [image] } = await tools.read({ path: 'dot.png' })
+      return { own, image: image.mimeType, all: texts.map(({ content }) => content.trim()).join(', ') }
     `)
-    expect(valueOf(outcome)).toEqual({ own: 'mine', all: 'text of a, text of b, text of c' })
+    expect(valueOf(outcome)).toEqual({ own: 'mine', image: 'image/png', all: 'text of a, text of b, text of c' })
     const program = outcome.metadata.call_id
     const proposed = of('ToolInvocationProposed').filter(({ callId }) => callId !== program)
     expect(proposed.map(({ tool, parentCallId, program: by }) => [tool, parentCallId, by])).toEqual(
-      ['glob', 'read', 'read', 'read', 'my-tool'].map((tool) => [tool, program, program]))
-    expect(of('ToolInvocationDecided').filter(({ program: by }) => by === program)).toHaveLength(5)
-    expect(of('ToolInvocationSucceeded')).toHaveLength(6)
+      ['glob', 'read', 'read', 'read', 'my-tool', 'read'].map((tool) => [tool, program, program]))
+    expect(of('ToolInvocationDecided').filter(({ program: by }) => by === program)).toHaveLength(6)
+    expect(of('ToolInvocationSucceeded')).toHaveLength(7)
   })
 
   it('throws the error of a call inside the program, with its line if it is not caught', async () => {

@@ -1,4 +1,6 @@
-import { allowsNeed, beyond, CALL_LIMITS, powerPhrases, SUBAGENTS, type PowerItem } from '@bulkhead/contract'
+import {
+  allowsNeed, beyond, CALL_LIMITS, powerPhrases, PROGRAM_TOOL, SUBAGENTS, type PowerItem,
+} from '@bulkhead/contract'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import { analyzeCall, deriveKey } from './call-analysis.ts'
 import type { EvaluatedCall, HostContext, ValidatedCall } from './call.ts'
@@ -103,9 +105,9 @@ function answerByMode(
   return isListed ? allow('approval', 'allowlist', 'the key is on the allowlist') : undefined
 }
 
-/** Whether the host itself reads from the arguments what a call needs. */
+/** Whether the host itself reads from the arguments what a call needs. Of a program it reads only which tools it names. */
 const isReadByHost = ({ tool: { name, origin } }: ValidatedCall, { argumentsReaders }: HostContext): boolean =>
-  origin.layer === 'bundled' && argumentsReaders.has(name)
+  origin.layer === 'bundled' && argumentsReaders.has(name) && name !== PROGRAM_TOOL
 
 /** Under a ceiling, a call that is known to need more is denied before a person is asked. */
 function beyondCeiling(

@@ -26,7 +26,8 @@ class ToolCallError extends Error {
   }
 }
 
-const resultOf = ({ data, content }) => content === undefined ? data : { data, content }
+// A server repeats its data as text.
+const resultOf = ({ data, content = [] }) => content.every(({ type }) => type === 'text') ? data : { data, content }
 
 function callerOf(runtime) {
   let open = 0
