@@ -131,10 +131,10 @@ async function commit(
       replaced.push(file)
     }
   } catch (error) {
-    for (const file of replaced.toReversed()) await putBack(write, file)
+    const lost = await putAllBack(replaced, (file) => putBack(write, file))
     for (const file of staged) await discard(write, file)
     for (const folder of made) await write.inFolder(folder, (parent, name) => rmdir(parent.at(name))).catch(ignore)
-    throw error
+    throw lost ?? error
   } finally {
     await journal.end().catch(ignore)
   }
@@ -152,9 +152,23 @@ function recordUpdate(
 ): Promise<void> {
   return write.inFolder(resolved, async (folder) => record({
     path: write.pathOf(resolved),
-    before: before === null ? ABSENT : fileState(before, existing!.mode), content: before ?? undefined,
+    // A text that an editor has not saved is not on the disk.
+    ...(before === null || existing === undefined
+      ? { before: ABSENT, content: undefined } : { before: fileState(before, existing.mode), content: before }),
     after: after === null ? ABSENT : fileState(after, (await lstat(folder.at(temporary))).mode),
   }))
+}
+
+/** Puts back as many files as possible, the last one first. Returns an error that names the others. */
+async function putAllBack(
+  files: readonly FileToChange[], restore: (file: FileToChange) => Promise<void>,
+): Promise<BulkheadError | undefined> {
+  const lost: string[] = []
+  for (const file of files.toReversed()) await restore(file).catch(() => lost.push(`"${file.resolved.given}"`))
+  return lost.length === 0 ? undefined : new BulkheadError(
+    'ToolExecutionFailed',
+    `Not all files could be changed, and ${lost.join(', ')} could not be put back. Check what they contain.`,
+  )
 }
 
 async function putBack(write: FileScope, file: FileToChange): Promise<void> {
@@ -197,13 +211,12 @@ async function writeThrough(
       written.push(file)
     }
   } catch (error) {
-    for (const file of written.toReversed()) {
-      const { before, resolved } = file
+    throw await putAllBack(written, async (file) => {
+      const { before, after, resolved } = file
       const isBack =
-        before !== null && file.after !== null && await client.write(write, resolved, before, undefined) !== undefined
+        before !== null && after !== null && await client.write(write, resolved, before, undefined) !== undefined
       if (!isBack) await putBack(write, file)
-    }
-    throw error
+    }) ?? error
   }
 }
 

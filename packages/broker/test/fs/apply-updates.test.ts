@@ -119,21 +119,33 @@ describe('a host that is killed while it applies updates', () => {
     path, before: before === null ? null : ['text', before], after: after === null ? null : ['text', after],
   }))
 
-  async function killedAt(point: number) {
+  async function killedAt(point: number, fault = 'kill') {
     const { workspace, journal } = await workspaceWith(['a.txt', 'a'], ['c.txt', 'c'])
     const list = join(workspace, '../updates.json')
     await writeFile(list, JSON.stringify(wire))
-    const { signal, stdout, stderr } = spawnSync(process.execPath, [fixture, workspace, journal, list, String(point)], { encoding: 'utf8' })
+    const { signal, stdout, stderr } = spawnSync(process.execPath, [fixture, workspace, journal, list, String(point), fault], { encoding: 'utf8' })
     expect(stderr).toBe('')
-    return { workspace, journal, isKilled: signal === 'SIGKILL', operations: Number(stdout) }
+    return { workspace, journal, isKilled: signal === 'SIGKILL', operations: Number(stdout), output: stdout }
   }
 
-  it('leaves all old or all new files for the next host', async () => {
+  /** An error is no kill: all files are put back at once. */
+  async function expectPutBack(point: number): Promise<void> {
+    const { workspace, journal, output } = await killedAt(point, 'error')
+    const isApplied = /^\d+$/.test(output)
+    // The journal stays if it cannot be removed.
+    await recoverUpdates(journal)
+    expect(await tree(workspace), `error at ${point}: ${output}`).toEqual(isApplied ? AFTER : BEFORE)
+    if (!isApplied) expect(await readdir(workspace)).toEqual(['a.txt', 'c.txt'])
+    expect(await readdir(journal).catch(() => [])).toEqual([])
+  }
+
+  it('leaves all old or all new files, for itself after an error, and for the next host after a kill', async () => {
     const { operations, workspace: finished } = await killedAt(0)
     expect(await tree(finished)).toEqual(AFTER)
     expect(operations).toBeGreaterThan(20)
     const every = Array.from({ length: operations }, (_, index) => index + 1)
     const sampled = [0.5, 0.8, 0.9].map((part) => Math.round(part * operations))
+    for (const point of thoroughly(sampled.slice(-1), every)) await expectPutBack(point)
     const results = new Set<string>()
     for (const point of thoroughly(sampled, every)) {
       const { workspace, journal, isKilled } = await killedAt(point)
