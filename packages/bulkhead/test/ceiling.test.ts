@@ -87,9 +87,9 @@ describe('a ceiling', () => {
     const { stdout } = await inside(['tools', '--powers'], folder)
     expect(stdout.split('\n').map((line) => line.trim().replace(/ {2,}/, ' | ')).filter((line) => line !== '')).toEqual([
       'MAY | TOOLS',
-      expect.stringMatching(/^reaches docs\.example\.com \| bash, web_fetch$/),
-      expect.stringMatching(/^reads \{workspace\}\/src\/\*\* \| bash, edit, glob, grep, read$/),
-      'runs git … | bash',
+      expect.stringMatching(/^reaches docs\.example\.com \| bash, http_request, .*web_fetch$/),
+      expect.stringMatching(/^reads \{workspace\}\/src\/\*\* \| .*bash, edit, git, glob, grep, .*read/),
+      expect.stringMatching(/^runs git … \| bash, git/),
       'starts sub-agents | task',
     ])
     const { stdout: explained } = await inside(['explain', 'web_fetch', '--args', '{"url":"https://evil.example/"}'], folder)

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Tool } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { defineTool } from '../../src/index.ts'
 import { ERAS, servedWorld, type Person, type ServedWorld } from './served-world.ts'
 
 const SERVER = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/sdk-server.ts')
@@ -21,6 +22,7 @@ describe.each(ERAS)('between a client of the %s era and a server', (era) => {
   }
 
   it('a tool is found among many and runs after the user agrees; questions of the server go to that user, and its progress is forwarded', async () => {
+    await world.host.register(Array.from({ length: 21 }, (_, i) => defineTool({ name: `other_${i}`, description: 'Does nothing.', input: { type: 'object' }, execute: () => null })))
     const changed = Promise.withResolvers<readonly Tool[]>()
     const client = await world.connect(era, person, {
       listChanged: { tools: { onChanged: (error, tools) => error ? changed.reject(error) : changed.resolve(tools ?? []) } },
