@@ -36,6 +36,8 @@ const PAUSE_MS = 250
 /** For servers that publish diagnostics, after they have read the file. Some publish none for a file without any. */
 const PUBLISH_MS = 10_000
 const SETTLE_MS = 2_000
+/** Below the deadline of a call, so that the message can say what the server does. */
+const LOADING_MS = 45_000
 
 /** One running language server. */
 export class LanguageServer {
@@ -139,27 +141,36 @@ export class LanguageServer {
       const answer = await this.#ask('textDocument/diagnostic', params, signal)
       return readDiagnostics(isJsonObject(answer) ? answer['items'] : undefined)
     }
-    const late = new AbortController()
-    const report = this.#published.settled(document, AbortSignal.any([signal, late.signal]))
+    const waiting = new AbortController()
+    const report = this.#published.settled(document, AbortSignal.any([signal, waiting.signal]))
     report.catch(() => undefined)
-    await this.#activity.untilQuiet(signal)
-    // The answer shows that the server has read the file.
-    const textDocument = { uri: document.uri }
-    await this.#ask('textDocument/documentSymbol', { textDocument }, signal).catch((error: unknown) => {
-      if (!(error instanceof ResponseError)) throw error
-    })
-    const timer = setTimeout(() => late.abort(this.#didNotReport()), PUBLISH_MS)
+    let timer: NodeJS.Timeout | undefined
     try {
+      await this.#loaded(signal)
+      // The answer shows that the server has read the file.
+      const textDocument = { uri: document.uri }
+      await this.#ask('textDocument/documentSymbol', { textDocument }, signal).catch((error: unknown) => {
+        if (!(error instanceof ResponseError)) throw error
+      })
+      timer = setTimeout(() => waiting.abort(this.#late('did not report on the file')), PUBLISH_MS)
       return readDiagnostics(await report)
     } finally {
       clearTimeout(timer)
+      waiting.abort()
     }
   }
 
-  #didNotReport(): BulkheadError {
-    const message = `The language server "${this.#options.name}" did not report on the file within ${PUBLISH_MS} ms. `
-      + 'Try again, or run the checks of the project.'
-    return new BulkheadError('ToolExecutionFailed', message)
+  /** Rejects with ServerUnavailable if the server is still busy after a while. */
+  async #loaded(signal: AbortSignal): Promise<void> {
+    const patience = AbortSignal.timeout(LOADING_MS)
+    await this.#activity.untilQuiet(AbortSignal.any([signal, patience])).catch((error: unknown) => {
+      throw patience.aborted && !signal.aborted ? this.#late('is still loading the project') : error
+    })
+  }
+
+  #late(what: string): BulkheadError {
+    const message = `The language server "${this.#options.name}" ${what}. Try again later, or use other tools.`
+    return new BulkheadError('ServerUnavailable', message, { data: { server: this.#options.name } })
   }
 
   #diagnosticOptions(): JsonObject {
@@ -209,7 +220,7 @@ export class LanguageServer {
         if (!(error instanceof ResponseError) || !TRY_AGAIN.has(error.code) || tries > TRIES) throw error
         await pause(PAUSE_MS, signal)
       }
-      await this.#activity.untilQuiet(signal)
+      await this.#loaded(signal)
     }
   }
 }

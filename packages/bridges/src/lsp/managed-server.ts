@@ -91,14 +91,17 @@ export class ManagedServer {
       return Promise.reject(this.#unavailable(why, leftMs))
     }
     const forget = () => {
-      if (this.#running === running) this.#running = undefined
+      const isCurrent = this.#running === running
+      if (isCurrent) this.#running = undefined
+      return isCurrent
     }
     const running: Promise<LanguageServer> = Promise.resolve().then(() => this.#start(forget))
     this.#running = running
     return running
   }
 
-  async #start(forget: () => void): Promise<LanguageServer> {
+  /** `forget` ends the use of this start, and returns whether it was in use. */
+  async #start(forget: () => boolean): Promise<LanguageServer> {
     const late = AbortSignal.timeout(START_MS)
     let server: LanguageServer | undefined
     try {
@@ -120,9 +123,7 @@ export class ManagedServer {
       throw this.#failed(late.aborted ? `it did not respond within ${START_MS} ms` : messageOf(error))
     }
     void server.ended.then((error) => {
-      const isExpected = this.#running === undefined || this.#closing.signal.aborted
-      forget()
-      if (!isExpected) this.#failed(messageOf(error))
+      if (forget() && !this.#closing.signal.aborted) this.#failed(messageOf(error))
     })
     return server
   }
