@@ -5,6 +5,7 @@ import {
   type CompartmentRequest, type CompartmentServices, type DryRun, type RuntimePart,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
+import type { HostFolders } from './fs/file-scope.ts'
 import { fsCapability } from './fs/fs.ts'
 import { findRipgrep } from './fs/search/ripgrep.ts'
 import {
@@ -83,12 +84,9 @@ export class Broker {
     { tools, services, limits, extension, code }: BrokerRequest, workspace: string,
     options: BrokerOptions = {},
   ) {
-    const { operator, reserved, ownCode = [], projectLayer, usedSecrets, missingSandbox } = options
+    const { operator, projectLayer, usedSecrets, missingSandbox } = options
     const { requiresSandbox, journal, dryRun, onUse } = options
-    // In the home folder, the project layer is the home of the host, where tools keep data.
-    const layer = projectLayer === undefined || reserved?.includes(projectLayer) ? [] : [projectLayer]
-    const layerName = projectLayer && basename(projectLayer)
-    const folders = { reserved, readOnly: [...layer, ...ownCode], layerName }
+    const folders = foldersOf(options)
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
     this.#isBundled = extension?.layer === 'bundled' || code?.kind === 'module'
     this.#limits = limits
@@ -218,6 +216,13 @@ export class Broker {
   #call(callId: unknown): OpenCall | undefined {
     return this.#calls.find((call) => call.callId === callId)
   }
+}
+
+/** The folders of the host, as file scopes see them. */
+export function foldersOf({ reserved, ownCode = [], projectLayer }: BrokerOptions): HostFolders {
+  // In the home folder, the project layer is the home of the host, where tools keep data.
+  const layer = projectLayer === undefined || reserved?.includes(projectLayer) ? [] : [projectLayer]
+  return { reserved, readOnly: [...layer, ...ownCode], layerName: projectLayer && basename(projectLayer) }
 }
 
 /** An error as a compartment may see it: code, message and data, without cause and stack trace. */

@@ -32,7 +32,8 @@ export type {
 } from './model/outcome.ts'
 export {
   checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate, type AffectedPath, type ArgumentsReader,
-  type ArgumentsReading, type CallEffects, type CallNeed, type CallSubject, type ReaderContext,
+  type ArgumentsReading, type CallEffects, type CallNeed, type CallSubject, type PreviewedWrite, type PreviewedWrites,
+  type ReaderContext,
 } from './policy/approval-key.ts'
 export { compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, SUBAGENTS } from './policy/power.ts'
 export type { ExtensionPower, Power, PowerCapability } from './policy/power.ts'

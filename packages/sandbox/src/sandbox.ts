@@ -6,7 +6,7 @@ import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { messageOf } from '@bulkhead/kit/error-message'
 import {
-  commandsAreConfined, preloadCode, mentionsResourceShortage, UsedSecrets, type OperatorEnvironment,
+  commandsAreConfined, foldersOf, mentionsResourceShortage, preloadCode, previewDiff, UsedSecrets, type OperatorEnvironment,
 } from '@bulkhead/broker'
 import { loadImage, warmImage } from './process/image.ts'
 import { processStarter } from './process/process-hull.ts'
@@ -95,6 +95,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
   const opening = new Set<Promise<unknown>>()
   const closed = new AbortController()
 
+  const folders = foldersOf({ reserved: kept, ownCode, projectLayer })
   const openOne: SessionOpener = (request, residency) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
     const broker = {
@@ -145,6 +146,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
       const layers = await osLayersFor(os).catch(() => undefined)
       if (layers !== undefined) missing.ofProcesses(layers, os)
     },
+    diff: (writes, grant) => previewDiff(writes, grant, workspace, folders),
     async walls() {
       // Not `osLayersFor`: a required layer that is missing would end the report.
       const [layers, confinesCommands] = await Promise.all([

@@ -91,13 +91,15 @@ const cannotAsk = ({ kind }: InteractionRequest, why = ''): BulkheadError =>
 
 /** The full question, and what the call would change. */
 function askedCall({ approval, ...question }: Question, { updates }: InteractorParts): ToolCallUpdate {
-  const { callId, label } = approval
+  const { diff, ...rest } = approval
+  const { callId, label } = rest
   const stage = question.kind === 'grantStageTool'
     ? `The stage ${visibleText(question.stage)} does not list this tool.\n` : ''
   const { title = visibleText(label), diffs = [] } = updates.shown(callId) ?? {}
   return {
     toolCallId: callId, title, status: 'pending',
-    content: [...diffs, textContent(`${stage}${approvalMessage(approval)}`)],
+    // The client shows its own diff, if there is one.
+    content: [...diffs, textContent(`${stage}${approvalMessage(diffs.length > 0 ? rest : approval)}`)],
   }
 }
 

@@ -159,7 +159,7 @@ function visibleForm(schema: FormSchema): QuestionForm['requestedSchema'] {
 
 /** The full text of an approval. Nothing is truncated, and untrusted text never starts a row. */
 export function approvalMessage(approval: ApprovalRequest): string {
-  const { tool, origin, calledBy = [], touches, mayTouch, reasons, approvalKey, keyByTool, argumentsText } = approval
+  const { tool, origin, calledBy = [], touches, mayTouch, reasons, approvalKey, keyByTool, argumentsText, diff } = approval
   const [effect, ...others] = touches
   const namesEffect = effect !== undefined && others.length === 0
   const labelled = (label: string, lines: readonly string[]) => lines.map((line) => `${label}: ${visibleText(line)}`)
@@ -172,6 +172,7 @@ export function approvalMessage(approval: ApprovalRequest): string {
     ...labelled('because', reasons),
     ...labelled('key', [approvalKey]),
     ...(keyByTool ? [KEY_BY_TOOL] : []),
+    ...(diff === undefined ? [] : ['diff:', quoted(diff)]),
     'arguments:',
     quoted(argumentsText),
   ].join('\n')

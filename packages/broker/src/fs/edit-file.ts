@@ -57,6 +57,12 @@ export function editFile(
   })
 }
 
+/** The file after an edit. Throws InputInvalid as `editFile` does. */
+export function editedBytes(read: Buffer, edit: Edit, path: string): Buffer {
+  const text = openText(read, path)
+  return text.close(replaceText(text.bytes, edit, path).bytes)
+}
+
 /** The content of a file as UTF-8, or as it is if the encoding is unknown. */
 export interface OpenedText {
   readonly bytes: Buffer

@@ -49,6 +49,9 @@ export function lateSandbox(
     async tryWalls() {
       if (!closed) await (await made().catch(() => undefined))?.tryWalls?.()
     },
+    async diff(writes, grant) {
+      return await (await made()).diff?.(writes, grant) ?? ''
+    },
     async walls() {
       return await (await made()).walls?.() ?? []
     },

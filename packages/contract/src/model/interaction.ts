@@ -58,6 +58,11 @@ export interface ApprovalRequest {
   readonly keyByTool?: true
   /** The complete arguments as JSON, with invisible characters escaped. */
   readonly argumentsText: string
+  /**
+   * A unified diff of the files that the call would write, as they are now, with invisible characters escaped and cut if
+   * it is long. Absent if it is not known.
+   */
+  readonly diff?: string
   /** What the call would touch according to its arguments, one line each. Empty if only the tool knows. */
   readonly touches: readonly string[]
   /** Everything the tool may touch, one line each. */

@@ -123,11 +123,24 @@ export interface ArgumentsReading {
   readonly onlyReads?: boolean
   /** What the call needs. A ceiling that forbids one of these denies the call before a person is asked. */
   readonly needs?: readonly CallNeed[]
+  /** What the call would write, for the diff that an approval shows. Read only if a person is asked. */
+  readonly writes?: PreviewedWrites
   /** What rules on files and hosts apply to, for a bundled tool. Absent: everything the tool may do. */
   readonly effects?: CallEffects
   /** The tools that the program in the arguments may call, or `all` if that cannot be told. */
   readonly tools?: readonly string[] | 'all'
 }
+
+/** A file as a call would leave it: with this content, without it if it is null, or with a string replaced. */
+export type PreviewedWrite = { readonly path: string } & (
+  | { readonly content: string | Uint8Array | null }
+  | { readonly replace: { readonly before: string; readonly after: string; readonly all: boolean } }
+)
+
+/** Known from the arguments, or from the present content of the files that the call would write. */
+export type PreviewedWrites =
+  | readonly PreviewedWrite[]
+  | ((fs: { read(path: string): Promise<Uint8Array> }) => Promise<readonly PreviewedWrite[]>)
 
 /** What a call would do with files and the network. An absent field is unknown. */
 export interface CallEffects {

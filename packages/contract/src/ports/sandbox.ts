@@ -6,6 +6,7 @@ import type { LifecyclePhase } from '../model/lifecycle.ts'
 import type { CompartmentLimits } from '../model/limits.ts'
 import type { Layer, Placement } from '../model/names.ts'
 import type { Outcome } from '../model/outcome.ts'
+import type { PreviewedWrites } from '../policy/approval-key.ts'
 import type { Power } from '../policy/power.ts'
 import type { ChangeRecorder, UndoAccess } from './changes.ts'
 import type { WorkspaceClient } from './embedder.ts'
@@ -130,6 +131,11 @@ export interface Sandbox {
   watchWalls?(listener: (missing: MissingWall) => void): void
   /** Checks the isolation of child processes now, instead of before the first one starts. Never rejects. */
   tryWalls?(): Promise<void>
+  /**
+   * A unified diff of what a tool with this grant would write. Reads only files that it may write, and writes nothing.
+   * Rejects for a path outside of the grant, and for a file that cannot be changed like that.
+   */
+  diff?(writes: PreviewedWrites, grant: Power): Promise<string>
   /** All isolation features, tried as before the first process starts. Rejects if they cannot be tried now. */
   walls?(): Promise<readonly Wall[]>
   close(): Promise<void>

@@ -10,9 +10,9 @@ import {
 import type { CallAnalysis } from '../policy/checked-call.ts'
 import { findApprovals } from '../policy/evaluate.ts'
 import type { PersonAnswer } from '../policy/interaction/interactions.ts'
-import type { StagePermit } from '../policy/stage-permit.ts'
 import { permitsIn, stageGrant } from '../policy/policies.ts'
 import { allow, deny, errorOf, headless, type Verdict } from '../policy/verdict.ts'
+import { approvalDiff } from './approval-diff.ts'
 import { beginRecord } from './decide.ts'
 
 /** For a decision that needs no person. Throws the error of a deny. */
@@ -27,7 +27,7 @@ export function requireAllowed(call: DecidedCall, host: HostContext): AllowedCal
 export async function askPerson(call: DecidedCall, host: HostContext): Promise<AllowedCall> {
   emitChanges(call, host)
   const asked = host.clock.monotonic()
-  const verdict = await answerOf(call)
+  const verdict = await answerOf(call, host)
   call.askedMs += host.clock.monotonic() - asked
   return carryOut(call, verdict, host)
 }
@@ -61,7 +61,7 @@ function emitDecided(
   })
 }
 
-async function answerOf(call: DecidedCall): Promise<Verdict> {
+async function answerOf(call: DecidedCall, host: HostContext): Promise<Verdict> {
   const { session: { approvals, interactions }, decision: { verdicts, analysis, answerable } } = call
   const asks = verdicts.filter(({ action }) => action === 'ask')
   const permits = permitsIn(asks)
@@ -72,10 +72,17 @@ async function answerOf(call: DecidedCall): Promise<Verdict> {
   approvals.noteExpired(call, analysis)
   if (!interactions.canApprove) return unanswered(headless())
   const request = approvalRequest(call, analysis, asks)
+  const whole = async (): Promise<ApprovalRequest> => {
+    const diff = await approvalDiff(call, analysis, host)
+    return diff === undefined ? request : { ...request, diff }
+  }
   const resume = call.waiting?.pause()
   try {
-    if (permits.length > 0) return await askForGrant(call, permits, request, unanswered)
-    return await askForApproval(call, analysis, answerable, request, unanswered)
+    if (permits.length > 0) {
+      const grant = stageGrant(call, permits, request)
+      return await askForGrant(call, async () => ({ ...grant, approval: await whole() }), unanswered)
+    }
+    return await askForApproval(call, analysis, answerable, whole, unanswered)
   } finally {
     resume?.()
   }
@@ -85,16 +92,17 @@ type Unanswered = (verdict: Verdict) => Verdict
 
 /** For a tool that the stage does not list. A grant is for one call, and never stored. */
 async function askForGrant(
-  call: DecidedCall, permits: readonly StagePermit[], request: ApprovalRequest, unanswered: Unanswered,
+  call: DecidedCall, request: () => Promise<ReturnType<typeof stageGrant>>, unanswered: Unanswered,
 ): Promise<Verdict> {
-  const answer = await call.session.interactions.grant(stageGrant(call, permits, request), call.signal)
+  const answer = await call.session.interactions.grant(request, call.signal)
   if (answer.unavailable) return unanswered(headless(answer.reason))
   if (answer.decision === 'reject') return rejected(answer)
   return allow('state-machine', 'sm-grant-token', answer.reason ?? 'a person granted this one call')
 }
 
 async function askForApproval(
-  call: DecidedCall, analysis: CallAnalysis, answerable: boolean, request: ApprovalRequest, unanswered: Unanswered,
+  call: DecidedCall, analysis: CallAnalysis, answerable: boolean, request: () => Promise<ApprovalRequest>,
+  unanswered: Unanswered,
 ): Promise<Verdict> {
   const concurrent = new ConcurrentApproval(call, analysis, answerable)
   try {

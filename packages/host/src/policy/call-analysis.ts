@@ -29,7 +29,7 @@ export function analyzeCall(call: ValidatedCall, host: HostContext): CallAnalysi
 
 /** `isBundled`: only a tool that ships with the host is known to do what its arguments say. */
 function analysisOf(
-  { key, subjects, touches, asks, denies, onlyReads, needs, effects }: ArgumentsReading, isBundled: boolean,
+  { key, subjects, touches, asks, denies, onlyReads, needs, effects, writes }: ArgumentsReading, isBundled: boolean,
   { realPath }: HostContext,
 ): CallAnalysis {
   return {
@@ -43,6 +43,7 @@ function analysisOf(
     ],
     ...(onlyReads === true && isBundled ? { onlyReads } : {}),
     ...(needs && isBundled ? { needs } : {}),
+    ...(writes && isBundled ? { writes } : {}),
     ...(effects && isBundled ? { effects: () => followLinks(effects, realPath) } : {}),
   }
 }

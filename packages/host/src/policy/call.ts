@@ -1,5 +1,5 @@
 import type {
-  ArgumentsReader, BulkheadError, CallLog, CallProgress, Clock, ToolInvocation,
+  ArgumentsReader, BulkheadError, CallLog, CallProgress, ChangeStore, Clock, Sandbox, ToolInvocation,
 } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { JsonObject } from '@bulkhead/kit/json'
@@ -274,6 +274,10 @@ export interface HostContext {
   readonly workspace: string
   /** Canonical folders that no tool may write. */
   readonly neverWritten?: readonly string[]
+  /** What calls changed. Absent if nothing is recorded. */
+  readonly changes?: ChangeStore | undefined
+  /** Shows what a call would write. */
+  readonly diff?: Sandbox['diff']
   /** Follows the links of a path. */
   readonly realPath?: ((path: string) => string) | undefined
 }

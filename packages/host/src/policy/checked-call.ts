@@ -1,4 +1,4 @@
-import type { AgentManifest, CallEffects, CallNeed } from '@bulkhead/contract'
+import type { AgentManifest, CallEffects, CallNeed, PreviewedWrites } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallView } from '../model/hooks.ts'
@@ -44,6 +44,8 @@ export interface CallAnalysis {
   readonly keyByTool?: true
   /** What it is known to need. Absent if only the tool knows. */
   readonly needs?: readonly CallNeed[]
+  /** What it would write, for the person who is asked. */
+  readonly writes?: PreviewedWrites
   /** What it would do with files and the network, links followed. Computed when a rule needs it. */
   readonly effects?: () => CallEffects
 }

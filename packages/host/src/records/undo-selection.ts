@@ -1,4 +1,4 @@
-import { BulkheadError, type RecordedChange, type UndoSelection } from '@bulkhead/contract'
+import { BulkheadError, type ChangeStore, type RecordedChange, type UndoSelection } from '@bulkhead/contract'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
 
 /** The changes that a completed undo has put back. An undo that is undone counts no more. Oldest first. */
@@ -49,4 +49,16 @@ export function selectChanges(
 
 function missing(message: string): never {
   throw new BulkheadError('NotFound', message)
+}
+
+/** The changes of a session and of the one that it continues; and all of the workspace since the first of them. */
+export async function sessionChanges(
+  changes: ChangeStore, { id, continues }: { readonly id: string; readonly continues: string | undefined },
+  workspace: string,
+): Promise<Readonly<Record<'own' | 'all', readonly RecordedChange[]>>> {
+  const sessions = [id, ...(continues === undefined ? [] : [continues])]
+  const own = (await Promise.all(sessions.map((sessionId) => changes.list({ sessionId })))).flat()
+    .toSorted((one, other) => one.id - other.id)
+  // Other sessions may have changed the same files, or have undone this one.
+  return { own, all: own.length === 0 ? [] : await changes.list({ workspace, after: own[0]!.id - 1 }) }
 }

@@ -5,7 +5,7 @@ import {
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { RunningCall } from '../calls/running-call.ts'
 import type { RunningCalls } from '../extensions/running-calls.ts'
-import { selectChanges, undoneChanges } from '../records/undo-selection.ts'
+import { selectChanges, sessionChanges, undoneChanges } from '../records/undo-selection.ts'
 
 export interface ChangeSources {
   readonly store: Pick<Store, 'changes'>
@@ -49,12 +49,7 @@ function undoAccess(changes: ChangeStore, sources: ChangeSources): UndoAccess {
       if (parent !== undefined) {
         throw new BulkheadError('CapabilityDenied', 'A tool cannot undo changes of the session. Only the model can.')
       }
-      const sessions = [session.id, ...(session.continues === undefined ? [] : [session.continues])]
-      const own = (await Promise.all(sessions.map((sessionId) => changes.list({ sessionId })))).flat()
-        .toSorted((one, other) => one.id - other.id)
-      // Other sessions may have changed the same files, or have undone this one.
-      const { workspace } = sources
-      const all = own.length === 0 ? [] : await changes.list({ workspace, after: own[0]!.id - 1 })
+      const { own, all } = await sessionChanges(changes, session, sources.workspace)
       return { all, selected: selectChanges(own, selection, undoneChanges(all)) }
     },
     content: (digest) => changes.content(digest),

@@ -93,7 +93,10 @@ export const readPatchArguments: ArgumentsReader = ({ patch }, context) => {
   } catch {
     return simpleReading('.', [], 'nothing: it is not a patch')
   }
-  return readPaths(files.flatMap(namedPaths), context)
+  return {
+    ...readPaths(files.flatMap(namedPaths), context),
+    writes: async (fs) => (await resolvePatch(files, fs)).updates.map(({ path, after }) => ({ path, content: after })),
+  }
 }
 
 function namedPaths(file: FilePatch): readonly NamedPath[] {

@@ -29,7 +29,7 @@ interface WorkFile {
 }
 
 /** Finds where every hunk belongs. Writes nothing. Throws InputInvalid if one does not fit. */
-export async function resolvePatch(patches: readonly FilePatch[], fs: FileReader): Promise<ResolvedPatch> {
+export async function resolvePatch(patches: readonly FilePatch[], fs: Pick<FileReader, 'read'>): Promise<ResolvedPatch> {
   const work = new WorkFiles(fs)
   const effort = new Effort()
   const files: ResolvedFile[] = []
@@ -67,11 +67,11 @@ const asBytes = (hunk: FilePatch['hunks'][number]): FilePatch['hunks'][number] =
 })
 
 class WorkFiles {
-  readonly #fs: FileReader
+  readonly #fs: Pick<FileReader, 'read'>
   readonly #files = new Map<string, WorkFile>()
   #bytes = 0
 
-  constructor(fs: FileReader) {
+  constructor(fs: Pick<FileReader, 'read'>) {
     this.#fs = fs
   }
 

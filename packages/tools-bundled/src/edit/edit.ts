@@ -1,6 +1,6 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { folderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
+import { folderKey, pathReader, refuseHome, stringOr, withPreview } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -60,6 +60,9 @@ export const edit = {
   }),
 }
 
-export const readEditArguments = pathReader(({ path }) => ({
+export const readEditArguments = withPreview(pathReader(({ path }) => ({
   path: stringOr(path), verb: 'read and write', isFolder: false, isWritten: true, needs: ['fs.read', 'fs.write'],
-}))
+})), ({ path, old_string, new_string, replace_all }) => [{
+  path: stringOr(path),
+  replace: { before: stringOr(old_string), after: stringOr(new_string), all: replace_all === true },
+}])

@@ -1,6 +1,6 @@
 import {
-  type ArgumentsReader, type ArgumentsReading, type CallEffects, type CallNeed, ProtectedPlaces, protectionReason,
-  type ReaderContext, ToolError,
+  type ArgumentsReader, type ArgumentsReading, type CallEffects, type CallNeed, type PreviewedWrites, ProtectedPlaces,
+  protectionReason, type ReaderContext, ToolError,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 
@@ -111,6 +111,11 @@ type NamePath = (args: Readonly<Record<string, Json>>) => NamedPath
 
 /** Reads the arguments of a file tool. An approval of any parent folder covers the call. */
 export const pathReader = (name: NamePath): ArgumentsReader => (args, context) => readPath(name(args), context)
+
+/** Adds what a call would write, for the diff that an approval shows. */
+export const withPreview = (
+  reader: ArgumentsReader, writesOf: (args: Readonly<Record<string, Json>>) => PreviewedWrites,
+): ArgumentsReader => (args, context) => ({ ...reader(args, context), writes: writesOf(args) })
 
 /** The same for a call with several paths. An approval covers their common folder. */
 export function readPaths(paths: readonly NamedPath[], context: ReaderContext): ArgumentsReading {

@@ -1,6 +1,6 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { folderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
+import { folderKey, pathReader, refuseHome, stringOr, withPreview } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -52,6 +52,6 @@ export const write = {
   }),
 }
 
-export const readWriteArguments = pathReader(({ path }) => ({
+export const readWriteArguments = withPreview(pathReader(({ path }) => ({
   path: stringOr(path), verb: 'write', isFolder: false, isWritten: true, needs: ['fs.write'],
-}))
+})), ({ path, content }) => [{ path: stringOr(path), content: stringOr(content) }])

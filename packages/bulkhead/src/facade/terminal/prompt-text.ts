@@ -68,7 +68,7 @@ const PROMPT_ROWS = 10
 const LIST_ROWS = 5
 const LEAST_ARGUMENT_ROWS = 6
 
-/** The text of an approval prompt: tool, effects, permissions, reasons and exact arguments. */
+/** The text of an approval prompt: tool, effects, permissions, reasons, the diff if it is known, and exact arguments. */
 export function approvalText(approval: ApprovalRequest, screen: Screen): ApprovalText {
   const { origin, calledBy = [], argumentsText, touches, mayTouch, reasons, approvalKey, keyByTool = false } = approval
   const labelled = (label: string, texts: readonly string[]) =>
@@ -84,10 +84,14 @@ export function approvalText(approval: ApprovalRequest, screen: Screen): Approva
     labelled('key:', [approvalKey, ...(keyByTool ? [KEY_BY_TOOL] : [])]),
   ]
   const args = ['  arguments:', ...rowsOf(argumentsText, screen, '  | ', '  : ')]
+  const diff = approval.diff === undefined ? [] : ['  diff:', ...rowsOf(approval.diff.trimEnd(), screen, '  | ', '  : ')]
   const shortLists = lists.map((rows) => clipped(rows, LIST_ROWS)).flat()
   const room = Math.max(screen.rows - PROMPT_ROWS - head.length - shortLists.length, LEAST_ARGUMENT_ROWS)
-  const short = [...head, ...shortLists, ...clipped(args, room)]
-  const whole = [...head, ...lists.flat(), ...args]
+  // The diff says more than the arguments, which have the same text in one row.
+  const shortArgs = diff.length === 0 ? clipped(args, room) : clipped(args, Math.min(LEAST_ARGUMENT_ROWS, room))
+  const shortDiff = clipped(diff, Math.max(room - shortArgs.length, LEAST_ARGUMENT_ROWS))
+  const short = [...head, ...shortLists, ...shortDiff, ...shortArgs]
+  const whole = [...head, ...lists.flat(), ...diff, ...args]
   return { short: textOf(short), whole: textOf(whole), isCut: short.length < whole.length, forSession: keyByTool }
 }
 

@@ -76,20 +76,20 @@ export class Interactions {
   }
 
   /**
-   * Calls `settled` when it is the turn of this question: the answer to an earlier one may settle it. A fault of the
-   * interactor is not a yes.
+   * Calls `settled` when it is the turn of this question: the answer to an earlier one may settle it. `request` is
+   * called only if it does not. A fault of the interactor is not a yes.
    */
   approve(
-    approval: ApprovalRequest, signal: AbortSignal, settled: () => Promise<ApprovalAnswer | undefined>,
+    request: () => Promise<ApprovalRequest>, signal: AbortSignal, settled: () => Promise<ApprovalAnswer | undefined>,
   ): Promise<PersonAnswer> {
-    return this.#inTurn(
-      signal, async () => await settled() ?? await this.#decide({ kind: 'Approve', approval }, signal).catch(failed),
-    )
+    const ask = async (): Promise<PersonAnswer> =>
+      this.#decide({ kind: 'Approve', approval: await request() }, signal).catch(failed)
+    return this.#inTurn(signal, async () => await settled() ?? await ask())
   }
 
   /** Asks whether one call may run that its stage does not list. The answer is never stored. */
-  grant(request: StageGrantRequest, signal: AbortSignal): Promise<PersonAnswer> {
-    return this.#inTurn(signal, () => this.#decide(request, signal).catch(failed))
+  grant(request: () => Promise<StageGrantRequest>, signal: AbortSignal): Promise<PersonAnswer> {
+    return this.#inTurn(signal, async () => this.#decide(await request(), signal).catch(failed))
   }
 
   async #inTurn<Value>(signal: AbortSignal, run: () => Promise<Value>): Promise<Value> {
