@@ -91,7 +91,7 @@ const cannotAsk = ({ kind }: InteractionRequest, why = ''): BulkheadError =>
 
 /** The full question, and what the call would change. */
 function askedCall({ approval, ...question }: Question, { updates }: InteractorParts): ToolCallUpdate {
-  const { diff, ...rest } = approval
+  const { diff: _, ...rest } = approval
   const { callId, label } = rest
   const stage = question.kind === 'grantStageTool'
     ? `The stage ${visibleText(question.stage)} does not list this tool.\n` : ''

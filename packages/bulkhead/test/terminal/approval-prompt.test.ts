@@ -39,11 +39,13 @@ Allow \`write\` to write ${folder}/notes/a.txt?
   may:       write ${folder}
   because:   this tool requires approval
   key:       notes
+  diff:
+  | --- /dev/null
+  | +++ b/notes/a.txt
+  | @@ -0,0 +1 @@
+  | +hello
+  | \\ No newline at end of file
   arguments:
-  | {
-  |   "path": "notes/a.txt",
-  |   "content": "hello"
-  | }
 `)
   terminal.press(KEYS.enter)
   expect(await terminal.ended()).toBe(1)

@@ -67,6 +67,8 @@ export interface ApprovalText {
 const PROMPT_ROWS = 10
 const LIST_ROWS = 5
 const LEAST_ARGUMENT_ROWS = 6
+/** For the arguments: a heading, and a note that they are hidden. */
+const LEAST_ROWS_AFTER_DIFF = 2
 
 /** The text of an approval prompt: tool, effects, permissions, reasons, the diff if it is known, and exact arguments. */
 export function approvalText(approval: ApprovalRequest, screen: Screen): ApprovalText {
@@ -87,9 +89,9 @@ export function approvalText(approval: ApprovalRequest, screen: Screen): Approva
   const diff = approval.diff === undefined ? [] : ['  diff:', ...rowsOf(approval.diff.trimEnd(), screen, '  | ', '  : ')]
   const shortLists = lists.map((rows) => clipped(rows, LIST_ROWS)).flat()
   const room = Math.max(screen.rows - PROMPT_ROWS - head.length - shortLists.length, LEAST_ARGUMENT_ROWS)
-  // The diff says more than the arguments, which have the same text in one row.
-  const shortArgs = diff.length === 0 ? clipped(args, room) : clipped(args, Math.min(LEAST_ARGUMENT_ROWS, room))
-  const shortDiff = clipped(diff, Math.max(room - shortArgs.length, LEAST_ARGUMENT_ROWS))
+  // The diff comes first: the arguments have the same text in one row.
+  const shortDiff = clipped(diff, room - LEAST_ROWS_AFTER_DIFF)
+  const shortArgs = clipped(args, room - shortDiff.length)
   const short = [...head, ...shortLists, ...shortDiff, ...shortArgs]
   const whole = [...head, ...lists.flat(), ...diff, ...args]
   return { short: textOf(short), whole: textOf(whole), isCut: short.length < whole.length, forSession: keyByTool }
