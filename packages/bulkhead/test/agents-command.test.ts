@@ -43,7 +43,10 @@ it('call and explain take the name of an agent', async () => {
 it('trust shows the agents of a project', async () => {
   const { stdout, stderr } = await inside(['trust', '--status'], folder)
   expect(stdout + stderr).toMatch(/agent +helper, offered all tools; its rules allow bash ls/)
-  expect(JSON.parse((await inside(['trust', '--status', '--json'], folder)).stdout)).toMatchObject({ agents: [{ name: 'helper' }] })
+  writeFileSync(join(folder, '.bulkhead/agents/reviewer.json'), '{ "name": "reviewer" }')
+  const again = await inside(['trust', '--status'], folder)
+  expect(again.stdout + again.stderr).toMatch(/agent +reviewer, instead of yours, offered all tools/)
+  expect(JSON.parse((await inside(['trust', '--status', '--json'], folder)).stdout)).toMatchObject({ agents: [{ name: 'helper', hidesYours: false }, { name: 'reviewer', hidesYours: true }] })
 })
 
 it('doctor reports an agent that cannot be used', async () => {

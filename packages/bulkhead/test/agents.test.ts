@@ -132,7 +132,8 @@ describe('the session of an agent', () => {
   })
 
   it.each<[string, AgentInput | string, string, RegExp]>([
-    ['has an unknown key', { name: 'x', mode: 'yolo' } as AgentInput, 'AgentInvalid', /mode/],
+    ['has an unknown key', { name: 'x', tols: [] } as AgentInput, 'AgentInvalid', /^An agent has no key "tols" here\. Did you mean "tools"\?$/],
+    ['has a wrong value', { name: 'x', tools: 'read' } as never, 'AgentInvalid', /^The agent is invalid at \/agent\/tools: /],
     ['has a pattern with an unknown variable', bounded({ requires: { fs: { read: ['{home}/**'] } } }), 'RequirementInvalid', /\{home\}/],
     ['has a root that does not exist', bounded({ roots: ['../nowhere'] }), 'AgentInvalid', /"\.\.\/nowhere" of the agent "reviewer" cannot be used/],
     ['is not known', 'revewer', 'AgentNotFound', /No agent is called "revewer"\./],
@@ -149,7 +150,8 @@ describe('agents by name', () => {
     const { session } = await opened({ agent: 'reviewer' })
     expect(session.tools().map(({ name }) => name)).toEqual(['read'])
     await expect(host.openSession({ agent: 'revewer' })).rejects.toMatchObject({ code: 'AgentNotFound', message: 'No agent is called "revewer". Did you mean "reviewer"?' })
-    await expect(createHost({ workspace, agents: [{ name: '../x' }] })).rejects.toMatchObject({ code: 'AgentInvalid' })
+    await expect(createHost({ workspace, agents: [{ name: '../x' }] })).rejects.toMatchObject({ code: 'AgentInvalid', data: { path: '/agents/0/name' } })
+    await expect(createHost({ workspace, agents: [{ name: 'x' }, { name: 'x' }] })).rejects.toMatchObject({ code: 'AgentInvalid', message: expect.stringMatching(/Two agents have the name "x"/) })
   })
 
   it('come from the user and from a trusted project, which hides those of the user', async () => {

@@ -15,7 +15,7 @@ import {
 import { MetricsRecorder, type ToolMetrics } from './records/metrics.ts'
 import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
 import { BUDGET_FORM, Workflows, type BudgetLimits } from './model/budget.ts'
-import { readAgent } from './sessions/agents.ts'
+import { readAgents } from './sessions/agents.ts'
 import type { SessionOptions, Session } from './sessions/session.ts'
 import type { AgentRunner, Delegated, Delegation } from './sessions/delegation.ts'
 import type { StopReport } from './extensions/reload/retirement.ts'
@@ -68,7 +68,7 @@ class ToolHost implements Host {
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
       startsEager, workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
-      agents: agents.map(readAgent),
+      agents: readAgents(agents),
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report

@@ -135,7 +135,7 @@ interface ProjectContents {
   /** Digest of the whole layer. Trust decisions apply to this digest. */
   readonly digest: string
   readonly extensions: readonly ExtensionDescriptor[]
-  readonly agents: readonly AgentDescriptor[]
+  readonly agents: readonly (AgentDescriptor & { readonly hidesYours: boolean })[]
   readonly settings: readonly LooseningSetting[]
   readonly servers: readonly (readonly [name: string, server: NonNullable<ConfigFile['mcp']>[string]])[]
   readonly languages: readonly (readonly [name: string, server: LanguageServerConfig])[]
@@ -161,7 +161,8 @@ async function readContents(loader: Loader, path: string): Promise<ProjectConten
   return {
     path, digest,
     extensions: extensions.filter(({ layer }) => layer === 'project'),
-    agents: agents.filter(({ layer }) => layer === 'project'),
+    agents: agents.filter(({ layer }) => layer === 'project').map((agent) =>
+      ({ ...agent, hidesYours: agents.some(({ layer, name }) => layer === 'global' && name === agent.name) })),
     settings: looseningSettings(own, below),
     servers: Object.entries(own.mcp ?? {}).filter(([, { enabled }]) => enabled !== false),
     languages: Object.entries(own.lsp ?? {}).filter(([, { enabled }]) => enabled !== false),
@@ -204,7 +205,8 @@ const contentsJson = (
   { digest, extensions, agents, settings, servers, languages, documents, diagnostics }: ProjectContents,
 ): object => ({
   digest, extensions: extensions.map(extensionJson),
-  agents: agents.map(({ name, location, manifest }) => ({ name, location, manifest: manifest ?? null })),
+  agents: agents.map(({ name, location, manifest, hidesYours }) =>
+    ({ name, location, manifest: manifest ?? null, hidesYours })),
   settings: settings.map(({ before, ...rest }) => ({ ...rest, before: before ?? null })),
   servers: servers.map(([name, server]) =>
     ({ name, ...server, ...(server.type === 'local' && { confined: server.jail !== false }) })),
@@ -213,12 +215,13 @@ const contentsJson = (
 })
 
 /** Its tools, and what its rules allow. All else in it only restricts. */
-function agentWords({ name, manifest }: AgentDescriptor): string {
-  if (manifest === undefined) return `${name}, which cannot be used`
+function agentWords({ name, manifest, hidesYours }: ProjectContents['agents'][number]): string {
+  const called = hidesYours ? `${name}, instead of yours` : name
+  if (manifest === undefined) return `${called}, which cannot be used`
   const allowed = manifest.rules.filter(({ action }) => action === 'allow')
     .map(({ permission, pattern }) => `${permission} ${pattern}`)
   const rules = allowed.length === 0 ? '' : `; its rules allow ${allowed.join(', ')}`
-  return `${name}, offered ${manifest.tools?.join(', ') ?? 'all tools'}${rules}`
+  return `${called}, offered ${manifest.tools?.join(', ') ?? 'all tools'}${rules}`
 }
 
 function settingWords({ path, value, before }: LooseningSetting): string {

@@ -114,6 +114,9 @@ function withValues(power: Power, values: VariableValues, source?: PatternSource
 function outermost(root: string, values: VariableValues): string {
   const { workspace = [], 'ad-hoc': adHoc = [], 'user-data': userData = [] } = values
   if (userData.includes(root)) return root
-  return [...workspace, ...adHoc]
-    .reduce((outer, value) => outer.startsWith(value === '/' ? '/' : `${value}/`) ? value : outer, root)
+  return [...workspace, ...adHoc].reduce((outer, value) => isBelow(outer, value) ? value : outer, root)
 }
+
+/** With the separators of each system. */
+const isBelow = (path: string, folder: string): boolean =>
+  path.startsWith(folder) && (/[\\/]$/.test(folder) || /^[\\/]/.test(path.slice(folder.length)))

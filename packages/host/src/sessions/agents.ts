@@ -4,6 +4,7 @@ import {
 import { agentManifestSchema } from '@bulkhead/contract/validation'
 import { pointerStep } from '@bulkhead/kit/json'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
+import { freezeDeep } from '../calls/hooks.ts'
 import type { Naming } from '../model/unknown-names.ts'
 
 /** The agents that a session can be opened for, by name. A later one hides an earlier one with the same name. */
@@ -56,14 +57,30 @@ export const rulesOf = ({ location, manifest }: UsableAgent): readonly ScopedRul
 export const namingOf = ({ layer, location, manifest: { rules, tools } }: UsableAgent): Naming =>
   ({ layer, location, config: { rules }, offered: tools })
 
-/** An agent of the embedder. Throws AgentInvalid. */
-export function readAgent(agent: AgentInput): UsableAgent {
+/** The agents of the embedder. Throws AgentInvalid, also for two with one name. */
+export function readAgents(agents: readonly AgentInput[]): readonly UsableAgent[] {
+  const read = agents.map((agent, index) => readAgent(agent, `/agents/${index}`))
+  const names = read.map(({ name }) => name)
+  const index = names.findIndex((name, at) => names.indexOf(name) !== at)
+  if (index < 0) return read
+  throw invalid(`/agents/${index}/name`, `Two agents have the name "${names[index]!}". Rename one of them.`)
+}
+
+/** An agent of the embedder, at `place` in the options. Throws AgentInvalid. */
+export function readAgent(agent: AgentInput, place = '/agent'): UsableAgent {
   const parsed = agentManifestSchema.safeParse(agent)
   if (parsed.success) {
     const { name } = parsed.data
-    return { name, layer: 'embedder', location: `agent ${name}`, manifest: parsed.data }
+    return { name, layer: 'embedder', location: `agent ${name}`, manifest: freezeDeep(parsed.data) }
   }
-  const [{ path = [], message = 'is not an object' } = {}] = parsed.error.issues
-  const pointer = path.map((step) => pointerStep(String(step))).join('')
-  throw new BulkheadError('AgentInvalid', `${pointer || 'The agent'}: ${message}.`, { data: { path: pointer } })
+  const [issue] = parsed.error.issues
+  const pointer = `${place}${(issue?.path ?? []).map((step) => pointerStep(String(step))).join('')}`
+  if (issue?.code === 'unrecognized_keys') {
+    const [key = ''] = issue.keys
+    const meant = issue.path.length > 0 ? '' : meantNames(key, Object.keys(agentManifestSchema.shape))
+    throw invalid(`${pointer}${pointerStep(key)}`, `An agent has no key "${visibleText(key)}" here.${meant}`)
+  }
+  throw invalid(pointer, `The agent is invalid at ${pointer}: ${issue?.message ?? 'it is not an object'}.`)
 }
+
+const invalid = (path: string, message: string) => new BulkheadError('AgentInvalid', message, { data: { path } })

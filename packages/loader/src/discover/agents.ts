@@ -5,6 +5,7 @@ import {
 } from '@bulkhead/contract'
 import { agentManifestSchema } from '@bulkhead/contract/validation'
 import { visibleText } from '@bulkhead/kit/text'
+import { deepFreeze } from '../config/merge-layers.ts'
 import { parseStrictJson, placeIssues, pointerOf } from '../files/json-file.ts'
 import { readRegularFile } from '../files/read-file.ts'
 import { listFolder } from '../files/read-package.ts'
@@ -74,7 +75,7 @@ function parseAgent(bytes: Uint8Array, name: string, layer: AgentLayer): Parsed 
   if (manifest.name !== name) {
     return invalid('/name', `The name "${manifest.name}" differs from that of the file, "${visibleText(name)}".`)
   }
-  return patternFault(manifest) ?? (layer === 'project' ? rootFault(manifest) : undefined) ?? { manifest }
+  return patternFault(manifest) ?? (layer === 'project' ? rootFault(manifest) : undefined) ?? { manifest: deepFreeze(manifest) }
 }
 
 function patternFault({ requires = {} }: AgentManifest): { readonly fault: Fault } | undefined {
