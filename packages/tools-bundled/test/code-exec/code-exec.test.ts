@@ -47,6 +47,8 @@ describe('code_exec', () => {
   })
 })
 
+const OUTPUT = { type: 'output', data: 1, metadata: { call_id: '', tool: '', origin: null, duration_ms: 0, attempt: 1 } } as const
+
 /** Each program starts a process. */
 const sampled = <Case extends readonly unknown[]>(cases: readonly Case[]): readonly Case[] => cases.slice(0, thoroughly(1, cases.length))
 
@@ -101,6 +103,16 @@ describe('a program', () => {
       },
     })
     await expect(stopped).rejects.toMatchObject({ code: 'TurnCancelled' })
+  })
+
+  it('that leaves a call open does not keep its timer', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    const answer = Promise.withResolvers<never>()
+    await run('tools.slow(); await tools.quick(); return 1', { computeMs: 1e6, callTool: (name) => name === 'slow' ? answer.promise : Promise.resolve(OUTPUT) })
+    const before = timers()
+    answer.reject(new Error('cancelled'))
+    await new Promise(setImmediate)
+    expect(timers()).toBeLessThanOrEqual(before)
   })
 
   it('has a bounded console', async () => {

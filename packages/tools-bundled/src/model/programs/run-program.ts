@@ -52,7 +52,7 @@ export async function runProgram(place: ProgramPlace | undefined, run: ProgramRu
     run.signal.throwIfAborted()
     throw failureOf(thrown, compute.signal, output)
   } finally {
-    compute.stop()
+    compute.end()
     // The answer does not wait for the end of the process.
     void session?.close()
   }
@@ -160,14 +160,20 @@ class ComputeLimit {
     this.#timer = setTimeout(() => this.#controller.abort(tooLong()), Math.max(this.#leftMs, 0))
   }
 
-  stop(): void {
+  /** Calls that end later do not start it again. */
+  end(): void {
+    this.#stop()
+    this.#leftMs = Infinity
+  }
+
+  #stop(): void {
     clearTimeout(this.#timer)
     if (this.#since !== undefined) this.#leftMs -= performance.now() - this.#since
     this.#since = undefined
   }
 
   pause(): () => void {
-    if (this.#open++ === 0) this.stop()
+    if (this.#open++ === 0) this.#stop()
     return () => {
       if (--this.#open === 0) this.start()
     }
@@ -175,5 +181,5 @@ class ComputeLimit {
 }
 
 const tooLong = (): BulkheadError => new BulkheadError(
-  'ExecutionTimeout', 'The program computed for too long between its calls. Check its loops, or do less at once.',
+  'ExecutionTimeout', 'it computed for too long between its calls. Check its loops, or do less at once.',
 )
