@@ -153,7 +153,9 @@ function readUrl(text: string): URL {
 /** The folder to create, relative to the workspace where possible. Rejects with InputInvalid if it exists. */
 async function newFolder(given: string, { fs }: CloneRuntime): Promise<string> {
   refuseHome(given)
-  const path = given.replace(/\/+$/, '')
+  let end = given.length
+  while (given[end - 1] === '/') end--
+  const path = given.slice(0, end)
   const slash = path.lastIndexOf('/')
   const [parent, name] = slash < 0 ? ['.', path] : [path.slice(0, slash) || '/', path.slice(slash + 1)]
   if (/^\.{0,2}$/.test(name)) throw new ToolError('InputInvalid', `"${given}" names no new folder.`)

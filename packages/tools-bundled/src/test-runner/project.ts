@@ -107,7 +107,7 @@ function scriptRunners(manifest: JsonObject, names: ReadonlySet<string>): readon
   const test = isJsonObject(scripts) ? String(scripts['test'] ?? '') : ''
   const named = (['vitest', 'jest'] as const).filter((name) => test.includes(name))
   if (named.length === 1) return named
-  if (/\bnode\b.*--test\b/.test(test)) return ['node']
+  if (/\bnode\b/.test(test) && test.includes('--test')) return ['node']
   return (['vitest', 'jest'] as const).filter((name) => has(name) || configured(name))
 }
 

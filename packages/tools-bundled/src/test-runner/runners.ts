@@ -80,7 +80,7 @@ export const RUNNER_USES: Readonly<Record<TestRunner, UseRunner>> = {
       argv,
       // Compiled packages are kept in the home folder, which tests cannot write.
       otherwise: {
-        if: /cache.*(?:read-only|permission denied)/i, argv: [`GOCACHE=/tmp/${crypto.randomUUID()}`, ...argv],
+        if: /failed to initialize build cache/, argv: [`GOCACHE=/tmp/${crypto.randomUUID()}`, ...argv],
       },
       read: async (output) => {
         const text = await fs.readText(`${root}/go.mod`).catch(() => '')
