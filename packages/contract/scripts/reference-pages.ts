@@ -61,7 +61,7 @@ of \`createHost\` overrides both. A [machine policy](../guides/machine-policy.md
 \`\`\`
 
 A file rule applies to the files that a call names, if the tool is a built-in file tool or the command only reads. Any other command, such as \`npm test\`, may
-write wherever \`bash\` may, so the rule above denies it. To restrict only the file tools, name them in the rule: \`write\`, \`edit\`.
+write wherever \`bash\` may, so the rule above denies it. To restrict only the file tools, name them in the rule: \`write\`, \`edit\`, \`apply_patch\`.
 
 ${HEAD}${keyRows(configFileSchema, new Set(['limits', 'extensions.<name>.limits', 'policy.ceiling', 'policy.conformance.signers', 'mcp', 'openapi']))}
 \`limits\`: [limits](limits.md). \`policy.ceiling\` has the form of \`requires\` in a [manifest](manifest.md), plus \`env\` and \`secrets\` (lists of

@@ -89,6 +89,12 @@ describe('the arguments reader of a patch', () => {
     })
   })
 
+  it('asks for nothing if the patch cannot be read', () => {
+    const unreadable = { effects: { reads: [], writes: [], net: false }, onlyReads: true }
+    expect(reading('apply_patch', { patch: 'x' })).toMatchObject(unreadable)
+    expect(reading('apply_patch', patch('*** Add File: ../x', '+x'))).toMatchObject(unreadable)
+  })
+
   it('denies a patch of a protected place, and covers no file outside by an approval', () => {
     expect(reading('apply_patch', patch('*** Add File: ok', '+x', '*** Add File: .git/hooks/x', '+x')).denies).toHaveLength(1)
     const outside = reading('apply_patch', patch('*** Add File: src/x', '+x', '*** Add File: /etc/x', '+x'))

@@ -85,13 +85,16 @@ const changeOf = ({ from, to, isCopy }: FilePatch): string =>
 const pathsIn = (files: readonly FilePatch[]): readonly string[] =>
   [...new Set(files.flatMap(({ from, to }) => [from, to].filter((path) => path !== null)))]
 
-/** Every path that the patch names. A patch that cannot be read touches nothing: the call fails. */
+/**
+ * Every path that the patch names. A patch that cannot be read touches nothing: the call fails, and no person is asked.
+ */
 export const readPatchArguments: ArgumentsReader = ({ patch }, context) => {
   let files: readonly FilePatch[]
   try {
     files = parsePatch(stringOr(patch))
   } catch {
-    return simpleReading('.', [], 'nothing: it is not a patch')
+    const effects = { reads: [], writes: [], net: false } as const
+    return { ...simpleReading('.', [], 'nothing: it is not a patch'), effects, onlyReads: true }
   }
   return {
     ...readPaths(files.flatMap(namedPaths), context),
