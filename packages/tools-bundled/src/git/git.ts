@@ -85,7 +85,7 @@ class GitRun {
   async run(args: GitArgs): Promise<JsonObject> {
     const { revision, max_count = LOG_COUNT, staged } = args
     const paths = (args.paths ?? []).map((path) => repositoryPath(path, this.#repository.top))
-    const rest = ['--', ...paths]
+    const rest = ['--', ...paths.map(literal)]
     switch (args.action) {
       case 'status':
         return this.#status()
@@ -127,14 +127,23 @@ class GitRun {
   }
 
   async #add(paths: readonly string[]): Promise<JsonObject> {
-    await this.#requireUnfiltered(paths)
-    await this.#write('add the files', ['add', '--all', '--', ...paths])
-    return this.#status()
+    const { submodules } = this.#repository
+    const isAtOrIn = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
+    const named = paths.find((path) => submodules.some((submodule) => isAtOrIn(path, submodule)))
+    if (named !== undefined) {
+      const why = `"${named}" belongs to a submodule, in which git would run with other settings.`
+      throw new ToolError('InputInvalid', `${why} Nothing was added. Use bash.`)
+    }
+    const left = submodules.filter((submodule) => paths.some((path) => path === '.' || isAtOrIn(submodule, path)))
+    const chosen = [...paths.map(literal), ...left.map((path) => `:(exclude,literal)${path}`)]
+    await this.#requireUnfiltered(chosen)
+    await this.#write('add the files', ['add', '--all', '--', ...chosen])
+    return { ...await this.#status(), ...(left.length > 0 && { submodules_left_out: left }) }
   }
 
   /** Without its filter, a file would be stored in another form than the project expects. */
-  async #requireUnfiltered(paths: readonly string[]): Promise<void> {
-    const listing = ['ls-files', '-z', '--modified', '--others', '--exclude-standard', '--', ...paths]
+  async #requireUnfiltered(chosen: readonly string[]): Promise<void> {
+    const listing = ['ls-files', '-z', '--modified', '--others', '--exclude-standard', '--', ...chosen]
     const { stdout, truncated } = await this.#pipe('read', [listing, ['check-attr', '-z', '--stdin', 'filter']])
     if (truncated) throw new ToolError('InputInvalid', 'Too many files to add at once. Add them folder by folder.')
     const fields = stdout.split('\0')
@@ -200,7 +209,7 @@ class GitRun {
     { settings = [], input }: { readonly settings?: readonly string[]; readonly input?: string } = {},
   ): Promise<PipeResult> {
     const { top, options } = this.#repository
-    const own = [...options, ...settings.flatMap((setting) => ['-c', setting]), '--literal-pathspecs']
+    const own = [...options, ...settings.flatMap((setting) => ['-c', setting])]
     const stages = commands.map((args) => ({ cmd: 'git', args: [...own, ...args], as: this.#as }))
     const [first, ...others] = stages
     return this.#runtime.shell.pipe(
@@ -209,6 +218,9 @@ class GitRun {
     )
   }
 }
+
+/** A path is never read as a pattern. */
+const literal = (path: string): string => `:(literal)${path}`
 
 /** A revision is never read as an option. */
 const from = (revision: string | undefined): readonly string[] =>

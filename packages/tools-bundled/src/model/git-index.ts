@@ -2,14 +2,28 @@ const HEADER_BYTES = 12
 /** Times, device, inode, mode, owner and size, before the hash and the flags. */
 const STAT_BYTES = 40
 const FLAG_BYTES = 2
+const MODE_AT = 24
+const KIND = 0o170000
+const SUBMODULE = 0o160000
 const EXTENDED = 0x4000
 const SPLIT_INDEX = 'link'
 
-/**
- * The first path in an index that git would follow out of the working tree or into a repository, or a description of
- * the index if it cannot be read. Git writes no such path, but does not check the paths that it reads.
- */
-export function unsafeIndexEntry(index: Uint8Array, hashBytes: number): string | undefined {
+export interface IndexReading {
+  /**
+   * The first path that git would follow out of the working tree or into a repository, or a description of the index if
+   * it cannot be read. Git writes no such path, but does not check the paths that it reads.
+   */
+  readonly unsafe?: string | undefined
+  /** The paths of submodules. */
+  readonly submodules: readonly string[]
+}
+
+export function readIndex(index: Uint8Array, hashBytes: number): IndexReading {
+  const submodules: string[] = []
+  return { unsafe: unsafeEntry(index, hashBytes, submodules), submodules }
+}
+
+function unsafeEntry(index: Uint8Array, hashBytes: number, submodules: string[]): string | undefined {
   const bytes = Buffer.from(index.buffer, index.byteOffset, index.byteLength)
   if (bytes.length < HEADER_BYTES + hashBytes || bytes.toString('latin1', 0, 4) !== 'DIRC') return UNREADABLE
   const version = bytes.readUInt32BE(4)
@@ -21,9 +35,11 @@ export function unsafeIndexEntry(index: Uint8Array, hashBytes: number): string |
   for (let left = bytes.readUInt32BE(8); left > 0; left--) {
     const entry = readEntry(reader, at, path)
     if (entry === undefined) return UNREADABLE
+    const mode = bytes.readUInt32BE(at + MODE_AT)
     ;({ path, next: at } = entry)
     const name = path.toString('utf8')
     if (leavesTree(name)) return `the path "${name}"`
+    if ((mode & KIND) === SUBMODULE) submodules.push(name)
   }
   return unsafeExtension(bytes, at, end)
 }

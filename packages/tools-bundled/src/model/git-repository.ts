@@ -1,6 +1,6 @@
 import { type FileReader, type PipeResult, type Shell, type ShellStage, ToolError } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
-import { unsafeIndexEntry } from './git-index.ts'
+import { readIndex } from './git-index.ts'
 import { CONFIG_NAMES, refusedSetting, safeOptions } from './git-settings.ts'
 
 export interface GitRuntime {
@@ -13,7 +13,8 @@ export interface Repository {
   /** The root of the working tree, absolute. Empty for a bare repository. */
   readonly top: string
   readonly options: readonly string[]
-  readonly names: readonly string[]
+  /** Paths of submodules. Git runs in them with settings of their own. */
+  readonly submodules: readonly string[]
 }
 
 /** Settings for which no safe value exists: hooks from settings, and objects that git would fetch. */
@@ -55,8 +56,8 @@ export async function openRepository(
   const options = [...safeOptions(names), ...OWN_SETTINGS]
   await requireInside(runtime.fs, [gitDir!, common!, ...(bare ? [] : [top])], folder)
   await requireOwnFiles(runtime.fs, gitDir!, common!)
-  await requireSafeIndex(runtime.fs, gitDir!, format)
-  return { top, options, names }
+  const submodules = await requireSafeIndex(runtime.fs, gitDir!, format)
+  return { top, options, submodules }
 }
 
 /** Why a git command failed, in its own words. */
@@ -90,7 +91,8 @@ async function requireInside(fs: FileReader, places: readonly string[], folder: 
 async function requireOwnFiles(fs: FileReader, gitDir: string, common: string): Promise<void> {
   const parts = ['objects', 'objects/pack', 'refs'].map((name) => `${common}/${name}`)
   for (const folder of new Set([gitDir, common, ...parts])) {
-    const link = (await fs.list(folder)).find(({ name, kind }) => kind === 'other' && name !== FSMONITOR_SOCKET)
+    const entries = await fs.list(folder).catch(unlessMissing)
+    const link = entries.find(({ name, kind }) => kind === 'other' && name !== FSMONITOR_SOCKET)
     if (link !== undefined) {
       throw new ToolError(
         'InputInvalid', `"${folder}/${link.name}" is a link, which git could follow to other folders. Replace it by a `
@@ -106,6 +108,12 @@ async function requireOwnFiles(fs: FileReader, gitDir: string, common: string): 
     )
   }
 }
+
+function unlessMissing(error: unknown): readonly [] {
+  if (errorCode(error) === 'NotFound') return []
+  throw error
+}
+
 const FSMONITOR_SOCKET = 'fsmonitor--daemon.ipc'
 
 const exists = (fs: FileReader, path: string): Promise<boolean> => fs.stat(path).then(() => true, (error: unknown) => {
@@ -117,17 +125,21 @@ const RANGE_BYTES = 8 * 1024 * 1024
 const INDEX_BYTES = 128 * 1024 * 1024
 const HASH_BYTES: Readonly<Record<string, number>> = { sha1: 20, sha256: 32 }
 
-/** Rejects with InputInvalid if git would follow a path in the index out of the working tree. */
-export async function requireSafeIndex(fs: FileReader, gitDir: string, objectFormat = 'sha1'): Promise<void> {
+/** Returns the submodules. Rejects with InputInvalid if a path in the index leads out of the working tree. */
+export async function requireSafeIndex(
+  fs: FileReader, gitDir: string, objectFormat = 'sha1',
+): Promise<readonly string[]> {
   const path = `${gitDir}/index`
-  if (!await exists(fs, path)) return
+  if (!await exists(fs, path)) return []
   const { size } = await fs.stat(path)
   const parts: Uint8Array[] = []
   for (let start = 0; start < Math.min(size, INDEX_BYTES); start += RANGE_BYTES) {
     parts.push(await fs.read(path, { start, end: Math.min(size, start + RANGE_BYTES) }))
   }
-  const unsafe = size > INDEX_BYTES ? 'too many entries' : unsafeIndexEntry(Buffer.concat(parts), HASH_BYTES[objectFormat] ?? 20)
-  if (unsafe === undefined) return
+  const { unsafe, submodules } = size > INDEX_BYTES
+    ? { unsafe: 'too many entries', submodules: [] }
+    : readIndex(Buffer.concat(parts), HASH_BYTES[objectFormat] ?? 20)
+  if (unsafe === undefined) return submodules
   const cure = 'Write it anew: remove the file, then run "git reset".'
   throw new ToolError('InputInvalid', `The index of the repository has ${unsafe}. git was not run. ${cure}`)
 }

@@ -81,6 +81,49 @@ describe('a program that a repository names does not run', () => {
     expect(existsSync(marker), 'the attack works with plain git').toBe(true)
   })
 
+  /** A submodule with settings of its own, which those for the repository around it do not override. */
+  const withSubmodule = (): void => {
+    repositoryIn(join(workspace, 'sub'))
+    gitIn(workspace, 'add', 'sub')
+    gitIn(workspace, 'commit', '-qm', 'with submodule')
+    gitIn(workspace, 'branch', 'other')
+    gitIn(join(workspace, 'sub'), 'config', 'filter.x.clean', evil)
+    writeIn(workspace, 'sub/.git/info/attributes', '* filter=x\n')
+    writeIn(workspace, 'sub/a.txt', 'changed\n')
+    writeIn(workspace, 'new.txt', 'new\n')
+    rmSync(marker, { force: true })
+  }
+
+  it.each<JsonObject>([
+    { action: 'status' }, { action: 'diff' }, { action: 'diff', revision: 'HEAD' }, { action: 'diff', staged: true }, { action: 'add', paths: ['.'] },
+    { action: 'add', paths: ['new.txt'] }, { action: 'commit', message: 'm' }, { action: 'branch', name: 'other', switch: true }, { action: 'show' }, { action: 'log', paths: ['sub'] },
+  ])('nor one that a submodule names: %j', async (call) => {
+    withSubmodule()
+    if (call['action'] === 'commit') plain('add', 'new.txt')
+    rmSync(marker, { force: true })
+    await unwalled(call)
+    expect(existsSync(marker)).toBe(false)
+    if (call['action'] === 'add') expect(gitIn(workspace, 'diff', '--cached', '--name-only')).toContain('new.txt')
+  })
+
+  it('nor one that an embedded repository names', async () => {
+    withSubmodule()
+    gitIn(workspace, 'rm', '-q', '--cached', 'sub')
+    rmSync(marker, { force: true })
+    await unwalled({ action: 'add', paths: ['.'] })
+    await unwalled({ action: 'status' })
+    expect(existsSync(marker)).toBe(false)
+  })
+
+  it('a submodule is left out of what is added, and refused by name', async () => {
+    withSubmodule()
+    expect(await unwalled({ action: 'add', paths: ['.'] })).toMatchObject({ submodules_left_out: ['sub'] })
+    for (const path of ['sub', 'sub/a.txt']) {
+      await expect(unwalled({ action: 'add', paths: [path] })).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringContaining(`"${path}" belongs to a submodule`) as string })
+    }
+    expect(existsSync(marker)).toBe(false)
+  })
+
   it('a filter that applies to an added file is named, and nothing is added', async () => {
     attributes('*.txt filter=x')
     writeIn(workspace, 'sub/c.txt', 'new')

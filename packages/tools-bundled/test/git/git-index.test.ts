@@ -2,12 +2,13 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { unsafeIndexEntry } from '../../src/model/git-index.ts'
+import { readIndex } from '../../src/model/git-index.ts'
 import { gitIn, repositoryIn, writeIn } from './repository.ts'
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-git-index-')))
 afterAll(() => rmSync(root, { recursive: true }))
 const folder = repositoryIn(join(root, 'r'), { 'a.txt': '', 'dir/aaaa': '', 'dir/aaab': '', 'dir/deep/.gitignore': '', 'x..y': '', 'é': '' })
+const unsafeIndexEntry = (bytes: Buffer, hashBytes: number) => readIndex(bytes, hashBytes).unsafe
 const index = (): Buffer => readFileSync(join(folder, '.git/index'))
 const renamed = (from: string, to: string): Buffer => {
   const bytes = index()
