@@ -108,7 +108,7 @@ export class ManagedServer {
       const target = localTarget('language server', this.#entry, this.#options.surroundings)
       const [program = ''] = target.command
       if (findProgram(program, target.cwd, target.env['PATH'] ?? '') === undefined) {
-        throw new Error(`"${program}" is not installed, or not on the PATH`)
+        throw this.#unavailable(`"${program}" is not installed, or not on the PATH`)
       }
       server = new LanguageServer({
         name: this.#entry.name, target, self: this.#options.self, redact: this.#redact,

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConfigFile, LanguageServerConfig, LayerConfig } from '@bulkhead/contract'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { ConfiguredLanguageServers, type LanguageServersOptions } from '../../src/lsp/index.ts'
 
 const SERVER = join(import.meta.dirname, 'fixtures/server.js')
@@ -131,13 +132,14 @@ describe('a language server', () => {
 })
 
 describe('a hostile language server', () => {
-  it.each([
-    ['huge', 'ServerLost', /more than 16777216 bytes/], ['garbage', 'ServerLost', /does not begin a message/],
-    ['headless', 'ServerLost', /no Content-Length/], ['unreadable', 'ServerLost', /cannot be read/], ['flood', 'ServerLost', /too many messages/],
+  const ENDS: readonly (readonly [behaviour: string, code: string, message: RegExp])[] = [
+    ['huge', 'ServerLost', /more than 16777216 bytes/], ['flood', 'ServerLost', /too many messages/],
     ['crash', 'ServerLost', /exited.*Last line of its standard error: out of \\u\{1b\}\[31mluck/],
-    ['error', 'ToolExecutionFailed', /broken \\u\{202e\} inside/], ['utf-8', 'ServerUnavailable', /counts columns/],
-    ['no-search', 'CapabilityUnavailable', /does not support workspace_symbols/],
-  ])('that is %s ends the call with %s', async (behaviour, code, message) => {
+    ['error', 'ToolExecutionFailed', /broken \\u\{202e\} inside/], ['unreadable', 'ServerLost', /cannot be read/],
+    ['garbage', 'ServerLost', /does not begin a message/], ['headless', 'ServerLost', /no Content-Length/],
+    ['utf-8', 'ServerUnavailable', /counts columns/], ['no-search', 'CapabilityUnavailable', /does not support workspace_symbols/],
+  ]
+  it.each(thoroughly(ENDS.slice(0, 5), ENDS))('that is %s ends the call with %s', async (behaviour, code, message) => {
     await expect(open(behaviour).findSymbols(file(), 'x', never)).rejects.toMatchObject({ code, message: expect.stringMatching(message) })
   })
 
@@ -182,7 +184,7 @@ describe('a hostile language server', () => {
 describe('the configuration', () => {
   it('says what to do if there is no server, or it is not installed', async () => {
     const servers = open('polite', {}, { command: ['no-such-server'] })
-    await expect(servers.hover(file(), START, never)).rejects.toMatchObject({ code: 'ServerUnavailable', message: expect.stringContaining('"no-such-server" is not installed') })
+    await expect(servers.hover(file(), START, never)).rejects.toMatchObject({ code: 'ServerUnavailable', message: 'The language server "test" is unavailable: "no-such-server" is not installed, or not on the PATH.' })
     const cure = async (path: string) => servers.hover({ path, text: '' }, START, never).catch((error: Error) => error.message)
     expect(await cure('src/main.rs')).toBe('No language server is configured for "src/main.rs". Install one (rustup component add rust-analyzer), then add {"lsp":{"rust":{"command":["rust-analyzer"]}}} to the configuration of the user.')
     expect(await cure('a.zig')).toMatch(/"suffixes": \["\.zig"\]/)

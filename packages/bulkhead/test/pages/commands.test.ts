@@ -16,7 +16,7 @@ const NOT_RUN: ReadonlyMap<string, string> = new Map([
     'bulkhead mcp add files --read /srv/data --net api.acme.example --env ACME_TOKEN -- npx -y @acme/files-server .',
     'the package is an example; mcp-add.test.ts runs it',
   ],
-  [`bulkhead call lsp '{ "action": "hover", "path": "src/main.rs", "line": 3, "query": "main" }'`, 'needs a language server; lsp.test.ts makes such calls'],
+  [`bulkhead call lsp --args '{ "action": "hover", "path": "src/main.rs", "line": 3, "query": "main" }'`, 'needs a language server; lsp.test.ts makes such calls'],
   ['bulkhead mcp remove files', 'mcp-add.test.ts runs it'],
   ['bulkhead mcp login harbour', 'a person signs in; login.test.ts runs it'],
   ['bulkhead mcp logout harbour', 'login.test.ts runs it'],
