@@ -33,7 +33,7 @@ interface DeclaredTool {
 }
 
 /** Members that only the code has. */
-const CODE: ReadonlySet<string> = new Set(['execute', 'deriveApprovalKey', 'stateType'])
+const CODE: ReadonlySet<string> = new Set(['execute', 'deriveApprovalKey', 'revert', 'stateType'])
 
 function toolOf(
   name: string, { name: own = name, input, output, env: _, secrets: __, ...rest }: DeclaredTool,

@@ -39,12 +39,20 @@ export interface ToolDeclaration<
   ): ReturnOf<Output> | Promise<ReturnOf<Output>>
   /** Must be deterministic, quick and without effects. A template in the manifest is simpler and runs in the host. */
   deriveApprovalKey?(args: ArgsOf<Input>): string
+  /**
+   * Undoes what a call of the tool did outside of files, which the host puts back itself. It gets the arguments and the
+   * result of that call, and the same runtime as `execute`. Must be idempotent: it runs again if it was interrupted.
+   */
+  revert?(
+    args: ArgsOf<Input>, result: Json, runtime: Runtime<Requires, EnvName, Slot, SecretName>,
+  ): void | Promise<void>
 }
 
 /** A tool that fits into every extension. A test may call it with only those parts of `runtime` that it uses. */
 export interface DefinedTool<Input, Requires extends RequirementSet, Output>
-  extends Omit<ToolDeclaration<Input, Requires, never, never, never, Output>, 'execute'> {
+  extends Omit<ToolDeclaration<Input, Requires, never, never, never, Output>, 'execute' | 'revert'> {
   execute(args: ArgsOf<Input>, runtime: Partial<AnyRuntime>): ReturnOf<Output> | Promise<ReturnOf<Output>>
+  revert?(args: ArgsOf<Input>, result: Json, runtime: Partial<AnyRuntime>): void | Promise<void>
 }
 
 type ReturnOf<Output> = unknown extends Output ? ToolReturn : ArgsOf<Output>
@@ -93,6 +101,7 @@ export interface ModuleTool {
   readonly requires?: RequirementSet
   execute(args: never, runtime: never): unknown
   deriveApprovalKey?(args: never): unknown
+  revert?(args: never, result: never, runtime: never): unknown
 }
 
 /**
@@ -123,6 +132,10 @@ export function defineTool<
   return {
     ...defined,
     execute: async (args, runtime) => defined.execute(await parse(args), runtime),
+    ...(defined.revert && {
+      revert: async (args: ArgsOf<Input>, result: Json, runtime: Partial<AnyRuntime>) =>
+        defined.revert!(await parse(args), result, runtime),
+    }),
     ...(tool.deriveApprovalKey && {
       // The host awaits the key.
       deriveApprovalKey: (async (args: unknown) => tool.deriveApprovalKey!(await parse(args))) as never,

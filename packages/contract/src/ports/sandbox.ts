@@ -52,6 +52,8 @@ export interface ToolInvocation {
   readonly signal: AbortSignal
   /** The session that makes the call. Queued calls of different sessions take turns. */
   readonly sessionId?: string
+  /** Calls `revert` of the tool instead, for an earlier call with these arguments and this result. */
+  readonly reverts?: { readonly result: Json } | undefined
   /** The calling call: the same object that was passed to `call` for it. */
   readonly parent?: ToolInvocation | undefined
   /**
@@ -72,8 +74,13 @@ export type CompartmentEnd =
 export interface CompartmentSession {
   readonly id: string
   readonly placement: Placement
-  /** The lifecycle phases and approval keys that the code implements. */
-  readonly offers: { readonly phases: ReadonlySet<LifecyclePhase>; readonly approvalKeys: ReadonlySet<string> }
+  /** The lifecycle phases, approval keys and reverts that the code implements. */
+  readonly offers: {
+    readonly phases: ReadonlySet<LifecyclePhase>
+    readonly approvalKeys: ReadonlySet<string>
+    /** The tools that can revert what they did. */
+    readonly reverts?: ReadonlySet<string>
+  }
   /** Runs a phase under its deadline. A missing phase succeeds at once. */
   lifecycle(phase: LifecyclePhase): Promise<void>
   /**

@@ -245,7 +245,10 @@ function approvalRequest(
       ...(server?.unconfined ? [UNCONFINED] : []),
       ...powerPhrases(powerItems(policy.standing(tool).power), 'may').map((text) => visibleText(text)),
     ],
-    reasons: [...new Set(asks.map(({ reason }) => visibleText(reason)))],
+    reasons: [
+      ...(call.scope.reverts ? ['undo wants to revert an earlier call with these arguments'] : []),
+      ...new Set(asks.map(({ reason }) => visibleText(reason))),
+    ],
   }
 }
 

@@ -11,6 +11,7 @@ import {
 import { execute } from './execute.ts'
 import { guardResult, isResultGuarded } from './guard-result.ts'
 import { runBeforeHooks } from './hooks.ts'
+import { isRevertible, recordEffect } from './record-effect.ts'
 import { propose, receive, resolve, validate, type Proposal } from './receive.ts'
 import { endingOf, saveWhole, settle, type Ending } from './settle.ts'
 
@@ -104,6 +105,7 @@ async function perform(allowed: AllowedCall, host: HostContext): Promise<Execute
   if (cleared.journal?.written) await untilAborted(cleared.journal.written, cleared.signal)
   const isInline = cleared.tool.extension.arrangement.placement === 'inline'
   const executed = await host.journal.leave(() => execute(cleared, host), isInline)
+  if (isRevertible(executed)) await recordEffect(executed, host)
   return isResultGuarded(executed) ? await guardResult(executed, host) : executed
 }
 

@@ -60,6 +60,10 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
     return this.call.session.id
   }
 
+  get reverts(): ToolInvocation['reverts'] {
+    return this.call.scope.reverts
+  }
+
   get parent(): ToolInvocation | undefined {
     return this.call.parent?.running
   }

@@ -2,7 +2,7 @@ import type {
   ArgumentsReader, BulkheadError, CallLog, CallProgress, ChangeStore, Clock, Sandbox, ToolInvocation,
 } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
-import type { JsonObject } from '@bulkhead/kit/json'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import type { Registry } from '../extensions/registry/registry.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
@@ -33,6 +33,8 @@ export interface CallScope {
   readonly turnNumber: number
   /** Set if another tool makes the call. */
   readonly parent: ParentCall | undefined
+  /** Set if the tool reverts an earlier call with these arguments instead. */
+  readonly reverts?: { readonly result: Json } | undefined
   /** Set if it continues after a pause. */
   readonly resumption: Resumption | undefined
   /** Of the caller, and inherited by the calls that the tool makes. */

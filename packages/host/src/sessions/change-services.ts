@@ -1,10 +1,13 @@
 import {
-  BulkheadError, type ChangeSource, type ChangeStore, type CompartmentServices, type ExtensionDescriptor, type Store,
-  type UndoAccess,
+  BulkheadError, type ChangeSource, type ChangeStore, type CompartmentServices, type ExtensionDescriptor, type Outcome,
+  type RecordedChange, type Store, type UndoAccess,
 } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { changeSource } from '../calls/record-effect.ts'
 import type { RunningCall } from '../calls/running-call.ts'
 import type { RunningCalls } from '../extensions/running-calls.ts'
+import { readEffect } from '../records/effects.ts'
 import { selectChanges, sessionChanges, undoneChanges } from '../records/undo-selection.ts'
 
 export interface ChangeSources {
@@ -12,6 +15,10 @@ export interface ChangeSources {
   readonly workspace: string
   readonly descriptor: Pick<ExtensionDescriptor, 'id' | 'layer'>
   readonly running: Pick<RunningCalls<RunningCall>, 'get'>
+  readonly callTool: (
+    by: RunningCall, call: { readonly name: string; readonly arguments: JsonObject }, signal: AbortSignal,
+    isProgram: boolean, reverts: { readonly result: Json },
+  ) => Promise<Outcome>
 }
 
 /** Records the changes of calls, if the store keeps them, and lets the bundled tool `undo` put them back. */
@@ -50,20 +57,22 @@ function undoAccess(changes: ChangeStore, sources: ChangeSources): UndoAccess {
         throw new BulkheadError('CapabilityDenied', 'A tool cannot undo changes of the session. Only the model can.')
       }
       const { own, all } = await sessionChanges(changes, session, sources.workspace)
-      return { all, selected: selectChanges(own, selection, undoneChanges(all)) }
+      const undone = undoneChanges(all)
+      // An effect is reverted once. Files are compared instead.
+      const isOpen = ({ kind, id }: RecordedChange): boolean => kind !== 'effect' || !undone.has(id)
+      return { all, selected: selectChanges(own, selection, undone).filter(isOpen) }
     },
     content: (digest) => changes.content(digest),
-    revert: async () => { throw new BulkheadError('CapabilityUnavailable', 'Effects cannot be reverted.') },
+    async revert(callId, effect) {
+      const running = runningCall(callId, sources)
+      const { args, result } = await readEffect(changes, effect.kind === 'effect' ? effect.digest : '')
+      return sources.callTool(running, { name: effect.tool, arguments: args }, running.signal, true, { result })
+    },
   }
 }
 
-function sourceOf(callId: string, sources: ChangeSources): ChangeSource {
-  const { call } = runningCall(callId, sources)
-  return {
-    workspace: sources.workspace, sessionId: call.session.id, turn: call.scope.turnNumber, callId: call.id,
-    rootCallId: call.parent?.rootCallId ?? call.id, tool: call.name,
-  }
-}
+const sourceOf = (callId: string, sources: ChangeSources): ChangeSource =>
+  changeSource(runningCall(callId, sources).call, sources.workspace)
 
 function runningCall(callId: string, { running, descriptor: { id } }: ChangeSources): RunningCall {
   const current = running.get(callId)

@@ -13,7 +13,7 @@ import type { ExtensionServices, ServiceRequest } from '../extensions/registry/c
 import { RunningCalls } from '../extensions/running-calls.ts'
 import { openSlot } from '../extensions/state-slot.ts'
 import { CancelScope } from '../model/cancel-scope.ts'
-import type { HostContext } from '../policy/call.ts'
+import type { CallScope, HostContext } from '../policy/call.ts'
 import type { SessionScope } from '../policy/call-session.ts'
 import { planModeIn } from '../policy/plan-mode.ts'
 import type { EventBus } from '../records/events.ts'
@@ -187,13 +187,14 @@ function sessionMemory({ descriptor: { id, layer }, running }: MemorySources): S
 }
 
 /** Makes a call on behalf of a tool that is running. Contract: never rejects. */
-export type NestedCaller =
-  (by: RunningCall, call: Omit<ToolCall, 'id'>, signal: AbortSignal, isProgram?: boolean) => Promise<Outcome>
+export type NestedCaller = (
+  by: RunningCall, call: Omit<ToolCall, 'id'>, signal: AbortSignal, isProgram?: boolean, reverts?: CallScope['reverts'],
+) => Promise<Outcome>
 
 /** `host` is asked for when a call is made: extensions are prepared before the host is whole. */
 export function createNestedCaller(host: () => HostContext): NestedCaller {
   let count = 0
-  return (by, { name, arguments: args }, signal, isProgram = false) => {
+  return (by, { name, arguments: args }, signal, isProgram = false, reverts) => {
     const { call } = by
     const { session, tools, budget, turn, turnNumber, onProgress, onLog } = call.scope
     const cancel = new CancelScope()
@@ -205,7 +206,7 @@ export function createNestedCaller(host: () => HostContext): NestedCaller {
     }
     return runCall({
       scope: {
-        session, tools, budget, turn, turnNumber, cancel, parent, resumption: undefined, onProgress, onLog,
+        session, tools, budget, turn, turnNumber, cancel, parent, reverts, resumption: undefined, onProgress, onLog,
         ended: () => forget.forEach((off) => off()),
       },
       call: { id: `${call.id.slice(0, 100)}.${++count}`, name, arguments: args },

@@ -2,7 +2,7 @@ import type { AnyRuntime, ExtensionModule, LifecyclePhase, ModuleTool, RuntimePa
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { CodedError } from '../wire/errors.ts'
 import { toPlainJson, type PlainLimits } from '../wire/plain-json.ts'
-import type { CompartmentMethods, LoadReply, Variables } from '../wire/protocol.ts'
+import type { CompartmentMethods, LoadReply, Reverts, Variables } from '../wire/protocol.ts'
 import { interaction, LogSender, withPlainArgs, type CallBroker } from './capabilities.ts'
 import { RunningCall, runtimeOf } from './runtime.ts'
 
@@ -75,15 +75,19 @@ export class ExtensionRunner implements RunnerMethods {
     }))
   }
 
-  async execute(callId: string, name: string, args: JsonObject, env?: Variables): Promise<Json> {
+  async execute(
+    callId: string, name: string, args: JsonObject, env?: Variables | null, reverts?: Reverts,
+  ): Promise<Json> {
     const { tool, runtime: runtimeFor, enter } = this.#tool(name)
     const call = new RunningCall(callId)
     this.#running.push(call)
     try {
       const runtime = runtimeFor(call)
-      return this.#plain(await (enter === undefined
+      if (reverts !== undefined && tool.revert === undefined) throw noRevert(name)
+      const run = (): unknown => reverts === undefined
         ? tool.execute(args as never, runtime as never)
-        : enter(runtime, env, () => tool.execute(args as never, runtime as never))))
+        : tool.revert!(args as never, reverts.result as never, runtime as never)
+      return this.#plain(await (enter === undefined ? run() : enter(runtime, env ?? undefined, run)))
     } finally {
       if (call.delivered !== undefined) await call.delivered
       this.#running[this.#running.indexOf(call)] = this.#running.at(-1)!
@@ -127,6 +131,9 @@ export class ExtensionRunner implements RunnerMethods {
   }
 }
 
+const noRevert = (tool: string): CodedError =>
+  new CodedError('CapabilityUnavailable', `The tool ${tool} cannot revert its calls any more: it has no revert.`)
+
 const PHASES: readonly LifecyclePhase[] = ['init', 'activate', 'deactivate', 'dispose']
 
 interface DescribedExtension {
@@ -161,6 +168,7 @@ function describeExtension(exported: unknown, limits: PlainLimits): DescribedExt
       tools: [...tools].map(([name, tool]) => ({
         name,
         approvalKey: typeof tool.deriveApprovalKey === 'function',
+        ...(typeof tool.revert === 'function' && { revert: true as const }),
         ...declared('input', tool.input, limits),
         ...declared('requires', tool.requires, limits),
       })),

@@ -158,7 +158,10 @@ export function checkOffers(reply: Json, { extension, tools }: CompartmentReques
       throw mismatch(extension.id, `the requirements of ${name} differ from the manifest's`)
     }
   }
-  return { phases, approvalKeys: new Set([...offered].filter(([, tool]) => tool.approvalKey).map(([name]) => name)) }
+  const having = (part: 'approvalKey' | 'revert'): ReadonlySet<string> =>
+    new Set([...offered].filter(([, tool]) => tool[part]).map(([name]) => name))
+  const reverts = having('revert')
+  return { phases, approvalKeys: having('approvalKey'), ...(reverts.size > 0 && { reverts }) }
 }
 
 const LISTED_NAMES = 5
@@ -171,6 +174,7 @@ function listed(names: readonly string[]): string {
 
 interface OfferedTool {
   readonly approvalKey: boolean
+  readonly revert: boolean
   readonly input: Json | undefined
   readonly requires: Json | undefined
 }
@@ -185,8 +189,8 @@ function readReply(reply: Json): Offered {
   const tools = new Map<string, OfferedTool>()
   for (const tool of reply['tools'] as readonly Json[]) {
     if (!isJsonObject(tool) || typeof tool['name'] !== 'string') throw malformed()
-    const { approvalKey, input, requires } = tool
-    tools.set(tool['name'], { approvalKey: approvalKey === true, input, requires })
+    const { approvalKey, revert, input, requires } = tool
+    tools.set(tool['name'], { approvalKey: approvalKey === true, revert: revert === true, input, requires })
   }
   const named: ReadonlySet<Json> = new Set(reply['phases'] as readonly Json[])
   return { tools, phases: new Set(LIFECYCLE_PHASES.filter((phase) => named.has(phase))) }

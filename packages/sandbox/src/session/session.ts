@@ -175,11 +175,13 @@ export class Session implements CompartmentSession {
 
   #send(pending: PendingRequest): void {
     const call = pending.call!
-    const { callId, invocation: { tool, args } } = call
+    const { callId, invocation: { tool, args, reverts } } = call
     this.#broker.open(call)
-    this.#peer.request(
-      'execute', this.#readsEnv ? [callId, tool, args, this.#broker.variables(call)] : [callId, tool, args], pending,
-    )
+    const env = this.#readsEnv ? this.#broker.variables(call) : undefined
+    if (reverts !== undefined) {
+      return this.#peer.request('execute', [callId, tool, args, env ?? null, { result: reverts.result }], pending)
+    }
+    this.#peer.request('execute', env === undefined ? [callId, tool, args] : [callId, tool, args, env], pending)
   }
 
   /** The code has `graceMs` to stop; after that its compartment is killed. */

@@ -36,14 +36,18 @@ export interface WireError {
 export interface CompartmentMethods {
   load(request: LoadRequest): LoadReply
   lifecycle(phase: LifecyclePhase): void
-  /** `env`: the variables that the call may read, if the code of the extension names `process`. */
-  execute(callId: string, tool: string, args: JsonObject, env?: Variables): Json
+  /**
+   * `env`: the variables that the call may read, if the code of the extension names `process`. `reverts`: the result of
+   * an earlier call that the tool reverts.
+   */
+  execute(callId: string, tool: string, args: JsonObject, env?: Variables | null, reverts?: Reverts): Json
   deriveApprovalKey(tool: string, args: JsonObject): Json
   migrateState(slotVersion: string, data: Json): Json
   abort(callId: string, reason: string): void
 }
 
 export type Variables = Readonly<Record<string, string>>
+export type Reverts = JsonObject & { readonly result: Json }
 
 export interface LoadRequest {
   readonly id: string
@@ -62,6 +66,7 @@ export interface LoadReply {
   readonly tools: readonly {
     readonly name: string
     readonly approvalKey: boolean
+    readonly revert?: true
     readonly input?: Json
     readonly requires?: Json
   }[]

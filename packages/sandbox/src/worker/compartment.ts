@@ -4,7 +4,7 @@ import type { CallBroker } from '../extension/capabilities.ts'
 import { ExtensionRunner } from '../extension/extension-runner.ts'
 import { CodedError, toWireError } from '../wire/errors.ts'
 import type { PlainLimits } from '../wire/plain-json.ts'
-import type { LoadReply, LoadRequest, Variables, WireError } from '../wire/protocol.ts'
+import type { LoadReply, LoadRequest, Reverts, Variables, WireError } from '../wire/protocol.ts'
 import type { ModuleMap } from './modules.ts'
 import { installShims } from './shims.ts'
 
@@ -57,8 +57,10 @@ export class Compartment {
     return null
   }
 
-  execute(callId: string, tool: string, args: JsonObject, env?: Variables): Promise<Json> {
-    return this.#loaded.execute(callId, tool, args, env)
+  execute(
+    callId: string, tool: string, args: JsonObject, env?: Variables | null, reverts?: Reverts,
+  ): Promise<Json> {
+    return this.#loaded.execute(callId, tool, args, env, reverts)
   }
 
   deriveApprovalKey(tool: string, args: JsonObject): Promise<Json> {

@@ -8,7 +8,7 @@ import { LogSender } from '../extension/capabilities.ts'
 import { Link, TRUSTING } from '../wire/link.ts'
 import { CHANNEL_FD } from '../wire/message.ts'
 import type {
-  CompartmentTask, CompartmentTerms, LoadRequest, Transport, TransportReceiver, Variables, WorkerStart,
+  CompartmentTask, CompartmentTerms, LoadRequest, Transport, TransportReceiver, Reverts, Variables, WorkerStart,
 } from '../wire/protocol.ts'
 import { expose, Remote } from '../wire/rpc.ts'
 import { descriptorTransport, portTransport } from '../wire/transport.ts'
@@ -50,8 +50,9 @@ async function prepare(): Promise<Serve> {
     const compartment = new Compartment({ modules, callBroker, output, messageBytes })
     expose(compartment, call, {
       method: 'execute',
-      run: ([callId, tool, args, env]) =>
-        compartment.execute(callId as string, tool as string, args as JsonObject, env as Variables | undefined),
+      run: ([callId, tool, args, env, reverts]) => compartment.execute(
+        callId as string, tool as string, args as JsonObject, env as Variables | undefined, reverts as Reverts | undefined,
+      ),
     })
   }
   try {

@@ -169,9 +169,9 @@ async function diffOf(
 async function revertAll(effects: readonly RecordedChange[], callId: string, { access }: UndoParts) {
   const failed: { readonly id: number; readonly call: string; readonly tool: string; readonly message: string }[] = []
   for (const effect of effects) {
-    const outcome = await access.revert(callId, effect)
-    if (outcome.type === 'output') continue
-    failed.push({ id: effect.id, call: effect.callId, tool: effect.tool, message: outcome.error_text })
+    const message = await access.revert(callId, effect)
+      .then((outcome) => outcome.type === 'output' ? undefined : outcome.error_text, messageOf)
+    if (message !== undefined) failed.push({ id: effect.id, call: effect.callId, tool: effect.tool, message })
   }
   return failed
 }

@@ -1,0 +1,24 @@
+import type { ChangeSource } from '@bulkhead/contract'
+import type { ExecutedCall, HostContext, RawCall } from '../policy/call.ts'
+import { recordEffect as record } from '../records/effects.ts'
+
+export const changeSource = (call: RawCall, workspace: string): ChangeSource => ({
+  workspace, sessionId: call.session.id, turn: call.scope.turnNumber, callId: call.id,
+  rootCallId: call.parent?.rootCallId ?? call.id, tool: call.name,
+})
+
+/** Whether the tool of a call can revert it. */
+export const isRevertible = ({ tool, scope, reading: { body } }: ExecutedCall): boolean =>
+  scope.reverts === undefined && body.type === 'output'
+  && tool.extension.compartment?.offers.reverts?.has(tool.name) === true
+
+/** Records the arguments and the result of a call for `revert` of its tool. Never rejects: the call has happened. */
+export async function recordEffect(call: ExecutedCall, { changes, workspace, events }: HostContext): Promise<void> {
+  const { args, reading: { body } } = call
+  if (changes === undefined || body.type !== 'output') return
+  try {
+    await record(changes, changeSource(call, workspace), { args, result: body.data })
+  } catch (thrown) {
+    events.suppressed('recording a call for undo', thrown)
+  }
+}
