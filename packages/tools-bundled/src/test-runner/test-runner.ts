@@ -105,6 +105,8 @@ async function runTests(args: TestArgs, runtime: TestRuntime): Promise<JsonObjec
 }
 
 const NOT_FOUND = 127
+/** Set if the host itself runs in a test of node. With it, node runs no tests. */
+const OUTER_TESTS = 'NODE_TEST_CONTEXT'
 const UNPACKED_BYTES = 64 * 1024 * 1024
 const SHOWN_FAILURES = 50
 const MESSAGE_CHARS = 2_000
@@ -144,7 +146,7 @@ class TestRun {
   #pipe(argv: readonly string[], until: number): Promise<PipeResult> {
     const timeoutMs = Math.max(1, Math.ceil(until - performance.now()))
     return this.#runtime.shell.pipe(
-      [{ cmd: 'env', args: ['--', ...argv] }, { cmd: 'gzip', args: ['-c'] }, { cmd: 'base64' }],
+      [{ cmd: 'env', args: ['-u', OUTER_TESTS, '--', ...argv] }, { cmd: 'gzip', args: ['-c'] }, { cmd: 'base64' }],
       { cwd: this.#project.root, wall: 'work', quiet: true, timeoutMs },
     )
   }

@@ -22,6 +22,6 @@ export function repositoryIn(folder: string, files: Readonly<Record<string, stri
   gitIn(folder, 'init', '-q', '-b', 'main')
   for (const [path, content] of Object.entries(files)) writeIn(folder, path, content)
   gitIn(folder, 'add', '-A')
-  gitIn(folder, 'commit', '-q', '-m', 'first')
+  gitIn(folder, 'commit', '-q', '--allow-empty', '-m', 'first')
   return folder
 }

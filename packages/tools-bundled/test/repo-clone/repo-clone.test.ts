@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -128,6 +129,20 @@ describe('over http', () => {
       answer = backend
     }
     expect(existsSync(inside(path))).toBe(false)
+  })
+
+  it.runIf(thoroughly(false, true))('clones up to 32 MB', async () => {
+    const large = repositoryIn(join(root, 'large'), {})
+    writeFileSync(join(large, 'random'), randomBytes(20 * 1024 * 1024))
+    gitIn(large, 'add', '.')
+    gitIn(large, 'commit', '-qm', 'large')
+    const path = target()
+    expect(await session.call({ url: `${server.base}/large/.git`, path })).toMatchObject({ branch: 'main' })
+    expect(readFileSync(inside(path, 'random')).equals(readFileSync(join(large, 'random')))).toBe(true)
+    writeFileSync(join(large, 'random'), randomBytes(20 * 1024 * 1024))
+    gitIn(large, 'commit', '-qam', 'larger')
+    expect(await session.refusal({ url: `${server.base}/large/.git`, path: target() })).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining('"depth": 1') as string })
+    expect(await session.call({ url: `${server.base}/large/.git`, path: target(), depth: 1 })).toMatchObject({ depth: 1 })
   })
 
   it('reports an empty repository', async () => {

@@ -11,7 +11,8 @@ import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { toolRequest } from '../tool-request.ts'
 
 const PATH = (process.env['PATH'] ?? '').split(':').filter((folder) => folder.startsWith('/'))
-const env = { HOME: process.env['HOME'] ?? '/dev/null', LANG: 'C.UTF-8' }
+// The last one is set if the host itself runs in a test of node.
+const env = { HOME: process.env['HOME'] ?? '/dev/null', LANG: 'C.UTF-8', NODE_TEST_CONTEXT: 'child-v8' }
 const has = (program: string, ...args: readonly string[]): boolean => spawnSync(program, args).status === 0
 /** In two parts, because no test of ours may be skipped. */
 const SKIPPED = `it${'.skip'}('later', () => {})`
