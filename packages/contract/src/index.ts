@@ -21,7 +21,7 @@ export { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANI
 export type { CompartmentLimits } from './model/limits.ts'
 export {
   AGENT_TOOL, ANY_COMMAND, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN,
-  isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS, MANIFEST_FILE, NPM_NAME_CHARS,
+  isLockedIn, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS, MANIFEST_FILE, NPM_NAME_CHARS,
   NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES, RULE_ACTIONS, SECURITY_MODES, TOOL_NAME_PATTERN,
   withCommonConfig, type CapabilityName, type CommandSeverity, type Layer, type LockedTool, type Placement,
   type RuleAction, type SecurityMode, type ToolKind, type ToolMode,

@@ -23,7 +23,7 @@ describe('the exports', () => {
       'compileCeiling',
       'compileGrant', 'declaredCeiling', 'declaredPower', 'defineExtension', 'defineTool', 'dependencyCycleFault',
       'findIdConflicts',
-      'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'isErrorCode', 'isLockedTool', 'judgeRules',
+      'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'isErrorCode', 'isLockedIn', 'isLockedTool', 'judgeRules',
       'layerRank', 'matchArguments',
       'mayLoad', 'missingDependencyFault', 'mustBeNamed', 'narrowPower', 'nextState', 'orderDependencies', 'powerItems',
       'powerPhrases', 'protectionReason',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
-  ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, LAYERS, layerRank, isLockedTool, LOCKED_TOOLS,
+  ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, LAYERS, layerRank, isLockedIn, isLockedTool, LOCKED_TOOLS,
   TOOL_NAME_PATTERN,
 } from '../src/model/names.ts'
 
@@ -31,6 +31,8 @@ describe('names', () => {
     ])
     expect(LOCKED_TOOLS.every((name) => isLockedTool(name) && TOOL_NAME_PATTERN.test(name))).toBe(true)
     expect(['Read', 'constructor', ''].some(isLockedTool)).toBe(false)
+    expect(LAYERS.map((layer) => [isLockedIn(layer, 'read'), isLockedIn(layer, 'plan'), isLockedIn(layer, 'other')]))
+      .toEqual([[false, false, false], [true, false, false], [true, true, false]])
   })
 
   it('of layers are ranked, later over earlier', () => {

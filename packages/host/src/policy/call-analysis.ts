@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import {
-  BulkheadError, CALL_LIMITS, checkApprovalKey, type ArgumentsReading, type Clock, type CompartmentSession,
+  BulkheadError, CALL_LIMITS, checkApprovalKey, isLockedIn, isLockedTool, type ArgumentsReading, type Clock,
+  type CompartmentSession,
 } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
@@ -16,10 +17,13 @@ import { ask, deny } from './verdict.ts'
  * key. undefined if the tool has to derive it.
  */
 export function analyzeCall(call: ValidatedCall, host: HostContext): CallAnalysis | undefined {
-  const reader = host.argumentsReaders.get(call.tool.name)
+  const { name: toolName, origin: { layer } } = call.tool
+  // Where a locked name is free, a tool can have arguments of another form.
+  const isFree = layer !== 'bundled' && isLockedTool(toolName) && !isLockedIn(layer, toolName)
+  const reader = isFree ? undefined : host.argumentsReaders.get(toolName)
   if (reader) {
     return analysisOf(
-      readSafely(() => reader(call.args, call.session.paths), call.tool.name), call.tool.origin.layer === 'bundled', host,
+      readSafely(() => reader(call.args, call.session.paths), call.tool.name), layer === 'bundled', host,
     )
   }
   const { name, approvalKey: template, extension } = call.tool
