@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
@@ -195,13 +195,26 @@ describe('agents by name', () => {
   })
 
   it('of a project may name folders of the project, but no link out of it', async () => {
-    const { symlinkSync } = await import('node:fs')
     symlinkSync(join(base, 'library'), join(workspace, 'way-out'))
     save('workspace/.bulkhead/agents/inside.json', { name: 'inside', roots: ['src'] })
     save('workspace/.bulkhead/agents/outside.json', { name: 'outside', roots: ['way-out'] })
     await start()
     expect(await (await opened({ agent: 'inside' })).run('read', READ)).toBe('done')
     await expect(host.openSession({ agent: 'outside' })).rejects.toMatchObject({ code: 'AgentInvalid', message: expect.stringMatching(/"way-out".*outside the project/) })
+  })
+
+  it('are not read through links', async () => {
+    save('elsewhere/reviewer.json', { name: 'reviewer' })
+    mkdirSync(join(workspace, '.bulkhead'))
+    symlinkSync(join(base, 'elsewhere'), join(workspace, '.bulkhead/agents'))
+    mkdirSync(join(base, 'home/agents'), { recursive: true })
+    symlinkSync(join(base, 'elsewhere/reviewer.json'), join(base, 'home/agents/reviewer.json'))
+    await start()
+    expect(host.diagnostics).toMatchObject([
+      { code: 'AgentInvalid', layer: 'global', message: expect.stringMatching(/link/) },
+      { code: 'PackageUnsafe', layer: 'project', message: 'The agents folder of the project layer is a link.' },
+    ])
+    await expect(host.openSession({ agent: 'reviewer' })).rejects.toMatchObject({ code: 'AgentInvalid' })
   })
 
   it('that name unknown tools are reported with the nearest name', async () => {

@@ -42,7 +42,7 @@ describe('names that are hard to tell apart', () => {
   )
 
   test.each([
-    ['mode', 'node'], ['window', 'vindow'], ['list', 'lost'], ['a_b', 'ab'], ['Ilk', 'ilk2'], ['elm', 'elrm'],
+    ['mode', 'node'], ['window', 'vindow'], ['last', 'lost'], ['a_b', 'ab'], ['Ilk', 'ilk2'], ['elm', 'elrm'],
   ])('do not include %s and %s', async (one, other) => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'both', offering('both', one, other))
