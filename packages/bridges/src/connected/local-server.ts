@@ -51,7 +51,7 @@ export function localIdentity(config: LocalServerConfig): Readonly<Record<string
   return { command: config.command, env: (config.env ?? []).toSorted(), ...grants }
 }
 
-/** Throws CapabilityUnavailable if the server needs a jail and there is none. `noun`: the kind of server, in messages. */
+/** Throws CapabilityUnavailable if the server needs a jail and there is none. `noun`: the kind, in messages. */
 export function localTarget(
   noun: string, { name, config }: { readonly name: string; readonly config: LocalServerConfig },
   surroundings: Surroundings,
@@ -81,7 +81,10 @@ export function grantOf(config: LocalServerConfig, { workspace, userData }: Surr
 }
 
 /** What a server may use. Without a jail it is a process of the user and can do more than can be declared here. */
-export const localPowers = (config: LocalServerConfig): RequirementSet => config.jail !== false ? jailedRequires(config) : {
+export const localPowers = (config: LocalServerConfig): RequirementSet =>
+  config.jail === false ? UNCONFINED : jailedRequires(config)
+
+const UNCONFINED: RequirementSet = {
   fs: { read: ['{workspace}/**', '{user-data}/**'], write: ['{workspace}/**', '{user-data}/**'] },
   net: { hosts: ['*'] }, shell: [{ cmd: '*', args: [{ rest: true }] }],
 }

@@ -44,7 +44,8 @@ export function adviceFor(path: string): string {
   const known = KNOWN.find(({ suffixes }) => suffixes.some((suffix) => path.toLowerCase().endsWith(suffix)))
   if (known === undefined) {
     const [suffix = '.ext'] = /\.[^./]+$/.exec(basename(path)) ?? []
-    return `Add one with "command" and "suffixes": [${JSON.stringify(suffix)}] to "lsp" in the configuration of the user.`
+    const keys = `"command" and "suffixes": [${JSON.stringify(suffix)}]`
+    return `Add one with ${keys} to "lsp" in the configuration of the user.`
   }
   const entry = JSON.stringify({ lsp: { [known.name]: { command: known.command } } })
   return `Install one (${known.install}), then add ${entry} to the configuration of the user.`

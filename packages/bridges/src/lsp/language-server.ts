@@ -122,7 +122,8 @@ export class LanguageServer {
 
   async symbols(file: SourceFile, signal: AbortSignal): Promise<readonly CodeSymbol[]> {
     const textDocument = await this.#open(file, 'textDocument/documentSymbol', signal)
-    return readSymbols(await this.#ask('textDocument/documentSymbol', { textDocument }, signal), this.#workspace, file.path)
+    const answer = await this.#ask('textDocument/documentSymbol', { textDocument }, signal)
+    return readSymbols(answer, this.#workspace, file.path)
   }
 
   async findSymbols(file: SourceFile, query: string, signal: AbortSignal): Promise<readonly CodeSymbol[]> {
@@ -195,8 +196,8 @@ export class LanguageServer {
   async #open(file: SourceFile, method: string, signal: AbortSignal): Promise<JsonObject> {
     if (!this.#supports(method)) {
       const what = ACTIONS.get(method) ?? method
-      const message = `The language server "${this.#options.name}" does not support ${what}. Use another action, or grep.`
-      throw new BulkheadError('CapabilityUnavailable', message)
+      const message = `The language server "${this.#options.name}" does not support ${what}.`
+      throw new BulkheadError('CapabilityUnavailable', `${message} Use another action, or grep.`)
     }
     await this.#tellChanges(signal)
     return { uri: this.#documents.sync(this.#uriOf(file), languageOf(file.path), file.text).uri }

@@ -5,7 +5,9 @@ import {
 } from '@bulkhead/contract'
 import { canonicalJson } from '@bulkhead/kit/json'
 import { diagnosticOf, entriesOf, sha512, type Entry, type EntryKind } from '../connected/entries.ts'
-import { beyondCeilings, findGrantFault, localIdentity, localPowers, type Surroundings } from '../connected/local-server.ts'
+import {
+  beyondCeilings, findGrantFault, localIdentity, localPowers, type Surroundings,
+} from '../connected/local-server.ts'
 import { adviceFor, knownSuffixes } from './known-servers.ts'
 import type { LanguageServer } from './language-server.ts'
 import { ManagedServer, type ManagedOptions } from './managed-server.ts'
@@ -24,7 +26,8 @@ const LANGUAGE_SERVERS: EntryKind<LanguageServerConfig, LanguageServerEntry> = {
     : findGrantFault(config),
 }
 
-const suffixesOf = ({ suffixes, command }: LanguageServerConfig): readonly string[] => suffixes ?? knownSuffixes(command)
+const suffixesOf = ({ suffixes, command }: LanguageServerConfig): readonly string[] =>
+  suffixes ?? knownSuffixes(command)
 
 export interface LanguageServersOptions extends Omit<ManagedOptions, 'surroundings'> {
   readonly surroundings: Surroundings
@@ -105,7 +108,8 @@ export class ConfiguredLanguageServers implements LanguageServers {
     }
     const server = this.#serverFor(inside)
     if (server !== undefined) return server.use(signal, (live) => ask(live, { path: inside, text }))
-    throw new BulkheadError('CapabilityUnavailable', `No language server is configured for "${path}". ${adviceFor(path)}`)
+    const message = `No language server is configured for "${path}". ${adviceFor(path)}`
+    throw new BulkheadError('CapabilityUnavailable', message)
   }
 
   /** The longest suffix decides. */

@@ -130,11 +130,13 @@ export class ManagedServer {
 
   #refused(error: ResponseError): BulkheadError {
     const text = visibleText(this.#redact(error.message), { keepLines: true })
-    return new BulkheadError('ToolExecutionFailed', `The language server "${this.#entry.name}" answered with an error: ${text}`)
+    const message = `The language server "${this.#entry.name}" answered with an error: ${text}`
+    return new BulkheadError('ToolExecutionFailed', message)
   }
 
   #lost(error: unknown): BulkheadError {
-    const message = `The language server "${this.#entry.name}" was lost during the call: ${this.#reason(messageOf(error))}`
+    const why = this.#reason(messageOf(error))
+    const message = `The language server "${this.#entry.name}" was lost during the call: ${why}`
     return new BulkheadError('ServerLost', message, { data: { server: this.#entry.name } })
   }
 

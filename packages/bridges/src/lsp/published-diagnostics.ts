@@ -11,7 +11,7 @@ export class PublishedDiagnostics {
   readonly #waiting = new Set<{ readonly document: OpenDocument; done(): void }>()
   readonly #settleMs: number
 
-  /** `settleMs`: how long a report may still change. Servers publish the results of several checks one after another. */
+  /** `settleMs`: how long a report may still change. Servers publish the results of several checks in turn. */
   constructor(settleMs: number) {
     this.#settleMs = settleMs
   }

@@ -133,13 +133,13 @@ describe('a language server', () => {
 
 it('a server that ends slowly when it is idle is not a failure of the next one', async () => {
   const servers = open('lingering', { idleMs: 1 })
-  const ended = (count: number) => expect.poll(() => methods().filter((name) => name === 'exit').length).toBe(count)
+  const exits = () => methods().filter((name) => name === 'exit').length
   await servers.hover(file(), START, never)
   const [{ pid }] = notes() as readonly [{ pid: number }]
-  await ended(1)
+  await expect.poll(exits).toBe(1)
   await servers.hover(file(), START, never)
   await expect.poll(() => isAlive(pid)).toBe(false)
-  await ended(2)
+  await expect.poll(exits).toBe(2)
   expect(await servers.hover(file('third'), START, never)).toBe('third')
 })
 

@@ -132,12 +132,14 @@ function placeOf({ action, path, line, column, query }: LspArgs, lines: readonly
   if (column === undefined) {
     const character = text.indexOf(query!)
     if (character >= 0) return { line: line - 1, character }
-    throw new ToolError('InputInvalid', `Line ${line} of "${path}" does not contain ${JSON.stringify(query)}: ${cut(text)}`)
+    const message = `Line ${line} of "${path}" does not contain ${JSON.stringify(query)}: ${cut(text)}`
+    throw new ToolError('InputInvalid', message)
   }
   const position = positionAt(lines, line, column)
   if (position !== undefined) return position
   const length = [...text].length
-  throw new ToolError('InputInvalid', `Line ${line} of "${path}" has ${length} characters. Column ${column} is past its end.`)
+  const message = `Line ${line} of "${path}" has ${length} characters. Column ${column} is past its end.`
+  throw new ToolError('InputInvalid', message)
 }
 
 /** With the text of each line, as far as the tool may read it. Of places outside of the workspace only the path. */
@@ -151,18 +153,21 @@ async function shown<Found extends CodeLocation>(found: readonly Found[], fs: Fi
   return found.map(({ start, isOutside, ...rest }) => {
     const text = texts.get(rest.path)?.[start.line]
     const place = text === undefined ? { line: start.line + 1, column: start.character + 1 } : placeIn(text, start)
-    return { ...rest, ...place, ...(isOutside && { outside: true }), ...(text !== undefined && !isNamed && { text: cut(text) }) }
+    const line = text === undefined || isNamed ? {} : { text: cut(text) }
+    return { ...rest, ...place, ...(isOutside && { outside: true }), ...line }
   })
 }
 
-const placeIn = (text: string, { line, character }: TextPosition) => ({ line: line + 1, column: columnAt(text, character) })
+const placeIn = (text: string, { line, character }: TextPosition) =>
+  ({ line: line + 1, column: columnAt(text, character) })
 
 function shownDiagnostic({ start, ...rest }: CodeDiagnostic, lines: readonly string[]) {
   const text = lines[start.line] ?? ''
   return { ...rest, ...placeIn(text, start), text: cut(text) }
 }
 
-const cut = (text: string): string => text.length <= LINE_CHARS ? text : `${text.slice(0, LINE_CHARS).toWellFormed()}…`
+const cut = (text: string): string =>
+  text.length <= LINE_CHARS ? text : `${text.slice(0, LINE_CHARS).toWellFormed()}…`
 
 /** A server reads the whole workspace, whichever file is asked about. */
 export const readLspArguments = pathReader(() => ({

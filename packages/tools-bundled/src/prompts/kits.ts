@@ -35,7 +35,9 @@ export async function parseKit(name: string, text: string): Promise<Kit | string
   const { title, description, arguments: list = [], needs = [], text: body } = read
   if (!isText(description) || !isText(body)) return '"description" and "text" must be strings that are not empty'
   if (title !== undefined && !isText(title)) return '"title" must be a string that is not empty'
-  if (!Array.isArray(list) || list.length > MAX_ARGUMENTS) return `"arguments" must be a list of at most ${MAX_ARGUMENTS}`
+  if (!Array.isArray(list) || list.length > MAX_ARGUMENTS) {
+    return `"arguments" must be a list of at most ${MAX_ARGUMENTS}`
+  }
   const faulty = (list as readonly Json[]).find((one) => !isArgument(one))
   if (faulty !== undefined) return `an argument is not valid: ${JSON.stringify(faulty).slice(0, 200)}`
   const args = list as unknown as readonly KitArgument[]
