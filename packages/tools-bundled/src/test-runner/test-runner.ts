@@ -151,16 +151,15 @@ class TestRun {
     )
   }
 
-  #check({ timedOut, truncated, exits }: PipeResult): void {
+  #check({ timedOut, exits }: PipeResult): void {
     const { runner } = this.#project
-    const narrow = 'Pass a narrower "path" or a "filter"'
     if (timedOut) {
-      throw new ToolError('ToolExecutionFailed', `The tests did not end in time. ${narrow}, or a longer "timeout_ms".`)
+      const cure = 'Pass a narrower "path", a "filter", or a longer "timeout_ms".'
+      throw new ToolError('ToolExecutionFailed', `The tests did not end in time. ${cure}`)
     }
     if (exits[0]?.exitCode === NOT_FOUND) {
       throw new ToolError('NotFound', `${runner} was not found. ${this.#use.install}`, { runner })
     }
-    if (truncated) throw new ToolError('ToolExecutionFailed', `The report of ${runner} is too long. ${narrow}.`)
   }
 
   async resultOf(finished: Finished): Promise<JsonObject> {
@@ -214,6 +213,7 @@ const lastChars = (text: string): string => text.trim().slice(-OUTPUT_CHARS)
 
 const unpack = promisify(gunzip)
 
+/** A report that was cut cannot be unpacked. */
 async function unpacked(packed: string): Promise<string> {
   const bytes = await unpack(Buffer.from(packed, 'base64'), { maxOutputLength: UNPACKED_BYTES }).catch(() => undefined)
   if (bytes !== undefined) return bytes.toString('utf8')
