@@ -47,6 +47,18 @@ describe('the tools that ship with the host', () => {
     ])
   })
 
+  it('give way to a tool with the same name, which is judged by what it declares, unless the name is locked', async () => {
+    const home = join(folder, 'home')
+    const tools = [{ name: 'git', requires: { shell: [{ cmd: 'true' }] }, gated: true }]
+    writeExtension(home, { id: 'vcs', tools }, 'export default { tools: { git: { execute: () => 1 } } }')
+    writeExtension(home, { id: 'programs', tools: [{ name: 'code_mode' }] }, 'export default { tools: { code_mode: { execute: () => 1 } } }')
+    const { host } = await open()
+    expect(host.diagnostics.filter(({ code }) => code === 'LockedIdRedefined').map(({ extensionId }) => extensionId)).toEqual(['programs'])
+    expect(host.tool('git')).toMatchObject({ extension: 'vcs', layer: 'global' })
+    const session = await host.openSession({ interactor: { interact: async () => ({ status: 'rejected' }) } })
+    expect(await session.explain({ id: 'x', name: 'git', arguments: { action: 'status' } })).toMatchObject({ decision: 'ask', approvalKey: 'git' })
+  })
+
   it('work together on a workspace', async () => {
     const { session } = await open()
     expect(data(await call(session, 'write', { path: 'src/a.ts', content: 'let a = 1\n' }))).toEqual({ path: 'src/a.ts', bytes: 10, created: true })

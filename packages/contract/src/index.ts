@@ -20,11 +20,11 @@ export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './model/li
 export { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS } from './model/limits.ts'
 export type { CompartmentLimits } from './model/limits.ts'
 export {
-  AGENT_TOOL, ANY_COMMAND, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN,
-  isLockedIn, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS, MANIFEST_FILE, NPM_NAME_CHARS,
+  AGENT_TOOL, ANY_COMMAND, BUNDLED_TOOLS, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN,
+  HEADER_NAME_PATTERN, isBundledTool, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS, MANIFEST_FILE, NPM_NAME_CHARS,
   NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES, RULE_ACTIONS, SECURITY_MODES, TOOL_NAME_PATTERN,
-  withCommonConfig, type CapabilityName, type CommandSeverity, type Layer, type LockedTool, type Placement,
-  type RuleAction, type SecurityMode, type ToolKind, type ToolMode,
+  withCommonConfig, type BundledTool, type CapabilityName, type CommandSeverity, type Layer, type LockedTool,
+  type Placement, type RuleAction, type SecurityMode, type ToolKind, type ToolMode,
 } from './model/names.ts'
 export type {
   Completion, Content, EmbeddedResource, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata,

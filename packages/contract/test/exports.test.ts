@@ -7,7 +7,7 @@ import * as validation from '../src/validation/index.ts'
 describe('the exports', () => {
   it('of @bulkhead/contract', () => {
     expect(Object.keys(contract).toSorted()).toEqual([
-      'AGENT_TOOL', 'ANY_COMMAND', 'APPROVAL_ANSWERS', 'BROKER_METHODS', 'BulkheadError', 'CALL_LIMITS',
+      'AGENT_TOOL', 'ANY_COMMAND', 'APPROVAL_ANSWERS', 'BROKER_METHODS', 'BUNDLED_TOOLS', 'BulkheadError', 'CALL_LIMITS',
       'COMMAND_SEVERITIES',
       'COMPARTMENT_LIMITS', 'CONFIG_FILE', 'CONTRACT_VERSION', 'DEFAULT_LIMITS', 'ERRORS', 'EVENT_TYPES',
       'EXTENSION_ID_PATTERN', 'HEADER_NAME_PATTERN', 'LAYERS', 'LIFECYCLE', 'LIFECYCLE_PHASES', 'LIFECYCLE_STATES',
@@ -23,7 +23,7 @@ describe('the exports', () => {
       'compileCeiling',
       'compileGrant', 'declaredCeiling', 'declaredPower', 'defineExtension', 'defineTool', 'dependencyCycleFault',
       'findIdConflicts',
-      'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'isErrorCode', 'isLockedIn', 'isLockedTool', 'judgeRules',
+      'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'isBundledTool', 'isErrorCode', 'isLockedTool', 'judgeRules',
       'layerRank', 'matchArguments',
       'mayLoad', 'missingDependencyFault', 'mustBeNamed', 'narrowPower', 'nextState', 'orderDependencies', 'powerItems',
       'powerPhrases', 'protectionReason',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
-  ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, LAYERS, layerRank, isLockedIn, isLockedTool, LOCKED_TOOLS,
+  BUNDLED_TOOLS, ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, LAYERS, layerRank, isLockedTool, LOCKED_TOOLS,
   TOOL_NAME_PATTERN,
 } from '../src/model/names.ts'
 
@@ -26,13 +26,14 @@ describe('names', () => {
   it('of locked tools', () => {
     expect(LOCKED_TOOLS).toEqual([
       'read', 'write', 'edit', 'glob', 'grep', 'bash', 'todo', 'task', 'question', 'web_search', 'web_fetch', 'skill',
-      'tool_search', 'list', 'apply_patch', 'repo_clone', 'repo_overview', 'lsp', 'plan', 'plan_exit', 'git',
-      'test_runner', 'code_exec', 'code_mode', 'pdf_read', 'http_request', 'undo',
+      'tool_search', 'code_mode',
+    ])
+    expect(BUNDLED_TOOLS.slice(LOCKED_TOOLS.length)).toEqual([
+      'list', 'apply_patch', 'repo_clone', 'repo_overview', 'lsp', 'plan', 'plan_exit', 'git', 'test_runner',
+      'code_exec', 'pdf_read', 'http_request', 'undo',
     ])
     expect(LOCKED_TOOLS.every((name) => isLockedTool(name) && TOOL_NAME_PATTERN.test(name))).toBe(true)
     expect(['Read', 'constructor', ''].some(isLockedTool)).toBe(false)
-    expect(LAYERS.map((layer) => [isLockedIn(layer, 'read'), isLockedIn(layer, 'plan'), isLockedIn(layer, 'other')]))
-      .toEqual([[false, false, false], [true, false, false], [true, true, false]])
   })
 
   it('of layers are ranked, later over earlier', () => {

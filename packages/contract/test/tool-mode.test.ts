@@ -53,9 +53,7 @@ describe('the mode of a tool', () => {
       write: 'safe_write',
       edit: 'safe_write',
       todo: 'safe_write', bash: 'local', task: 'local', web_search: 'external', web_fetch: 'external',
-      list: 'read', repo_overview: 'read', lsp: 'read', pdf_read: 'read', plan_exit: 'read', code_exec: 'read',
-      code_mode: 'read', apply_patch: 'safe_write', undo: 'safe_write', plan: 'safe_write', git: 'safe_write',
-      test_runner: 'local', http_request: 'external', repo_clone: 'external',
+      code_mode: 'read',
     })
   })
 

@@ -1,4 +1,4 @@
-import type { ArgumentsReader, LockedTool } from '@bulkhead/contract'
+import type { ArgumentsReader, BundledTool } from '@bulkhead/contract'
 import { applyPatch, readPatchArguments } from './apply-patch/apply-patch.ts'
 import { bash } from './bash/bash.ts'
 import { readBashArguments } from './bash/policy/analyze-command.ts'
@@ -63,7 +63,7 @@ export const createBundledExtensions = (options: BundledOptions = {}): readonly 
 export const bundledExtensions: readonly BundledExtension[] = createBundledExtensions()
 
 /** How the host reads the arguments of these tools, whichever extension implements them. */
-export const argumentsReaders: ReadonlyMap<LockedTool, ArgumentsReader> = new Map<LockedTool, ArgumentsReader>([
+export const argumentsReaders: ReadonlyMap<BundledTool, ArgumentsReader> = new Map<BundledTool, ArgumentsReader>([
   ['bash', readBashArguments], ['read', readReadArguments], ['write', readWriteArguments], ['edit', readEditArguments],
   ['glob', readGlobArguments], ['grep', readGrepArguments], ['web_fetch', readFetchArguments],
   ['http_request', readRequestArguments], ['pdf_read', readPdfArguments],

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { type Content, isLockedTool, LOCKED_TOOLS } from '@bulkhead/contract'
+import { BUNDLED_TOOLS, isBundledTool, type Content } from '@bulkhead/contract'
 import { type Guidance, parseGuidance } from './prompts/guidance.ts'
 import { fillKit, type Kit, parseKit } from './prompts/kits.ts'
 import { type FaultReader, type FileParser, MAX_FILES, readYamlFiles } from './prompts/yaml-files.ts'
@@ -28,7 +28,7 @@ export async function readGuidance(userFolder: string, reader: FaultReader): Pro
   return (await readAllGuidance(userFolder, reader)).toSorted((a, b) => rankOf(a.tool) - rankOf(b.tool))
 }
 
-const rankOf = (tool: string): number => isLockedTool(tool) ? LOCKED_TOOLS.indexOf(tool) : -1
+const rankOf = (tool: string): number => isBundledTool(tool) ? BUNDLED_TOOLS.indexOf(tool) : -1
 
 /** Kits as prompts for MCP clients. */
 export interface KitPrompts {

@@ -1,4 +1,4 @@
-import { LOCKED_TOOLS } from '@bulkhead/contract'
+import { BUNDLED_TOOLS } from '@bulkhead/contract'
 import { manifestSchema } from '@bulkhead/contract/validation'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
@@ -196,7 +196,7 @@ describe('locked tools', () => {
     const names = tools.map(({ name }) => name)
     expect(names.toSorted()).toEqual([...new Set(names)].toSorted())
     expect(Object.keys(LOCKED).filter((name) => !names.includes(name))).toEqual([])
-    expect(names.filter((name) => !(LOCKED_TOOLS as readonly string[]).includes(name))).toEqual([])
+    expect(names.filter((name) => !(BUNDLED_TOOLS as readonly string[]).includes(name))).toEqual([])
     for (const { name, inputSchema } of tools) {
       for (const [argument, schema] of Object.entries(inputSchema['properties'] as JsonObject)) {
         expect((schema as JsonObject)['description'], `${name}.${argument}`).toEqual(expect.stringMatching(/\.$/))

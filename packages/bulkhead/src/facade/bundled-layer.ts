@@ -23,7 +23,7 @@ export interface BundledLayer {
   /** Connects `tool_search` and `task` with the host. */
   attach(host: Attached, places: BundledPlaces): void
   /**
-   * The tools to show to the model of a session. With many tools: the locked ones and those found by `tool_search`. With
+   * The tools to show to the model of a session. With many tools: the bundled ones and those found by `tool_search`. With
    * `codeMode`: only `code_mode`, whose description declares the others.
    */
   offeredTools(session: OfferedSession): readonly ToolDefinition[]

@@ -219,12 +219,12 @@ describe.each(ERAS)('a client of the %s era', (era) => {
       id: 'long', tools: [
         { name: 'long', maxOutput: '1KB' },
         { name: 'formed', maxOutput: '1KB', outputSchema: { type: 'object', required } },
-        { name: 'numbers', outputSchema: { type: 'array', items: { type: 'number' } } },
+        { name: 'list', outputSchema: { type: 'array', items: { type: 'number' } } },
       ],
     }, `export default { tools: {
       long: { execute: () => 'x'.repeat(5000) },
       formed: { execute: ({ n }) => ({ first: 'x', ...Object.fromEntries(Array.from({ length: n }, (_, i) => ['member' + i, i])), last: 'longest'.repeat(9) }) },
-      numbers: { execute: () => [1, 2] },
+      list: { execute: () => [1, 2] },
     } }`)
     await host.reload()
     const client = await connect(era)
@@ -237,6 +237,6 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     const cut = await call(client, 'formed', { n: 5000 })
     expect(cut.isError).toBe(true)
     expect(textOf(cut)).toMatch(/^\{"member0":0[\s\S]*cut here, and lacks required members\. The whole is in/)
-    expect((await call(client, 'numbers', {})).structuredContent).toEqual(era === 'legacy' ? { result: [1, 2] } : [1, 2])
+    expect((await call(client, 'list', {})).structuredContent).toEqual(era === 'legacy' ? { result: [1, 2] } : [1, 2])
   })
 })

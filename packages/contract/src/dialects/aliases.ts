@@ -1,9 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import type { LockedTool } from '../model/names.ts'
+import type { BundledTool } from '../model/names.ts'
 
 /** A tool of another agent: our tool, and our arguments for its arguments if their shape differs. */
 export interface ToolAlias {
-  readonly tool: LockedTool
+  readonly tool: BundledTool
   readonly shape?: (args: JsonObject) => JsonObject
 }
 
@@ -47,7 +47,7 @@ function asPatch(args: JsonObject): JsonObject {
 }
 
 /** Actions that a tool of ours has under the same names. */
-const actions = (name: string, tool: LockedTool, ...shared: readonly string[]): readonly [string, ToolAlias][] =>
+const actions = (name: string, tool: BundledTool, ...shared: readonly string[]): readonly [string, ToolAlias][] =>
   shared.map((action) => [`${name}.${action}`, { tool, shape: (args) => ({ ...args, action }) }])
 
 /** Tool names of other agents. They are aliases and are never registered. */

@@ -57,22 +57,21 @@ export type CommandSeverity = (typeof COMMAND_SEVERITIES)[number]
 /** Flat names, which every model API accepts. */
 export const TOOL_NAME_PATTERN = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
-/** The names that the first version locked. */
-const FIRST_LOCKED_TOOLS = [
-  'read', 'write', 'edit', 'glob', 'grep', 'bash', 'todo', 'task', 'question', 'web_search', 'web_fetch', 'skill',
-  'tool_search',
-] as const
-
 /**
  * Models have learned these names. A tool of another layer may take one only with the same schema and no more powers.
- * The names that a later version locked are free for a user's own extensions, which may have had them before.
  */
 export const LOCKED_TOOLS = [
-  ...FIRST_LOCKED_TOOLS,
-  'list', 'apply_patch', 'repo_clone', 'repo_overview', 'lsp', 'plan', 'plan_exit', 'git', 'test_runner', 'code_exec',
-  'code_mode', 'pdf_read', 'http_request', 'undo',
+  'read', 'write', 'edit', 'glob', 'grep', 'bash', 'todo', 'task', 'question', 'web_search', 'web_fetch', 'skill',
+  'tool_search', 'code_mode',
 ] as const
 export type LockedTool = (typeof LOCKED_TOOLS)[number]
+
+/** All bundled tools. One that is not locked is replaced by a tool of another layer with its name. */
+export const BUNDLED_TOOLS = [
+  ...LOCKED_TOOLS, 'list', 'apply_patch', 'repo_clone', 'repo_overview', 'lsp', 'plan', 'plan_exit', 'git',
+  'test_runner', 'code_exec', 'pdf_read', 'http_request', 'undo',
+] as const
+export type BundledTool = (typeof BUNDLED_TOOLS)[number]
 
 /** The bundled tool that starts sub-agents. */
 export const AGENT_TOOL: LockedTool = 'task'
@@ -82,10 +81,8 @@ export const PROGRAM_TOOL: LockedTool = 'code_mode'
 const locked: ReadonlySet<string> = new Set(LOCKED_TOOLS)
 export const isLockedTool = (name: string): name is LockedTool => locked.has(name)
 
-const lockedFirst: ReadonlySet<string> = new Set(FIRST_LOCKED_TOOLS)
-/** Whether an extension of this layer may use a name only as the bundled tool does. */
-export const isLockedIn = (layer: Layer, name: string): name is LockedTool =>
-  layer !== 'bundled' && (layer === 'project' ? isLockedTool(name) : lockedFirst.has(name))
+const bundled: ReadonlySet<string> = new Set(BUNDLED_TOOLS)
+export const isBundledTool = (name: string): name is BundledTool => bundled.has(name)
 
 export const TOOL_MODES = ['read', 'safe_write', 'destructive', 'local', 'external'] as const
 /**

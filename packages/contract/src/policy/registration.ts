@@ -1,6 +1,6 @@
 import { canonicalJson } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { isLockedIn, type Layer } from '../model/names.ts'
+import { isLockedTool, type Layer } from '../model/names.ts'
 import type { ToolManifest } from '../validation/manifest.ts'
 import { declaredPower } from './power.ts'
 import { beyond } from './power-order.ts'
@@ -63,10 +63,10 @@ type ComparedTool = Pick<ToolManifest, 'name' | 'inputSchema' | 'requires'>
  * power beyond it. Without the bundled tool there is nothing to compare with, so the name stays unused.
  */
 export function findLockedToolFault(
-  tool: ComparedTool, index: number, original: ComparedTool | undefined, layer: Layer,
+  tool: ComparedTool, index: number, original: ComparedTool | undefined,
 ): RegistrationFault | undefined {
   const { name } = tool
-  if (!isLockedIn(layer, name)) return undefined
+  if (!isLockedTool(name)) return undefined
   const redefined = (field: string, message: string): RegistrationFault =>
     ({ code: 'LockedIdRedefined', path: `/tools/${index}/${field}`, message })
   if (original === undefined) {

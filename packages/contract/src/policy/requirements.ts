@@ -77,12 +77,10 @@ export function hasEffects(requires: RequirementSet): boolean {
 
 const LOCKED_MODES: Readonly<Record<LockedTool, ToolMode>> = {
   read: 'read', glob: 'read', grep: 'read', skill: 'read', tool_search: 'read', question: 'read',
-  list: 'read', repo_overview: 'read', lsp: 'read', pdf_read: 'read', plan_exit: 'read', code_exec: 'read',
   code_mode: 'read',
-  write: 'safe_write', edit: 'safe_write', todo: 'safe_write', apply_patch: 'safe_write', undo: 'safe_write',
-  plan: 'safe_write', git: 'safe_write',
-  bash: 'local', task: 'local', test_runner: 'local',
-  web_search: 'external', web_fetch: 'external', http_request: 'external', repo_clone: 'external',
+  write: 'safe_write', edit: 'safe_write', todo: 'safe_write',
+  bash: 'local', task: 'local',
+  web_search: 'external', web_fetch: 'external',
 }
 
 const NAME_PATTERNS: readonly (readonly [RegExp, ToolMode])[] = [

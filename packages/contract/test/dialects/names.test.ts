@@ -5,10 +5,10 @@ import { TOOL_ALIASES } from '../../src/dialects/aliases.ts'
 import {
   canonicalCall, canonicalToolName, expandToolNames, renameArguments, toolsSelectedBy,
 } from '../../src/dialects/names.ts'
-import { LOCKED_TOOLS } from '../../src/model/names.ts'
+import { BUNDLED_TOOLS } from '../../src/model/names.ts'
 import { anyJson } from '../../../kit/test/samples/json.ts'
 
-const registry = (...names: string[]) => (name: string) => new Set<string>([...LOCKED_TOOLS, ...names]).has(name)
+const registry = (...names: string[]) => (name: string) => new Set<string>([...BUNDLED_TOOLS, ...names]).has(name)
 
 describe('the tool name', () => {
   it.each([

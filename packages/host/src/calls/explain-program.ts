@@ -17,7 +17,7 @@ export interface ProgramTool {
  * when the program makes it. undefined for other tools.
  */
 export function programTools(call: ValidatedCall, host: HostContext): readonly ProgramTool[] | undefined {
-  if (call.tool.name !== PROGRAM_TOOL || call.tool.origin.layer !== 'bundled') return undefined
+  if (call.tool.name !== PROGRAM_TOOL) return undefined
   const named = host.argumentsReaders.get(PROGRAM_TOOL)?.(call.args, host).tools ?? 'all'
   const { tools } = call.scope
   const names = named === 'all' ? tools.enabled().map(({ tool }) => tool.name) : named

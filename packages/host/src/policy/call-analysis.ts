@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import {
-  BulkheadError, CALL_LIMITS, checkApprovalKey, isLockedIn, isLockedTool, type ArgumentsReading, type Clock,
+  BulkheadError, CALL_LIMITS, checkApprovalKey, isLockedTool, type ArgumentsReading, type Clock,
   type CompartmentSession,
 } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
@@ -17,16 +17,11 @@ import { ask, deny } from './verdict.ts'
  * key. undefined if the tool has to derive it.
  */
 export function analyzeCall(call: ValidatedCall, host: HostContext): CallAnalysis | undefined {
-  const { name: toolName, origin: { layer } } = call.tool
-  // Where a locked name is free, a tool can have arguments of another form.
-  const isFree = layer !== 'bundled' && isLockedTool(toolName) && !isLockedIn(layer, toolName)
-  const reader = isFree ? undefined : host.argumentsReaders.get(toolName)
-  if (reader) {
-    return analysisOf(
-      readSafely(() => reader(call.args, call.session.paths), call.tool.name), layer === 'bundled', host,
-    )
-  }
-  const { name, approvalKey: template, extension } = call.tool
+  const { name, approvalKey: template, extension, origin } = call.tool
+  const isBundled = origin.layer === 'bundled'
+  // Another tool with a name that is not locked may have other arguments.
+  const reader = isBundled || isLockedTool(name) ? host.argumentsReaders.get(name) : undefined
+  if (reader) return analysisOf(readSafely(() => reader(call.args, call.session.paths), name), isBundled, host)
   if (template) return analysisByKey(template(call.args))
   return extension.compartment && !extension.compartment.offers.approvalKeys.has(name) ? analysisByKey(name) : undefined
 }

@@ -27,15 +27,6 @@ describe('arguments that a reader of the host analyses', () => {
     expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['first && second'])
   })
 
-  test('do not come from a tool of a user that has the name of a bundled tool, because its arguments have another form', async () => {
-    const approver = new ScriptedApprover('session')
-    const tools = { git: { gated: true, approvalKey: '{remote}', inputSchema: { type: 'object', properties: { remote: { type: 'string' } }, required: ['remote'] } } }
-    const world = createWorld({ extensions: [{ layer: 'global', tools }], argumentsReaders: new Map([['git', () => READING]]) })
-    const session = await world.host.openSession({ approver })
-    await session.call({ id: 'c1', name: 'git', arguments: { remote: 'origin' } })
-    expect(approver.asked.map(({ approvalKey }) => approvalKey)).toEqual(['origin'])
-  })
-
   test('the reader gets the workspace', async () => {
     const { asked } = await decide((args, { workspace }) => ({ ...READING, key: `${workspace} ${String(args.command)}` }))
     expect(asked[0]!.approvalKey).toBe('/work space x')

@@ -1,5 +1,5 @@
 import {
-  dependencyCycleFault, findIdConflicts, findLockedToolFault, findToolNameConflicts, isLockedIn, layerRank, LAYERS,
+  dependencyCycleFault, findIdConflicts, findLockedToolFault, findToolNameConflicts, isLockedTool, layerRank, LAYERS,
   LOCKED_TOOLS, missingDependencyFault, orderDependencies, type ExtensionDescriptor, type Registrant,
   type RegistrationFault, type ToolManifest,
 } from '@bulkhead/contract'
@@ -77,10 +77,10 @@ function admit<One>(
 
 const lockedTools = <One extends ProvenExtension>(bundled: ReadonlyMap<string, ToolManifest>): RegistrationRule<One> =>
   (registrants) =>
-  new Map(registrants.filter(({ layer, toolNames }) => toolNames.some((name) => isLockedIn(layer, name)))
+  new Map(registrants.filter(({ layer, toolNames }) => layer !== 'bundled' && toolNames.some(isLockedTool))
     .flatMap((registrant) => {
       const [first] = registrant.extension.descriptor.manifest.tools
-        .flatMap((tool, index) => findLockedToolFault(tool, index, bundled.get(tool.name), registrant.layer) ?? [])
+        .flatMap((tool, index) => findLockedToolFault(tool, index, bundled.get(tool.name)) ?? [])
       return first === undefined ? [] : [[registrant, first] as const]
     }))
 
@@ -153,9 +153,9 @@ const ROUGHLY_LOCKED: ReadonlySet<string> = new Set(roughKeys(LOCKED_TOOLS))
 /** Tools that a model or a person could mistake for a bundled tool with a locked name. */
 function lockedLookAlikes(registrants: readonly Registrant[]): ReadonlyMap<Registrant, LookAlikeFault> {
   if (!roughKeys(registrants.flatMap(TOOLS.namesOf)).some((key) => ROUGHLY_LOCKED.has(key))) return new Map()
-  return firstFaults(registrants.filter(({ layer }) => layer !== 'bundled'), TOOLS, (name, { layer }) => {
+  return firstFaults(registrants.filter(({ layer }) => layer !== 'bundled'), TOOLS, (name) => {
     const twin = lookAlikeKeys(name).map((key) => LOCKED.get(key)).find((other) => other !== undefined)
-    if (twin === undefined || twin === name || !isLockedIn(layer, twin)) return undefined
+    if (twin === undefined || twin === name) return undefined
     return {
       code: 'LockedIdRedefined',
       message: `The tool name "${name}" looks like "${twin}", which is reserved for a bundled tool.`,

@@ -92,17 +92,6 @@ describe('a tool with a locked name', () => {
     expect(diagnostics).toMatchObject([{ code: 'LockedIdRedefined', path: '/tools/0/name' }])
   })
 
-  test('that a later version locked is free for the extensions of a user, and not for those of a project', async () => {
-    using home = new HomeFixture()
-    home.extension(home.globalRoot, 'older', manifestOf({ id: 'older', tools: [toolOf({ name: 'plan' }), toolOf({ name: 'G1T' })] }))
-    home.extension(home.projectRoot, 'newer', manifestOf({ id: 'newer', tools: [toolOf({ name: 'plan' })] }))
-    home.extension(home.projectRoot, 'alike', manifestOf({ id: 'alike', tools: [toolOf({ name: 'PLAN' })] }))
-    const { extensions, diagnostics } = await home.load({ bundled: bundledRead })
-    expect(extensions.map(({ id }) => id)).toEqual(['read', 'older'])
-    expect(diagnostics.map(({ code, extensionId }) => [code, extensionId]).toSorted())
-      .toEqual([['LockedIdRedefined', 'alike'], ['LockedIdRedefined', 'newer']])
-  })
-
   test('is accepted with an equal definition if the bundled tool is disabled', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'right', manifestOf({ id: 'right', tools: [readTool] }))

@@ -1,4 +1,4 @@
-import { defineExtension, isLockedTool, type ManifestInput } from '@bulkhead/contract'
+import { defineExtension, isBundledTool, type ManifestInput } from '@bulkhead/contract'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
 import { findTools, type SearchedTool } from '../model/find-tools.ts'
 
@@ -47,7 +47,7 @@ export const createToolSearch = (catalog: ToolCatalog = EMPTY): BundledExtension
         input: INPUT_SCHEMA,
         requires: { capabilities: ['session'] },
         async execute({ query, max_results = MATCHES }, { session }) {
-          const others = catalog.tools().filter(({ name }) => !isLockedTool(name))
+          const others = catalog.tools().filter(({ name }) => !isBundledTool(name))
           const best = findTools(query, others).slice(0, max_results)
           catalog.found(await session.id(), best.map(({ name }) => name))
           return { matches: best.map(({ name, description }) => ({ id: name, description: shortened(description) })) }
@@ -61,7 +61,7 @@ export const createToolSearch = (catalog: ToolCatalog = EMPTY): BundledExtension
 const shortened = (text: string): string =>
   text.length <= DESCRIPTION_CHARS ? text : `${text.slice(0, DESCRIPTION_CHARS - 1).toWellFormed()}…`
 
-/** With more tools than this besides the locked ones, the model sees only the locked tools and those it has found. */
+/** With more tools than this besides the bundled ones, the model sees only the bundled tools and those it has found. */
 export const SHELF_THRESHOLD = 20
 
 /** The tools that each session has found. */
@@ -81,9 +81,9 @@ export class ToolShelf {
 
   /** The tools that the model of a session is shown. */
   offered<Tool extends { readonly name: string }>(sessionId: string, tools: readonly Tool[]): readonly Tool[] {
-    if (tools.filter(({ name }) => !isLockedTool(name)).length <= this.#threshold) return tools
+    if (tools.filter(({ name }) => !isBundledTool(name)).length <= this.#threshold) return tools
     const found = this.#found.get(sessionId)
-    return tools.filter(({ name }) => isLockedTool(name) || found?.has(name) === true)
+    return tools.filter(({ name }) => isBundledTool(name) || found?.has(name) === true)
   }
 
   forget(sessionId: string): void {

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { LOCKED_TOOLS } from '@bulkhead/contract'
+import { BUNDLED_TOOLS } from '@bulkhead/contract'
 import { expect, it, onTestFinished } from 'vitest'
 import { readGuidance } from '../../src/own-prompts.ts'
 import { notesFor, parseGuidance, type Guidance } from '../../src/prompts/guidance.ts'
@@ -10,12 +10,12 @@ const silent = { report: (fault: string) => expect.fail(fault) }
 
 it('ships guidance for every locked tool, whose notes need the other tools that they name', async () => {
   const guidance = await readGuidance('/nowhere', silent)
-  expect(guidance.map(({ tool }) => tool)).toEqual(LOCKED_TOOLS)
+  expect(guidance.map(({ tool }) => tool)).toEqual(BUNDLED_TOOLS)
   for (const { tool, notes } of guidance) {
     for (const { text, needs } of notes) {
       const named = [...text.matchAll(/`(\w+)`/g)].map(([, name]) => name!)
       expect(needs.toSorted(), `${tool}: ${text}`).toEqual(named.filter((name) => name !== tool).toSorted())
-      expect(LOCKED_TOOLS).toEqual(expect.arrayContaining(named))
+      expect(BUNDLED_TOOLS).toEqual(expect.arrayContaining(named))
     }
   }
 })
@@ -54,7 +54,7 @@ it('takes the guidance of the user too, replaces ours by name, and reports what 
   mkdirSync(join(folder, 'write.yaml'))
   const faults: (readonly [string, string])[] = []
   const guidance = await readGuidance(folder, { report: (fault, location) => void faults.push([fault, location]) })
-  expect(guidance.map(({ tool }) => tool)).toEqual(['github_create_issue', ...LOCKED_TOOLS])
+  expect(guidance.map(({ tool }) => tool)).toEqual(['github_create_issue', ...BUNDLED_TOOLS])
   expect(guidance.find(({ tool }) => tool === 'bash')!.notes).toEqual([{ text: 'Mine.', needs: [] }])
   expect(faults.toSorted()).toEqual([
     [expect.stringMatching(/read\.yaml is left out: "notes" must/), join(folder, 'read.yaml')],

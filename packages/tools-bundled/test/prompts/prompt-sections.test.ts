@@ -1,4 +1,4 @@
-import { LOCKED_TOOLS } from '@bulkhead/contract'
+import { BUNDLED_TOOLS } from '@bulkhead/contract'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { readGuidance, readKits } from '../../src/own-prompts.ts'
@@ -13,7 +13,7 @@ const numbered = (count: number) => Array.from({ length: count }, (_, index) => 
 }))
 
 it('has room for all of our own text by default', () => {
-  const { sections, omitted } = composeSections(material(LOCKED_TOOLS))
+  const { sections, omitted } = composeSections(material(BUNDLED_TOOLS))
   expect(sections.map(({ id }) => id)).toEqual(['tools', 'kits'])
   expect(omitted).toEqual([])
   expect(sections.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(PROMPT_CHARS * 0.75)
@@ -40,7 +40,7 @@ it('writes each skill and agent as one line, without characters that hide text',
 })
 
 it('lets a request fill the arguments of a kit', () => {
-  const { sections } = composeSections(material(LOCKED_TOOLS))
+  const { sections } = composeSections(material(BUNDLED_TOOLS))
   const kits = sections.find(({ id }) => id === 'kits')!.text
   expect(kits).toContain('Task: (the task of the request)')
   expect(kits).toContain('with the test runner that the project already uses')
@@ -48,7 +48,7 @@ it('lets a request fill the arguments of a kit', () => {
 })
 
 it('stays within the budget, and names each entry that did not fit', () => {
-  fc.assert(fc.property(fc.nat(20_000), fc.nat(60), fc.subarray([...LOCKED_TOOLS]), (maxChars, count, tools) => {
+  fc.assert(fc.property(fc.nat(20_000), fc.nat(60), fc.subarray([...BUNDLED_TOOLS]), (maxChars, count, tools) => {
     const whole = material(tools, { agents: numbered(count), skills: numbered(count) })
     const { sections, omitted } = composeSections(whole, maxChars)
     const all = composeSections(whole, Number.POSITIVE_INFINITY)

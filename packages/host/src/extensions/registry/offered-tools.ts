@@ -83,7 +83,7 @@ function findLockFault(
 ): RegistrationFault | undefined {
   if (descriptor.layer === 'bundled') return undefined
   for (const [index, { name, definition }] of tools.entries()) {
-    const fault = findLockedToolFault(definition, index, locked.get(name), descriptor.layer)
+    const fault = findLockedToolFault(definition, index, locked.get(name))
     if (fault) return fault
   }
   return undefined

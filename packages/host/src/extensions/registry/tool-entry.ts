@@ -53,11 +53,8 @@ const LOCKED_TIMEOUTS: ReadonlyMap<string, number> =
   new Map<LockedTool, number>([['bash', 120_000], ['web_search', 15_000]])
 const LOCKED_KINDS: ReadonlyMap<string, ToolKind> = new Map<LockedTool, ToolKind>([
   ['read', 'read'], ['write', 'edit'], ['edit', 'edit'], ['glob', 'search'], ['grep', 'search'],
-  ['tool_search', 'search'], ['list', 'search'], ['repo_overview', 'search'], ['lsp', 'search'], ['pdf_read', 'read'],
-  ['apply_patch', 'edit'], ['undo', 'edit'],
-  ['bash', 'execute'], ['git', 'execute'], ['test_runner', 'execute'], ['code_exec', 'execute'],
-  ['code_mode', 'execute'], ['web_search', 'fetch'], ['web_fetch', 'fetch'], ['http_request', 'fetch'],
-  ['repo_clone', 'fetch'], ['skill', 'think'], ['plan', 'think'], ['plan_exit', 'switch_mode'],
+  ['tool_search', 'search'],
+  ['bash', 'execute'], ['code_mode', 'execute'], ['web_search', 'fetch'], ['web_fetch', 'fetch'], ['skill', 'think'],
 ])
 
 export interface ToolSource extends ToolPowers, Pick<ToolEntry, 'powersWith'> {
