@@ -222,7 +222,8 @@ const UNCONFINED = 'do everything your account can: the server is a local proces
 function approvalRequest(
   call: ValidatedCall, { approvalKey, touches, keyByTool }: CallAnalysis, asks: readonly Verdict[],
 ): ApprovalRequest {
-  const { tool, args, callers, session: { policy, agent } } = call
+  const { tool, args, callers, parent, session: { policy, agent } } = call
+  const shownCallers = parent?.isProgram ? [parent.tool] : callers
   const { definition, origin, extension: { descriptor: { server } } } = tool
   return {
     callId: visibleText(call.id),
@@ -234,8 +235,8 @@ function approvalRequest(
     origin: server
       ? visibleText(`${serverWords(server, origin)}: ${whereTo(server, definition.name)}`)
       : extensionWords(origin),
-    ...(callers.length > 0 && {
-      calledBy: callers.map((caller) => `${caller.name} of the ${extensionWords(caller.origin)}`),
+    ...(shownCallers.length > 0 && {
+      calledBy: shownCallers.map((caller) => `${caller.name} of the ${extensionWords(caller.origin)}`),
     }),
     approvalKey: visibleText(approvalKey),
     ...(keyByTool && { keyByTool }),

@@ -50,7 +50,7 @@ export interface ParentCall {
   /** The call of the model. */
   readonly rootCallId: string
   readonly tool: ToolEntry
-  /** The tools that make the call, from the one the model called to this one. */
+  /** The tools that make the call, from the one the model or a program called to this one. None for a program. */
   readonly callers: readonly ToolEntry[]
   /** The attempt that makes the call. */
   readonly running: ToolInvocation

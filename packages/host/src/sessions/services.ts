@@ -202,7 +202,7 @@ export function createNestedCaller(host: () => HostContext): NestedCaller {
     const forget = [by.nest(end), onAbort(signal, end)]
     const parent = {
       callId: call.id, rootCallId: call.parent?.rootCallId ?? call.id, tool: call.tool,
-      callers: [...call.callers, call.tool], running: by, isProgram, pause: () => pauseFor(by),
+      callers: isProgram ? [] : [...call.callers, call.tool], running: by, isProgram, pause: () => pauseFor(by),
     }
     return runCall({
       scope: {

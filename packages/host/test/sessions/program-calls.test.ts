@@ -72,6 +72,25 @@ describe('a call of a program', () => {
     expect(await outcome).toMatchObject({ type: 'output', data: { k: 'v' } })
   })
 
+  test('is answered by an approval of the session, and its own approval answers others', async () => {
+    const approver = new ScriptedApprover()
+    const world = createWorld({ extensions: [program(), inner], config: { tools: { code_mode: { enabled: true } } } })
+    const session = await world.host.openSession({ approver })
+    const [direct, other] = [{ id: 'd', name: 'inner', arguments: { k: 'v' } }, { ...call, arguments: { k: 'w' } }]
+    const asked = async (made: typeof direct) => {
+      const outcome = session.call(made)
+      await flush()
+      const { length } = approver.asked
+      approver.answer('session')
+      return [(await outcome).type, length]
+    }
+    expect(await asked(direct)).toEqual(['output', 1])
+    expect((await session.call(call)).type).toBe('output')
+    expect(await asked(other)).toEqual(['output', 2])
+    expect((await session.call({ ...direct, arguments: { k: 'w' } })).type).toBe('output')
+    expect(approver.asked).toHaveLength(2)
+  })
+
   test('ends with the program, once', async () => {
     const begun = Promise.withResolvers<void>()
     const waits: ExtensionSketch = {
