@@ -51,7 +51,9 @@ export function editFile(
     const written = text.close(bytes)
     effects?.add('writtenBytes', written.length)
     if (held === undefined || await client?.write(scope, resolved, written, record) === undefined) {
-      await scope.inFolder(resolved, (folder, name) => replaceFile(folder, name, { path: given, record }, written))
+      await scope.inFolder(resolved, (folder, name) => replaceFile(
+        folder, name, { path: given, record, known: held === undefined ? read : undefined }, written,
+      ))
     }
     return { replacements: changes.length, diff: () => unifiedDiff(given, text.bytes, changes) }
   })

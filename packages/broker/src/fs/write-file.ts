@@ -64,6 +64,8 @@ export interface ChangeParts {
   /** For messages. */
   readonly path: string
   readonly record: RecordChange
+  /** The content of the existing file, if the caller has just read it. */
+  readonly known?: Buffer | undefined
   /** For a new file, and for one that gets other permissions. Default: those of the existing file, or of the system. */
   readonly mode?: number | undefined
 }
@@ -101,13 +103,14 @@ interface Replacement extends ChangeParts {
 }
 
 async function putInPlace(
-  folder: FolderHandle, { name, path, temporary, existing, record, mode }: Replacement, bytes: Buffer,
+  folder: FolderHandle, { name, path, temporary, existing, record, known, mode }: Replacement, bytes: Buffer,
 ): Promise<JsonObject> {
   await stageFile(folder, { path, temporary, rights: existing, mode }, bytes)
   try {
     if (record !== undefined) {
       const { mode: made } = await lstat(temporary)
-      const { state, content } = await readState(folder.at(name), existing)
+      const { state, content } = known !== undefined && existing !== undefined
+        ? { state: fileState(known, existing.mode), content: known } : await readState(folder.at(name), existing)
       await record({ path: join(folder.where, name), before: state, after: fileState(bytes, made), content })
     }
     await rename(temporary, folder.at(name))

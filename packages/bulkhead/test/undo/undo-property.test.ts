@@ -23,6 +23,9 @@ const operation = fc.oneof(
   fc.record({ name: fc.constant('write'), path, content }),
   fc.record({ name: fc.constant('edit'), path, old_string: fc.constantFrom('one', 'two'), new_string: content }),
   fc.record({ name: fc.constant('discard'), path }),
+  fc.record({ name: fc.constant('apply_patch'), patch: fc.uniqueArray(path, { minLength: 1, maxLength: 3 }).chain((paths) =>
+    fc.tuple(...paths.map((one) => fc.constantFrom(`*** Add File: ${one}\n+added`, `*** Delete File: ${one}`)))
+      .map((sections) => ['*** Begin Patch', ...sections, '*** End Patch', ''].join('\n'))) }),
 )
 const start = fc.dictionary(fc.constantFrom('a', 'b', 'd/a', 'd/e/a'), fc.tuple(content, mode), { noNullPrototype: true })
 
