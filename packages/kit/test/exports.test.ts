@@ -19,8 +19,8 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   'node-version': ['nodeVersionFault', 'requireNodeVersion'],
   options: ['findOptionFault', 'forms'],
   processes: [
-    'MARK_LIMIT', 'hasProcessMark', 'isResourceShortage', 'isUnmarked', 'markOption', 'mentionsResourceShortage',
-    'newProcessMark', 'succeeds', 'workingLaunchers',
+    'MARK_LIMIT', 'hasProcessEnded', 'hasProcessMark', 'isResourceShortage', 'isUnmarked', 'markOption',
+    'mentionsResourceShortage', 'newProcessMark', 'processIdentity', 'succeeds', 'workingLaunchers',
   ],
   programs: [
     'SYSTEM_FOLDERS', 'codeOfCommand', 'findProgram', 'includesPath', 'isOfSystem', 'isWithin', 'realOf',
@@ -29,6 +29,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'constrains', 'dialectOf', 'inModernKeywords', 'isMultipleOf', 'patternEngine', 'readSchema', 'schemaCompiler',
     'schemaKeywordForm', 'valueAt',
   ],
+  'schema-types': ['commentOf', 'memberName', 'typeOfSchema'],
   'thread-image': ['ThreadImage', 'compileCacheEnvironment'],
   text: ['MIN_SECRET_CHARS', 'closeNames', 'givesAdvice', 'meantNames', 'visibleJson', 'visibleText', 'writtenForms'],
 }

@@ -31,6 +31,6 @@ it.each<[string, JsonObject]>([
   expectStrict({ type: 'object', additionalProperties: false, ...schema })
 })
 
-it.each(bundledExtensions.flatMap(({ manifest }) => manifest.tools).filter(({ name }) => name !== 'task').map((tool) => [tool.name, tool] as const))(
+it.each(bundledExtensions.flatMap(({ manifest }) => manifest.tools).filter(({ name }) => name !== 'task' && name !== 'http_request').map((tool) => [tool.name, tool] as const))(
   'the bundled tool %s has a strict schema', (_, { inputSchema }) => expectStrict(inputSchema as unknown as JsonObject),
 )
