@@ -206,7 +206,9 @@ export const modules = [
     const outcomes = new Set()
     for (const specifier of specifiers) outcomes.add(await attempt(() => import(specifier)))
     return { imports: [...outcomes], author: Object.keys(await import('@bulkhead/contract')).sort() }
-  `, { imports: [MISSING], author: ['ToolError', 'declaredManifest', 'defineExtension', 'defineTool'] }, {
+  `, {
+    imports: [MISSING], author: ['ToolError', 'declaredManifest', 'defineAgent', 'defineExtension', 'defineTool'],
+  }, {
     control: 'inert',
   }),
   attack(321, 'members that newer versions add to the module system', `
