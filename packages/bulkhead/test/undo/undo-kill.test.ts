@@ -7,7 +7,7 @@ import { openSqliteStore } from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
 import { UndoWorld } from './undo-world.ts'
 
-const PROCESS = join(import.meta.dirname, 'undo-process.ts')
+const PROCESS = join(import.meta.dirname, 'fixtures/undo-process.ts')
 /** Two for each change of the undo below. */
 const POINTS = Array.from({ length: 16 }, (_, point) => point)
 

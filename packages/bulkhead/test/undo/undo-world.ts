@@ -6,7 +6,7 @@ import { createHost, defineTool, type CreateHostOptions, type Host, type Session
 import { CACHE } from '../cache.ts'
 
 /** Removes a file or an empty folder: no bundled tool does only that. */
-export const discard = defineTool({
+const discard = defineTool({
   name: 'discard', description: 'Removes a file.', requires: { fs: { write: ['{workspace}'] } },
   input: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'], additionalProperties: false },
   execute: async ({ path }, { fs }) => {
@@ -68,5 +68,5 @@ export class UndoWorld implements AsyncDisposable {
   }
 }
 
-export const dataOf = (outcome: Outcome): unknown =>
+const dataOf = (outcome: Outcome): unknown =>
   outcome.type === 'output' ? outcome.data : `${outcome.error.code}: ${outcome.error_text}`

@@ -77,7 +77,7 @@ function byOthers(changes: readonly RecordedFile[], others: readonly RecordedFil
 }
 
 /** By content. Permissions are compared where they matter. */
-export function isSame(one: FileState, other: FileState): boolean {
+function isSame(one: FileState, other: FileState): boolean {
   if (one.kind !== 'file' || other.kind !== 'file') return one.kind === other.kind
   return one.digest !== null && one.digest === other.digest
 }
