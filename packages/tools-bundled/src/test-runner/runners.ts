@@ -1,7 +1,7 @@
 import { type FileReader, ToolError } from '@bulkhead/contract'
 import type { Project, TestRunner } from './project.ts'
 import { installedProgram } from './project.ts'
-import type { RunnerOutput, TestReport } from './reports/report.ts'
+import type { RunnerOutput, TestReport } from './readers/report.ts'
 
 /** How a runner is started, and how its output is read. */
 export interface RunnerUse {
@@ -20,10 +20,10 @@ const given = <Value>(value: Value | undefined, ...args: readonly string[]): rea
   value === undefined ? [] : args
 
 /** Loaded on first use, to keep the host's startup fast. */
-const loadJunit = () => import('./reports/junit-report.ts')
-const loadJson = () => import('./reports/json-report.ts')
-const loadGo = () => import('./reports/go-report.ts')
-const loadCargo = () => import('./reports/cargo-report.ts')
+const loadJunit = () => import('./readers/junit-report.ts')
+const loadJson = () => import('./readers/json-report.ts')
+const loadGo = () => import('./readers/go-report.ts')
+const loadCargo = () => import('./readers/cargo-report.ts')
 
 export const loadReports = (): Promise<unknown> =>
   Promise.allSettled([loadJunit(), loadJson(), loadGo(), loadCargo()])

@@ -8,7 +8,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED } from '../model/bundled-extension.ts'
 import { insidePath, ownFolderKey, refuseHome, simpleReading, stringOr } from '../model/paths.ts'
 import { findProject, type Project, RUNNERS } from './project.ts'
-import type { RunnerOutput, TestFailure, TestReport } from './reports/report.ts'
+import type { RunnerOutput, TestFailure, TestReport } from './readers/report.ts'
 import { RUNNER_USES, type RunnerUse } from './runners.ts'
 
 const MAX_TIMEOUT_MS = 600_000

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { readCargoReport } from '../../src/test-runner/reports/cargo-report.ts'
-import { readGoReport } from '../../src/test-runner/reports/go-report.ts'
-import { readJsonReport } from '../../src/test-runner/reports/json-report.ts'
-import { readNodeReport, readPytestReport } from '../../src/test-runner/reports/junit-report.ts'
+import { readCargoReport } from '../../src/test-runner/readers/cargo-report.ts'
+import { readGoReport } from '../../src/test-runner/readers/go-report.ts'
+import { readJsonReport } from '../../src/test-runner/readers/json-report.ts'
+import { readNodeReport, readPytestReport } from '../../src/test-runner/readers/junit-report.ts'
 
 /** Output of real runners of these versions, with the folder of the project replaced by /project. */
 const recorded = (name: string): string => readFileSync(join(import.meta.dirname, 'recorded', name), 'utf8')
