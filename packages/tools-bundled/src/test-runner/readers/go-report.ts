@@ -63,8 +63,8 @@ function testFailure({ name, module: path, output }: GoTest, module: string): Te
   const lines = output.split('\n').filter((line) => !/^\s*(?:===|---) /.test(line))
   const message = lines.map((line) => line.trimEnd()).join('\n').trim()
   // What a test logs last is why it failed. A panic names the file in its trace instead.
-  const logged = [...message.matchAll(/^\s*([\w.-]+\.go):(\d+): /gm)].at(-1)
-  const traced = /^\s*(\/\S+_test\.go):(\d+)/m.exec(message)
+  const logged = [...message.matchAll(/^[ \t]*([\w.-]+\.go):(\d+): /gm)].at(-1)
+  const traced = /^[ \t]*(\/\S+_test\.go):(\d+)/m.exec(message)
   const [, file, line] = logged ?? traced ?? []
   const folder = path === module ? '' : path.startsWith(`${module}/`) ? `${path.slice(module.length + 1)}/` : ''
   return {

@@ -39,6 +39,6 @@ function failuresOf(file: JsonObject): readonly TestFailure[] {
   })
 }
 
-const withoutStack = (message: string): string => message.replace(/\n\s+at .*$/s, '').trim()
+const withoutStack = (message: string): string => message.replace(/\n[ \t]+at .*$/s, '').trim()
 
 const stringOf = (value: Json | undefined): string => typeof value === 'string' ? value : ''
