@@ -8,7 +8,7 @@ import { play } from './play.ts'
 import { SCENARIOS } from './scenarios.ts'
 
 /** Sampling rate: slow placements run fewer faults here, and all of them in `pnpm soak`. */
-const EVERY = thoroughly({ inline: 96, thread: 240, process: 480 }, { inline: 12, thread: 40, process: 60 })
+const EVERY = thoroughly({ inline: 192, thread: 480, process: 960 }, { inline: 12, thread: 40, process: 60 })
 
 describe.each(['inline', 'thread', 'process'] as const)('in the placement %s, with any fault at any await', (placement) => {
   let sandbox: PooledSandbox
