@@ -136,7 +136,7 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = Object.freeze
   ApprovalRevoked: 'An approval was revoked.',
   TrustDecision: 'The host decided whether to use the layer of a project.',
   StateSlotDrift: 'Stored state has another version than the extension declares.',
-  SessionOpened: 
+  SessionOpened:
     'A session was opened. `workspace` is the folder of its calls; `parentId` is set for a sub-agent, `agent` is the name '
     + 'of the agent that it is for.',
   SessionClosed: 'A session was closed.',
