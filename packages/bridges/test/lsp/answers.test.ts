@@ -5,17 +5,17 @@ import { readDiagnostics, readHover, readLocations, readSymbols } from '../../sr
 const at = (line: number, character = 0) => ({ start: { line, character }, end: { line, character: character + 1 } })
 
 it('reads a location, several, and links, without duplicates', () => {
-  const one = { uri: 'file:///work/src/a%20b.ts', range: at(3, 4) }
+  const one = { uri: 'file:///project/src/a%20b.ts', range: at(3, 4) }
   const expected = { path: 'src/a b.ts', isOutside: false, start: { line: 3, character: 4 } }
-  expect(readLocations(one, '/work')).toEqual([expected])
-  expect(readLocations([one, one], '/work')).toEqual([expected])
-  expect(readLocations([{ targetUri: one.uri, targetRange: at(1), targetSelectionRange: at(3, 4) }], '/work')).toEqual([expected])
-  expect(readLocations(null, '/work')).toEqual([])
+  expect(readLocations(one, '/project')).toEqual([expected])
+  expect(readLocations([one, one], '/project')).toEqual([expected])
+  expect(readLocations([{ targetUri: one.uri, targetRange: at(1), targetSelectionRange: at(3, 4) }], '/project')).toEqual([expected])
+  expect(readLocations(null, '/project')).toEqual([])
 })
 
 it('marks places outside of the workspace', () => {
-  const paths = ['file:///work/../etc/passwd', 'file:///worker/a.ts', 'file:///work/%2e%2e/x', 'deno:/std/a.ts', 'file://host/work/a.ts']
-    .map((uri) => readLocations({ uri, range: at(0) }, '/work')[0])
+  const paths = ['file:///project/../etc/passwd', 'file:///projector/a.ts', 'file:///project/%2e%2e/x', 'deno:/std/a.ts', 'file://host/project/a.ts']
+    .map((uri) => readLocations({ uri, range: at(0) }, '/project')[0])
   expect(paths.map((found) => found?.isOutside)).toEqual([true, true, true, true, undefined])
 })
 
@@ -28,11 +28,11 @@ it.each([
 
 it('reads symbols of a document and of a workspace', () => {
   const nested = [{ name: 'A', kind: 5, range: at(0), selectionRange: at(0, 6), children: [{ name: 'run', kind: 6, selectionRange: at(1, 2) }] }]
-  expect(readSymbols(nested, '/work', 'a.ts')).toEqual([
+  expect(readSymbols(nested, '/project', 'a.ts')).toEqual([
     { path: 'a.ts', isOutside: false, start: { line: 0, character: 6 }, name: 'A', kind: 'class' },
     { path: 'a.ts', isOutside: false, start: { line: 1, character: 2 }, name: 'run', kind: 'method', container: 'A' },
   ])
-  expect(readSymbols([{ name: 'B', kind: 99, containerName: 'ns', location: { uri: 'file:///work/b.ts' } }], '/work')).toEqual([
+  expect(readSymbols([{ name: 'B', kind: 99, containerName: 'ns', location: { uri: 'file:///project/b.ts' } }], '/project')).toEqual([
     { path: 'b.ts', isOutside: false, start: { line: 0, character: 0 }, name: 'B', kind: 'symbol', container: 'ns' },
   ])
 })
@@ -51,9 +51,9 @@ it('never throws, whatever a server answers', () => {
   fc.assert(fc.property(fc.jsonValue(), (value) => {
     const json = value as never
     for (const answer of [json, [json], { contents: json }, [{ uri: json, range: json, name: 'x', location: json, children: json }]]) {
-      readLocations(answer, '/work')
+      readLocations(answer, '/project')
       readHover(answer)
-      readSymbols(answer, '/work')
+      readSymbols(answer, '/project')
       readDiagnostics(answer)
     }
   }))
