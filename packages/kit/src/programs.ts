@@ -1,4 +1,6 @@
-import { accessSync, closeSync, constants, existsSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
+import {
+  accessSync, closeSync, constants, existsSync, openSync, readlinkSync, readSync, realpathSync, statSync,
+} from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 
 /** Folders that only the system or a package manager of the machine writes. Every program may read them. */
@@ -50,12 +52,32 @@ function packageOf(path: string): readonly string[] | undefined {
   return folder === undefined ? undefined : [folder]
 }
 
-/** A virtual environment of Python, with the interpreter that it links to. */
+/** A virtual environment of Python, with the interpreter that it links to, maybe through other links. */
 function environmentOf(path: string, depth: number): readonly string[] | undefined {
   const prefix = dirname(dirname(path))
   if (basename(dirname(path)) !== 'bin' || !existsSync(join(prefix, 'pyvenv.cfg'))) return undefined
-  const python = realOf(join(prefix, 'bin/python'))
-  return [prefix, ...(python === undefined || depth > MOST_STEPS ? [] : filesOf(python))]
+  return [prefix, ...(depth > MOST_STEPS ? [] : linkedFrom(join(prefix, 'bin/python')).flatMap(filesOf))]
+}
+
+/** Each file that a link leads to, link after link, and the real one. */
+function linkedFrom(path: string): readonly string[] {
+  const real = realOf(path)
+  if (real === undefined) return []
+  const found: string[] = []
+  for (let at = linkAt(path); at !== undefined && found.length < MOST_LINKS; at = linkAt(at)) found.push(at)
+  return [...found, real]
+}
+
+/** As many as the system follows. */
+const MOST_LINKS = 40
+
+/** undefined if it is no link. */
+function linkAt(path: string): string | undefined {
+  try {
+    return resolve(dirname(path), readlinkSync(path))
+  } catch {
+    return undefined
+  }
 }
 
 /** The file, and the libraries of the installation that it belongs to. */

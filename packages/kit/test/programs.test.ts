@@ -45,13 +45,25 @@ it('packages of Node come with the outermost node_modules, also through links an
   expect(codeOf('/usr/bin/env', [file, 'linked', '/usr/lib', 'none'])).toEqual(['app/node_modules'])
 })
 
-it('an environment of Python comes as a whole, with the interpreter that it links to', () => {
+it('an environment of Python comes as a whole, with the interpreter that it links to, through every link', () => {
   const script = program('venv/bin/serve', `#!${join(folder, 'venv/bin/python')}\n`)
   program('venv/pyvenv.cfg')
-  program('python/bin/python3')
+  program('python/bin/python3.11')
   mkdirSync(join(folder, 'python/lib'))
-  symlinkSync(join(folder, 'python/bin/python3'), join(folder, 'venv/bin/python'))
-  expect(codeOf(script).toSorted()).toEqual(['python/bin/python3', 'python/lib', 'venv'])
+  symlinkSync('python3.11', join(folder, 'python/bin/python'))
+  symlinkSync(join(folder, 'python/bin/python'), join(folder, 'venv/bin/python'))
+  expect(codeOf(script).toSorted()).toEqual(['python/bin/python', 'python/bin/python3.11', 'python/lib', 'venv'])
+})
+
+it('a link of an environment that is meant relative to another folder is left out, and its real file is not', () => {
+  const script = program('venv/bin/serve', `#!${join(folder, 'venv/bin/python')}\n`)
+  program('venv/pyvenv.cfg')
+  program('versions/3/python')
+  mkdirSync(join(folder, 'versions/3/bin'))
+  symlinkSync('../python', join(folder, 'versions/3/bin/python'))
+  symlinkSync(join(folder, 'versions/3/bin'), join(folder, 'current'))
+  symlinkSync(join(folder, 'current/python'), join(folder, 'venv/bin/python'))
+  expect(codeOf(script)).toEqual(expect.arrayContaining(['venv', 'current/python', 'versions/3/python']))
 })
 
 it('a script that names itself as interpreter ends', () => {
