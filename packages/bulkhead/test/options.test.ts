@@ -42,7 +42,7 @@ describe('createHost', () => {
     [{ smokeCheck: {} }, '/smokeCheck'], [{ store: {} }, '/store'], [{ env: 'A=1' }, '/env'], [{ runAgent: 'x' }, '/runAgent'],
     [{ fetchHosts: 'localhost' }, '/fetchHosts'], [{ fetchHosts: [1] }, '/fetchHosts/0'], [{ projectFolder: 1 }, '/projectFolder'],
     [{ bundledFolder: 1 }, '/bundledFolder'], [{ cache: true }, '/cache'], [{ interactor: () => {} }, '/interactor'], [{ watch: 1 }, '/watch'],
-    [{ config: 'x' }, '/config'], [{ workspaces: ['a'] }, '/workspaces'], [{ color: true }, '/color'],
+    [{ config: 'x' }, '/config'], [{ mcp: { root: () => [] } }, '/mcp/root'], [{ workspaces: ['a'] }, '/workspaces'], [{ color: true }, '/color'],
   ])('%j', async (options, path) => {
     const whole = path === '' || path === '/workspace' ? options : { workspace: folder, ...options as object }
     await isRefusedAt(createHost, whole, path)
@@ -56,7 +56,9 @@ describe('createHost', () => {
 
 describe('openSession', () => {
   it.each<Wrong>([
-    [null, ''], ['ask', ''], [{ mode: 'careful' }, '/mode'], [{ rules: {} }, '/rules'], [{ rules: [5] }, '/rules/0'], [{ role: 1 }, '/role'],
+    [null, ''], ['ask', ''], [{ mode: 'careful' }, '/mode'], [{ rules: {} }, '/rules'], [{ rules: [5] }, '/rules/0'], [{ rules: [{ permision: 'x', pattern: '*', action: 'deny' }] }, '/rules/0/permision'],
+    [{ budget: { call: 1 } }, '/budget/call'], [{ ceiling: { fss: {} } }, '/ceiling/fss'], [{ ceiling: { fs: { read: 'a' } } }, '/ceiling/fs/read'],
+    [{ hooks: { beforeCall: () => {} } }, '/hooks/beforeCall'], [{ role: 1 }, '/role'],
     [{ roles: { allow_bash: 'no' } }, '/roles/allow_bash'], [{ tools: 'read' }, '/tools'], [{ tool: 'read' }, '/tool'], [{ agentic: true }, '/agentic'], [{ interactor: {} }, '/interactor'],
     [{ interactor: [{}] }, '/interactor'], [{ approver: () => {} }, '/approver'], [{ interactionTimeoutMs: '5' }, '/interactionTimeoutMs'],
     [{ pause: 1 }, '/pause'], [{ headless: 'x' }, '/headless'], [{ ceiling: 1 }, '/ceiling'], [{ budget: 5 }, '/budget'],

@@ -12,6 +12,8 @@ export interface WrongOption {
   /** '' for the whole option. */
   readonly at: string
   readonly found: unknown
+  /** Of an unknown field: the nearest known one, as a sentence. */
+  readonly unknown?: string
 }
 
 /** One form per option. */
@@ -32,7 +34,7 @@ const partwise = <Whole>(
     if (!isWhole(value)) return { at: '', found: value }
     for (const [name, part, expected] of partsOf(value)) {
       const wrong = part === undefined ? undefined : expected.wrongIn(part)
-      if (wrong) return { at: `${pointerStep(name)}${wrong.at}`, found: wrong.found }
+      if (wrong) return { ...wrong, at: `${pointerStep(name)}${wrong.at}` }
     }
     return undefined
   },
@@ -42,6 +44,14 @@ type Fields = Readonly<Record<string, OptionForm>>
 
 const fieldWords = (fields: Fields): string =>
   `an object with ${Object.entries(fields).map(([name, { words }]) => `${name} (${words})`).join(' and ')}`
+
+const partsOf = (fields: Fields, value: Readonly<Record<string, unknown>>): readonly Part[] =>
+  Object.entries(fields).map(([name, expected]) => [name, value[name], expected] as const)
+
+const unknownField = (name: string, fields: Fields): OptionForm => ({
+  words: 'absent',
+  wrongIn: (found) => ({ at: '', found, unknown: meantNames(name, Object.keys(fields)) }),
+})
 
 /** Forms of options. */
 export const forms = Object.freeze({
@@ -59,13 +69,18 @@ export const forms = Object.freeze({
     form(values.map((value) => JSON.stringify(value)).join(' or '), (value) => values.some((one) => one === value)),
   /** An object with these functions, own or inherited. */
   having: (...names: readonly string[]): OptionForm =>
-    form(`an object with the function ${names.join(' and ')}`, (value) =>
+    form(`an object with the function${names.length > 1 ? 's' : ''} ${names.join(', ')}`, (value) =>
       isObject(value) && names.every((name) => typeof value[name] === 'function')),
   object: form('an object', isObject),
-  /** An object with these optional fields. */
-  fields: (fields: Fields): OptionForm =>
-    partwise(fieldWords(fields), isObject, (value) =>
-      Object.entries(fields).map(([name, expected]) => [name, value[name], expected] as const)),
+  /** An object with these optional fields and no others. */
+  fields: (fields: Fields): OptionForm => partwise(fieldWords(fields), isObject, (value) => [
+    ...partsOf(fields, value),
+    ...Object.keys(value).filter((name) => !Object.hasOwn(fields, name))
+      .map((name) => [name, value[name], unknownField(name, fields)] as const),
+  ]),
+  /** An object in which these fields are optional, such as an object of a class. */
+  atLeast: (fields: Fields): OptionForm =>
+    partwise(fieldWords(fields), isObject, (value) => partsOf(fields, value)),
   /** An object with all of these fields. */
   whole: (fields: Fields): OptionForm =>
     partwise(fieldWords(fields), isObject, (value) =>
@@ -99,16 +114,20 @@ export function findOptionFault<Options extends object>(
   }
   for (const [name, { words, wrongIn }] of Object.entries<OptionForm>(table)) {
     const value = options[name]
-    const path = pointerStep(name)
-    if (value === undefined && needed.some((one) => one === name)) {
-      return { path, message: `${called} needs the option "${name}". Pass ${words}.` }
+    if (value === undefined) {
+      if (!needed.some((one) => one === name)) continue
+      return { path: pointerStep(name), message: `${called} needs the option "${name}". Pass ${words}.` }
     }
-    const wrong = value === undefined ? undefined : wrongIn(value)
+    const wrong = wrongIn(value)
     if (!wrong) continue
-    const { at, found } = wrong
+    const { at, found, unknown } = wrong
+    const path = `${pointerStep(name)}${at}`
+    if (unknown !== undefined) {
+      return { path, message: `${called} has no option "${visibleText(`${name}${at}`)}".${unknown}` }
+    }
     const expected = at === '' ? words : `${words} as "${name}"`
     const message = `The option "${name}${at}" of ${called} cannot be ${inWords(found)}. Pass ${expected}.`
-    return { path: `${path}${at}`, message }
+    return { path, message }
   }
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || Object.hasOwn(table, name)) continue
