@@ -1,38 +1,21 @@
 import type { Stats } from 'node:fs'
-import { access, constants, lstat, rename, rmdir, unlink } from 'node:fs/promises'
+import { access, constants, lstat } from 'node:fs/promises'
 import { BulkheadError } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { EffectCounter } from '../model/capability.ts'
-import { ABSENT, fileState, type RecordChange } from './change-record.ts'
-import type { TextFiles } from './edit-file.ts'
-import { isMissing, notRegular, withFileErrors } from './file-errors.ts'
+import type { RecordChange } from './change-record.ts'
+import { commitFiles, type CommitParts, type FileToChange } from './commit-files.ts'
+import { isMissing, notRegular } from './file-errors.ts'
 import type { FileScope } from './file-scope.ts'
 import { joinNames, liesIn } from './paths.ts'
 import type { ResolvedPath } from './path-policy.ts'
 import { readFile } from './read-file.ts'
-import { digestOf, openJournal } from './update-journal.ts'
-import { queueForFiles, stageFile, temporaryName, tooLong } from './write-file.ts'
+import { queueForFiles, tooLong } from './write-file.ts'
 import { MAX_UPDATED_BYTES, type Update } from './update-request.ts'
 
-export interface UpdateParts {
+export interface UpdateParts extends CommitParts {
   readonly record: RecordChange
   readonly effects?: EffectCounter | undefined
-  /** Has the text of files before the disk does. */
-  readonly client?: TextFiles | undefined
-  /** Where changes are noted until they are complete. */
-  readonly journal?: string | undefined
-}
-
-/** A file to change. It is known to have the content that the tool expects. */
-interface FileToChange {
-  readonly resolved: ResolvedPath
-  readonly before: Buffer | null
-  readonly after: Buffer | null
-  readonly executable: boolean | undefined
-  readonly existing: Stats | undefined
-  /** The owner and mode that the file gets. */
-  readonly rights: Stats | undefined
-  readonly temporary: string
 }
 
 /**
@@ -60,8 +43,7 @@ export async function applyUpdates(
     for (const [index, update] of updates.entries()) {
       files.push(await check({ read, write }, located[index]!, update, parts))
     }
-    if (parts.client === undefined) await commit(write, files, parts)
-    else await writeThrough(write, files, parts.client, parts.record)
+    await commitFiles(write, files, parts)
     return files.map(({ existing }) => ({ wasExecutable: existing !== undefined && (existing.mode & 0o100) !== 0 }))
   })
 }
@@ -78,7 +60,7 @@ function refuseOverlaps(located: readonly ResolvedPath[]): void {
 
 async function check(
   { read, write }: Readonly<Record<'read' | 'write', FileScope>>, resolved: ResolvedPath, update: Update,
-  { effects, client }: UpdateParts,
+  { effects, client, record }: UpdateParts,
 ): Promise<FileToChange> {
   const { given } = resolved
   const statOf = (scope: FileScope, path: ResolvedPath): Promise<Stats | undefined> =>
@@ -101,131 +83,13 @@ async function check(
   }
   const model = update.like === undefined ? undefined : await statOf(read, await read.locate(update.like))
   const { before, after, executable } = update
-  return { resolved, before, after, executable, existing, rights: existing ?? model, temporary: temporaryName() }
-}
-
-/** Writes all new content beside the files, and then puts it in place. */
-async function commit(
-  write: FileScope, files: readonly FileToChange[], { record, journal: journalFolder }: UpdateParts,
-): Promise<void> {
-  const made = await missingFolders(write, files)
-  const journal = await withFileErrors('The journal of changes', () => openJournal(journalFolder, files.map((file) => {
-    const { folder, name } = write.parent(file.resolved)
-    return {
-      folder: write.pathOf({ ...file.resolved, real: folder }), name,
-      temporary: file.after === null ? null : file.temporary, before: file.before && digestOf(file.before),
-    }
-  })))
-  const staged: FileToChange[] = []
-  const replaced: FileToChange[] = []
-  try {
-    for (const file of files) {
-      if (file.after !== null) await stage(write, file, file.after, record)
-      staged.push(file)
-    }
-    if (record !== undefined) for (const file of files) await recordUpdate(write, file, record)
-    await journal.commit()
-    for (const file of files) {
-      await write.inFolder(file.resolved, (folder, name) => file.after === null
-        ? unlink(folder.at(name)) : rename(folder.at(file.temporary), folder.at(name)))
-      replaced.push(file)
-    }
-  } catch (error) {
-    const lost = await putAllBack(replaced, (file) => putBack(write, file))
-    for (const file of staged) await discard(write, file)
-    for (const folder of made) await write.inFolder(folder, (parent, name) => rmdir(parent.at(name))).catch(ignore)
-    throw lost ?? error
-  } finally {
-    await journal.end().catch(ignore)
-  }
-}
-
-const stage = (write: FileScope, file: FileToChange, bytes: Buffer, record: RecordChange): Promise<void> => {
-  const { resolved, temporary, rights, executable } = file
-  return write.inCreatedFolder(resolved, (folder) =>
-    stageFile(folder, { path: resolved.given, temporary: folder.at(temporary), rights, executable }, bytes), record)
-}
-
-/** Contract: the new content is staged. */
-function recordUpdate(
-  write: FileScope, { resolved, before, after, existing, temporary }: FileToChange, record: NonNullable<RecordChange>,
-): Promise<void> {
-  return write.inFolder(resolved, async (folder) => record({
-    path: write.pathOf(resolved),
-    // A text that an editor has not saved is not on the disk.
-    ...(before === null || existing === undefined
-      ? { before: ABSENT, content: undefined } : { before: fileState(before, existing.mode), content: before }),
-    after: after === null ? ABSENT : fileState(after, (await lstat(folder.at(temporary))).mode),
-  }))
-}
-
-/** Puts back as many files as possible, the last one first. Returns an error that names the others. */
-async function putAllBack(
-  files: readonly FileToChange[], restore: (file: FileToChange) => Promise<void>,
-): Promise<BulkheadError | undefined> {
-  const lost: string[] = []
-  for (const file of files.toReversed()) await restore(file).catch(() => lost.push(`"${file.resolved.given}"`))
-  return lost.length === 0 ? undefined : new BulkheadError(
-    'ToolExecutionFailed',
-    `Not all files could be changed, and ${lost.join(', ')} could not be put back. Check what they contain.`,
-  )
-}
-
-async function putBack(write: FileScope, file: FileToChange): Promise<void> {
-  const { resolved, before, existing } = file
-  if (before === null) return void await write.inFolder(resolved, (folder, name) => unlink(folder.at(name)))
-  await stage(write, { ...file, rights: existing, executable: undefined }, before, undefined)
-  await write.inFolder(resolved, (folder, name) => rename(folder.at(file.temporary), folder.at(name)))
-}
-
-const discard = (write: FileScope, { resolved, temporary }: FileToChange): Promise<void> =>
-  write.inFolder(resolved, (folder) => unlink(folder.at(temporary))).catch(ignore)
-
-/** Folders that the new files need, the deepest first. */
-async function missingFolders(
-  write: FileScope, files: readonly FileToChange[],
-): Promise<readonly ResolvedPath[]> {
-  const missing = new Map<string, ResolvedPath>()
-  for (const { resolved } of files.filter(({ after }) => after !== null)) {
-    for (let at = parentIn(write, resolved); !missing.has(at.real); at = parentIn(write, at)) {
-      if (await write.lstat(at) !== undefined) break
-      missing.set(at.real, at)
-    }
-  }
-  return [...missing.values()].toSorted((one, other) => other.real.length - one.real.length)
-}
-
-const parentIn = (write: FileScope, resolved: ResolvedPath): ResolvedPath =>
-  ({ ...resolved, real: write.parent(resolved).folder })
-
-/** Writes file after file: an editor writes its own text. What was written is put back if a later one fails. */
-async function writeThrough(
-  write: FileScope, files: readonly FileToChange[], client: TextFiles, record: RecordChange,
-): Promise<void> {
-  const written: FileToChange[] = []
-  try {
-    for (const file of files) {
-      const isWritten =
-        file.after !== null && await client.write(write, file.resolved, file.after, record) !== undefined
-      if (!isWritten) await commit(write, [file], { record })
-      written.push(file)
-    }
-  } catch (error) {
-    throw await putAllBack(written, async (file) => {
-      const { before, after, resolved } = file
-      const isBack =
-        before !== null && after !== null && await client.write(write, resolved, before, undefined) !== undefined
-      if (!isBack) await putBack(write, file)
-    }) ?? error
-  }
+  return { resolved, before, after, executable, existing, rights: existing ?? model, record }
 }
 
 const changed = (path: string, what: string): BulkheadError =>
   new BulkheadError('InputInvalid', `"${path}" ${what}. Nothing was written. Read it, then try again.`, {
     data: { path },
   })
-
-const ignore = (): void => undefined
 
 function ifNotFound(error: unknown): undefined {
   if (isMissing(error) || (BulkheadError.is(error) && error.code === 'NotFound')) return undefined

@@ -11,18 +11,31 @@ import { READ } from './disk.ts'
 export type RecordChange = ((change: FileReplacement) => Promise<void>) | undefined
 
 /** The content of longer files is not kept. */
-const KEPT_BYTES = 32 * 1024 * 1024
+export const KEPT_BYTES = 32 * 1024 * 1024
 
 export const ABSENT: FileState = { kind: 'absent' }
 /** A folder that is about to be created. The system chooses its mode. */
 export const NEW_FOLDER: FileState = { kind: 'folder', mode: 0o777 }
 
+/** Contract: the bytes do not change later. */
 export const fileState = (bytes: Uint8Array, mode: number): FileState =>
-  ({ kind: 'file', digest: hash('sha256', bytes), size: bytes.length, mode: mode & 0o777 })
+  ({ kind: 'file', digest: digestOf(bytes), size: bytes.length, mode: mode & 0o777 })
+
+/** To hash these takes longer than to compare them. */
+const COMPARED_BYTES = { least: 64 * 1024, most: 4 * 1024 * 1024 }
+let last: { readonly bytes: Uint8Array; readonly digest: string } | undefined
+
+/** An edit replaces what the one before it wrote, so the last content is kept with its digest. */
+export function digestOf(bytes: Uint8Array): string {
+  if (bytes.length < COMPARED_BYTES.least || bytes.length > COMPARED_BYTES.most) return hash('sha256', bytes)
+  if (last === undefined || Buffer.compare(last.bytes, bytes) !== 0) last = { bytes, digest: hash('sha256', bytes) }
+  return last.digest
+}
 
 /** What is there, with the content if it can be kept. */
 export interface FoundFile {
   readonly state: FileState
+  readonly status?: Stats | undefined
   readonly content?: Uint8Array | undefined
 }
 
@@ -31,8 +44,8 @@ export async function readState(path: string, found: Stats | undefined): Promise
   if (found === undefined) return { state: ABSENT }
   if (found.isDirectory()) return { state: { kind: 'folder', mode: found.mode & 0o777 } }
   const content = await readWhole(path)
-  if (content !== undefined) return { state: fileState(content, found.mode), content }
-  return { state: { kind: 'file', digest: null, size: found.size, mode: found.mode & 0o777 } }
+  if (content !== undefined) return { state: fileState(content, found.mode), status: found, content }
+  return { status: found, state: { kind: 'file', digest: null, size: found.size, mode: found.mode & 0o777 } }
 }
 
 /** undefined if it is too long. */

@@ -164,6 +164,7 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
         if (changes === undefined || options.undo === undefined) throw undoUnavailable()
         return undoChanges(args[0], {
           workspace, call, scopes: scopesOf(call), access: options.undo, changes, client: clients.of(call),
+          journal: options.journal,
         })
       },
     },

@@ -3,8 +3,10 @@ import { diff as compareLines } from 'node:util'
 import { unifiedDiff, type Change } from './unified-diff.ts'
 
 const REST = '[The rest of the diff is not shown.]\n'
-/** The comparison takes time in proportion to the product of the lines. More lines are shown as one change. */
-const MOST_COMPARED = 250_000
+/** The comparison takes memory in proportion to the square of the lines. More lines are shown as one change. */
+const MOST_COMPARED = 1_000
+/** Longer files are not split into lines. */
+const MAX_BYTES = 16 * 1024 * 1024
 
 /** A unified diff of two versions of a file, bounded in size and time. Empty if they are equal. undefined: no file. */
 export function lineDiff(path: string, before: Buffer | undefined, after: Buffer | undefined): string {
@@ -12,6 +14,9 @@ export function lineDiff(path: string, before: Buffer | undefined, after: Buffer
   if (old.equals(fresh)) return ''
   if (!isText(old) || !isText(fresh)) {
     return `Binary file ${path}: ${sizeOf(before)} before, ${sizeOf(after)} after\n`
+  }
+  if (old.length + fresh.length > MAX_BYTES) {
+    return `Long file ${path}: ${sizeOf(before)} before, ${sizeOf(after)} after\n`
   }
   const header = `--- ${before ? `a/${path}` : '/dev/null'}\n+++ ${after ? `b/${path}` : '/dev/null'}\n`
   return unifiedDiff(path, old, changesOf(old, fresh), header, REST)
@@ -30,7 +35,7 @@ function changesOf(old: Buffer, fresh: Buffer): readonly Change[] {
   let tail = 0
   while (tail < most - head && from.at(-1 - tail) === to.at(-1 - tail)) tail++
   const [left, right] = [from.slice(head, from.length - tail), to.slice(head, to.length - tail)]
-  const blocks = left.length * right.length > MOST_COMPARED ? [{ skipped: 0, left, right }] : blocksOf(left, right)
+  const blocks = left.length + right.length > MOST_COMPARED ? [{ skipped: 0, left, right }] : blocksOf(left, right)
   const changes: Change[] = []
   let at = bytesOf(from.slice(0, head))
   for (const { skipped, left: removed, right: added } of blocks) {

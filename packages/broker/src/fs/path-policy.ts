@@ -99,7 +99,7 @@ export class PathPolicy {
     const { written, roots } = this.#compiled
     const read = this.#parts.paths.read(given, this.#workspace)
     if ('refused' in read || !written.reaches(read.path, 'covers')) return undefined
-    const root = roots.find(({ real }) => read.path.startsWith(joinNames(real, '')))
+    const root = roots.find(({ real }) => read.path !== real && liesIn(read.path, real))
     return root && { path: read.path, root: root.real }
   }
 

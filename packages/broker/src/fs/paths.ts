@@ -25,7 +25,8 @@ export const joinNames = (folder: string, ...names: readonly string[]): string =
 
 /** Whether a path is the folder or inside it. */
 export const liesIn = (path: string, folder: string): boolean =>
-  path === folder || path.startsWith(joinNames(folder, ''))
+  path.startsWith(folder)
+    && (path.length === folder.length || folder.endsWith('/') || path[folder.length] === '/')
 
 /** The root is its own parent. */
 export function parentOf(path: string, { split }: PathModel): { readonly folder: string; readonly name: string } {

@@ -14,13 +14,15 @@ export const MAX_BYTES = 8 * 1024 * 1024
 export function readRange(given: Json | undefined): ByteRange {
   if (given === undefined || given === null) return {}
   if (!isJsonObject(given)) throw new BulkheadError('InputInvalid', 'The range must be an object with start and end.')
-  const bound = (key: 'start' | 'end'): ByteRange => {
-    const value = given[key]
-    if (value === undefined) return {}
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return { [key]: value }
-    throw new BulkheadError('InputInvalid', `The ${key} of a range must be a whole number of bytes.`)
-  }
-  return { ...bound('start'), ...bound('end') }
+  requireBound(given, 'start')
+  requireBound(given, 'end')
+  return given as ByteRange
+}
+
+function requireBound(range: JsonObject, key: keyof ByteRange): void {
+  const value = range[key]
+  if (value === undefined || (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0)) return
+  throw new BulkheadError('InputInvalid', `The ${key} of a range must be a whole number of bytes.`)
 }
 
 /** Reads a regular file, or a range of it. */

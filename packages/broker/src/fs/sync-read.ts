@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { liesIn } from './paths.ts'
 
 export interface ByteRange {
   readonly start?: number
@@ -140,8 +141,5 @@ export function slowMountsIn(table: string): readonly string[] {
 
 const unescaped = (folder: string): string =>
   folder.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
-
-const liesIn = (path: string, folder: string): boolean =>
-  folder === '/' || (path.startsWith(folder) && (path.length === folder.length || path[folder.length] === '/'))
 
 export const slowMounts = new SlowMounts()

@@ -1,12 +1,12 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasProcessEnded, processIdentity } from '@bulkhead/kit/processes'
 import { reaper } from '../process/reaper.ts'
+import { digestOf, KEPT_BYTES } from './change-record.ts'
 import { folderOpener, READ, type FolderHandle } from './disk.ts'
 import { isMissing } from './file-errors.ts'
 import { isTemporaryName } from './write-file.ts'
-import { MAX_BYTES } from './read-file.ts'
 
 /** How to finish the change of one file. */
 export interface JournalEntry {
@@ -15,8 +15,8 @@ export interface JournalEntry {
   readonly name: string
   /** The new content, in the same folder. null: the file is removed. */
   readonly temporary: string | null
-  /** The digest of the content that is replaced. null: the file is new. */
-  readonly before: string | null
+  /** The digest of the content that is replaced. null: the file is new. undefined: it is too long to compare. */
+  readonly before?: string | null | undefined
 }
 
 /** Keeps the changes of several files together if the host is killed. */
@@ -26,8 +26,6 @@ export interface UpdateJournal {
   /** Forgets the changes. */
   end(): Promise<void>
 }
-
-export const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
 const PLANNED = '.planned'
 const COMMITTED = '.committed'
@@ -109,7 +107,7 @@ async function digestAt(folder: FolderHandle, name: string): Promise<string | nu
   if (handle === undefined) return null
   try {
     const found = await handle.stat()
-    return found.isFile() && found.size <= MAX_BYTES ? digestOf(await handle.readFile()) : undefined
+    return found.isFile() && found.size <= KEPT_BYTES ? digestOf(await handle.readFile()) : undefined
   } finally {
     await handle.close()
   }

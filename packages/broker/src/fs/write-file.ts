@@ -66,8 +66,6 @@ export interface ChangeParts {
   readonly record: RecordChange
   /** The content of the existing file, if the caller has just read it. */
   readonly known?: Buffer | undefined
-  /** For a new file, and for one that gets other permissions. Default: those of the existing file, or of the system. */
-  readonly mode?: number | undefined
 }
 
 /**
@@ -103,9 +101,9 @@ interface Replacement extends ChangeParts {
 }
 
 async function putInPlace(
-  folder: FolderHandle, { name, path, temporary, existing, record, known, mode }: Replacement, bytes: Buffer,
+  folder: FolderHandle, { name, path, temporary, existing, record, known }: Replacement, bytes: Buffer,
 ): Promise<JsonObject> {
-  await stageFile(folder, { path, temporary, rights: existing, mode }, bytes)
+  await stageFile(folder, { path, temporary, rights: existing }, bytes)
   try {
     if (record !== undefined) {
       const { mode: made } = await lstat(temporary)

@@ -26,6 +26,9 @@ describe('a diff of two versions', () => {
   it('names a missing file, and does not show binary content', () => {
     expect(lineDiff('f', undefined, Buffer.from('new\n'))).toBe('--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+new\n')
     expect(lineDiff('f', Buffer.from('old\n'), undefined)).toBe('--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n')
+    expect(lineDiff('f', Buffer.alloc(17 * 1024 ** 2, 'a'), Buffer.from('b'))).toBe('Long file f: 17825792 bytes before, 1 bytes after\n')
+    // Lines of one side only: the comparison would need memory for the square of their number.
+    expect(lineDiff('f', Buffer.from('a\n'.repeat(200_000)), Buffer.from('b\n'))).toMatch(/^--- a\/f\n\+\+\+ b\/f\n/)
     expect(lineDiff('f', Buffer.from([0, 255]), undefined)).toBe('Binary file f: 2 bytes before, absent after\n')
   })
 
@@ -34,5 +37,12 @@ describe('a diff of two versions', () => {
     const diff = lineDiff('f', many('old'), many('new'))
     expect(diff.length).toBeLessThan(66_000)
     expect(diff).toContain('not shown')
+  })
+
+  it('needs little memory for a long file that is created, removed or replaced', () => {
+    const long = Buffer.from('line\n'.repeat(100_000))
+    for (const [before, after] of [[undefined, long], [long, undefined], [long, Buffer.from('x\n')]] as const) {
+      expect(lineDiff('f', before, after)).toContain('not shown')
+    }
   })
 })

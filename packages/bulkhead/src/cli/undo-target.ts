@@ -1,6 +1,8 @@
-import { BulkheadError, type RecordedChange, type UndoSelection } from '@bulkhead/contract'
-import { isReversible, undoneChanges } from '@bulkhead/host'
+import { AGENT_TOOL, BulkheadError, type RecordedChange, type UndoSelection } from '@bulkhead/contract'
+import { asDelegated, isReversible, undoneChanges } from '@bulkhead/host'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
+
+export type ChangeState = 'done' | 'undone' | 'partly undone' | 'not undoable'
 
 /** A call that changed something. */
 export interface ChangedCall {
@@ -14,27 +16,36 @@ export interface ChangedCall {
   readonly files: readonly string[]
   /** What they did cannot be undone. */
   readonly commands: readonly string[]
-  readonly state: 'done' | 'undone' | 'not undoable'
+  readonly state: ChangeState
 }
 
 /** Latest first. */
-export function changedCalls(all: readonly RecordedChange[]): readonly ChangedCall[] {
+export function changedCalls(recorded: readonly RecordedChange[]): readonly ChangedCall[] {
+  // What sub-agents did belongs to the call that delegates to them.
+  const all = recorded.map((change) => asDelegated(change, () => true))
   const bySession = Map.groupBy(all, ({ sessionId }) => sessionId)
   // An undo by the command line is a session of its own.
   const undone = undoneChanges(all)
   const calls = [...bySession.values()].flatMap((changes) =>
     [...Map.groupBy(changes, ({ rootCallId }) => rootCallId).values()])
+    // An undo that found nothing to put back.
+    .filter((changes) => changes.some(({ kind }) => kind !== 'undo'))
   return calls.toSorted(([one], [other]) => other!.id - one!.id).map((changes) => {
-    const [{ sessionId, turn, rootCallId, tool, at }] = changes as [RecordedChange]
-    const reversible = changes.filter(isReversible)
+    const [{ sessionId, turn, rootCallId, tool, at, delegatedBy }] = changes as [RecordedChange]
     return {
-      session: sessionId, turn, call: rootCallId, tool, at: new Date(at).toISOString(),
+      session: sessionId, turn, call: rootCallId, tool: delegatedBy ? AGENT_TOOL : tool, at: new Date(at).toISOString(),
       files: [...new Set(changes.flatMap((change) =>
         change.kind === 'file' && [change.before, change.after].some(({ kind }) => kind === 'file') ? [change.path] : []))],
       commands: changes.flatMap((change) => change.kind === 'command' ? [change.command] : []),
-      state: reversible.length === 0 ? 'not undoable' : reversible.every(({ id }) => undone.has(id)) ? 'undone' : 'done',
+      state: stateOf(changes.filter(isReversible).map(({ id }) => undone.has(id))),
     }
   })
+}
+
+function stateOf(undone: readonly boolean[]): ChangeState {
+  if (undone.length === 0) return 'not undoable'
+  if (undone.every(Boolean)) return 'undone'
+  return undone.some(Boolean) ? 'partly undone' : 'done'
 }
 
 export interface UndoTarget {

@@ -45,6 +45,8 @@ it('lists the calls that changed files, shows the diff, puts files back, and can
   })
   expect(world.read('a.txt')).toBe('one\n')
   expect((await undo()).stdout).toMatch(/call_1 .* undone +a\.txt/)
+  expect(await undo('call_1')).toMatchObject({ code: 0, stdout: 'There is nothing to put back.\n' })
+  expect((await undo()).stdout.match(/\/undo/g)).toHaveLength(1)
   expect(await undo('undo')).toMatchObject({ code: 0 })
   expect(world.read('a.txt')).toBe('mine\n')
 })
@@ -56,6 +58,19 @@ it('refuses wrong usage, and a folder without records', async () => {
   expect(await undo()).toMatchObject({ code: 0, stdout: 'No call has changed a file here.\n' })
   for (const args of [['--dry-run'], ['a', 'b'], ['a', '--all']]) expect(await undo(...args)).toMatchObject({ code: 2 })
   expect(await undo('nothing')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^NotFound No call, turn or session "nothing"/) })
+})
+
+it('lists what cannot be put back, or only in part', () => {
+  const file = (id: number, size: number, digest: string | null): RecordedChange => ({
+    id, at: 0, workspace: '/', sessionId: 's', turn: 0, callId: 'c', rootCallId: 'c', tool: 'write', kind: 'file', path: `/${id}`,
+    before: { kind: 'file', digest, size, mode: 0o644 }, after: { kind: 'absent' },
+  })
+  const undone: RecordedChange = { id: 3, at: 0, workspace: '/', sessionId: 't', turn: 0, callId: 'u', rootCallId: 'u', tool: 'undo', kind: 'undo', undoes: [1] }
+  const states = (...changes: readonly RecordedChange[]) => changedCalls(changes).map(({ state }) => state)
+  expect(states(file(1, 9e9, null))).toEqual(['not undoable'])
+  expect(states(file(1, 1, 'a'), file(2, 1, 'b'))).toEqual(['done'])
+  expect(states(file(1, 1, 'a'), file(2, 1, 'b'), undone)).toEqual(['partly undone'])
+  expect(states(file(1, 1, 'a'), file(2, 9e9, null), undone)).toEqual(['undone'])
 })
 
 describe('what to undo', () => {

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, rmdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createMemoryStore } from '@bulkhead/store'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -81,6 +81,44 @@ describe('undo', () => {
     expect(world.read('a.txt')).toBe('x')
   })
 
+  it('says that a file was removed since', async () => {
+    await call('edit', { path: 'a.txt', old_string: 'two', new_string: '2' })
+    rmSync(join(world.workspace, 'a.txt'))
+    expect(await call('undo', {})).toMatch(/\n- a\.txt: it was removed since, by a command or another program\n/)
+    expect(await call('undo', { force: true })).toMatchObject({ files: [{ path: 'a.txt', action: 'recreate' }] })
+    expect(world.read('a.txt')).toBe('one\ntwo\nthree\n')
+  })
+
+  it('does not count a file as undone whose content is not recorded', async () => {
+    const digests = new Set<string>()
+    const { changes: kept, ...store } = memoryStore()
+    const changes = kept!
+    const forgetful = { add: changes.add.bind(changes), list: changes.list.bind(changes), content: async (digest: string) => digests.has(digest) ? changes.content(digest) : undefined }
+    const other = await world.open({ store: { ...store, changes: forgetful } })
+    session = await other.openSession({ mode: 'yolo' })
+    await call('write', { path: 'a.txt', content: 'x' }, 'w')
+    await call('write', { path: 'new', content: 'x' }, 'n')
+    expect(await call('undo', { call: 'w' })).toMatch(/\n- a\.txt: its content is no longer recorded\n/)
+    expect(await call('undo', { session: true, force: true })).toMatchObject({ files: [{ path: 'new' }], lost: [{ path: 'a.txt' }] })
+    digests.add((await changes.list({})).map((one) => one.kind === 'file' && one.before.kind === 'file' ? one.before.digest! : '').find((digest) => digest !== '')!)
+    expect(await call('undo', {})).toMatchObject({ files: [{ path: 'a.txt', action: 'restore' }] })
+  })
+
+  it('skips a file that was too long to record, unless it is named', async () => {
+    truncateSync(join(world.workspace, 'a.txt'), 33 * 1024 ** 2)
+    await call('write', { path: 'new', content: 'x' }, 'n')
+    await call('write', { path: 'a.txt', content: 'x' }, 'w')
+    expect(await call('undo', { call: 'w' })).toMatch(/\n- a\.txt: it had 34603008 bytes, too long to be recorded\n/)
+    expect(await call('undo', {})).toMatchObject({ files: [{ path: 'new', action: 'remove' }] })
+  })
+
+  it('restores a file that is longer than a tool may write', async () => {
+    truncateSync(join(world.workspace, 'a.txt'), 9 * 1024 ** 2)
+    await call('write', { path: 'a.txt', content: 'x' })
+    expect(await call('undo', {})).toMatchObject({ files: [{ path: 'a.txt', action: 'restore' }] })
+    expect(statSync(join(world.workspace, 'a.txt')).size).toBe(9 * 1024 ** 2)
+  })
+
   it('leaves folders with other content, and says so', async () => {
     await call('write', { path: 'made/b.txt', content: 'x' })
     writeFileSync(join(world.workspace, 'made/mine'), 'mine')
@@ -137,6 +175,18 @@ describe('undo', () => {
     ])
     expect(await call('direct', {})).toMatch(/^CapabilityUnavailable: Changes cannot be undone here/)
     expect(await call('nested', {})).toMatch(/A tool cannot undo/)
+    expect(world.read('a.txt')).toBe('x')
+  })
+
+  it('is for programs of the model too', async () => {
+    session = await host.openSession({ mode: 'yolo', codeMode: true })
+    await call('code_mode', { code: 'await tools.write({ path: "a.txt", content: "x" }); await tools.write({ path: "b", content: "x" })' }, 'p1')
+    expect(await call('code_mode', { code: 'return (await tools.undo({ call: "p1" })).files.map(({ action }) => action)' }, 'p2'))
+      .toEqual({ value: ['restore', 'remove'] })
+    expect(world.read('a.txt')).toBe('one\ntwo\nthree\n')
+    await call('code_mode', { code: 'await tools.write({ path: "a.txt", content: "y" }); return await tools.undo({})' }, 'p3')
+    expect(world.read('a.txt')).toBe('one\ntwo\nthree\n')
+    await call('code_mode', { code: 'return await tools.undo({ call: "p2" })' })
     expect(world.read('a.txt')).toBe('x')
   })
 

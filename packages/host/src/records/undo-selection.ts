@@ -1,4 +1,6 @@
-import { BulkheadError, type ChangeStore, type RecordedChange, type UndoSelection } from '@bulkhead/contract'
+import {
+  BulkheadError, type ChangeStore, type DelegatingCall, type RecordedChange, type UndoSelection,
+} from '@bulkhead/contract'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
 
 /** The changes that a completed undo has put back. An undo that is undone counts no more. Oldest first. */
@@ -18,8 +20,9 @@ export function undoneChanges(all: readonly RecordedChange[]): ReadonlySet<numbe
   return undone
 }
 
-/** Whether undo can put something back. */
-export const isReversible = ({ kind }: RecordedChange): boolean => kind === 'file' || kind === 'effect'
+/** Whether undo can put something back. It cannot if the content was too long to be recorded. */
+export const isReversible = (change: RecordedChange): boolean => change.kind === 'effect'
+  || (change.kind === 'file' && !(change.before.kind === 'file' && change.before.digest === null))
 
 /** Of the changes of a session, those to undo. `undone`: changes that are undone. Throws NotFound. */
 export function selectChanges(
@@ -51,14 +54,40 @@ function missing(message: string): never {
   throw new BulkheadError('NotFound', message)
 }
 
-/** The changes of a session and of the one that it continues; and all of the workspace since the first of them. */
+/**
+ * A change of a sub-agent, as one of the call that delegates to it in a session with `isOwn`. Its own call is named
+ * after that one: `CALL/CALL`. Other changes as they are.
+ */
+export function asDelegated(change: RecordedChange, isOwn: (sessionId: string) => boolean): RecordedChange {
+  const { delegatedBy = [] } = change
+  const path = delegatedBy.slice(delegatedBy.findIndex(({ sessionId }) => isOwn(sessionId)))
+  const [by] = path
+  if (by === undefined || !isOwn(by.sessionId)) return change
+  const callId = [...path, change].map((call) => call.callId).join('/')
+  return { ...change, sessionId: by.sessionId, turn: by.turn, rootCallId: by.callId, callId }
+}
+
+export interface ChangedSession {
+  readonly id: string
+  readonly continues: string | undefined
+  readonly delegatedBy: readonly DelegatingCall[]
+}
+
+/**
+ * The changes of a session, of its sub-agents and of the session that it continues; and all of the workspace since the
+ * first of them.
+ */
 export async function sessionChanges(
-  changes: ChangeStore, { id, continues }: { readonly id: string; readonly continues: string | undefined },
-  workspace: string,
+  changes: ChangeStore, { id, continues, delegatedBy }: ChangedSession, workspace: string,
 ): Promise<Readonly<Record<'own' | 'all', readonly RecordedChange[]>>> {
-  const sessions = [id, ...(continues === undefined ? [] : [continues])]
+  const isOwn = (sessionId: string): boolean => sessionId === id || sessionId === continues
+  const outermost = delegatedBy[0]?.sessionId ?? id
+  const sessions = [outermost, ...(continues === undefined ? [] : [continues])]
   const own = (await Promise.all(sessions.map((sessionId) => changes.list({ sessionId })))).flat()
+    .map((change) => asDelegated(change, isOwn)).filter(({ sessionId }) => isOwn(sessionId))
     .toSorted((one, other) => one.id - other.id)
+  if (own.length === 0) return { own, all: [] }
   // Other sessions may have changed the same files, or have undone this one.
-  return { own, all: own.length === 0 ? [] : await changes.list({ workspace, after: own[0]!.id - 1 }) }
+  const all = await changes.list({ workspace, after: own[0]!.id - 1 })
+  return { own, all: all.map((change) => asDelegated(change, isOwn)) }
 }

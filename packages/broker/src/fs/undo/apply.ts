@@ -1,20 +1,22 @@
-import { chmod, lstat, mkdir } from 'node:fs/promises'
+import { access, chmod, constants, lstat, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BulkheadError, type FileReplacement, type FileState, type UndoAccess } from '@bulkhead/contract'
 import { errorCode, messageOf } from '@bulkhead/kit/error-message'
-import { ABSENT, type RecordChange } from '../change-record.ts'
+import { ABSENT, fileState, readState, type FoundFile, type RecordChange } from '../change-record.ts'
+import { commitFiles, type CommitParts, type FileToChange } from '../commit-files.ts'
+import type { TextFiles } from '../edit-file.ts'
+import { isMissing } from '../file-errors.ts'
 import type { FileScope } from '../file-scope.ts'
 import type { ResolvedPath } from '../path-policy.ts'
-import { removeFrom, replaceFile, type TextTarget } from '../write-file.ts'
+import { removeFrom } from '../write-file.ts'
 import { inOrder, type PlannedStep } from './plan.ts'
 
-export interface ApplyParts {
+export interface ApplyParts extends CommitParts {
   readonly scope: FileScope
   /** Of each path. Contract: the caller holds the queues of all. */
   readonly resolved: ReadonlyMap<string, ResolvedPath>
   readonly content: UndoAccess['content']
   readonly record: (change: FileReplacement) => Promise<void>
-  readonly client?: TextTarget | undefined
 }
 
 /** Resolves with the folders that stay because they are not empty. If a step fails, those before it are taken back. */
@@ -34,23 +36,31 @@ export async function applySteps(steps: readonly PlannedStep[], parts: ApplyPart
 const modeOf = ({ current }: PlannedStep): number | undefined =>
   current.kind === 'absent' ? undefined : current.mode
 
+/**
+ * All files change together, or none, also if the host is killed: then folders may be left that should go. Only what is
+ * in the way of a file or folder of the same name goes before.
+ */
 async function makeAll(
   steps: readonly PlannedStep[], parts: ApplyParts, done: PlannedStep[],
 ): Promise<readonly string[]> {
-  const { removals, folders, files } = inOrder(steps)
+  const { before, folders, files, after } = inOrder(steps)
   const left: string[] = []
-  for (const step of removals) {
-    if (await remove(step, parts)) done.push({ ...step, target: ABSENT })
-    else left.push(step.path)
+  const removeAll = async (removals: readonly PlannedStep[]): Promise<void> => {
+    for (const step of removals) {
+      if (await remove(step, parts)) done.push({ ...step, target: ABSENT })
+      else left.push(step.path)
+    }
   }
+  await removeAll(before)
   for (const step of folders) {
     await createFolder(step, parts)
     done.push(step)
   }
-  for (const step of files) {
-    await write(step, parts)
-    done.push(step)
-  }
+  const changes: FileToChange[] = []
+  for (const step of files) changes.push(await changeOf(step, parts))
+  await commitFiles(parts.scope, changes, parts)
+  done.push(...files)
+  await removeAll(after)
   return left
 }
 
@@ -86,16 +96,39 @@ async function createFolder(step: PlannedStep, parts: ApplyParts): Promise<void>
   }, record)
 }
 
-async function write(step: PlannedStep, parts: ApplyParts): Promise<void> {
+async function changeOf(step: PlannedStep, parts: ApplyParts): Promise<FileToChange> {
   const { path, target, mode } = step
   const resolved = parts.resolved.get(path)!
-  const content = target.kind === 'file' && target.digest !== null ? await parts.content(target.digest) : undefined
-  if (content === undefined) throw new BulkheadError('NotFound', `The content of "${path}" is no longer recorded.`)
-  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-  const record = recorderFor(step, parts)
-  const isWritten = await parts.client?.write(parts.scope, resolved, bytes, record) !== undefined
-  if (isWritten) return
-  await parts.scope.inCreatedFolder(
-    resolved, (folder, name) => replaceFile(folder, name, { path, record, mode }, bytes), record,
-  )
+  const { state, status, content } = await currentOf(resolved, parts.scope, parts.client)
+  const kept = target.kind === 'file' && target.digest !== null ? await parts.content(target.digest) : null
+  if (kept === undefined) throw new BulkheadError('NotFound', `The content of "${path}" is no longer recorded.`)
+  // rename() and unlink() need rights to the folder only, so check that the file itself is writable.
+  if (status) await parts.scope.inFolder(resolved, (folder, name) => access(folder.at(name), constants.W_OK))
+  return {
+    resolved, existing: status, rights: status, mode, record: recorderFor(step, parts),
+    before: state.kind === 'absent' ? null : content && asBuffer(content), after: kept && asBuffer(kept),
+  }
+}
+
+const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength)
+
+/** The text that the client has, or what is on the disk. */
+export async function currentOf(
+  resolved: ResolvedPath, scope: FileScope, client: TextFiles | undefined,
+): Promise<FoundFile> {
+  const found = await scope.inFolder(resolved, async (folder, name) => {
+    const at = folder.at(name)
+    const status = await lstat(at).catch((error: unknown) => {
+      if (isMissing(error)) return undefined
+      throw error
+    })
+    return readState(at, status)
+  }).catch((error: unknown) => {
+    if (BulkheadError.is(error) && error.code === 'NotFound') return readState('', undefined)
+    throw error
+  })
+  const text = found.state.kind === 'file' ? await client?.read(scope, resolved) : undefined
+  return text === undefined || found.state.kind !== 'file'
+    ? found : { ...found, state: fileState(text, found.state.mode), content: text }
 }

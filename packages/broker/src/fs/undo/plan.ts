@@ -62,18 +62,20 @@ function lossOf(
 ): string | undefined {
   const known: FileState[] = []
   for (const { before, after } of changes) {
-    if (known.length > 0 && !known.some((state) => isSame(state, before))) return byOthers(changes, others)
+    if (known.length > 0 && !known.some((state) => isSame(state, before))) return byOthers(changes, others, current)
     known.push(before, after)
   }
-  return known.some((state) => isSame(state, current)) ? undefined : byOthers(changes, others)
+  return known.some((state) => isSame(state, current)) ? undefined : byOthers(changes, others, current)
 }
 
-function byOthers(changes: readonly RecordedFile[], others: readonly RecordedFile[]): string {
+function byOthers(
+  changes: readonly RecordedFile[], others: readonly RecordedFile[], { kind }: FileState,
+): string {
   const { sessionId } = changes[0]!
+  const what = kind === 'absent' ? 'it was removed since' : 'it was changed since'
   const names = new Set(others.map((other) =>
     other.sessionId === sessionId ? `${other.tool} in call ${other.callId}` : `${other.tool} in another session`))
-  return names.size === 0
-    ? 'it was changed since, by a command or another program' : `it was changed since by ${[...names].join(', ')}`
+  return names.size === 0 ? `${what}, by a command or another program` : `${what} by ${[...names].join(', ')}`
 }
 
 /** By content. Permissions are compared where they matter. */
@@ -84,20 +86,27 @@ function isSame(one: FileState, other: FileState): boolean {
 
 /** The steps in the order in which they are made. A path may occur twice: a folder that becomes a file goes first. */
 export interface OrderedSteps {
-  /** Deepest first. */
-  readonly removals: readonly PlannedStep[]
+  /** What goes first, deepest first: everything, if a folder becomes a file or the reverse; otherwise nothing. */
+  readonly before: readonly PlannedStep[]
   /** Highest first. */
   readonly folders: readonly PlannedStep[]
+  /** Written and removed files. */
   readonly files: readonly PlannedStep[]
+  /** Folders that go last, deepest first. */
+  readonly after: readonly PlannedStep[]
 }
 
 export function inOrder(steps: readonly PlannedStep[]): OrderedSteps {
   const byDepth = steps.toSorted((one, other) => depthOf(one) - depthOf(other))
+  const removals = byDepth.filter(({ current, target }) => current.kind !== 'absent' && current.kind !== target.kind)
+    .toReversed()
+  const isBlocked = removals.some(({ target }) => target.kind !== 'absent')
+  const files = byDepth.filter(({ target }) => target.kind === 'file')
   return {
-    removals: byDepth.filter(({ current, target }) => current.kind !== 'absent' && current.kind !== target.kind)
-      .toReversed(),
+    before: isBlocked ? removals : [],
     folders: byDepth.filter(({ target }) => target.kind === 'folder'),
-    files: byDepth.filter(({ target }) => target.kind === 'file'),
+    files: isBlocked ? files : [...files, ...removals.filter(({ current }) => current.kind === 'file')],
+    after: isBlocked ? [] : removals.filter(({ current }) => current.kind === 'folder'),
   }
 }
 

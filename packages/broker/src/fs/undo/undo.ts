@@ -1,4 +1,3 @@
-import { lstat } from 'node:fs/promises'
 import { relative } from 'node:path'
 import {
   BulkheadError, type ChangeRecorder, type RecordedChange, type UndoAccess, type UndoSelection,
@@ -6,14 +5,12 @@ import {
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { OpenCall } from '../../model/capability.ts'
-import { fileState, readState, type FoundFile } from '../change-record.ts'
 import type { TextFiles } from '../edit-file.ts'
-import { isMissing } from '../file-errors.ts'
 import type { FileScope } from '../file-scope.ts'
 import { lineDiff } from '../line-diff.ts'
 import type { ResolvedPath } from '../path-policy.ts'
 import { queueForFiles } from '../write-file.ts'
-import { applySteps } from './apply.ts'
+import { applySteps, currentOf } from './apply.ts'
 import { chainsOf, planStep, type Chain, type PlannedStep } from './plan.ts'
 
 export interface UndoParts {
@@ -23,6 +20,7 @@ export interface UndoParts {
   readonly access: UndoAccess
   readonly changes: ChangeRecorder
   readonly client?: TextFiles | undefined
+  readonly journal?: string | undefined
 }
 
 interface UndoRequest extends UndoSelection {
@@ -35,6 +33,14 @@ interface Loss {
   readonly path: string
   readonly reason: string
 }
+
+/** A file that cannot be put back, with its changes. */
+interface StuckFile extends Loss {
+  readonly ids: readonly number[]
+}
+
+const stuckAt = ({ path, changes }: Chain, reason: string): StuckFile =>
+  ({ path, reason, ids: changes.map(({ id }) => id) })
 
 /** Puts back what the selected changes replaced, or shows what that would change. */
 export async function undoChanges(given: Json | undefined, parts: UndoParts): Promise<Json> {
@@ -51,7 +57,8 @@ export async function undoChanges(given: Json | undefined, parts: UndoParts): Pr
   const shown = (path: string): string => path.startsWith(`${workspace}/`) ? relative(workspace, path) : path
   return queueForFiles(reals, async () => {
     const { steps, gone } = await planAll(located, parts)
-    const lost = [...denied, ...gone, ...steps.flatMap(({ path, lost: reason }) => reason ? [{ path, reason }] : [])]
+    const stuck = [...denied, ...gone]
+    const lost = [...stuck, ...steps.flatMap(({ path, lost: reason }) => reason ? [{ path, reason }] : [])]
       .map(({ path, reason }) => ({ path: shown(path), reason }))
     const report = {
       files: steps.map((step) => ({ path: shown(step.path), action: actionOf(step) })), lost, commands,
@@ -61,13 +68,14 @@ export async function undoChanges(given: Json | undefined, parts: UndoParts): Pr
     if (lost.length > 0 && !request.force) throw conflict(lost)
     const left = await applySteps(steps, {
       scope: parts.scopes.write, resolved, content: (digest) => access.content(digest), client: parts.client,
+      journal: parts.journal,
       record: async (change) => {
         if (change.after.kind === 'file') call.effects?.add('writtenBytes', change.after.size)
         await changes.file(callId, change)
       },
     })
     const failed = await revertAll(effects, callId, parts)
-    const notUndone = new Set(failed.map(({ id }) => id))
+    const notUndone = new Set([...stuck.flatMap(({ ids }) => ids), ...failed.map(({ id }) => id)])
     await changes.undone(callId, selected.map(({ id }) => id).filter((id) => !notUndone.has(id)))
     return {
       ...report, applied: true, notEmpty: left.map(shown),
@@ -92,53 +100,38 @@ interface LocatedChain {
 /** A diff shows the content of a file, so an undo also needs the right to read. */
 async function locateAll(chains: readonly Chain[], { scopes: { read, write } }: UndoParts) {
   const located = new Map<string, LocatedChain>()
-  const denied: Loss[] = []
+  const denied: StuckFile[] = []
   for (const chain of chains) {
     try {
       await read.locate(chain.path)
       located.set(chain.path, { chain, resolved: await write.locate(chain.path) })
     } catch (error) {
-      denied.push({ path: chain.path, reason: `it cannot be put back: ${messageOf(error)}` })
+      denied.push(stuckAt(chain, messageOf(error)))
     }
   }
   return { located, denied }
 }
 
 const TOO_LONG = 'it is too long to be recorded, so this undo could not be undone'
+const GONE = 'its content is no longer recorded'
 
 async function planAll(located: ReadonlyMap<string, LocatedChain>, parts: UndoParts) {
   const steps: PlannedStep[] = []
-  const gone: Loss[] = []
-  for (const [path, { chain, resolved }] of located) {
-    const { state } = await currentOf(resolved, parts)
+  const gone: StuckFile[] = []
+  for (const { chain, resolved } of located.values()) {
+    const { state } = await currentOf(resolved, parts.scopes.write, parts.client)
     const step = planStep(chain, state)
     if (step === undefined) continue
     const { target, current } = step
-    if (target.kind === 'file' && (target.digest === null || await parts.access.content(target.digest) === undefined)) {
-      gone.push({ path, reason: 'it cannot be put back: its content is no longer recorded' })
+    if (target.kind === 'file' && target.digest === null) {
+      gone.push(stuckAt(chain, `it had ${target.size} bytes, too long to be recorded`))
+    } else if (target.kind === 'file' && await parts.access.content(target.digest!) === undefined) {
+      gone.push(stuckAt(chain, GONE))
     } else {
       steps.push(current.kind === 'file' && current.digest === null ? { ...step, lost: TOO_LONG } : step)
     }
   }
   return { steps, gone }
-}
-
-/** The text that the client has, or the file on the disk. */
-async function currentOf(resolved: ResolvedPath, { scopes: { write }, client }: UndoParts): Promise<FoundFile> {
-  const found = await write.inFolder(resolved, async (folder, name) => {
-    const at = folder.at(name)
-    const status = await lstat(at).catch((error: unknown) => {
-      if (isMissing(error)) return undefined
-      throw error
-    })
-    return readState(at, status)
-  }).catch((error: unknown) => {
-    if (BulkheadError.is(error) && error.code === 'NotFound') return readState('', undefined)
-    throw error
-  })
-  const text = found.state.kind === 'file' ? await client?.read(write, resolved) : undefined
-  return text === undefined || found.state.kind !== 'file'
-    ? found : { state: fileState(text, found.state.mode), content: text }
 }
 
 function actionOf({ current, target }: PlannedStep): 'restore' | 'remove' | 'recreate' {
@@ -157,7 +150,7 @@ async function diffOf(
     if (diff.length > DIFF_CHARS) return `${diff}[The diffs of further files are not shown.]\n`
     if (current.kind === 'folder' || target.kind === 'folder') continue
     const resolved = await parts.scopes.write.locate(path)
-    const { content } = await currentOf(resolved, parts)
+    const { content } = await currentOf(resolved, parts.scopes.write, parts.client)
     const kept = target.kind === 'file' && target.digest !== null
       ? await parts.access.content(target.digest) : undefined
     diff += lineDiff(shown(path), content && Buffer.from(content), kept && Buffer.from(kept))
