@@ -47,10 +47,10 @@ export {
 } from './policy/registration.ts'
 export { checkRequirements, classifyToolMode, hasEffects, matchArguments } from './policy/requirements.ts'
 export type { PatternSource, VariableValues } from './policy/requirements.ts'
-export { capabilitiesMeant, judgeRules, RULE_CAPABILITIES } from './policy/rules.ts'
-export type { RuleCapability, RuleQuestion, RuleScope, ScopedRule } from './policy/rules.ts'
+export { capabilitiesMeant, denyingRule, judgeRules, RULE_CAPABILITIES } from './policy/rules.ts'
+export type { RuleCapability, RuleQuestion, RuleScope, RuleVerdict, ScopedRule } from './policy/rules.ts'
 export type {
-  ChangeFilter, ChangeRecorder, ChangeSource, ChangeStore, FileReplacement, FileState, FileUndo, NewChange,
+  ChangeFilter, ChangeRecorder, ChangeSource, ChangeStore, DelegatingCall, FileReplacement, FileState, FileUndo, NewChange,
   RecordedChange, RecordedFile, SelectedChanges, UndoAccess, UndoReport, UndoRequest, UndoSelection,
 } from './ports/changes.ts'
 export type {

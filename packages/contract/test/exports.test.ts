@@ -21,7 +21,7 @@ describe('the exports', () => {
       'auditRecord',
       'beyond', 'capabilitiesMeant', 'ceilingsOf', 'checkApprovalKey', 'checkRequirements', 'classifyToolMode', 'compileApprovalKey',
       'compileCeiling',
-      'compileGrant', 'declaredCeiling', 'declaredPower', 'defineExtension', 'defineTool', 'dependencyCycleFault',
+      'compileGrant', 'declaredCeiling', 'declaredPower', 'defineExtension', 'defineTool', 'denyingRule', 'dependencyCycleFault',
       'findIdConflicts',
       'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'isBundledTool', 'isErrorCode', 'isLockedTool', 'judgeRules',
       'layerRank', 'matchArguments',
@@ -39,16 +39,16 @@ describe('the exports', () => {
 
   it('of @bulkhead/contract/validation', () => {
     expect(Object.keys(validation).toSorted()).toEqual([
-      'agentManifestSchema', 'commandSafetyPatternSchema', 'configFileSchema', 'conformanceReportSchema', 'connectedManifestSchema',
-      'contractCompatible', 'coreSatisfies',
-      'lockFileSchema', 'machinePolicySchema', 'manifestSchema', 'requirementSet',
+      'agentManifestSchema', 'ceilingSet', 'commandSafetyPatternSchema', 'configFileSchema', 'conformanceReportSchema', 'connectedManifestSchema',
+      'contractCompatible', 'coreSatisfies', 'firstFault',
+      'lockFileSchema', 'machinePolicySchema', 'manifestSchema', 'placeIssues', 'pointerOf', 'requirementSet',
       'ruleSchema',
     ])
   })
 
   it('of @bulkhead/contract/dialects', () => {
     expect(Object.keys(dialects).toSorted()).toEqual([
-      'acceptReturn', 'canonicalCall', 'canonicalToolName', 'completeOutcome', 'expandToolNames',
+      'acceptReturn', 'adviceOnArgument', 'adviceOnTool', 'canonicalCall', 'canonicalToolName', 'completeOutcome', 'expandToolNames',
       'fromCanonical', 'fromGrida', 'fromMcp', 'fromMorphix',
       'fromPhi', 'fromPhiMessage', 'fromSteerable', 'fromSteerableCall', 'fromStud', 'isTerminalOutcome',
       'isTerminalResult', 'noteOfCut',

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { judgeRules, RULE_CAPABILITIES, RULE_SCOPES, type RuleQuestion, type ScopedRule } from '../src/policy/rules.ts'
+import { denyingRule, judgeRules, RULE_CAPABILITIES, RULE_SCOPES, type RuleQuestion, type ScopedRule } from '../src/policy/rules.ts'
 import { RULE_ACTIONS } from '../src/model/names.ts'
 import { ruleSchema } from '../src/validation/policy.ts'
 
@@ -41,6 +41,29 @@ describe('the rank of rules', () => {
 
   it('prefers the later of two otherwise equal rules', () => {
     expect(judgeRules(rules(['bash', '*', 'ask'], ['bash', '**', 'ask']), bash)?.rule.source).toBe('rule 1')
+  })
+})
+
+describe('a rule that denies every call of a tool', () => {
+  it.each<[boolean, ...Short[]]>([
+    [true, ['bash', '*', 'deny']], [true, ['ba*', '**', 'deny']], [true, ['*', '*', 'deny']], [false, ['bash', 'git *', 'deny']],
+    [false, ['shell.run', '*', 'deny']], [false, ['read', '*', 'deny']], [true, ['bash', '*', 'deny'], ['*', 'git', 'allow']],
+    [false, ['bash', '*', 'deny'], ['bash', 'git', 'ask']], [false, ['*', '*', 'deny'], ['shell.run', '*', 'allow']],
+    [false, ['bash', '*', 'deny'], ['bash', '*', 'allow', 'session']], [true, ['bash', '*', 'deny', 'manifest'], ['bash', '*', 'allow', 'session']],
+    [true, ['*', '*', 'deny'], ['read', '*', 'allow']],
+  ])('is %s of %j %j', (expected, ...short) => {
+    expect(denyingRule(rules(...short), bash) !== undefined).toBe(expected)
+  })
+
+  it('is one that decides, whatever is asked', () => {
+    const permission = fc.constantFrom('bash', 'ba*', '*', 'shell.run')
+    const pattern = fc.constantFrom('*', '**', 'git *', 'git log', 'g*')
+    const any = fc.record({ permission, pattern, action: fc.constantFrom(...RULE_ACTIONS), scope: fc.constantFrom(...RULE_SCOPES), source: fc.constant('') })
+    const key = fc.constantFrom('git log', 'git', 'ls', 'a/b', '')
+    fc.assert(fc.property(fc.array(any, { maxLength: 4 }), key, key, fc.boolean(), (all, approvalKey, subject, named) => {
+      if (denyingRule(all, bash) === undefined) return
+      expect(judgeRules(all, { tool: 'bash', approvalKey, ...(named && { names: [subject] }), touches: [{ capability: 'shell.run', subject }] })?.action).toBe('deny')
+    }))
   })
 })
 

@@ -41,12 +41,23 @@ function toolOf(
   if (own !== name) throw new Error(`The tool "${name}" is also named "${own}". Remove its name, or make them equal.`)
   const { label, description, ...others } = rest as Record<string, unknown>
   const keys = Object.fromEntries(Object.entries(others).filter(([key]) => !CODE.has(key)))
+  refuseFunctions(name, keys)
   return {
     name, label, description,
     inputSchema: input === undefined ? NO_ARGUMENTS : jsonSchemaOf(input, 'input', `input of ${name}`),
     ...(output !== undefined && { outputSchema: jsonSchemaOf(output, 'output', `output of ${name}`) }),
     ...keys,
   }
+}
+
+/** JSON drops functions, so a misspelled one would have no effect. */
+function refuseFunctions(name: string, keys: Readonly<Record<string, unknown>>): void {
+  const key = Object.keys(keys).find((one) => typeof keys[one] === 'function')
+  if (key === undefined) return
+  throw new Error(
+    `${JSON.stringify(key)} of the tool "${name}" cannot be a function. Its functions are execute, deriveApprovalKey and `
+    + 'revert.',
+  )
 }
 
 const NO_ARGUMENTS = { type: 'object', properties: {}, additionalProperties: false }

@@ -38,6 +38,14 @@ function asDeletion(args: JsonObject): JsonObject {
     ? { patch: `*** Begin Patch\n*** Delete File: ${path}\n*** End Patch\n` } : args
 }
 
+/** Adds whole lines: the patch begins a new line, and ends the last one. */
+function asAddition(args: JsonObject): JsonObject {
+  const { path = args['file_path'], content } = args
+  if (typeof path !== 'string' || /[\r\n]/.test(path) || typeof content !== 'string' || content === '') return args
+  const lines = content.replace(/\n$/, '').split('\n').map((line) => `+${line}\n`)
+  return { patch: `*** Begin Patch\n*** Update File: ${path}\n@@\n${lines.join('')}*** End Patch\n` }
+}
+
 /** A diff of one file may lack its name, which is then an argument of its own. */
 function asPatch(args: JsonObject): JsonObject {
   const { patch = args['diff'], path = args['file_path'] } = args
@@ -59,14 +67,16 @@ export const TOOL_ALIASES: ReadonlyMap<string, ToolAlias> = new Map<string, Tool
   ['search', { tool: 'grep' }],
   ['code_search', { tool: 'grep', shape: asGrep }],
   ['bash_manager', { tool: 'bash' }],
-  // One tool with an action. `append` adds bytes, which none of our tools does.
+  // One tool with an action.
   ['file_manager.read', { tool: 'read', shape: withoutAction }],
   ['file_manager.write', { tool: 'write', shape: withoutAction }],
   ['file_manager.edit', { tool: 'edit', shape: withoutAction }],
   ['file_manager.list', { tool: 'glob', shape: (args) => asGlob(withoutAction(args)) }],
+  ['file_manager.append', { tool: 'apply_patch', shape: asAddition }],
   ['file_manager.delete', { tool: 'apply_patch', shape: asDeletion }],
   ['diff_editor.apply', { tool: 'apply_patch', shape: asPatch }],
-  // `init`, `push` and `ruff_check` are not what our tools do.
+  // For other actions, see untranslated.ts. They are no aliases of `bash`: a list of tools that names `git_manager`
+  // would then allow every command.
   ...actions('git_manager', 'git', 'status', 'diff', 'log', 'add', 'commit'),
   ...actions('lsp_manager', 'lsp', 'definition', 'references', 'hover', 'diagnostics'),
   ['ask-user', { tool: 'question', shape: asQuestions }],

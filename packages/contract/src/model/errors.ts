@@ -69,8 +69,8 @@ export const ERRORS = Object.freeze({
 
   // A call, before it reaches a tool.
   ToolNotRegistered: permanent('ToolTerminal', 'caller', 'No enabled tool has that name.', 'Use a name from the list of tools.'),
-  ToolsDisabled: permanent('ToolTerminal', 'policy', 'Tools are disabled for this session or by configuration.', 'Enable them, or answer without tools.'),
-  InputInvalid: permanent('ToolTerminal', 'caller', 'The arguments do not match the input schema of the tool.', 'Correct the argument at the given path and call again.'),
+  ToolsDisabled: permanent('ToolTerminal', 'policy', 'The tool is disabled for this session or by configuration.', 'Enable it, or do without it.'),
+  InputInvalid: permanent('ToolTerminal', 'caller', 'The arguments do not match the input schema of the tool.', 'Correct the arguments and call again.'),
   UndoConflict: permanent('ToolTerminal', 'caller', 'An undo would lose later changes, or cannot put everything back. Nothing was undone.', 'Look at the dry run. To undo anyway, use force.'),
   CapabilityDenied: permanent('ToolTerminal', 'policy', 'The call tried to use something that its tool is not granted.', 'Declare it in `requires`, or ask the operator to raise the ceiling.'),
   CapabilityUnavailable: permanent('ExtensionHost', 'host', 'A declared capability cannot be enforced here, so it is not granted.', 'Use a host, platform or placement that can enforce it, or remove the declaration.'),

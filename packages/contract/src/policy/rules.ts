@@ -76,27 +76,41 @@ export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion)
   return unmatched && strictest?.action === 'allow' ? undefined : strictest
 }
 
+/** The rule that denies every call of a tool, whatever its arguments; undefined if another rule may outrank it. */
+export function denyingRule(
+  rules: readonly ScopedRule[], tool: Pick<RuleQuestion, 'tool' | 'source'>,
+): ScopedRule | undefined {
+  const relevant = rules.filter((rule) => capabilities.has(rule.permission) || isNamed(rule, tool))
+  const denying = relevant.filter(({ permission, pattern, action }) =>
+    action === 'deny' && isEverything(pattern) && !capabilities.has(permission))
+  return denying.find((rule) => rule.scope === 'manifest'
+    || relevant.every((other) => other.action === 'deny' || !outranks(other, rule)))
+}
+
 function matches(rule: Rule, question: RuleQuestion, touch: RuleQuestion['touches'][number] | undefined): boolean {
   if (capabilities.has(rule.permission)) {
     if (touch?.capability !== rule.permission) return false
     return touch.capability === 'shell.run' && question.names
       ? matchNames(rule, question) : matchPattern(rule.pattern, touch.subject)
   }
-  const { tool, source } = question
-  const isNamed = matchSegment(rule.permission, tool) || (source !== undefined && matchSegment(rule.permission, source))
-  if (!isNamed) return false
+  if (!isNamed(rule, question)) return false
   if (question.names ? matchNames(rule, question) : matchPattern(rule.pattern, question.approvalKey)) return true
   return rule.permission === '*' && touch !== undefined && matchPattern(rule.pattern, touch.subject)
 }
+
+const isNamed = ({ permission }: Rule, { tool, source }: Pick<RuleQuestion, 'tool' | 'source'>): boolean =>
+  matchSegment(permission, tool) || (source !== undefined && matchSegment(permission, source))
 
 function matchNames({ pattern, action }: Rule, { approvalKey, names = [] }: RuleQuestion): boolean {
   const compared = action === 'allow' ? [approvalKey] : [approvalKey, ...names]
   return compared.some((name) => matchSegment(pattern, name))
 }
 
+const isEverything = (pattern: string): boolean => pattern === '*' || pattern === '**'
+
 /** A pattern without `/` is compared as one segment, which takes a sixth of the time. */
 const matchPattern = (pattern: string, subject: string): boolean =>
-  pattern === '*' || pattern === '**'
+  isEverything(pattern)
   || (pattern.includes('/') || subject.includes('/') ? matchGlob(pattern, subject) : matchSegment(pattern, subject))
 
 /**

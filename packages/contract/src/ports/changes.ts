@@ -39,7 +39,12 @@ export interface ChangeSource {
   /** The call of the model, if a tool made this one. To undo it includes this one. */
   readonly rootCallId: string
   readonly tool: string
+  /** Of a sub-agent: the calls that delegate, the outermost first. To undo one of them includes this one. */
+  readonly delegatedBy?: readonly DelegatingCall[] | undefined
 }
+
+/** A call of `task`, or the program that makes it. */
+export type DelegatingCall = Pick<ChangeSource, 'sessionId' | 'turn' | 'callId'>
 
 export type NewChange = ChangeSource & { readonly undoes?: readonly number[] | undefined } & (
   | { readonly kind: 'file'; readonly path: string; readonly before: FileState; readonly after: FileState }
@@ -59,6 +64,7 @@ export type RecordedChange = NewChange & {
 export type RecordedFile = Extract<RecordedChange, { kind: 'file' }>
 
 export interface ChangeFilter {
+  /** A session that is no sub-agent. Its sub-agents are included. */
   readonly sessionId?: string
   readonly workspace?: string
   /** Only changes with a higher id. */

@@ -5,6 +5,7 @@ import { TOOL_ALIASES } from '../../src/dialects/aliases.ts'
 import {
   canonicalCall, canonicalToolName, expandToolNames, renameArguments, toolsSelectedBy,
 } from '../../src/dialects/names.ts'
+import { adviceOnArgument, adviceOnTool } from '../../src/dialects/untranslated.ts'
 import { BUNDLED_TOOLS } from '../../src/model/names.ts'
 import { anyJson } from '../../../kit/test/samples/json.ts'
 
@@ -81,6 +82,25 @@ describe('an entry of a list of tools', () => {
     expect([...expandToolNames(['web', 'read', 'web_fetch', 'nothing'], names)])
       .toEqual(['web_fetch', 'web_search', 'read'])
     expect([...expandToolNames([], names)]).toEqual([])
+  })
+})
+
+describe('advice', () => {
+  it.each([
+    ['read_file', undefined, 'Use "read" instead.'], ['file_manager', 'append', 'Use "apply_patch" instead.'],
+    ['git_manager.commit', undefined, 'Use "git" instead.'],
+    ['git_manager', 'push', 'Run "git push" with "bash".'], ['git_manager.init', undefined, 'Run "git init" with "bash".'],
+    ['diff_editor', 'create', 'Compare files of a repository with "git" and the action diff.'],
+    ['git_manager', 'frob', 'Calls of it are translated with one of these actions: status, diff, log, add, commit.'],
+    ['diff_editor', undefined, 'Calls of it are translated with one of these actions: apply.'],
+    ['unknown', 'push', undefined], ['constructor', 'constructor', undefined], ['', '', undefined],
+  ])('for the tool %s with the action %s is %s', (name, action, advice) => {
+    expect(adviceOnTool(name, action, registry())).toBe(advice)
+  })
+
+  it('for an argument names another way', () => {
+    expect(adviceOnArgument('web_search', 'allowed_domains')).toMatch(/"site:HOST"/)
+    expect(adviceOnArgument('read', 'allowed_domains')).toBeUndefined()
   })
 })
 
@@ -173,7 +193,15 @@ describe('a call with names of another agent', () => {
       { patch: '*** Begin Patch\n*** Delete File: a\n*** End Patch\n' },
     ],
     ['file_manager', { action: 'delete', path: 'a\nb' }, 'apply_patch', { action: 'delete', path: 'a\nb' }],
-    ['file_manager', { action: 'append', path: 'a' }, 'file_manager', { action: 'append', path: 'a' }],
+    [
+      'file_manager', { action: 'append', path: 'a', content: 'b\n*** End Patch\n' }, 'apply_patch',
+      { patch: '*** Begin Patch\n*** Update File: a\n@@\n+b\n+*** End Patch\n*** End Patch\n' },
+    ],
+    [
+      'file_manager', { action: 'append', file_path: 'a', content: 'b' }, 'apply_patch',
+      { patch: '*** Begin Patch\n*** Update File: a\n@@\n+b\n*** End Patch\n' },
+    ],
+    ['file_manager', { action: 'append', path: 'a' }, 'apply_patch', { action: 'append', path: 'a' }],
     [
       'diff_editor', { action: 'apply', diff: '--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n', path: 'x' }, 'apply_patch',
       { patch: '--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n' },
@@ -216,8 +244,8 @@ describe('a call with names of another agent', () => {
   it('may have arguments of any kind, and translating twice changes nothing more', () => {
     const names = [...TOOL_ALIASES.keys(), 'file_manager', 'diff_editor', 'git_manager', 'x']
     const anyArguments = fc.oneof(anyJson, fc.dictionary(fc.constantFrom(
-      'action', 'path', 'patch', 'diff', 'pattern', 'question', 'questions', 'options', 'include', 'file_path', '__proto__',
-    ), fc.oneof(anyJson, fc.constantFrom('read', 'write', 'list', 'delete', 'apply', 'commit', 'a*')), { noNullPrototype: true }))
+      'action', 'path', 'content', 'patch', 'diff', 'pattern', 'question', 'questions', 'options', 'include', 'file_path', '__proto__',
+    ), fc.oneof(anyJson, fc.constantFrom('read', 'write', 'list', 'append', 'delete', 'apply', 'commit', 'a*')), { noNullPrototype: true }))
     fc.assert(fc.property(fc.constantFrom(...names), anyArguments, (name, args) => {
       const once = canonicalCall({ name, arguments: args }, (known) => tools.get(known))
       expect(canonicalCall(once, (known) => tools.get(known))).toStrictEqual(once)
