@@ -28,15 +28,17 @@ const shared: UserConfig = {
 }
 
 /**
- * zod is 95 modules, half of them messages in other languages. Bundled and cut to what is used, it saves every command 0.06 s
- * of CPU. Its licence is in THIRD-PARTY.md of the package.
+ * Libraries that every command needs and that are many modules: zod 95, semver 25, unbash 17. Bundled and cut to what is used,
+ * zod saves every command 0.06 s of CPU, the others 10 % of `bulkhead tools`. Their licences are in THIRD-PARTY.md of the package.
  */
-const BUNDLED_DEPENDENCIES: Readonly<Record<string, UserConfig>> = {
-  '@bulkhead/contract': { treeshake: true, deps: { neverBundle: true, alwaysBundle: ['zod'], onlyBundle: ['zod'] } },
+const BUNDLED_DEPENDENCIES: Readonly<Record<string, RegExp>> = {
+  '@bulkhead/contract': /^(?:semver|zod)(?:\/|$)/,
+  '@bulkhead/loader': /^semver(?:\/|$)/,
+  '@bulkhead/tools-bundled': /^unbash$/,
 }
 
-/** The sandbox reads its files to build the image of a thread, and every file of the kit is an entry. */
-const UNBUNDLED: ReadonlySet<string> = new Set(['@bulkhead/sandbox', '@bulkhead/kit'])
+/** The sandbox reads its files to build the image of a thread. */
+const UNBUNDLED: ReadonlySet<string> = new Set(['@bulkhead/sandbox'])
 const EVERY_FILE = ['src/**/*.ts', '!src/**/*.d.ts']
 const URL_OF_SOURCE = /(new URL\(\s*)(['"])(\.{1,2}\/[^'"]+)\.ts\2(,\s*import\.meta\.url\s*\))/g
 const built = 'built:'
@@ -52,7 +54,9 @@ function configOf(cwd: string): UserConfig {
   const plugins = [entryUrls(join(cwd, 'src'))]
   if (UNBUNDLED.has(name)) return { ...shared, cwd, entry: EVERY_FILE, unbundle: true, plugins }
   const entry = [...new Set([...sourcesIn(exports), ...sourcesIn(bin), ...threadEntries(cwd)])]
-  return { ...shared, ...BUNDLED_DEPENDENCIES[name], cwd, entry, plugins }
+  const inside = BUNDLED_DEPENDENCIES[name]
+  const deps = { neverBundle: true, ...(inside && { alwaysBundle: inside, onlyBundle: [inside] }) } as const
+  return { ...shared, cwd, entry, plugins, deps, treeshake: inside !== undefined }
 }
 
 function entryUrls(sources: string): NonNullable<UserConfig['plugins']> {

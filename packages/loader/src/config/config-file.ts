@@ -2,11 +2,13 @@ import {
   BulkheadError, checkRequirements, CONFIG_FILE, EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN, type ConfigFile,
   type ErrorCode,
 } from '@bulkhead/contract'
-import { commandSafetyPatternSchema, configFileSchema, ruleSchema } from '@bulkhead/contract/validation'
+import {
+  commandSafetyPatternSchema, configFileSchema, placeIssues, pointerOf, ruleSchema, type PlacedIssue,
+} from '@bulkhead/contract/validation'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { readRegularFile, type ReadOptions } from '../files/read-file.ts'
-import { parseStrictJson, placeIssues, pointerOf, type PlacedIssue } from '../files/json-file.ts'
+import { parseStrictJson } from '../files/json-file.ts'
 import { sha512 } from '../model/digest.ts'
 import type { Fault } from '../model/result.ts'
 import { readPublicKey } from '../signature/conformance.ts'

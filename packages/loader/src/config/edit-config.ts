@@ -1,7 +1,7 @@
 import { BulkheadError } from '@bulkhead/contract'
-import { configFileSchema } from '@bulkhead/contract/validation'
+import { configFileSchema, placeIssues, pointerOf } from '@bulkhead/contract/validation'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { parseStrictJson, placeIssues, pointerOf } from '../files/json-file.ts'
+import { parseStrictJson } from '../files/json-file.ts'
 import { validateConfig } from './config-file.ts'
 
 type Steps = readonly string[]

@@ -1,10 +1,10 @@
 import { realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { BulkheadError, checkRequirements, type ConfigFile } from '@bulkhead/contract'
-import { machinePolicySchema } from '@bulkhead/contract/validation'
+import { machinePolicySchema, placeIssues, pointerOf } from '@bulkhead/contract/validation'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
-import { parseStrictJson, placeIssues, pointerOf } from '../files/json-file.ts'
+import { parseStrictJson } from '../files/json-file.ts'
 import { readRegularFile } from '../files/read-file.ts'
 import type { Fault } from '../model/result.ts'
 

@@ -3,10 +3,10 @@ import {
   BulkheadError, checkRequirements, type AgentDescriptor, type AgentManifest,
   type Diagnostic,
 } from '@bulkhead/contract'
-import { agentManifestSchema } from '@bulkhead/contract/validation'
+import { agentManifestSchema, firstFault } from '@bulkhead/contract/validation'
 import { visibleText } from '@bulkhead/kit/text'
 import { deepFreeze } from '../config/merge-layers.ts'
-import { parseStrictJson, placeIssues, pointerOf } from '../files/json-file.ts'
+import { parseStrictJson } from '../files/json-file.ts'
 import { readRegularFile } from '../files/read-file.ts'
 import { listFolder } from '../files/read-package.ts'
 import { sha512 } from '../model/digest.ts'
@@ -67,9 +67,8 @@ function parseAgent(bytes: Uint8Array, name: string, layer: AgentLayer): Parsed 
   if (!json.ok) return invalid(json.path, `The file of the agent ${json.message}.`)
   const checked = agentManifestSchema.safeParse(json.value)
   if (!checked.success) {
-    const [{ steps, message } = { steps: [], message: 'is wrong' }] =
-      placeIssues(checked.error.issues, agentManifestSchema)
-    return invalid(pointerOf(steps), `${visibleText(pointerOf(steps)) || 'The agent'} ${message}.`)
+    const { path, message } = firstFault(checked.error.issues, agentManifestSchema, 'The agent')
+    return invalid(path, message)
   }
   const manifest = checked.data
   if (manifest.name !== name) {

@@ -3,12 +3,12 @@ import {
   LOCK_FILE, LOCK_VERSION, type AcceptedCapabilities, type ExtensionDescriptor, type ExtensionSigner, type Layer,
   type LockEntry, type Manifest,
 } from '@bulkhead/contract'
-import { lockFileSchema } from '@bulkhead/contract/validation'
+import { lockFileSchema, placeIssues, pointerOf } from '@bulkhead/contract/validation'
 import type { Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { readRegularFile } from '../files/read-file.ts'
 import type { PackageContents } from '../files/read-package.ts'
-import { placeIssues, pointerOf, parseStrictJson } from '../files/json-file.ts'
+import { parseStrictJson } from '../files/json-file.ts'
 import { byteOrder, capabilityDigest, sha512 } from '../model/digest.ts'
 import type { LoaderLimits } from '../model/limits.ts'
 import type { Fault } from '../model/result.ts'

@@ -3,7 +3,7 @@ import {
   type ExtensionModule, type PatternSource, type RequirementSet,
 } from '@bulkhead/contract'
 import {
-  connectedManifestSchema, contractCompatible, coreSatisfies, manifestSchema,
+  connectedManifestSchema, contractCompatible, coreSatisfies, manifestSchema, placeIssues, pointerOf,
 } from '@bulkhead/contract/validation'
 import { findJsonFault, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -13,7 +13,7 @@ import {
 } from '../describe/extension.ts'
 import type { ExtensionCandidate } from '../discover/extension-folders.ts'
 import type { PackageContents } from '../files/read-package.ts'
-import { placeIssues, pointerOf, parseStrictJson } from '../files/json-file.ts'
+import { parseStrictJson } from '../files/json-file.ts'
 import { MAX_FAULTS, pass, passUnless, refuse, type Fault, type StageResult } from '../model/result.ts'
 
 export const PACKAGE_FILE = 'package.json'

@@ -163,10 +163,14 @@ export class Facts {
     }))
   }
 
-  /** Properties whose names match a pattern. */
+  /** Properties that are not declared and whose names match a pattern. */
   matching(pattern: string): Facts {
-    return new Facts(this.parts.filter((part) => membersOf(part, 'patternProperties').includes(pattern))
-      .flatMap((part) => partsOf(below(part, 'patternProperties', pattern))))
+    return new Facts(this.parts.flatMap((part) => {
+      const patterns = membersOf(part, 'patternProperties')
+      if (patterns.includes(pattern)) return partsOf(below(part, 'patternProperties', pattern))
+      // A name may match another pattern of the part too.
+      return patterns.length > 0 ? [] : this.#rest(part, 'additionalProperties').flatMap(partsOf)
+    }))
   }
 
   /** Properties that are neither declared nor match a pattern. */

@@ -16,6 +16,7 @@ export interface ChangeLimits {
 const DAY_MS = 86_400_000
 const CHANGE_LIMITS: ChangeLimits = { totalBytes: 256 * 1024 ** 2, ageMs: 30 * DAY_MS, changes: 100_000 }
 const IN_MEMORY = ':memory:'
+const CURES = { full: 'Free disk space, or delete this file to forget what earlier calls replaced' }
 
 /** Forward only, like the migrations of the store. `used`: the last change that needs the content. */
 const MIGRATIONS: readonly string[] = [
@@ -64,11 +65,12 @@ export class SqliteChanges implements ChangeStore {
 
   add(change: NewChange, content?: Uint8Array): Promise<number> {
     const { workspace, sessionId, ...rest } = change
+    const [outermost] = change.delegatedBy ?? []
     const digest = digestOf(change)
-    const record = JSON.stringify(rest)
+    const record = JSON.stringify(outermost ? { ...rest, sessionId } : rest)
     return this.#use(({ database, insert, keep }) => inTransaction(database, () => {
       const at = this.#now()
-      const id = Number(insert.run(at, workspace, sessionId, record).lastInsertRowid)
+      const id = Number(insert.run(at, workspace, outermost?.sessionId ?? sessionId, record).lastInsertRowid)
       if (content !== undefined && digest !== undefined) {
         keep.run(digest, content.length, id, at, content)
         this.#addedBytes += content.length
@@ -116,7 +118,7 @@ export class SqliteChanges implements ChangeStore {
     try {
       return await retryWhileBusy(() => work(this.#database()))
     } catch (error) {
-      throw sqliteError(error, this.#file)
+      throw sqliteError(error, this.#file, CURES)
     }
   }
 

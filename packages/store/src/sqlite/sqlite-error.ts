@@ -34,7 +34,7 @@ const corrupt: Explanation = {
 }
 const full: Explanation = {
   reason: 'full',
-  what: 'is full: it has reached maxBytes, or the disk has no room left',
+  what: 'is full: it has reached its limit, or the disk has no room left',
   cure: 'Free disk space, raise maxBytes, or archive old audit records (bulkhead audit archive FILE)',
 }
 const disk: Explanation = {
@@ -50,12 +50,17 @@ const explanations: ReadonlyMap<number, Explanation> = new Map([
   [14, location], [19, corrupt], [26, corrupt], [DATABASE_MOVED, moved],
 ])
 
-/** Turns any error into StoreUnavailable with its cure. A BulkheadError is returned as it is. */
-export function sqliteError(thrown: unknown, file: string): BulkheadError {
+/**
+ * Turns any error into StoreUnavailable with its cure. A BulkheadError is returned as it is. `cures` replaces the cures
+ * that do not apply to this file.
+ */
+export function sqliteError(
+  thrown: unknown, file: string, cures: Partial<Record<StoreFaultReason, string>> = {},
+): BulkheadError {
   if (BulkheadError.is(thrown)) return thrown
   const known = explanations.get(extendedCode(thrown)) ?? explanations.get(resultCode(thrown))
   const { reason, what, cure } = known ?? (isSystemError(thrown) ? location : disk)
-  const message = `The store ${file} ${what} (${messageOf(thrown)}). ${cure}.`
+  const message = `The store ${file} ${what} (${messageOf(thrown)}). ${cures[reason] ?? cure}.`
   return storeError(reason, message, { cause: thrown, data: { file } })
 }
 
