@@ -1,4 +1,5 @@
 import { powerItems, powerPhrases, PROGRAM_TOOL } from '@bulkhead/contract'
+import { deniedAlways } from '../policy/evaluate.ts'
 import type { HostContext, ValidatedCall } from '../policy/call.ts'
 
 /** A tool that a program may call, and the most that such a call can do. */
@@ -21,14 +22,17 @@ export function programTools(call: ValidatedCall, host: HostContext): readonly P
   const named = host.argumentsReaders.get(PROGRAM_TOOL)?.(call.args, host).tools ?? 'all'
   const { tools } = call.scope
   const names = named === 'all' ? tools.enabled().map(({ tool }) => tool.name) : named
-  return names.filter((name) => name !== PROGRAM_TOOL).map((name) => programTool(name, call))
+  return names.filter((name) => name !== PROGRAM_TOOL).map((name) => programTool(name, call, host))
 }
 
-function programTool(name: string, { scope: { tools }, session: { policy } }: ValidatedCall): ProgramTool {
+function programTool(
+  name: string, { scope: { tools }, session: { policy } }: ValidatedCall, host: HostContext,
+): ProgramTool {
   const off = tools.switchedOff(name)
   const tool = off === undefined ? tools.get(name) : undefined
   if (!tool) return { tool: name, may: [], gated: false, denied: off ?? `There is no tool "${name}".` }
-  const { power, denied, floor } = policy.standing(tool)
+  const { power, floor } = policy.standing(tool)
+  const denied = deniedAlways(tool, policy, host)
   return {
     tool: name,
     may: powerPhrases(powerItems(power), 'may'),

@@ -1,9 +1,9 @@
 import { BulkheadError, requireOptions, type ErrorCode } from '@bulkhead/contract'
 import { isPromiseLike } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
-import type { Json } from '@bulkhead/kit/json'
+import { pointerStep, type Json } from '@bulkhead/kit/json'
 import { forms, type OptionForm, type OptionForms } from '@bulkhead/kit/options'
-import { closeNames } from '@bulkhead/kit/text'
+import { closeNames, visibleText } from '@bulkhead/kit/text'
 import type { CallView, HookContext, Hooks, Observers } from '../model/hooks.ts'
 import { inTime } from '../model/deadline.ts'
 import { SKIPPED_BY_HOOK } from '../model/outcome.ts'
@@ -46,11 +46,11 @@ const NOTHING_SEEN: Seen = {}
 export function observe(hookPoint: keyof Observers, call: RawCall, host: HostContext, seen = NOTHING_SEEN): void {
   let context: HookContext | undefined
   for (const hooks of call.session.hooks.all) {
+    // Most hooks observe one point: the context is made for the first that observes this one.
+    if (!(hookPoint in hooks)) continue
     notify(hookPoint, host, () => {
-      // Most hooks observe one point: the context is made for the first that observes this one.
-      if (hooks[hookPoint] === undefined) return undefined
       context ??= contextOf(hookPoint, call, host, seen)
-      return hooks[hookPoint](context)
+      return hooks[hookPoint]?.(context)
     })
   }
 }
@@ -177,7 +177,7 @@ const HOOKS: OptionForms<Hooks> = {
 /** Hooks may be an object with members of its own: only those named like a hook are checked. */
 export const HOOKS_FORM: OptionForm = {
   words: 'an object of which each hook is a function',
-  wrongIn: (hooks) => forms.object.wrongIn(hooks) ?? forms.fields(HOOKS).wrongIn({ ...hooks as Hooks }),
+  wrongIn: (hooks) => forms.object.wrongIn(hooks) ?? forms.atLeast(HOOKS).wrongIn({ ...hooks as Hooks }),
 }
 
 /** A misspelled hook would never be called. Throws ConfigInvalid. */
@@ -185,4 +185,10 @@ export function refuseSlips(hooks: Hooks): void {
   const slips = Object.entries(hooks).filter(([name, value]) =>
     typeof value === 'function' && closeNames(name, Object.keys(HOOKS)).length > 0)
   requireOptions('hooks', Object.fromEntries(slips), HOOKS)
+  const name = Object.keys(hooks).find((key) => typeof hooks[key as keyof Hooks] === 'function')
+  if (name === undefined || Object.keys(HOOKS).some((known) => known in hooks)) return
+  throw new BulkheadError(
+    'ConfigInvalid', `There is no hook "${visibleText(name)}". Hooks: ${Object.keys(HOOKS).join(', ')}.`,
+    { data: { path: `/hooks${pointerStep(name)}` } },
+  )
 }

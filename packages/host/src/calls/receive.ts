@@ -1,4 +1,5 @@
 import { BulkheadError, CALL_LIMITS, type CallLog, type CallProgress, type Clock } from '@bulkhead/contract'
+import { adviceOnArgument, adviceOnTool } from '@bulkhead/contract/dialects'
 import {
   isJsonObject, parseJson, pointerKey, pointerStep, type Json, type JsonLimits, type JsonObject,
 } from '@bulkhead/kit/json'
@@ -70,7 +71,7 @@ export function receive(call: RawCall): ReceivedCall {
   if (typeof timeoutMs === 'number' && timeoutMs >= 1 && timeoutMs <= CALL_LIMITS.maxTimeoutMs) {
     return call.accept(timeoutMs)
   }
-  throw malformed(`timeoutMs must be a number from 1 to ${CALL_LIMITS.maxTimeoutMs}`, '')
+  throw malformed(`timeoutMs must be a number from 1 to ${CALL_LIMITS.maxTimeoutMs}`, '/timeoutMs')
 }
 
 const malformed = (message: string, path: string) =>
@@ -85,15 +86,26 @@ export function resolve(call: ReceivedCall): ResolvedCall {
   const off = tools.switchedOff(call.name)
   if (off) throw new BulkheadError('ToolsDisabled', off, { data: { tool: call.name } })
   const tool = tools.get(call.name)
-  if (!tool) throw unknownTool(call.name, tools)
+  if (!tool) throw unknownTool(call, tools)
   return call.bind(tool)
 }
 
-function unknownTool(name: string, tools: OfferedTools): BulkheadError {
+function unknownTool({ name, request: { args } }: ReceivedCall, tools: OfferedTools): BulkheadError {
+  const advice = adviceOnTool(name, actionIn(args), (other) => tools.get(other) !== undefined)
   const close = tools.closeNames(name)
-  const hint = close.length === 0 ? '' : ` Did you mean ${close.map((other) => `"${other}"`).join(' or ')}?`
+  const like = close.length === 0 ? '' : ` Did you mean ${close.map((other) => `"${other}"`).join(' or ')}?`
+  const hint = advice === undefined ? like : ` ${advice}`
   const shown = visibleText(name.length > 64 ? `${name.slice(0, 64)}…` : name)
   return new BulkheadError('ToolNotRegistered', `There is no tool "${shown}".${hint}`, { data: { close } })
+}
+
+/** Never throws, whatever the arguments are. */
+function actionIn(args: unknown): unknown {
+  try {
+    return (args as { readonly action?: unknown } | undefined)?.action
+  } catch {
+    return undefined
+  }
 }
 
 const LIMITS: JsonLimits = {
@@ -106,12 +118,17 @@ const LIMITS: JsonLimits = {
  */
 export function validate(call: ResolvedCall, wanted: unknown = call.request.args): ValidatedCall {
   const { tool } = call
+  if (wanted === undefined) throw invalid(tool.name, '', 'the call has no "arguments". Pass an object', 'kind')
   const copy = copyJson(wanted, LIMITS)
   if (!copy.ok) throw invalid(tool.name, copy.fault.path, copy.fault.message, copy.fault.code)
   const { value: args, chars } = copy
   if (!isJsonObject(args)) throw invalid(tool.name, '', notAnObject(args), 'type')
   const checked = checkArguments(args, tool.check, chars)
-  if ('fault' in checked) throw invalid(tool.name, checked.fault.path, checked.fault.message, checked.fault.keyword)
+  if ('fault' in checked) {
+    const { path, message, keyword, member } = checked.fault
+    const advice = path === '' && member !== undefined ? adviceOnArgument(tool.name, member) : undefined
+    throw invalid(tool.name, path, message, keyword, advice)
+  }
   return call.fix(checked.args, chars)
 }
 
@@ -123,9 +140,9 @@ function notAnObject(args: Json): string {
   return isJsonObject(parsed.value) ? 'they are a JSON string; pass the parsed object instead' : 'must be an object'
 }
 
-function invalid(tool: string, path: string, message: string, rule: string): BulkheadError {
+function invalid(tool: string, path: string, message: string, rule: string, advice?: string): BulkheadError {
   const where = path === '' ? 'The arguments' : `The argument at "${path}"`
-  const text = `${where} of "${tool}" cannot be accepted: ${message}.`
+  const text = `${where} of "${tool}" cannot be accepted: ${message}.${advice === undefined ? '' : ` ${advice}`}`
   return new BulkheadError('InputInvalid', text, { data: { path, message, rule } })
 }
 

@@ -5,6 +5,7 @@ import { recordEffect as record } from '../records/effects.ts'
 export const changeSource = (call: RawCall, workspace: string): ChangeSource => ({
   workspace, sessionId: call.session.id, turn: call.scope.turnNumber, callId: call.id,
   rootCallId: call.parent?.rootCallId ?? call.id, tool: call.name,
+  ...(call.session.delegatedBy.length > 0 && { delegatedBy: call.session.delegatedBy }),
 })
 
 /** Whether the tool of a call can revert it. */

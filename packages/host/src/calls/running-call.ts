@@ -9,6 +9,7 @@ import type { Cancelled } from '../model/cancel-scope.ts'
 import { Deadline } from '../model/deadline.ts'
 import { eventFields, type ClearedCall, type HostContext } from '../policy/call.ts'
 import { identityOf, QuestionLog } from '../policy/interaction/paused-calls.ts'
+import { memoryOf } from '../policy/session-memory.ts'
 import { haltIfHeadless } from './authorize.ts'
 import { passUpdate, runObserver } from './hooks.ts'
 
@@ -198,7 +199,8 @@ async function pauseCall(running: RunningCall, question: InteractionRequest): Pr
   const { call } = running
   const { paused } = call.session
   if (!paused || call.parent || !PAUSABLE.has(question.kind) || !('prompt' in question)) return
-  const id = await paused.keep(call, question, running.questions.asked)
+  const memory = memoryOf(call.session, call.tool.extension.descriptor)
+  const id = await paused.keep(call, question, running.questions.asked, memory)
   const message = `The tool "${call.tool.name}" waits for an answer: ${question.prompt}`
   const reason =
     new BulkheadError('ClarificationNeeded', message, { data: { paused: id, question: { ...question } } as never })

@@ -1,4 +1,5 @@
-import type { AgentManifest, ReaderContext, VariableValues, WorkspaceClient } from '@bulkhead/contract'
+import type { AgentManifest, DelegatingCall, ReaderContext, VariableValues, WorkspaceClient } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import type { Hooks } from '../model/hooks.ts'
 import type { SessionApprovals } from './approvals/session-approvals.ts'
 import type { Interactions } from './interaction/interactions.ts'
@@ -15,6 +16,8 @@ export interface SessionScope {
   readonly id: string
   /** An earlier session whose changes this one may undo. */
   readonly continues: string | undefined
+  /** Of a sub-agent: the calls of `task` that led to it, the outermost first. */
+  readonly delegatedBy: readonly DelegatingCall[]
   readonly agent: AgentManifest | undefined
   /** The values of the variables in requirements. */
   readonly variables: VariableValues
@@ -26,6 +29,8 @@ export interface SessionScope {
   /** Stores questions that no one answers. Absent if such questions fail. */
   readonly paused: PausedCalls | undefined
   readonly client: WorkspaceClient | undefined
+  /** What extensions keep for the session, by layer and id. */
+  readonly memory: Map<string, Json>
   readonly hooks: { readonly all: readonly Hooks[] }
   /** The call of `task` that waits for this session. Its time stops while a person is asked. */
   readonly waiting: Pausable | undefined

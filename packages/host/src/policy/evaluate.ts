@@ -7,6 +7,8 @@ import type { EvaluatedCall, HostContext, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis, type Decision, type MadeChange } from './checked-call.ts'
 import type { ArgumentsChange, Opinion } from './guards.ts'
 import type { Evaluation } from './policies.ts'
+import type { SessionPolicy } from './session-policy.ts'
+import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import { allow, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
 
 /** Applies a change that a policy wants. Returns the verdict that denies the call if the change cannot be made. */
@@ -22,7 +24,7 @@ export async function evaluate(
   const { tool, session: { policy } } = call
   const changes: MadeChange[] = []
   const { denied, lost } = policy.standing(tool)
-  const refused = (lost && !isReadByHost(call, host) ? lost : undefined) ?? denied ?? beyondParent(call)
+  const refused = (lost && !isReadByHost(tool, host) ? lost : undefined) ?? denied ?? beyondParent(call)
   if (refused) return call.evaluated(final(refused, analysisByKey(tool.name)), changes)
   for (;;) {
     const analysis = needsKey(call, host)
@@ -50,6 +52,19 @@ export async function evaluate(
     }
     changes.push(made)
   }
+}
+
+/** Kinds of tools of which every call needs what the tool declares. A command may need less. */
+const NEED_ALL: ReadonlySet<string> = new Set(['read', 'search', 'edit', 'fetch'])
+
+/** Why every call of a tool is denied, whatever its arguments. undefined if one may be allowed. */
+export function deniedAlways(
+  tool: ToolEntry | undefined, policy: SessionPolicy, host: HostContext,
+): Verdict | undefined {
+  if (tool === undefined) return undefined
+  const { denied, lost } = policy.standing(tool)
+  const isLost = lost !== undefined && (NEED_ALL.has(tool.definition.kind) || !isReadByHost(tool, host))
+  return isLost ? lost : denied ?? policy.lineage.map((each) => each.denyingRule(tool)).find((verdict) => verdict)
 }
 
 const final = (verdict: Verdict, analysis: CallAnalysis): Decision =>
@@ -106,7 +121,7 @@ function answerByMode(
 }
 
 /** Whether the host itself reads from the arguments what a call needs. Of a program it reads only which tools it names. */
-const isReadByHost = ({ tool: { name, origin } }: ValidatedCall, { argumentsReaders }: HostContext): boolean =>
+const isReadByHost = ({ name, origin }: ToolEntry, { argumentsReaders }: HostContext): boolean =>
   origin.layer === 'bundled' && argumentsReaders.has(name) && name !== PROGRAM_TOOL
 
 /** Under a ceiling, a call that is known to need more is denied before a person is asked. */
@@ -149,6 +164,6 @@ const isOfOneTool = ({ kind, subject }: PowerItem): boolean => kind === 'state' 
 function needsKey(call: ValidatedCall, host: HostContext): boolean {
   const { tool, session: { policy } } = call
   const { floor, power } = policy.standing(tool)
-  if (tool.definition.gated || floor || (power.ceilings !== undefined && isReadByHost(call, host))) return true
+  if (tool.definition.gated || floor || (power.ceilings !== undefined && isReadByHost(tool, host))) return true
   return policy.lineage.some(({ rules, watchdogs }) => rules.length > 0 || watchdogs.length > 0)
 }

@@ -1,6 +1,7 @@
 import {
-  beyond, compileCeiling, compileGrant, judgeRules, narrowPower, powerItems, type AgentManifest, type Ceiling,
-  type Power, type PowerItem, type RuleQuestion, type ScopedRule, type SecurityMode, type StateMachine, type VariableValues,
+  beyond, compileCeiling, compileGrant, denyingRule, judgeRules, narrowPower, powerItems, type AgentManifest,
+  type Ceiling, type Power, type PowerItem, type RuleQuestion, type RuleVerdict, type ScopedRule, type SecurityMode,
+  type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
 import { matchSegment } from '@bulkhead/kit/glob'
 import { commandSafetyOf, type CommandSafety } from './command-safety/command-safety.ts'
@@ -160,14 +161,13 @@ export class SessionPolicy {
       tool: tool.name, approvalKey: key, touches, ...(names && { names }), ...(tool.source && { source: tool.source }),
     }
     const verdict = judgeRules(this.rules, question)
-    if (!verdict) return undefined
-    const { action, rule } = verdict
-    const { written = rule.permission } = rule
-    const name = `the rule "${written} ${rule.pattern}" of ${rule.source}`
-    const source = `${rule.author ?? rule.scope} rule ${written} ${rule.pattern} (${rule.source})`
-    if (action === 'deny') return deny('rules', 'RuleDenied', source, `${name} forbids it`)
-    if (action === 'ask') return ask('rules', source, `${name} asks`, true)
-    return allow('rules', source, `${name} allows it`)
+    return verdict && verdictOf(verdict)
+  }
+
+  /** The rule that denies every call of a tool. */
+  denyingRule(tool: ToolEntry): Verdict | undefined {
+    const rule = denyingRule(this.rules, { tool: tool.name, ...(tool.source && { source: tool.source }) })
+    return rule && verdictOf({ action: 'deny', rule })
   }
 
   /** In allowlist mode, `name` covers every key of the tool, and `name:glob` those that match. */
@@ -207,6 +207,15 @@ export class SessionPolicy {
       .find((each) => each?.allowed === false)
     return flag && deny('role', 'RoleDenied', `flag ${flag.name}`, `the flag ${flag.name} is off`)
   }
+}
+
+function verdictOf({ action, rule }: RuleVerdict): Verdict {
+  const { written = rule.permission } = rule
+  const name = `the rule "${written} ${rule.pattern}" of ${rule.source}`
+  const source = `${rule.author ?? rule.scope} rule ${written} ${rule.pattern} (${rule.source})`
+  if (action === 'deny') return deny('rules', 'RuleDenied', source, `${name} forbids it`)
+  if (action === 'ask') return ask('rules', source, `${name} asks`, true)
+  return allow('rules', source, `${name} allows it`)
 }
 
 /** A server cannot be confined, so one that can do more than a ceiling allows is denied. */

@@ -1,8 +1,7 @@
 import {
-  BulkheadError, type AgentDescriptor, type AgentInput, type AgentManifest, type Diagnostic, type ScopedRule,
+  BulkheadError, checkRequirements, type AgentDescriptor, type AgentInput, type AgentManifest, type Diagnostic, type ScopedRule,
 } from '@bulkhead/contract'
-import { agentManifestSchema } from '@bulkhead/contract/validation'
-import { pointerStep } from '@bulkhead/kit/json'
+import { agentManifestSchema, firstFault } from '@bulkhead/contract/validation'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
 import { freezeDeep } from '../calls/hooks.ts'
 import type { Naming } from '../model/unknown-names.ts'
@@ -11,8 +10,12 @@ import type { Naming } from '../model/unknown-names.ts'
 export class Agents {
   readonly #byName: ReadonlyMap<string, AgentDescriptor>
 
-  constructor(found: readonly AgentDescriptor[]) {
+  readonly #isUntrusted: boolean
+
+  /** `isUntrusted`: the project may have agents that were not read. */
+  constructor(found: readonly AgentDescriptor[], isUntrusted = false) {
     this.#byName = new Map(found.map((agent) => [agent.name, agent]))
+    this.#isUntrusted = isUntrusted
   }
 
   list(): readonly AgentDescriptor[] {
@@ -32,8 +35,7 @@ export class Agents {
   named(name: string): UsableAgent {
     const agent = this.#byName.get(name)
     if (agent === undefined) {
-      const message = `No agent is called "${visibleText(name)}".${meantNames(name, this.#byName.keys())}`
-      throw new BulkheadError('AgentNotFound', message, { data: { name } })
+      throw notFound(name, this.list().map((known) => known.name), this.#isUntrusted)
     }
     if (!isUsable(agent)) throw unusable(agent.name, agent.fault)
     return agent
@@ -42,6 +44,13 @@ export class Agents {
 
 export type UsableAgent = AgentDescriptor & { readonly manifest: AgentManifest }
 const isUsable = (agent: AgentDescriptor): agent is UsableAgent => agent.manifest !== undefined
+
+function notFound(name: string, agents: readonly string[], isUntrusted: boolean): BulkheadError {
+  const known = agents.length === 0 ? ' There are no agents.' : ` Use one of: ${agents.join(', ')}.`
+  const trust = isUntrusted ? ' Agents of the project are not read until it is trusted: run `bulkhead trust`.' : ''
+  const message = `No agent is called "${visibleText(name)}".${meantNames(name, agents) || `${known}${trust}`}`
+  return new BulkheadError('AgentNotFound', message, { data: { name, agents } })
+}
 
 function unusable(name: string, fault: Diagnostic | undefined): BulkheadError {
   const why = fault ? `${fault.message} ${fault.cure}` : 'Its manifest is missing.'
@@ -69,18 +78,17 @@ export function readAgents(agents: readonly AgentInput[]): readonly UsableAgent[
 /** An agent of the embedder, at `place` in the options. Throws AgentInvalid. */
 export function readAgent(agent: AgentInput, place = '/agent'): UsableAgent {
   const parsed = agentManifestSchema.safeParse(agent)
-  if (parsed.success) {
-    const { name } = parsed.data
-    return { name, layer: 'embedder', location: `agent ${name}`, manifest: freezeDeep(parsed.data) }
+  if (!parsed.success) {
+    const { path, message } = firstFault(parsed.error.issues, agentManifestSchema, '', place)
+    throw invalid(path, `The agent is invalid: ${message}`)
   }
-  const [issue] = parsed.error.issues
-  const pointer = `${place}${(issue?.path ?? []).map((step) => pointerStep(String(step))).join('')}`
-  if (issue?.code === 'unrecognized_keys') {
-    const [key = ''] = issue.keys
-    const meant = issue.path.length > 0 ? '' : meantNames(key, Object.keys(agentManifestSchema.shape))
-    throw invalid(`${pointer}${pointerStep(key)}`, `An agent has no key "${visibleText(key)}" here.${meant}`)
+  const { name, requires = {} } = parsed.data
+  try {
+    checkRequirements(requires)
+  } catch (thrown) {
+    throw invalid(`${place}/requires`, `The agent "${name}" is invalid: ${BulkheadError.from(thrown).message}`)
   }
-  throw invalid(pointer, `The agent is invalid at ${pointer}: ${issue?.message ?? 'it is not an object'}.`)
+  return { name, layer: 'embedder', location: `agent ${name}`, manifest: freezeDeep(parsed.data) }
 }
 
 const invalid = (path: string, message: string) => new BulkheadError('AgentInvalid', message, { data: { path } })

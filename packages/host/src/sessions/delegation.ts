@@ -1,8 +1,8 @@
-import { BulkheadError, type AgentInput, type AgentManifest, type OutcomeBody } from '@bulkhead/contract'
+import { BulkheadError, type AgentManifest, type DelegatingCall, type OutcomeBody } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import { visibleText } from '@bulkhead/kit/text'
 import { lateOutcome } from '../calls/late-result.ts'
+import { changeSource } from '../calls/record-effect.ts'
 import { pauseFor, type RunningCall } from '../calls/running-call.ts'
 import type { HostContext } from '../policy/call.ts'
 import type { Agents } from './agents.ts'
@@ -74,10 +74,10 @@ export async function delegate(delegation: Delegation, sources: DelegationSource
   const { parent, call: running, run, host } = sources
   const stop = new AbortController()
   const session = await parent.openSubagent({
-    agent: chosenAgent(name, sources.agents), background, signal: background ? stop.signal : signal,
+    agent: sources.agents.list().length === 0 ? { name } : name, background, signal: background ? stop.signal : signal,
     // A mode of its own would only add questions: the mode of the parent applies to each of its calls.
     mode: 'yolo',
-  }, background ? undefined : { pause: () => pauseFor(running) })
+  }, { waiting: background ? undefined : { pause: () => pauseFor(running) }, call: delegatingCall(running) })
   const { id: sessionId } = session
   const request: AgentRequest = {
     agent: session.agent!, prompt, metadata, background, session,
@@ -86,7 +86,10 @@ export async function delegate(delegation: Delegation, sources: DelegationSource
   const output = outputOf(run, request, session.signal)
   if (!background) return { sessionId, output: await output.finally(() => session.close()) }
   const { call } = running
-  const result = output.then((text): OutcomeBody => ({ type: 'output', data: { output: text } }))
+  const result = output.then((text): OutcomeBody => ({ type: 'output', data: { output: text } })).catch((thrown) => {
+    // Its session is cancelled too, but the model knows a task.
+    throw stop.signal.aborted ? taskCancelled() : thrown
+  })
   const outcome = lateOutcome(call, result, sessionId, host)
   const task = { id: sessionId, agent: name, callId: call.id, startedAt: new Date(host.clock.now()).toISOString() }
   parent.background.add({ task, outcome, cancel: () => stop.abort() })
@@ -95,15 +98,12 @@ export async function delegate(delegation: Delegation, sources: DelegationSource
   return { sessionId }
 }
 
-/** What `openSubagent` takes. If there are no agents, any name will do. */
-function chosenAgent(name: string, agents: Agents): string | AgentInput {
-  const known = agents.list().map((agent) => agent.name)
-  if (known.length === 0) return { name }
-  if (known.includes(name)) return name
-  throw new BulkheadError(
-    'AgentNotFound', `No agent is called "${visibleText(name)}". Use one of: ${known.join(', ')}.`,
-    { data: { name, agents: known } },
-  )
+const taskCancelled = () =>
+  new BulkheadError('ToolCancelled', 'The task was cancelled.', { data: { reason: 'user' } })
+
+const delegatingCall = ({ call }: RunningCall): DelegatingCall => {
+  const { sessionId, turn, rootCallId } = changeSource(call, '')
+  return { sessionId, turn, callId: rootCallId }
 }
 
 /** A runner that ignores the signal is not waited for. */

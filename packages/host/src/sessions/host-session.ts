@@ -10,6 +10,7 @@ import type { Naming } from '../model/unknown-names.ts'
 import { explainCall, type Explanation } from '../calls/explain.ts'
 import { HookChain, HOOKS_FORM, refuseSlips } from '../calls/hooks.ts'
 import type { Hooks } from '../model/hooks.ts'
+import { deniedAlways } from '../policy/evaluate.ts'
 import type { SessionScope } from '../policy/call-session.ts'
 import { goOnWith, type Claim, type Resumption } from '../policy/interaction/paused-calls.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
@@ -17,13 +18,13 @@ import { WaitGroup } from '../model/waiting.ts'
 import { runCall } from '../calls/pipeline.ts'
 import type { CallOptions, Proposal, ToolCall } from '../calls/receive.ts'
 import {
-  batchSizeOf, HostTurn, readCallAllOptions, readCallOptions, runAll, turnInvalid, type CallAllOptions, type Frame,
-  type ReadOptions, type Turn,
+  batchSizeOf, HostTurn, NO_OPTIONS, readCallAllOptions, readCallOptions, requireCalls, runAll, turnInvalid,
+  type CallAllOptions, type Frame, type ReadOptions, type Turn,
 } from './turn.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from '../model/cancel-scope.ts'
 import { namingOf, readAgent, type Agents } from './agents.ts'
-import { BackgroundTasks, type BackgroundTask } from './background-tasks.ts'
-import { openScope, type ScopeSources } from './session-scope.ts'
+import { BackgroundTasks, type BackgroundTask, type EndedTask } from './background-tasks.ts'
+import { openScope, originIn, type ScopeSources, type SubagentOrigin } from './session-scope.ts'
 import {
   checkOptions, refuseDeeper, requireProgramTool, selectedTools, sessionNaming, type SessionOptions,
   type SubagentOptions, type Session,
@@ -87,7 +88,8 @@ export class HostSession implements Session {
     this.#scope = openScope({
       id: this.id, options, agent, outer: parent && parent.#scope, hooks: this.#hooks, over: () => this.#cancel.signal,
     }, sources)
-    this.#cancel = parent ? parent.#scopeFor(background).begin() : new CancelScope()
+    const turn = background ? undefined : parent && parent.#turn
+    this.#cancel = parent ? (turn?.scope ?? parent.#cancel).begin() : new CancelScope()
     this.#forgetSignal = signal && this.#cancel.follow(signal, sessionCancelled)
     sources.open.set(this.id, this)
     sources.onOpen(this)
@@ -98,7 +100,11 @@ export class HostSession implements Session {
   }
 
   tools(): readonly ToolDefinition[] {
-    return this.#offered().enabled().map(({ tool }) => tool.shown)
+    return this.#offered().definitions()
+  }
+
+  deniedAlways(name: string): string | undefined {
+    return deniedAlways(this.#offered().get(name), this.#scope.policy, this.#sources.host)?.reason
   }
 
   call(call: ToolCall, options: CallOptions = NO_OPTIONS): Promise<Outcome> {
@@ -147,9 +153,7 @@ export class HostSession implements Session {
   async callAll(calls: readonly ToolCall[], options: CallAllOptions = {}): Promise<readonly Outcome[]> {
     const read = readCallAllOptions(options)
     const { strategy = this.#options.strategy ?? 'parallel', steering, signal } = read
-    if (!Array.isArray(calls)) {
-      throw new BulkheadError('InputInvalid', 'The calls are not a list.', { data: { path: '/calls' } })
-    }
+    requireCalls(calls)
     const batchSize = batchSizeOf(strategy)
     const { ended, ...frame } = this.#enter(signal, calls.length)
     const proposals = [...calls].map((call) => this.#propose(call, read, frame))
@@ -196,13 +200,12 @@ export class HostSession implements Session {
     this.#leaveTurn?.()
   }
 
-  /** `waiting`: the call that waits for it. Default: the one that waits for this session. */
-  async openSubagent(options: SubagentOptions = {}, waiting = this.#scope.waiting): Promise<HostSession> {
+  async openSubagent(options: SubagentOptions = {}, by: SubagentOrigin = {}): Promise<HostSession> {
     refuseDeeper(this.depth)
     if (this.#closing) throw sessionCancelled('parent')
     const turn = this.#turn
     return new HostSession(options, {
-      ...this.#sources, waiting,
+      ...this.#sources, ...originIn(this.#scope, by),
       onOpen: (begun) => {
         this.#subagents.add(begun)
         if (!options.background) turn?.owns(begun)
@@ -216,6 +219,10 @@ export class HostSession implements Session {
 
   tasks(): readonly BackgroundTask[] {
     return this.background.list()
+  }
+
+  taskResults(): readonly EndedTask[] {
+    return this.background.deliver()
   }
 
   cancelTask(id: string): Promise<boolean> {
@@ -281,11 +288,6 @@ export class HostSession implements Session {
     return this.#selected.reduce((left, names) => left.within(names), this.codeMode ? all.inCodeMode() : all)
   }
 
-  /** The scope that cancels a sub-agent. */
-  #scopeFor(background: boolean): CancelScope {
-    return background || !this.#turn ? this.#cancel : this.#turn.scope
-  }
-
   #propose(call: ToolCall, options: ReadOptions<CallOptions>, frame: Frame, resumption?: Resumption): Proposal {
     const { timeoutMs, onProgress, onLog, wrong: fault } = options
     const { cancel, turn, turnNumber, tools, ended } = frame
@@ -294,5 +296,3 @@ export class HostSession implements Session {
     return { scope: { ...at, resumption, onProgress, onLog, ended }, call, timeoutMs, fault }
   }
 }
-
-const NO_OPTIONS: CallOptions = {}

@@ -44,25 +44,28 @@ export function sessionPlaces(
   const { roots = [], adHoc = [] } = options
   const ofAgent = agent?.manifest.roots ?? []
   if (roots.length + adHoc.length + ofAgent.length === 0) return { variables, paths: { workspace, neverWritten } }
-  const ofSession: Origin = { owner: 'session', code: 'ConfigInvalid', within: undefined }
+  const ofSession: Origin = { what: 'root', owner: 'session', code: 'ConfigInvalid', within: undefined }
+  const opened: Origin = { ...ofSession, what: 'ad-hoc file or folder' }
   const found = [
     ...roots.map((path, index) => findRoot(path, `/roots/${index}`, ofSession, sources)),
     ...ofAgent.map((path, index) => findRoot(path, `/roots/${index}`, originOf(agent!, sources), sources)),
   ]
   const further = [...new Set(found.map(({ path }) => path))].filter((path) => path !== workspace)
   const values = [workspace, ...further]
-  const open = adHoc.map((path, index) => find(path, `/adHoc/${index}`, ofSession, sources, values).path)
+  const open = adHoc.map((path, index) => find(path, `/adHoc/${index}`, opened, sources, values))
   return {
-    variables: { ...variables, workspace: values, 'ad-hoc': [...new Set(open)] },
+    variables: { ...variables, workspace: values, 'ad-hoc': [...new Set(open.map(({ path }) => path))] },
     paths: {
       workspace, roots: further,
-      neverWritten: [...neverWritten, ...found.flatMap((root) => root.neverWritten ?? [])],
+      neverWritten: [...neverWritten, ...[...found, ...open].flatMap((root) => root.neverWritten ?? [])],
     },
   }
 }
 
 /** Who names a path. */
 interface Origin {
+  /** What the path is for. */
+  readonly what: string
   readonly owner: string
   readonly code: ErrorCode
   /** The folder that must contain it. */
@@ -74,7 +77,7 @@ interface Origin {
  * does with its own content.
  */
 const originOf = ({ name, layer }: UsableAgent, { workspace }: RootSources): Origin =>
-  ({ owner: `agent "${name}"`, code: 'AgentInvalid', within: layer === 'project' ? workspace : undefined })
+  ({ what: 'root', owner: `agent "${name}"`, code: 'AgentInvalid', within: layer === 'project' ? workspace : undefined })
 
 function findRoot(given: string, pointer: string, origin: Origin, sources: RootSources): FoundRoot {
   const found = find(given, pointer, origin, sources, [sources.workspace])
@@ -92,7 +95,7 @@ function find(
   try {
     found = look(isAbsolute(given) ? given : join(workspace, given))
   } catch (thrown) {
-    throw refuse(`cannot be used: ${messageOf(thrown)}`, 'Name an existing folder.')
+    throw refuse(`cannot be used: ${messageOf(thrown)}`, 'Name another one.')
   }
   // A tool that may write there could replace the workspace by a link.
   if (kept.some((folder) => folder !== found.path && isWithin(folder, found.path))) {
@@ -110,5 +113,7 @@ function find(
 
 const isWithin = (path: string, folder: string): boolean => path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 
-const refused = (given: string, path: string, { owner, code }: Origin, what: string, cure: string): BulkheadError =>
-  new BulkheadError(code, `The root "${visibleText(given)}" of the ${owner} ${what}. ${cure}`, { data: { path } })
+const refused = (given: string, path: string, origin: Origin, why: string, cure: string): BulkheadError =>
+  new BulkheadError(
+    origin.code, `The ${origin.what} "${visibleText(given)}" of the ${origin.owner} ${why}. ${cure}`, { data: { path } },
+  )

@@ -15,7 +15,7 @@ import { openSlot } from '../extensions/state-slot.ts'
 import { CancelScope } from '../model/cancel-scope.ts'
 import type { CallScope, HostContext } from '../policy/call.ts'
 import type { SessionScope } from '../policy/call-session.ts'
-import { planModeIn } from '../policy/plan-mode.ts'
+import { memoryOf, recall, remember } from '../policy/session-memory.ts'
 import type { EventBus } from '../records/events.ts'
 import type { Sidecar } from '../records/timeouts.ts'
 
@@ -153,15 +153,18 @@ export interface MemorySources {
   readonly running: Pick<RunningCalls<RunningCall>, 'get'>
 }
 
-/** By extension and layer. Collected with the session. */
-const kept = new WeakMap<SessionScope, Map<string, Json>>()
-
-/** The memory of one extension in the session of a running call. It ends with the session and is never stored. */
-function sessionMemory({ descriptor: { id, layer }, running }: MemorySources): SessionAccess {
-  const key = `${layer}/${id}`
+/**
+ * The memory of one extension in the session of a running call. It ends with the session, and is stored only for a
+ * call that pauses.
+ */
+function sessionMemory({ descriptor, running }: MemorySources): SessionAccess {
+  const { id } = descriptor
   const sessionOf = (callId: string): SessionScope => {
     const current = running.get(callId)
-    if (current) return current.call.session
+    if (current) {
+      recall(current.call, descriptor)
+      return current.call.session
+    }
     throw new BulkheadError(
       'CapabilityDenied', `The extension "${id}" asked for a session outside of a call. Ask while one runs.`,
     )
@@ -169,7 +172,7 @@ function sessionMemory({ descriptor: { id, layer }, running }: MemorySources): S
   return {
     async read(callId) {
       const session = sessionOf(callId)
-      return { id: session.id, data: kept.get(session)?.get(key) ?? null }
+      return { id: session.id, data: memoryOf(session, descriptor) ?? null }
     },
     async write(callId, data) {
       const session = sessionOf(callId)
@@ -179,9 +182,7 @@ function sessionMemory({ descriptor: { id, layer }, running }: MemorySources): S
         const why = fault ? `${atPointer(fault.path)} ${fault.message}` : ` is longer than ${MAX_CHARS} characters`
         throw new BulkheadError('StateInvalid', `What "${id}" keeps for its session${why}.`)
       }
-      const memory = kept.get(session) ?? new Map<string, Json>()
-      kept.set(session, memory.set(key, structuredClone(data)))
-      session.policy.planning = planModeIn(layer, id, data) ?? session.policy.planning
+      remember(session, descriptor, data)
     },
   }
 }

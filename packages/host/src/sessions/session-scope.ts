@@ -1,3 +1,4 @@
+import type { DelegatingCall } from '@bulkhead/contract'
 import type { HookChain } from '../calls/hooks.ts'
 import type { Settings } from '../model/settings.ts'
 import type { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
@@ -15,7 +16,22 @@ export interface ScopeSources extends RootSources {
   readonly projectApprovals: ProjectApprovals
   /** Of a sub-agent: the call that waits for it. */
   readonly waiting?: Pausable | undefined
+  /** Of a sub-agent: the calls that delegate, the outermost first. */
+  readonly delegatedBy?: readonly DelegatingCall[] | undefined
 }
+
+/** The call that opens a session for a sub-agent. */
+export interface SubagentOrigin {
+  /** Waits for the sub-agent. Default: the call that waits for the parent session. */
+  readonly waiting?: Pausable | undefined
+  readonly call?: DelegatingCall
+}
+
+/** What a sub-agent of the session `outer` has from it and from that call. */
+export const originIn = (
+  outer: SessionScope, { waiting = outer.waiting, call }: SubagentOrigin,
+): Pick<SessionScope, 'waiting' | 'delegatedBy'> =>
+  ({ waiting, delegatedBy: call ? [...outer.delegatedBy, call] : outer.delegatedBy })
 
 export interface ScopeRequest {
   readonly id: string
@@ -40,7 +56,7 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
   // A sub-agent can do no more than its parent, so it gets no folders of its own.
   const { variables, paths } = outer ?? sessionPlaces(options, agent, sources)
   return {
-    id, variables, paths, hooks,
+    id, variables, paths, hooks, memory: new Map(),
     agent: agent?.manifest,
     policy: policyFrom(options, {
       settings, agent, variables, hasOwnValues: variables !== sources.variables,
@@ -58,5 +74,6 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
     client: options.client ?? outer?.client,
     continues: options.continues,
     waiting: sources.waiting,
+    delegatedBy: sources.delegatedBy ?? [],
   }
 }

@@ -3,7 +3,7 @@ import {
   type Ceiling, type Interactor, type Outcome, type Rule, type ScopedRule, type SecurityMode, type StateMachine,
   type ToolDefinition, type WorkspaceClient,
 } from '@bulkhead/contract'
-import { ruleSchema } from '@bulkhead/contract/validation'
+import { ceilingSet, firstFault, ruleSchema } from '@bulkhead/contract/validation'
 import type { Json } from '@bulkhead/kit/json'
 import { forms, type OptionForm, type OptionForms } from '@bulkhead/kit/options'
 import type { Explanation } from '../calls/explain.ts'
@@ -18,7 +18,7 @@ import type { Approval } from '../policy/approvals/approval.ts'
 import { asGuard, type Guard, type Judge } from '../policy/guards.ts'
 import { SessionPolicy, stricterMode, type PolicySources } from '../policy/session-policy.ts'
 import { rulesOf, type UsableAgent } from './agents.ts'
-import type { BackgroundTask } from './background-tasks.ts'
+import type { BackgroundTask, EndedTask } from './background-tasks.ts'
 import { batchSizeOf, type CallAllOptions, type ExecutionStrategy, type Turn } from './turn.ts'
 
 export interface Session {
@@ -31,6 +31,8 @@ export interface Session {
   readonly codeMode: boolean
   /** Those of the turn; outside of one, the present ones. */
   tools(): readonly ToolDefinition[]
+  /** Why every call of a tool is denied here, whatever its arguments. undefined if one may be allowed. */
+  deniedAlways(tool: string): string | undefined
   /** Contract: never rejects. Every call ends in exactly one outcome. */
   call(call: ToolCall, options?: CallOptions): Promise<Outcome>
   /** The approvals that apply to calls of this session: its own and those of its project. */
@@ -60,8 +62,10 @@ export interface Session {
    * SubagentDepthExceeded five deep, and as `openSession` does.
    */
   openSubagent(options?: SubagentOptions): Promise<Session>
-  /** Sub-agents that `task` started in the background, until their result is delivered by `beginTurn`. */
+  /** Sub-agents that `task` started in the background, until their result is delivered. */
   tasks(): readonly BackgroundTask[]
+  /** What background tasks have ended with, each once. `results` of a turn has the same: this is for use without turns. */
+  taskResults(): readonly EndedTask[]
   /** Cancels a background task. Resolves when its result can be delivered, with whether it was running. */
   cancelTask(id: string): Promise<boolean>
   /** Cancels its turn, its calls and its sub-agents, and rejects later calls. */
@@ -168,13 +172,14 @@ const OPTIONS: OptionForms<SubagentOptions> = {
   watchdog: oneOrSeveral(forms.method), stateMachine: STATE_MACHINE, guards: forms.list(GUARD), signal: forms.signal,
   background: forms.flag, continues: forms.text, agent: forms.either(forms.text, forms.object), roots: forms.list(forms.text),
   adHoc: forms.list(forms.text),
-  client: forms.fields({ readText: forms.method, writeText: forms.method, run: forms.method }),
+  client: forms.atLeast({ readText: forms.method, writeText: forms.method, run: forms.method }),
 }
 
 /** Throws ConfigInvalid, ProjectPathInvalid or InputInvalid for options that make no sense. */
 export function checkOptions(options: SubagentOptions, workspace: string): void {
   requireOptions('openSession', options, OPTIONS)
   for (const hooks of [options.hooks ?? []].flat()) refuseSlips(hooks)
+  if (options.ceiling !== undefined) checkCeiling(options.ceiling)
   const { strategy = 'parallel' } = options
   batchSizeOf(strategy)
   if (options.workspace !== undefined && options.workspace !== workspace) {
@@ -239,7 +244,14 @@ export const sessionNaming = (id: string, { rules, roles, tools: offered }: Sess
 function readRule(rule: Rule, index: number): ScopedRule {
   const parsed = ruleSchema.safeParse(rule)
   if (parsed.success) return { ...parsed.data, scope: 'session', source: `the session#/rules/${index}` }
-  const why = parsed.error.issues[0]?.message ?? 'not an object'
-  const message = `The rule ${index} of the session is not of the documented form: ${why}.`
-  throw new BulkheadError('ConfigInvalid', message, { data: { path: `/rules/${index}` } })
+  throw invalidOption(firstFault(parsed.error.issues, ruleSchema, '', `/rules/${index}`))
 }
+
+/** A misspelled key would take away what it was meant to leave. Throws ConfigInvalid. */
+function checkCeiling(ceiling: Ceiling): void {
+  const parsed = ceilingSet.safeParse(ceiling)
+  if (!parsed.success) throw invalidOption(firstFault(parsed.error.issues, ceilingSet, '', '/ceiling'))
+}
+
+const invalidOption = ({ path, message }: ReturnType<typeof firstFault>): BulkheadError =>
+  new BulkheadError('ConfigInvalid', `The options of openSession are invalid: ${message}`, { data: { path } })

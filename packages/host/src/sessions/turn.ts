@@ -66,7 +66,7 @@ export class HostTurn implements Turn {
   }
 
   tools(): readonly ToolDefinition[] {
-    return this.offered.enabled().map(({ tool }) => tool.shown)
+    return this.offered.definitions()
   }
 
   cancel(reason: CancelReason = 'user'): void {
@@ -170,6 +170,14 @@ export function batchSizeOf(strategy: ExecutionStrategy): number {
   if (typeof size === 'number' && Number.isSafeInteger(size) && size >= 1) return size
   const message = 'A strategy is "sequential", "parallel" or { batched: n } with n of at least 1.'
   throw new BulkheadError('InputInvalid', message, { data: { path: '/strategy' } })
+}
+
+export const NO_OPTIONS: CallOptions = {}
+
+/** Throws InputInvalid. */
+export function requireCalls(calls: unknown): void {
+  if (Array.isArray(calls)) return
+  throw new BulkheadError('InputInvalid', 'The calls are not a list.', { data: { path: '/calls' } })
 }
 
 /** Valid options, or the error of invalid ones in `wrong`. */

@@ -184,7 +184,8 @@ export class Workspace {
   }
 
   get agents(): Agents {
-    return new Agents([...this.reloader.report.agents ?? [], ...this.#agents])
+    const { agents = [], diagnostics } = this.reloader.report
+    return new Agents([...agents, ...this.#agents], diagnostics.some(({ code }) => code === 'ProjectTrustRequired'))
   }
 
   get diagnostics(): readonly Diagnostic[] {

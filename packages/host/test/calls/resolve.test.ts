@@ -17,6 +17,22 @@ test('an unknown tool is an error that suggests similar names', async () => {
   expect(world.sandbox.requests).toEqual([])
 })
 
+test('a tool or an argument of another agent is an error that names ours', async () => {
+  const inputSchema = { type: 'object', properties: { query: {} }, additionalProperties: false }
+  const world = createWorld({ extensions: [{ layer: 'bundled', tools: { read: {}, bash: {}, web_search: { inputSchema } } }] })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  const reason = async (name: string, args: unknown) => {
+    const outcome = await session.call({ id: 'c1', name, arguments: args })
+    return outcome.type === 'error' ? `${outcome.error.code}: ${outcome.error_text}` : 'no error'
+  }
+  expect(await reason('read_file', {})).toBe('ToolNotRegistered: There is no tool "read_file". Use "read" instead.')
+  expect(await reason('git_manager', { action: 'push' })).toBe('ToolNotRegistered: There is no tool "git_manager". Run "git push" with "bash".')
+  const hostile = { get action() { throw new Error('no') } }
+  for (const args of [hostile, null, undefined, 'push']) expect(await reason('git_manager', args)).toMatch(/^ToolNotRegistered: .*actions: status, /)
+  expect(await reason('web_search', { allowed_domains: [] })).toMatch(/^InputInvalid: .*"site:HOST"/)
+  expect(await reason('web_search', { other: [] })).toMatch(/^InputInvalid: .*Correct the arguments/)
+})
+
 test('a name with control characters, or a long one, is displayed safely', async () => {
   const outcome = await call(createWorld(), `\u001b[2J${'x'.repeat(5_000)}`)
   expect(outcome.type === 'error' && outcome.error_text).not.toContain('\u001b')

@@ -148,6 +148,16 @@ function dependency(dependent: Extension, id: string, { lookUp }: CandidateSourc
   throw new BulkheadError('DependencyMissing', message, { data: { extension: id } })
 }
 
+/** A warning: `below`, of a lower layer, is not used because it has the same id, and these of its tools are gone. */
+export const hidingDiagnostic = (
+  { id, layer, location }: ExtensionDescriptor, below: ExtensionDescriptor, tools: readonly string[],
+): Diagnostic => ({
+  severity: 'warning', stage: 'register', code: 'RegistrationConflict', layer, extensionId: id, location, path: '/id',
+  message: `The ${below.layer} extension "${id}" is not used, because this one has the same id. Tools that only the `
+    + `${below.layer} one has are not offered: ${tools.join(', ')}.`,
+  cure: 'Give the extension another id, or let it offer these tools too.',
+})
+
 /** Why an extension is not offered, as a diagnostic. */
 export function registrationDiagnostic(
   descriptor: ExtensionDescriptor, error: BulkheadError, fallbackTo?: Layer,

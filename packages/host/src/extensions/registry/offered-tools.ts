@@ -1,7 +1,7 @@
 import {
   BulkheadError, dependencyCycleFault, findIdConflicts, findLockedToolFault, findToolNameConflicts, layerRank,
   missingDependencyFault, orderDependencies, PROGRAM_TOOL, type ConnectedServer, type Registrant, type RegistrationFault,
-  type ToolListing, type ToolManifest,
+  type ToolDefinition, type ToolListing, type ToolManifest,
 } from '@bulkhead/contract'
 import { expandToolNames } from '@bulkhead/contract/dialects'
 import { closeNames } from '@bulkhead/kit/text'
@@ -130,6 +130,7 @@ export class OfferedTools {
   readonly #only: ReadonlySet<string> | undefined
   readonly #codeMode: boolean
   #enabled: readonly Offer[] | undefined
+  #definitions: readonly ToolDefinition[] | undefined
   #inCodeMode: OfferedTools | undefined
   /** By the list of a session, because each of its calls needs the result. */
   readonly #limited = new WeakMap<readonly string[], OfferedTools>()
@@ -177,6 +178,12 @@ export class OfferedTools {
       .filter(({ tool: { name } }) => this.#has(name) && this.#whyOff(name, this.#offers, this.#settings) === undefined)
       .toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1))
     return this.#enabled
+  }
+
+  /** Of the enabled tools, for callers. */
+  definitions(): readonly ToolDefinition[] {
+    this.#definitions ??= Object.freeze(this.enabled().map(({ tool }) => tool.shown))
+    return this.#definitions
   }
 
   closeNames(name: string): readonly string[] {

@@ -4,7 +4,7 @@ import {
 } from '@bulkhead/contract'
 import type { Settings } from '../../model/settings.ts'
 import type { Extension } from '../lifecycle/extension.ts'
-import { prepareCandidate, registrationDiagnostic, type Candidate, type CandidateSources } from './candidate.ts'
+import { hidingDiagnostic, prepareCandidate, registrationDiagnostic, type Candidate, type CandidateSources } from './candidate.ts'
 import { compose, RegistryView, type Composition, type OfferedTools } from './offered-tools.ts'
 
 /** An extension that could not become a candidate, and why. */
@@ -152,8 +152,8 @@ export class Registry {
   extensions(): readonly Extension[] {
     const { composition: { extensions, startOrder }, candidates } = this.#present
     const offered = new Set(startOrder.map((id) => extensions.get(id)!.extension))
-    const hidden = candidates.map(({ extension }) => extension).filter((extension) => !offered.has(extension))
-    return [...hidden, ...offered]
+    const below = candidates.map(({ extension }) => extension).filter((extension) => !offered.has(extension))
+    return [...below, ...offered]
   }
 
   /** Extensions to start without a call. */
@@ -171,7 +171,7 @@ export class Registry {
     const dropped = candidates
       .flatMap(({ descriptor, dropped: errors }) => errors.map((error) => registrationDiagnostic(descriptor, error)))
     const refused = composition.refused.map(({ candidate: { descriptor }, error }) => ({ descriptor, error }))
-    return [...dropped, ...[...unprepared, ...refused].map(({ descriptor, error }) => {
+    return [...dropped, ...hidden(this.#present), ...[...unprepared, ...refused].map(({ descriptor, error }) => {
       const serving = this.extension(descriptor.id)?.descriptor.layer
       const isBelow = serving !== undefined && layerRank(serving) < layerRank(descriptor.layer)
       return registrationDiagnostic(descriptor, error, isBelow ? serving : undefined)
@@ -193,6 +193,16 @@ export class Registry {
     const prepared = this.prepareAgain(candidate.descriptor, settings)
     return isCandidate(prepared) ? prepared : candidate
   }
+}
+
+/** Extensions whose id a higher layer has too, if tools are missing because of it. */
+function hidden({ candidates, composition: { extensions, offers } }: Proposal): readonly Diagnostic[] {
+  return candidates.flatMap(({ descriptor, tools }) => {
+    const used = extensions.get(descriptor.id)?.descriptor
+    const isHidden = used !== undefined && layerRank(used.layer) > layerRank(descriptor.layer)
+    const gone = isHidden ? tools.map(({ name }) => name).filter((name) => !offers.has(name)) : []
+    return gone.length === 0 ? [] : [hidingDiagnostic(used!, descriptor, gone)]
+  })
 }
 
 export const isCandidate = (prepared: Candidate | Unprepared): prepared is Candidate => 'extension' in prepared

@@ -34,6 +34,8 @@ export interface Resumption {
   /** Of the tool that asked. Another tool does not get the answers. */
   readonly identity: string
   readonly asked: readonly AskedQuestion[]
+  /** What the extension of the tool kept for the session. */
+  readonly memory?: Json | undefined
 }
 
 /** A paused call that this host continues. */
@@ -47,6 +49,7 @@ interface PausedRecord extends PausedCall {
   readonly claimedBy?: string
   readonly identity: string
   readonly asked: readonly AskedQuestion[]
+  readonly memory?: Json
 }
 
 export interface PausedSources {
@@ -72,13 +75,18 @@ export class PausedCalls {
     this.#now = now
   }
 
-  /** Resolves with the id to answer under when it is stored. A call that pauses again keeps its id. */
-  async keep(call: PausableCall, question: InteractionRequest, asked: readonly AskedQuestion[]): Promise<string> {
+  /**
+   * Resolves with the id to answer under when it is stored. A call that pauses again keeps its id. `memory`: what the
+   * extension of the tool keeps for the session.
+   */
+  async keep(
+    call: PausableCall, question: InteractionRequest, asked: readonly AskedQuestion[], memory?: Json,
+  ): Promise<string> {
     const id = call.scope.resumption?.id ?? randomUUID()
     const record: PausedRecord = {
       id, status: 'clarification_needed', sessionId: call.session.id, question, asked,
       call: { id: call.id, name: call.name, arguments: call.proposed ?? call.args },
-      identity: identityOf(call), pausedAt: new Date(this.#now()).toISOString(),
+      identity: identityOf(call), pausedAt: new Date(this.#now()).toISOString(), ...(memory !== undefined && { memory }),
     }
     await this.#store.write('paused', this.#prefix + id, asJson(record))
     return id
@@ -87,7 +95,7 @@ export class PausedCalls {
   async list(): Promise<readonly PausedCall[]> {
     const records = await this.#store.list('paused', this.#prefix)
     return records.flatMap(({ value }) => {
-      const { identity: _identity, asked: _asked, claimedBy: _claimedBy, ...paused } = readRecord(value) ?? {}
+      const { identity: _identity, asked: _asked, claimedBy: _claimedBy, memory: _memory, ...paused } = readRecord(value) ?? {}
       return 'id' in paused ? [paused] : []
     })
   }
@@ -105,8 +113,8 @@ export class PausedCalls {
     if (this.#claimed.has(id)) throw alreadyAnswered(id)
     this.#claimed.add(id)
     try {
-      const { call, identity, asked } = await this.#take(id, answer)
-      return { call, resumption: { id, identity, asked } }
+      const { call, identity, asked, memory } = await this.#take(id, answer)
+      return { call, resumption: { id, identity, asked, memory } }
     } catch (thrown) {
       this.#claimed.delete(id)
       throw thrown

@@ -230,3 +230,15 @@ test('a pattern with lookaround does not reject a tool of a server', () => {
   expect(registry.list()).toHaveLength(1)
   expect(registry.view.offered.get('mail')?.definition.inputSchema).toEqual(inputSchema)
 })
+
+test('an extension that hides another one by its id is reported if a tool is missing then', () => {
+  const git: ExtensionSketch = { id: 'git', layer: 'bundled', tools: { git: {}, blame: {} } }
+  const hiding = (tools: NonNullable<ExtensionSketch['tools']>, id = 'git') =>
+    createRegistry({ extensions: [git, { id, layer: 'project', tools }] }).diagnostics
+  expect(hiding({ blame: {}, forge: {} })).toMatchObject([{
+    severity: 'warning', code: 'RegistrationConflict', layer: 'project', extensionId: 'git', path: '/id',
+    message: expect.stringMatching(/^The bundled extension "git" is not used, .* not offered: git\.$/),
+  }])
+  expect(hiding({ git: {}, blame: {} })).toEqual([])
+  expect(hiding({ git: {} }, 'forge')).toEqual([])
+})

@@ -1,0 +1,29 @@
+import type { ExtensionDescriptor } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
+import type { SessionScope } from './call-session.ts'
+import { identityOf, type PausableCall } from './interaction/paused-calls.ts'
+import { planModeIn } from './plan-mode.ts'
+
+type Owner = Pick<ExtensionDescriptor, 'id' | 'layer'>
+type Memorized = Pick<SessionScope, 'memory' | 'policy'>
+
+const keyOf = ({ id, layer }: Owner): string => `${layer}/${id}`
+
+/** What an extension keeps for a session. */
+export const memoryOf = ({ memory }: Pick<Memorized, 'memory'>, owner: Owner): Json | undefined =>
+  memory.get(keyOf(owner))
+
+export function remember(session: Memorized, owner: Owner, data: Json): void {
+  session.memory.set(keyOf(owner), structuredClone(data))
+  session.policy.planning = planModeIn(owner.layer, owner.id, data) ?? session.policy.planning
+}
+
+/**
+ * A paused call that continues in another session finds there what its extension kept for the first one, unless it
+ * keeps something there already.
+ */
+export function recall(call: Pick<PausableCall, 'scope' | 'tool'> & { readonly session: Memorized }, owner: Owner): void {
+  const { resumption } = call.scope
+  if (resumption?.memory === undefined || resumption.identity !== identityOf(call)) return
+  if (memoryOf(call.session, owner) === undefined) remember(call.session, owner, resumption.memory)
+}
