@@ -46,8 +46,8 @@ const resolved = (specifier: string): string => fileURLToPath(import.meta.resolv
 
 export const bridgesServe = defineSubject({
   title: 'A bundled tool through an MCP server on standard input and output',
-  compares: 'Reading a small file with `bulkhead mcp`, with policy, journal and audit, against a function of the '
-    + 'official SDK that reads it.',
+  compares: 'Reading a small file with `bulkhead mcp`, with policy, journal and audit, against the same '
+    + 'function in a server of the official SDK, without them.',
   sides: [
     reading('bare SDK server', () => [fileURLToPath(new URL('../peers/read.ts', import.meta.url))]),
     reading('bulkhead mcp', (folder) => [

@@ -68,6 +68,23 @@ it.runIf(HAS_JAIL)('names a place outside of the workspace without its text', as
   })
 })
 
+it('answers questions about the other roots of a session, each with a server of its own', async () => {
+  writeFileSync(join(folder, 'other/half.ts'), 'export const half = (a: number) => a / 2\nexport const one = half(2)\n')
+  const path = join(folder, 'other/half.ts')
+  const inRoot: SessionOptions = { mode: 'yolo', roots: [join(folder, 'other')] }
+  const definition = { path, line: 1, column: 14, text: 'export const half = (a: number) => a / 2' }
+  expect(await ask({ action: 'definition', path, line: 2, query: 'half' }, inRoot)).toEqual({ locations: [definition], total: 1 })
+  expect(await ask({ action: 'symbols', path }, inRoot)).toMatchObject({ symbols: [{ name: 'half', path }, { name: 'one', path }] })
+  expect(await ask({ action: 'workspace_symbols', path, query: 'o' }, inRoot)).toMatchObject({ symbols: [{ name: 'one', path }], total: 1 })
+  expect(await ask({ action: 'symbols', path: join(folder, 'work/sum.ts') }, inRoot)).toMatchObject({ symbols: [{ path: 'sum.ts' }] })
+  for (const options of [{}, { adHoc: [join(folder, 'other')] }]) {
+    expect(await ask({ action: 'symbols', path }, { mode: 'yolo', ...options })).toMatch(/^CapabilityDenied/)
+  }
+  const denied = [{ permission: 'fs.read', pattern: join(folder, 'other/secrets/**'), action: 'deny' }] as const
+  expect(await ask({ action: 'symbols', path }, { ...inRoot, rules: denied })).toMatch(/^RuleDenied/)
+  expect(await ask({ action: 'symbols', path: 'sum.ts' }, { ...inRoot, rules: denied })).toMatchObject({ total: 1 })
+})
+
 it('says what is wrong with a question', async () => {
   expect(await ask({ action: 'hover', path: 'use.ts' })).toMatch(/^InputInvalid: `hover` needs `line` and `column`/)
   expect(await ask({ action: 'hover', path: 'use.ts', line: 99, column: 1 })).toMatch(/^InputInvalid: .*Line 99 is past its end/)

@@ -5,9 +5,7 @@ import {
 } from '@bulkhead/contract'
 import { canonicalJson } from '@bulkhead/kit/json'
 import { diagnosticOf, entriesOf, sha512, type Entry, type EntryKind } from '../connected/entries.ts'
-import {
-  beyondCeilings, findGrantFault, localIdentity, localPowers, type Surroundings,
-} from '../connected/local-server.ts'
+import { beyondCeilings, findGrantFault, localIdentity, localPowers } from '../connected/local-server.ts'
 import { adviceFor, knownSuffixes } from './known-servers.ts'
 import type { LanguageServer } from './language-server.ts'
 import { ManagedServer, type ManagedOptions } from './managed-server.ts'
@@ -29,15 +27,18 @@ const LANGUAGE_SERVERS: EntryKind<LanguageServerConfig, LanguageServerEntry> = {
 const suffixesOf = ({ suffixes, command }: LanguageServerConfig): readonly string[] =>
   suffixes ?? knownSuffixes(command)
 
-export interface LanguageServersOptions extends Omit<ManagedOptions, 'surroundings'> {
-  readonly surroundings: Surroundings
+export interface LanguageServersOptions extends ManagedOptions {
+  /** Default: true. In another root of a session, the paths in answers are absolute. */
+  readonly isWorkspace?: boolean
 }
 
-/** The language servers of one workspace. Each is started by its first question. */
+/** The language servers of one workspace or other root. Each is started by its first question. */
 export class ConfiguredLanguageServers implements LanguageServers {
   readonly #options: LanguageServersOptions
   readonly #servers = new Map<string, { readonly entry: LanguageServerEntry; readonly server: ManagedServer }>()
   readonly #closing = new Set<Promise<void>>()
+  /** The places of entries that are refused. */
+  #unused: readonly string[] = []
   #isClosed = false
 
   constructor(options: LanguageServersOptions) {
@@ -61,15 +62,19 @@ export class ConfiguredLanguageServers implements LanguageServers {
       const key = keyOf(entry)
       if (!this.#servers.has(key)) this.#servers.set(key, { entry, server: new ManagedServer(entry, this.#options) })
     }
-    return [...diagnostics, ...refused]
+    const faults = [...diagnostics, ...refused]
+    this.#unused = faults.map(({ path }) => path)
+    return faults
   }
 
   definition(source: SourceFile, at: TextPosition, signal: AbortSignal): Promise<readonly CodeLocation[]> {
     return this.#with(source, signal, (server, file) => server.locations('textDocument/definition', file, at, signal))
+      .then((found) => this.#named(found))
   }
 
   references(source: SourceFile, at: TextPosition, signal: AbortSignal): Promise<readonly CodeLocation[]> {
     return this.#with(source, signal, (server, file) => server.locations('textDocument/references', file, at, signal))
+      .then((found) => this.#named(found))
   }
 
   hover(source: SourceFile, at: TextPosition, signal: AbortSignal): Promise<string> {
@@ -77,11 +82,12 @@ export class ConfiguredLanguageServers implements LanguageServers {
   }
 
   symbols(source: SourceFile, signal: AbortSignal): Promise<readonly CodeSymbol[]> {
-    return this.#with(source, signal, (server, file) => server.symbols(file, signal))
+    return this.#with(source, signal, (server, file) => server.symbols(file, signal)).then((found) => this.#named(found))
   }
 
   findSymbols(source: SourceFile, query: string, signal: AbortSignal): Promise<readonly CodeSymbol[]> {
     return this.#with(source, signal, (server, file) => server.findSymbols(file, query, signal))
+      .then((found) => this.#named(found))
   }
 
   diagnostics(source: SourceFile, signal: AbortSignal): Promise<readonly CodeDiagnostic[]> {
@@ -103,13 +109,22 @@ export class ConfiguredLanguageServers implements LanguageServers {
     const { workspace } = this.#options.surroundings
     const inside = relative(workspace, resolve(workspace, path))
     if (inside === '..' || inside.startsWith(`..${sep}`)) {
-      const message = `"${path}" is outside of the workspace. Language servers see the files of the workspace only.`
+      const message = `"${path}" is outside of the workspace. Language servers see the files of the workspace and of other roots only.`
       throw new BulkheadError('CapabilityUnavailable', message)
     }
     const server = this.#serverFor(inside)
     if (server !== undefined) return server.use(signal, (live) => ask(live, { path: inside, text }))
-    const message = `No language server is configured for "${path}". ${adviceFor(path)}`
+    const unused = this.#unused.map((place) => `"${place}"`).join(', ')
+    const hint = unused === '' ? ''
+      : ` These entries of the configuration cannot be used: ${unused}. Run "bulkhead doctor" to see why.`
+    const message = `No language server is configured for "${path}". ${adviceFor(path)}${hint}`
     throw new BulkheadError('CapabilityUnavailable', message)
+  }
+
+  /** Paths as the session knows them: relative to its workspace, or absolute. */
+  #named<Found extends CodeLocation>(found: readonly Found[]): readonly Found[] {
+    const { isWorkspace = true, surroundings: { workspace } } = this.#options
+    return isWorkspace ? found : found.map((one) => one.isOutside ? one : { ...one, path: resolve(workspace, one.path) })
   }
 
   /** The longest suffix decides. */

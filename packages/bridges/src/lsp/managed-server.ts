@@ -108,7 +108,8 @@ export class ManagedServer {
       const target = localTarget('language server', this.#entry, this.#options.surroundings)
       const [program = ''] = target.command
       if (findProgram(program, target.cwd, target.env['PATH'] ?? '') === undefined) {
-        throw this.#unavailable(`"${program}" is not installed, or not on the PATH`)
+        const cure = `Install it, or write its whole path into lsp.${this.#entry.name}.command`
+        throw this.#unavailable(`"${program}" is not installed, or not on the PATH. ${cure}`)
       }
       server = new LanguageServer({
         name: this.#entry.name, target, self: this.#options.self, redact: this.#redact,

@@ -196,7 +196,7 @@ describe('a hostile language server', () => {
 describe('the configuration', () => {
   it('says what to do if there is no server, or it is not installed', async () => {
     const servers = open('polite', {}, { command: ['no-such-server'] })
-    await expect(servers.hover(file(), START, never)).rejects.toMatchObject({ code: 'ServerUnavailable', message: 'The language server "test" is unavailable: "no-such-server" is not installed, or not on the PATH.' })
+    await expect(servers.hover(file(), START, never)).rejects.toMatchObject({ code: 'ServerUnavailable', message: 'The language server "test" is unavailable: "no-such-server" is not installed, or not on the PATH. Install it, or write its whole path into lsp.test.command.' })
     const cure = async (path: string) => servers.hover({ path, text: '' }, START, never).catch((error: Error) => error.message)
     expect(await cure('src/main.rs')).toBe('No language server is configured for "src/main.rs". Install one (rustup component add rust-analyzer), then add {"lsp":{"rust":{"command":["rust-analyzer"]}}} to the configuration of the user.')
     expect(await cure('a.zig')).toMatch(/"suffixes": \["\.zig"\]/)
@@ -211,6 +211,7 @@ describe('the configuration', () => {
     const servers = open('polite')
     const configure = (lsp: NonNullable<ConfigFile['lsp']>) => servers.configure(configOf(layer({ lsp })))
     expect(configure({ a: { command: ['x'] } })).toMatchObject([{ code: 'ConfigInvalid', path: '/lsp/a', message: expect.stringMatching(/no "suffixes"/) }])
+    await expect(servers.hover({ path: 'a.rb', text: '' }, START, never)).rejects.toMatchObject({ message: expect.stringMatching(/cannot be used: "\/lsp\/a"\. Run "bulkhead doctor"/) })
     expect(configure({ a: { command: ['node_modules/.bin/tsc', '--lsp', '--stdio'] }, b: { command: ['node', '/x/rust-analyzer'] } })).toEqual([])
     expect(configure({ short: { ...entry('error'), suffixes: ['.test'] }, long: { ...entry('polite'), suffixes: ['.a.test'] } })).toEqual([])
     expect(await servers.hover({ path: 'x.A.test', text: 'yes' }, START, never)).toBe('yes')

@@ -56,6 +56,21 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     expect(textOf(wrong)).toMatch(/"\/path".*must be string/)
   })
 
+  it('gets the result of a background task with that of a later call, once', async () => {
+    const { promise, resolve: finish } = Promise.withResolvers<{ output: string }>()
+    const { connect, host, events } = await open({ session: { mode: 'yolo' }, runAgent: () => promise })
+    const client = await connect(era)
+    const ended = new Promise((resolve) => host.on(resolve, ['SessionClosed']))
+    const started = await call(client, 'task', { subagent_type: 'clerk', prompt: 'it', background: true })
+    finish({ output: 'did it' })
+    await ended
+    const { session_id: id } = JSON.parse(textOf(started)) as { session_id: string }
+    const [first, second] = [await call(client, 'glob', { pattern: '*' }), await call(client, 'glob', { pattern: '*' })]
+    expect(textOf(first)).toContain(`\nThe task ${id} of the agent clerk in the background has ended: {"output":"did it"}`)
+    expect(textOf(second)).not.toContain('has ended')
+    expect(events.filter(({ type }) => type === 'TurnBegan')).toEqual([])
+  })
+
   it('gets a protocol error for an unknown tool', async () => {
     const { connect } = await open({ config: { tools: { glob: { enabled: false } } } })
     const client = await connect(era)

@@ -2,6 +2,7 @@ import type {
   JSONRPCMessage, JSONRPCRequest, MessageExtraInfo, RequestId, Transport, TransportSendOptions,
 } from '@modelcontextprotocol/server'
 import { ClientFault } from './client-request.ts'
+import { faultResponse, type PlainCalls } from './plain-calls.ts'
 
 export interface TransportBounds {
   readonly maxOpen: number
@@ -19,6 +20,8 @@ export class BoundedTransport implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: Transport['onmessage']
+  /** Answers requests instead of the server, while the server has none. So requests begin in their order. */
+  plainCalls?: PlainCalls
   readonly #inner: Transport
   readonly #bounds: TransportBounds
   readonly #open = new Set<RequestId>()
@@ -33,6 +36,7 @@ export class BoundedTransport implements Transport {
       onmessage: (message, extra) => this.#receive(message, extra),
       onerror: (error) => this.onerror?.(error),
       onclose: () => {
+        this.plainCalls?.end()
         this.onclose?.()
         bounds.closed()
       },
@@ -88,8 +92,19 @@ export class BoundedTransport implements Transport {
     }
     const fault = faultOf?.(message)
     if (fault) return this.#refuse(id, fault)
+    const answer = this.plainCalls?.size === this.#open.size ? this.plainCalls.answer(message) : undefined
     this.#open.add(id)
-    this.onmessage?.(message, extra)
+    if (answer === undefined) this.onmessage?.(message, extra)
+    else void this.#sendAnswer(answer)
+  }
+
+  async #sendAnswer(answer: Promise<JSONRPCMessage | undefined>): Promise<void> {
+    try {
+      const response = await answer
+      if (response) await this.send(response)
+    } catch (error) {
+      this.onerror?.(error as Error)
+    }
   }
 
   /** A cancelled request gets no response. */
@@ -97,13 +112,14 @@ export class BoundedTransport implements Transport {
     if (!('method' in message) || message.method !== 'notifications/cancelled') return
     const { requestId } = message.params ?? {}
     this.#open.delete(requestId as RequestId)
+    this.plainCalls?.cancel(requestId as RequestId)
   }
 
-  #refuse(id: RequestId, { code, message, data }: ClientFault): void {
-    this.onerror?.(new Error(`A request was refused: ${message}`))
+  #refuse(id: RequestId, fault: ClientFault): void {
+    this.onerror?.(new Error(`A request was refused: ${fault.message}`))
     if (++this.#refusals > this.#bounds.maxOpen) return void this.close().catch((error: Error) => this.onerror?.(error))
-    const refusal = { jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } } as const
-    this.#inner.send(refusal).catch((error: Error) => this.onerror?.(error)).finally(() => { this.#refusals -= 1 })
+    this.#inner.send(faultResponse(id, fault)).catch((error: Error) => this.onerror?.(error))
+      .finally(() => { this.#refusals -= 1 })
   }
 }
 

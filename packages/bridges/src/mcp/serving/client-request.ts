@@ -1,6 +1,6 @@
 import { visibleText } from '@bulkhead/kit/text'
 import type {
-  ClientCapabilities, Implementation, JSONRPCRequest, Server, ServerContext,
+  ClientCapabilities, ElicitRequestFormParams, Implementation, JSONRPCRequest, Server, ServerContext,
 } from '@modelcontextprotocol/server'
 import { LogReporter, ProgressReporter } from './call-reports.ts'
 import type { QuestionForm } from '../../questions/question-form.ts'
@@ -44,14 +44,31 @@ interface Envelope {
   readonly [INFO]?: Implementation
 }
 
-export function readRequest(era: Era, server: Server, { mcpReq }: ServerContext): ClientRequest {
+type McpRequest = ServerContext['mcpReq']
+
+/** The part of a request of the SDK that a call needs. */
+export interface RequestPort extends Partial<Pick<McpRequest, '_meta' | 'envelope' | 'inputResponses'>> {
+  readonly signal: AbortSignal
+  readonly notify: McpRequest['notify']
+  readonly log: McpRequest['log']
+  readonly send: (
+    request: { readonly method: 'elicitation/create'; readonly params: ElicitRequestFormParams },
+    options: { readonly signal: AbortSignal; readonly timeout: number },
+  ) => Promise<unknown>
+}
+
+export function readRequest(era: Era, server: Server, mcpReq: RequestPort): ClientRequest {
   const envelope = (mcpReq.envelope ?? {}) as Envelope
-  const info = era === 'modern' ? envelope[INFO] : server.getClientVersion()
   const { _meta: { progressToken } = {} } = mcpReq
   return {
     signal: mcpReq.signal,
-    client: info ? visibleText(`${info.name} ${info.version}`.slice(0, MAX_NAME_CHARS)) : 'an MCP client',
-    canAsk: showsForms(era === 'modern' ? envelope[CAPABILITIES] : server.getClientCapabilities()),
+    get client() {
+      const info = era === 'modern' ? envelope[INFO] : server.getClientVersion()
+      return info ? visibleText(`${info.name} ${info.version}`.slice(0, MAX_NAME_CHARS)) : 'an MCP client'
+    },
+    get canAsk() {
+      return showsForms(era === 'modern' ? envelope[CAPABILITIES] : server.getClientCapabilities())
+    },
     progress: new ProgressReporter(async (progress) => {
       if (progressToken === undefined) return
       await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, ...progress } })
@@ -70,7 +87,7 @@ const showsForms = (capabilities: ClientCapabilities | undefined): boolean => {
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
 }
 
-const eliciting = (mcpReq: ServerContext['mcpReq']): NonNullable<ClientRequest['elicit']> =>
+const eliciting = (mcpReq: RequestPort): NonNullable<ClientRequest['elicit']> =>
   async ({ message, requestedSchema, meta }, signal, withinMs) => {
     const late = AbortSignal.timeout(withinMs)
     const params = { message, requestedSchema, ...(meta && { _meta: meta }) }

@@ -36,11 +36,18 @@ export class OpenCall {
   #request: ClientRequest
   #waiting: ((step: Step) => void) | undefined
 
-  constructor(id: string, asked: AskedCall, request: ClientRequest, run: (signal: AbortSignal) => Promise<Outcome>) {
+  /** `run` never rejects. */
+  constructor(
+    id: string, asked: AskedCall, request: ClientRequest, run: (signal: AbortSignal) => Promise<Outcome>,
+    ended: () => void,
+  ) {
     this.id = id
     this.#asked = asked
     this.#request = request
-    void run(this.#cancel.signal).then((outcome) => this.#take({ kind: 'ended', outcome }))
+    void run(this.#cancel.signal).then((outcome) => {
+      ended()
+      this.#take({ kind: 'ended', outcome })
+    })
   }
 
   get request(): ClientRequest {
@@ -161,9 +168,11 @@ export class OpenCalls {
       throw new ClientFault('ServerBusy', `${maxOpen} calls are running. Wait until some have finished.`)
     }
     const id = `mcp-${++this.#count}`
-    const call = new OpenCall(id, asked, request, (signal) =>
-      this.#options.run({ id, name: asked.name, arguments: asked.arguments ?? {} }, signal)
-        .finally(() => this.#calls.delete(id)))
+    const call = new OpenCall(
+      id, asked, request,
+      (signal) => this.#options.run({ id, name: asked.name, arguments: asked.arguments ?? {} }, signal),
+      () => this.#calls.delete(id),
+    )
     this.#calls.set(id, call)
     return call
   }

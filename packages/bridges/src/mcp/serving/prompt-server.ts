@@ -34,7 +34,7 @@ export class Prompts {
     }))
     server.setRequestHandler('prompts/get', async ({ params }, context) => {
       const args = new Map(Object.entries(params.arguments ?? {}))
-      return this.#get(params.name, args, readRequest(era, server, context), contextOf(context))
+      return this.#get(params.name, args, readRequest(era, server, context.mcpReq), contextOf(context))
     })
   }
 

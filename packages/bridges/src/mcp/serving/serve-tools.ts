@@ -1,6 +1,7 @@
 import type { Server, Transport } from '@modelcontextprotocol/server'
 import { BoundedTransport } from './bounded-transport.ts'
 import { versionFault, type Era } from './client-request.ts'
+import { PlainCalls } from './plain-calls.ts'
 import { MAX_OPEN, notifierOf, ServedClient, type ClientOptions } from './served-client.ts'
 import type { ServedHost } from './served-session.ts'
 
@@ -26,6 +27,7 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
   let clientEra: Era | undefined
   let server: Server | undefined
   const { serveStdio, StdioServerTransport } = await import('@modelcontextprotocol/server/stdio')
+  const { isSpecType } = await import('@modelcontextprotocol/server')
   const client = await ServedClient.open(host, options, () => clientEra)
 
   const { promise: closed, resolve } = Promise.withResolvers<void>()
@@ -38,7 +40,9 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
   })
   const handle = serveStdio(({ era }) => {
     clientEra = era
-    server = client.server(era)
+    const { server: made, callTool } = client.serverAndCalls(era)
+    server = made
+    if (era === 'legacy') transport.plainCalls = new PlainCalls(server, callTool, isSpecType.CallToolResult)
     client.notify = notifierOf(server, onFault)
     return server
   }, { transport, ...(onFault ? { onerror: onFault } : {}) })

@@ -1,10 +1,11 @@
-import type { Interactor, Outcome } from '@bulkhead/contract'
+import type { Interactor, Outcome, ToolDefinition } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import type { Implementation, Server, ServerContext, ServerNotifier } from '@modelcontextprotocol/server'
+import type { CallToolResult, Implementation, Server, ServerContext, ServerNotifier } from '@modelcontextprotocol/server'
 import type { Era } from './client-request.ts'
 import { clientInteractor } from './client-interactor.ts'
 import type { PromptSource, ResourceSource } from './content-source.ts'
 import { OpenCalls } from './open-calls.ts'
+import type { CallTool } from './plain-calls.ts'
 import { Prompts, serveCompletionOn } from './prompt-server.ts'
 import { Resources } from './resource-server.ts'
 import { ResultResources, SkillResources } from './session-resources.ts'
@@ -94,6 +95,11 @@ export class ServedClient {
 
   /** A server of the SDK for this client: one per connection, or one per request in the modern era over HTTP. */
   server(era: Era): Server {
+    return this.serverAndCalls(era).server
+  }
+
+  /** The same, with a function for calls that the server does not handle. */
+  serverAndCalls(era: Era): { readonly server: Server; readonly callTool: CallTool } {
     const { info, instructions = DEFAULT_INSTRUCTIONS } = this.#options
     const server = new this.#Server(info, {
       capabilities: {
@@ -103,20 +109,25 @@ export class ServedClient {
       },
       instructions,
     })
-    serveToolsOn(server, era, {
+    const callTool = serveToolsOn(server, era, {
       calls: this.calls, list: this.#list, tasks: era === 'legacy' ? this.#tasks : undefined,
-      called: (outcome) => this.#called(outcome),
+      definitionOf: (tool) => this.#definitionOf(tool),
+      called: (outcome) => this.#called(outcome), late: () => endedTasks(this.#session),
     })
     const report = (fault: string) => this.#options.onFault?.(new Error(fault))
     const contextOf = ({ mcpReq: { signal } }: ServerContext) => ({ session: this.#session, signal, report })
     this.#resources.serveOn(server, era, contextOf)
     if (!this.#prompts.isEmpty) this.#prompts.serveOn(server, era, contextOf)
     serveCompletionOn(server, this.#prompts, this.#resources, contextOf)
-    return server
+    return { server, callTool }
   }
 
   inputSchema(tool: string): JsonObject | undefined {
-    return this.#list.tool(tool)?.inputSchema
+    return this.#definitionOf(tool)?.inputSchema
+  }
+
+  #definitionOf(tool: string): ToolDefinition | undefined {
+    return this.#session.tools().find(({ name }) => name === tool)
   }
 
   /** Reports changes from now on, also to a client that took the list from a cache. */
@@ -162,3 +173,10 @@ export function notifierOf(server: Server, onFault: ((error: Error) => void) | u
     resourceUpdated: (uri) => void server.sendResourceUpdated({ uri }).catch(failed),
   }
 }
+
+/** What background tasks have ended with, as content of the next result: MCP has no turns. Each comes once. */
+const endedTasks = (session: ServedSession): CallToolResult['content'] =>
+  (session.taskResults?.() ?? []).map(({ id, agent, outcome }) => {
+    const result = outcome.type === 'output' ? JSON.stringify(outcome.data) : outcome.error_text
+    return { type: 'text', text: `The task ${id} of the agent ${agent} in the background has ended: ${result}` }
+  })

@@ -12,7 +12,16 @@ export interface ServedSession {
       readonly onLog?: (line: CallLog) => void
     },
   ): Promise<Outcome>
+  /** What background tasks have ended with, each once. */
+  taskResults?(): readonly EndedTask[]
   close(): Promise<void>
+}
+
+/** A sub-agent that worked in the background. */
+export interface EndedTask {
+  readonly id: string
+  readonly agent: string
+  readonly outcome: Outcome
 }
 
 /** The part of a host that serving needs. */

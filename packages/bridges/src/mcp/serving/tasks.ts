@@ -154,7 +154,7 @@ export class Tasks {
     })
     server.setRequestHandler('tasks/result', ONE_TASK, async ({ taskId }, context) => {
       const { task } = this.#find(taskId)
-      const { _meta: meta, ...result } = resultOf(await task.result(readRequest('legacy', server, context)))
+      const { _meta: meta, ...result } = resultOf(await task.result(readRequest('legacy', server, context.mcpReq)))
       return { ...result, _meta: { ...meta, [RELATED]: { taskId } } }
     })
   }

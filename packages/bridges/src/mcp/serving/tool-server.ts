@@ -3,20 +3,28 @@ import { noteOfCut, toMcp } from '@bulkhead/contract/dialects'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { CallToolResult, InputRequiredResult, Server, ServerContext, Tool } from '@modelcontextprotocol/server'
 import { ClientFault, readRequest, type ClientRequest, type Era } from './client-request.ts'
+import type { CallTool } from './plain-calls.ts'
 import type { Tasks } from './tasks.ts'
 import { ANSWER, type AskedCall, type OpenCall, type OpenCalls, type OpenQuestion } from './open-calls.ts'
 
 export interface ToolServerParts {
   readonly calls: OpenCalls
   readonly list: ToolList
+  readonly definitionOf: (tool: string) => ToolDefinition | undefined
   /** Only in the legacy era. */
   readonly tasks: Tasks | undefined
   /** Called after every response, because a call may change the list of tools. */
   readonly called: (outcome: Outcome) => void
+  /** Content to add to the next result. */
+  readonly late: () => CallToolResult['content']
 }
 
-/** Connects tools to a server of the SDK. This checks the protocol only; the session applies the policies. */
-export function serveToolsOn(server: Server, era: Era, { calls, list, tasks, called }: ToolServerParts): void {
+/**
+ * Connects tools to a server of the SDK. This checks the protocol only; the session applies the policies. Returns a
+ * function for calls that the server does not handle.
+ */
+export function serveToolsOn(server: Server, era: Era, parts: ToolServerParts): CallTool {
+  const { calls, list, definitionOf, tasks, called, late } = parts
   server.setRequestHandler('tools/list', () => {
     const tools = list.show()
     const execution = { taskSupport: 'optional' } as const
@@ -24,15 +32,23 @@ export function serveToolsOn(server: Server, era: Era, { calls, list, tasks, cal
   })
   tasks?.serveOn(server, resultOf)
   server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const request = readRequest(era, server, context)
+    const request = readRequest(era, server, context.mcpReq)
     if (tasks && params.task) return beginTask(tasks, params, request, params.task.ttl)
-    const call = find(params, request, context)
+    return answer(find(params, request, context), request)
+  })
+  return (asked, port) => {
+    const request = readRequest(era, server, port)
+    // In the legacy era, no question is the answer to a call.
+    return answer(calls.begin(asked, request), request) as Promise<CallToolResult>
+  }
+
+  async function answer(call: OpenCall, request: ClientRequest): Promise<CallToolResult | InputRequiredResult> {
     const step = await call.next(request)
     if (step.kind === 'asked') return ask(call, step.question)
     // After the response: the client works with it meanwhile.
     setImmediate(called, step.outcome)
     return resultOf(step.outcome)
-  })
+  }
 
   function beginTask(into: Tasks, asked: AskedCall, request: ClientRequest, ttl: number | undefined): CallToolResult {
     const task = into.begin(asked, request, ttl)
@@ -62,8 +78,9 @@ export function serveToolsOn(server: Server, era: Era, { calls, list, tasks, cal
     if (outcome.type === 'error' && UNKNOWN.has(outcome.error.code)) {
       throw new ClientFault('InvalidParams', outcome.error_text)
     }
-    const { outputSchema } = list.tool(outcome.metadata.tool) ?? {}
-    return server.projectCallToolResult(callResult(outcome, outputSchema), outputSchema)
+    const { outputSchema } = definitionOf(outcome.metadata.tool) ?? {}
+    const result = callResult(outcome, outputSchema)
+    return server.projectCallToolResult({ ...result, content: [...result.content, ...late()] }, outputSchema)
   }
 }
 
@@ -100,10 +117,6 @@ export class ToolList {
 
   constructor(present: () => readonly ToolDefinition[]) {
     this.#present = present
-  }
-
-  tool(name: string): ToolDefinition | undefined {
-    return this.#present().find((tool) => tool.name === name)
   }
 
   /** The current list for the client. */
