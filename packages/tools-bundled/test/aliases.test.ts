@@ -13,6 +13,7 @@ const CALLS: readonly (readonly [name: string, args: JsonObject, ours: string])[
   ['edit_file', { path: 'a', old_text: 'b', new_text: 'c' }, 'edit'], ['list_files', { path: 'a', pattern: '*.ts' }, 'glob'],
   ['search', { pattern: 'x', path: 'a' }, 'grep'], ['bash', { command: 'ls' }, 'bash'], ['bash_manager', { command: 'ls' }, 'bash'],
   ['file_manager', { action: 'read', path: 'a' }, 'read'], ['file_manager', { action: 'write', path: 'a', content: 'b' }, 'write'],
+  ['file_manager', { action: 'append', path: 'a', content: 'b' }, 'apply_patch'],
   ['file_manager', { action: 'delete', path: 'a' }, 'apply_patch'], ['diff_editor', { action: 'apply', path: 'a', diff: '@@ -1 +1 @@\n-a\n+b\n' }, 'apply_patch'],
   ['git_manager', { action: 'add', files: ['a'] }, 'git'], ['git_manager', { action: 'commit', message: 'x' }, 'git'],
   ['git_manager', { action: 'log' }, 'git'], ['git_manager', { action: 'diff' }, 'git'],

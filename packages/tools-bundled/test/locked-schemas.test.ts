@@ -9,32 +9,34 @@ const number = (minimum: number, maximum?: number) => ({ type: 'integer', minimu
 const closed = (required: readonly string[], properties: object) => ({ type: 'object', properties, required, additionalProperties: false })
 const BOOLEAN = { type: 'boolean' }
 const READS = { fs: { read: ['{workspace}'] } }
+/** The workspace, and what the embedder opens for a session. */
+const OPEN = ['{workspace}', '{ad-hoc}']
 const SESSION = { capabilities: ['session'] }
 
 /** Do not change these schemas: models know them, and a replacement of a locked tool must have the same schema. */
 const LOCKED: Readonly<Record<string, object>> = {
   read: {
-    requires: READS, gated: false, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
+    requires: { fs: { read: OPEN } }, gated: false, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
     inputSchema: closed(['path'], { path: text(), offset: number(1), limit: number(1), byte_start: number(0), byte_end: number(0) }),
   },
   write: {
-    requires: { fs: { write: ['{workspace}'] } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: true,
+    requires: { fs: { write: OPEN } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: true,
     inputSchema: closed(['path', 'content'], { path: text(), content: { type: 'string' } }),
   },
   edit: {
-    requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: false,
+    requires: { fs: { read: OPEN, write: OPEN } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: false,
     inputSchema: closed(['path', 'old_string', 'new_string'], { path: text(), old_string: text(), new_string: { type: 'string' }, replace_all: BOOLEAN }),
   },
   undo: {
-    requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: false,
+    requires: { fs: { read: OPEN, write: OPEN } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: false,
     inputSchema: closed([], { call: text(1, 128), turn: number(1), session: BOOLEAN, dry_run: BOOLEAN, force: BOOLEAN }),
   },
   glob: {
-    requires: READS, gated: true, mode: 'read', kind: 'search', idempotent: true, maxEntries: 1000, maxOutput: '256KB',
+    requires: { fs: { read: OPEN } }, gated: true, mode: 'read', kind: 'search', idempotent: true, maxEntries: 1000, maxOutput: '256KB',
     inputSchema: closed(['pattern'], { pattern: text(1, 1024), path: text() }),
   },
   grep: {
-    requires: READS, gated: true, mode: 'read', kind: 'search', idempotent: true, maxEntries: 200, maxOutput: '256KB',
+    requires: { fs: { read: OPEN } }, gated: true, mode: 'read', kind: 'search', idempotent: true, maxEntries: 200, maxOutput: '256KB',
     inputSchema: closed(['pattern'], {
       pattern: text(1, 10000), path: text(), glob: text(1, 1024), type: text(1, 64), ignore_case: BOOLEAN, context: number(0, 100), multiline: BOOLEAN,
       output_mode: { enum: ['content', 'files', 'count'] },
@@ -82,7 +84,7 @@ const LOCKED: Readonly<Record<string, object>> = {
     inputSchema: closed(['query'], { query: text(1, 1000), max_results: number(1, 10) }),
   },
   list: {
-    requires: READS, gated: true, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
+    requires: { fs: { read: OPEN } }, gated: true, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
     inputSchema: closed([], { path: text(), depth: number(1, 10) }),
   },
   apply_patch: {
@@ -141,7 +143,7 @@ const LOCKED: Readonly<Record<string, object>> = {
     }),
   },
   pdf_read: {
-    requires: READS, gated: false, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
+    requires: { fs: { read: OPEN } }, gated: false, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
     inputSchema: closed(['path'], { path: text(), pages: text(1, 200) }),
   },
   git: {

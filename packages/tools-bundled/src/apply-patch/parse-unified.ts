@@ -1,12 +1,12 @@
-import { headerAt, refused, type FilePatch, type Hunk, type HunkLine } from './patch.ts'
+import { headerAt, refused, refusedAt, type FilePatch, type Hunk, type HunkLine } from './patch.ts'
 
 /** Files of a unified diff, also as git writes it. Text around them is ignored. Throws InputInvalid. */
 export function parseUnified(lines: readonly string[]): readonly FilePatch[] {
   const files: FilePatch[] = []
   for (let at = 0; at < lines.length;) {
     const line = headerAt(lines, at)
-    if (line.startsWith('@@@')) throw refused(`Line ${at + 1}: a diff of a merge cannot be applied. Use a plain diff.`)
-    if (HUNK.test(line)) throw refused(`Line ${at + 1}: a hunk comes before the names of its file ("---" and "+++").`)
+    if (line.startsWith('@@@')) throw refusedAt(at + 1, 'a diff of a merge cannot be applied')
+    if (HUNK.test(line)) throw refusedAt(at + 1, 'a hunk comes before the names of its file ("---" and "+++")')
     const read = line.startsWith('diff --git ') ? gitFile(lines, at)
       : isFileStart(lines, at) ? plainFile(lines, at) : undefined
     if (read !== undefined) files.push(read.file)
@@ -26,9 +26,9 @@ const isFileStart = (lines: readonly string[], at: number): boolean =>
 
 function plainFile(lines: readonly string[], at: number): Parsed {
   const [from, to] = namesAt(lines, at)
-  if (from === null && to === null) throw refused(`Line ${at + 1}: the file has no name.`)
+  if (from === null && to === null) throw refusedAt(at + 1, 'the file has no name')
   const { hunks, next } = hunksFrom(lines, at + 2)
-  if (hunks.length === 0) throw refused(`Line ${at + 1}: "${to ?? from}" has no hunk.`)
+  if (hunks.length === 0) throw refusedAt(at + 1, `"${to ?? from}" has no hunk`)
   return { file: { from, to, hunks }, next }
 }
 
@@ -47,7 +47,7 @@ function gitFile(lines: readonly string[], start: number): Parsed {
   const named = isFileStart(lines, at) ? namesAt(lines, at) : undefined
   const path = unquoted(fields.get('rename to') ?? fields.get('copy to') ?? '') || named?.[1] || named?.[0]
     || namesInHeader(headerAt(lines, start).slice('diff --git '.length))
-  if (path === undefined || path === '') throw refused(`Line ${start + 1}: the name of the file cannot be read.`)
+  if (path === undefined || path === '') throw refusedAt(start + 1, 'the name of the file cannot be read')
   if (mode !== undefined && !MODE.test(mode)) {
     throw refused(`"${path}" is a link or a submodule. Patches can change regular files only.`)
   }
@@ -128,7 +128,7 @@ function readHunk(lines: readonly string[], start: number): { readonly hunk: Hun
   const counted = numbers === null ? undefined : readBody(lines, start + 1, removed, added)
   const body = counted ?? readBody(lines, start + 1)
   if (body === undefined || (body.lines.length === 0 && removed + added > 0)) {
-    throw refused(`Line ${start + 1}: the hunk has no lines.`)
+    throw refusedAt(start + 1, 'the hunk has no lines')
   }
   const old = body.lines.filter(({ sign }) => sign !== '+').length
   const at = numbers === null ? undefined : Math.max(0, old === 0 ? line : line - 1)

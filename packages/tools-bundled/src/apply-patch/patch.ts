@@ -49,7 +49,7 @@ function plainPath(path: string | null): string | null {
   if (path === null) return null
   const names = path.split('/').filter((name, index) => name !== '.' && (name !== '' || index === 0))
   if (names.includes('..')) throw refused(`"${path}" leads out of its folder. Write paths without "..".`)
-  if (path === '' || path.endsWith('/') || path.includes('\0')) throw refused(`"${path}" is not the path of a file.`)
+  if (path === '' || path.endsWith('/') || path.includes('\0')) throw refused(`"${path}" is not the path of a file. Correct the patch.`)
   if (/^~(?:\/|$)/.test(path)) {
     throw refused(`"${path}" begins with "~", which is not expanded. Use a path inside the workspace.`)
   }
@@ -57,6 +57,10 @@ function plainPath(path: string | null): string | null {
 }
 
 export const refused = (message: string): ToolError => new ToolError('InputInvalid', message)
+
+/** `line` counts from 1. */
+export const refusedAt = (line: number, what: string): ToolError =>
+  refused(`Line ${line} of the patch: ${what}. Correct the patch.`)
 
 /** A line end of the patch is not part of its headers. */
 export const headerAt = (lines: readonly string[], index: number): string => (lines[index] ?? '').replace(/\r$/, '')

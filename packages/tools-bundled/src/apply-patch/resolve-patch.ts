@@ -40,15 +40,20 @@ export async function resolvePatch(patches: readonly FilePatch[], fs: Pick<FileR
 async function resolveFile(patch: FilePatch, work: WorkFiles, effort: Effort): Promise<ResolvedFile> {
   const { from, to, hunks, isCopy, deletesAny, executable } = patch
   const source = from === null ? undefined : await work.open(from)
-  if (source?.content === null) throw new ToolError('NotFound', `"${from}" does not exist. Nothing was written.`)
+  // A copy is of the file before the patch, wherever its section stands. So git reads it too.
+  const before = source && (isCopy === true ? source.disk ?? source.content : source.content)
+  if (before === null) {
+    const cure = 'Check the path, or create the file with the patch.'
+    throw new ToolError('NotFound', `"${from}" does not exist. Nothing was written. ${cure}`)
+  }
   const target = to === null || to === from ? undefined : await work.open(to)
   if (typeof target?.content === 'string') {
     throw refused(`"${to}" exists already. Nothing was written. Change or delete it in the patch instead.`)
   }
-  const old = splitLines(source?.content ?? '', from ?? to ?? '')
+  const old = splitLines(before ?? '', from ?? to ?? '')
   const { lines: fresh, hunks: placed } = applyHunks(from ?? to!, old, hunks.map(asBytes), effort)
   if (to === null && deletesAny !== true && fresh.length > 0) {
-    throw refused(`"${from}" has ${fresh.length} lines that the patch does not remove. Nothing was written.`)
+    throw refused(`"${from}" has ${fresh.length} lines that the patch does not remove. Nothing was written. Read the file first.`)
   }
   const changed = target ?? source!
   if (source !== undefined && changed !== source && isCopy !== true) source.content = null

@@ -5,6 +5,7 @@ import { findTools } from '../model/find-tools.ts'
 import { CODE_CHARS } from '../model/programs/program-files.ts'
 import { runProgram, type ProgramPlace } from '../model/programs/run-program.ts'
 import { declareTools, type ProgramFunction } from './declarations.ts'
+import { namedTools } from './named-tools.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -56,11 +57,16 @@ export const createCodeMode = (host?: ProgramHost): BundledExtension => ({
         input: INPUT_SCHEMA,
         requires: { capabilities: ['tools.call', 'session'] },
         async execute({ code }, { signal, tools, session }) {
+          const named = namedTools(code)
           const { value, console } = await runProgram(host?.place(manifest.id), {
             code, signal, computeMs: COMPUTE_MS,
-            // A program cannot run programs, so this name is free for questions about the tools.
-            callTool: async (name, args) => name === PROGRAM_TOOL
-              ? answered(args, host?.functions(await session.id()) ?? []) : tools.call(name, args),
+            async callTool(name, args) {
+              // A program cannot run programs, so this name is free for questions about the tools.
+              if (name === PROGRAM_TOOL) return answered(args, host?.functions(await session.id()) ?? [])
+              // Only a program that broke out of its runner comes here. What `explain` showed must stay true.
+              if (named !== 'all' && !named.includes(name)) throw notNamed(name)
+              return tools.call(name, args)
+            },
           })
           return { value, ...(console !== '' && { console }) }
         },
@@ -68,6 +74,10 @@ export const createCodeMode = (host?: ProgramHost): BundledExtension => ({
     },
   }),
 })
+
+const notNamed = (tool: string): BulkheadError => new BulkheadError(
+  'CapabilityDenied', `The program called "${tool.slice(0, 64)}" without naming it. Use \`tools.NAME\`.`,
+)
 
 /** Answers `catalog.search` and `catalog.describe`. Throws InputInvalid and NotFound. */
 function answered(question: Json, tools: readonly ProgramFunction[]): Outcome {

@@ -3,7 +3,8 @@ import {
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { failed, openRepository, type Repository } from '../model/git-repository.ts'
+import { failed, isUnborn } from '../model/git-errors.ts'
+import { openRepository, type Repository } from '../model/git-repository.ts'
 import {
   checkArguments, type GitArgs, INPUT_SCHEMA, readGitArguments, repositoryPath, writtenCommand,
 } from './git-arguments.ts'
@@ -96,7 +97,8 @@ class GitRun {
       }
       case 'log': {
         const options = [COMMIT_FORMAT, `--max-count=${max_count}`, '--no-show-signature', '--no-patch']
-        const { stdout, truncated } = await this.#read('list commits', ['log', ...options, ...from(revision), ...rest])
+        const result = await this.#pipe('read', [['log', ...options, ...from(revision), ...rest]])
+        const { stdout, truncated } = isUnborn(result) ? result : succeeded('list commits', result)
         return { commits: readCommits(stdout), ...(truncated && { truncated }) }
       }
       case 'show':

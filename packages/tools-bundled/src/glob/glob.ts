@@ -16,7 +16,7 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const REQUIRES = { fs: { read: ['{workspace}'] } }
+const REQUIRES = { fs: { read: ['{workspace}', '{ad-hoc}'] } }
 
 const manifest = {
   ...BUNDLED,

@@ -1,4 +1,5 @@
 import { defineExtension, type DirectoryEntry, type FileReader, type ManifestInput } from '@bulkhead/contract'
+import { errorCode } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED } from '../model/bundled-extension.ts'
 import { filesBelow, foldersOf, sizesOf } from '../model/files-below.ts'
@@ -17,7 +18,7 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const REQUIRES = { fs: { read: ['{workspace}'] } }
+const REQUIRES = { fs: { read: ['{workspace}', '{ad-hoc}'] } }
 
 const manifest = {
   ...BUNDLED,
@@ -27,7 +28,7 @@ const manifest = {
     label: 'List a folder',
     description: 'Lists the files and folders in a folder, with the size of each file in bytes. Links are of the kind '
       + '`other`. What ignore files exclude is marked `ignored`, and such folders are not opened. Returns at most 1000 '
-      + 'entries. To find files by name, use `glob`.',
+      + 'entries, and `incomplete` if there are more. To find files by name, use `glob`.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,
@@ -78,13 +79,23 @@ interface Listed {
   readonly isWhole: boolean
 }
 
+interface Children {
+  readonly found: readonly DirectoryEntry[]
+  /** Whether these are all. */
+  readonly isWhole: boolean
+}
+
+const NOTHING: Children = { found: [], isWhole: true }
+const UNREADABLE: Children = { found: [], isWhole: false }
+
 /** Level by level, so that a listing that is cut has the upper levels. */
 async function listFolder(fs: FileReader, path: string, depth: number, signal: AbortSignal): Promise<Listed> {
   const { isIgnored, childrenOf } = await openFolder(fs, path)
   const first = await childrenOf('')
   const entries: Entry[] = []
-  const folders: Folder[] = [{ folder: '', level: 1, found: first }]
-  let planned = first.length
+  const folders: Folder[] = [{ folder: '', level: 1, found: first.found }]
+  let planned = first.found.length
+  let isWhole = first.isWhole
   for (const { folder, level, found } of folders) {
     for (const { name, kind } of found) {
       signal.throwIfAborted()
@@ -93,16 +104,17 @@ async function listFolder(fs: FileReader, path: string, depth: number, signal: A
       const isLeftOut = isIgnored(inside, kind)
       // More entries than can be shown are not read.
       const isOpened = kind === 'directory' && (isLeftOut || (level < depth && planned <= MOST_ENTRIES))
-      const children = isOpened ? await childrenOf(inside).catch(() => []) : []
+      const children = isOpened ? await childrenOf(inside).catch(() => UNREADABLE) : NOTHING
       // An empty folder has no files either.
-      const ignored = isLeftOut && (kind !== 'directory' || children.length > 0)
+      const ignored = isLeftOut && (kind !== 'directory' || children.found.length > 0)
       entries.push({ path: inside, kind, ...(ignored && { ignored: true }) })
       if (ignored || level === depth) continue
-      folders.push({ folder: inside, level: level + 1, found: children })
-      planned += children.length
+      folders.push({ folder: inside, level: level + 1, found: children.found })
+      planned += children.found.length
+      isWhole &&= children.isWhole
     }
   }
-  return { entries, isWhole: true }
+  return { entries, isWhole }
 }
 
 /** Sorted by path, files with their sizes. */
@@ -120,15 +132,18 @@ async function described(
 interface OpenedFolder {
   /** Whether a file is excluded by an ignore file, or a folder has no file that is not. */
   isIgnored(inside: string, kind: DirectoryEntry['kind']): boolean
-  childrenOf(inside: string): Promise<readonly DirectoryEntry[]>
+  childrenOf(inside: string): Promise<Children>
 }
 
 async function openFolder(fs: FileReader, path: string): Promise<OpenedFolder> {
   const { paths, total } = await filesBelow(fs, path, MOST_FOUND)
   const files = new Set(paths)
   const folders = new Set(paths.flatMap(foldersOf))
-  /** A ceiling may allow some of the files in a folder, and not the folder itself. Then these are listed. */
-  const allowedIn = (inside: string): readonly DirectoryEntry[] => {
+  /**
+   * A ceiling may allow some of the files in a folder, and not the folder itself, and a folder may have too many
+   * entries. Then the files that were found are listed.
+   */
+  const foundIn = (inside: string): readonly DirectoryEntry[] => {
     const isIn = (each: string): boolean => (foldersOf(each)[0] ?? '') === inside
     const named = (kind: 'directory' | 'file') => (each: string): DirectoryEntry =>
       ({ name: each.slice(each.lastIndexOf('/') + 1), kind })
@@ -137,10 +152,15 @@ async function openFolder(fs: FileReader, path: string): Promise<OpenedFolder> {
   return {
     isIgnored: (inside, kind) => total <= paths.length
       && (kind === 'file' ? !files.has(inside) : kind === 'directory' && !folders.has(inside)),
-    childrenOf: (inside) => fs.list(inside === '' ? path : `${path}/${inside}`).catch((error: unknown) => {
-      if ((error as { readonly code?: unknown }).code !== 'CapabilityDenied') throw error
-      return allowedIn(inside)
-    }),
+    childrenOf: async (inside) => {
+      try {
+        return { found: await fs.list(inside === '' ? path : `${path}/${inside}`), isWhole: true }
+      } catch (error) {
+        const code = errorCode(error)
+        if (code !== 'CapabilityDenied' && code !== 'OutputTooLarge') throw error
+        return { found: foundIn(inside), isWhole: code === 'CapabilityDenied' }
+      }
+    },
   }
 }
 

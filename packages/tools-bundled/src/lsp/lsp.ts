@@ -1,9 +1,9 @@
 import {
-  BulkheadError, type CodeDiagnostic, type CodeLocation, defineExtension, type FileReader, type FromJsonSchema,
+  type ArgumentsReader, BulkheadError, type CodeDiagnostic, type CodeLocation, defineExtension, type FileReader, type FromJsonSchema,
   type LanguageServers, type ManifestInput, type SourceFile, type TextPosition, ToolError,
 } from '@bulkhead/contract'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
-import { ownFolderKey, pathReader, refuseHome } from '../model/paths.ts'
+import { foldersAbove, normalPath, outermostRoot, ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 import { columnAt, linesOf, positionAt } from './positions.ts'
 
 const INPUT_SCHEMA = {
@@ -30,6 +30,7 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
+/** No {ad-hoc}: a server reads the whole folder, and the arguments reader must name that folder. */
 const REQUIRES = { fs: { read: ['{workspace}'] } }
 const MAX_BYTES = 4 * 1024 * 1024
 const LINE_CHARS = 400
@@ -60,8 +61,8 @@ const manifest = {
 
 type LspArgs = FromJsonSchema<typeof INPUT_SCHEMA>
 
-/** Finds the language servers of the workspace that the tool works in. */
-export type FindLanguageServers = () => Promise<LanguageServers | undefined>
+/** Finds the language servers of a folder with all its files. Default: the workspace of the tool. */
+export type FindLanguageServers = (root?: string) => Promise<LanguageServers | undefined>
 
 /** Without servers, calls fail. */
 export const createLsp = (find: FindLanguageServers = async () => undefined): BundledExtension => ({
@@ -71,19 +72,20 @@ export const createLsp = (find: FindLanguageServers = async () => undefined): Bu
       lsp: {
         input: INPUT_SCHEMA,
         requires: REQUIRES,
-        execute: async (args, { fs, signal }) => ask(args, await find(), fs, signal),
+        execute: (args, { fs, signal }) => ask(args, find, fs, signal),
         deriveApprovalKey: () => ownFolderKey(),
       },
     },
   }),
 })
 
-async function ask(args: LspArgs, servers: LanguageServers | undefined, fs: FileReader, signal: AbortSignal) {
+async function ask(args: LspArgs, find: FindLanguageServers, fs: FileReader, signal: AbortSignal) {
   refuseHome(args.path)
+  const file = await readSource(args.path, fs)
+  const servers = await find(await readableRoot(args.path, fs))
   if (servers === undefined) {
     throw new BulkheadError('CapabilityUnavailable', 'This host has no language servers. Use grep and read instead.')
   }
-  const file = await readSource(args.path, fs)
   const lines = linesOf(file.text)
   switch (args.action) {
     case 'definition':
@@ -118,6 +120,21 @@ async function readSource(path: string, fs: FileReader): Promise<SourceFile> {
   }
   const text = await fs.readText(path)
   return { path, text: text.replace(/^\ufeff/, '') }
+}
+
+/**
+ * The folder whose files a server may read: the outermost one above the file that this tool may read, as the arguments
+ * reader states it. undefined: the workspace.
+ */
+async function readableRoot(path: string, fs: FileReader): Promise<string | undefined> {
+  if (!path.startsWith('/')) return undefined
+  let root: string | undefined
+  for (const folder of foldersAbove(normalPath(path))) {
+    const isReadable = await fs.stat(folder).then(() => true, () => false)
+    if (!isReadable) break
+    root = folder
+  }
+  return root
 }
 
 function placeOf({ action, path, line, column, query }: LspArgs, lines: readonly string[]): TextPosition {
@@ -169,7 +186,8 @@ function shownDiagnostic({ start, ...rest }: CodeDiagnostic, lines: readonly str
 const cut = (text: string): string =>
   text.length <= LINE_CHARS ? text : `${text.slice(0, LINE_CHARS).toWellFormed()}…`
 
-/** A server reads the whole workspace, whichever file is asked about. */
-export const readLspArguments = pathReader(() => ({
-  path: '.', verb: 'let a language server read all below', isFolder: true, reads: true, needs: ['fs.read'],
-}))
+/** A server reads the whole workspace, or the whole root that has the file. */
+export const readLspArguments: ArgumentsReader = (args, context) => pathReader(({ path }) => ({
+  path: outermostRoot(stringOr(path), context), verb: 'let a language server read all below', isFolder: true,
+  reads: true, needs: ['fs.read'],
+}))(args, context)

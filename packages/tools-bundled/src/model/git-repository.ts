@@ -1,5 +1,6 @@
 import { type FileReader, type PipeResult, type Shell, type ShellStage, ToolError } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
+import { failed, noRepository } from './git-errors.ts'
 import { readIndex } from './git-index.ts'
 import { CONFIG_NAMES, refusedSetting, safeOptions } from './git-settings.ts'
 
@@ -29,6 +30,8 @@ const OWN_SETTINGS = [
 ].flatMap((setting) => ['-c', setting])
 const WHERE = ['rev-parse', '--path-format=absolute', '--show-object-format', '--git-dir', '--git-common-dir']
 const READ_MS = 20_000
+const NOT_A_FOLDER = 'Pass the folder of a repository as `path`, or create one with "git init".'
+const NOT_A_SOURCE = 'Pass the URL of a repository.'
 
 /**
  * Finds the repository of a folder and checks it. Rejects with NotFound if there is none inside the workspace, and with
@@ -47,7 +50,7 @@ export async function openRepository(
   const [where, config] = await Promise.all([
     read(bare ? WHERE : [...WHERE, '--show-toplevel']), read(CONFIG_NAMES.slice(1)),
   ])
-  if (where.exits[0]?.exitCode !== 0) throw noRepository(folder, where.stderr)
+  if (where.exits[0]?.exitCode !== 0) throw noRepository(folder, where.stderr, bare ? NOT_A_SOURCE : NOT_A_FOLDER)
   if (config.exits[0]?.exitCode !== 0 || config.truncated) throw failed('read the settings of the repository', config)
   const [format, gitDir, common, top = ''] = where.stdout.split('\n')
   const names = config.stdout.split('\0').filter((name) => name !== '')
@@ -58,21 +61,6 @@ export async function openRepository(
   await requireOwnFiles(runtime.fs, gitDir!, common!)
   const submodules = await requireSafeIndex(runtime.fs, gitDir!, format)
   return { top, options, submodules }
-}
-
-/** Why a git command failed, in its own words. */
-export function failed(what: string, { stderr, timedOut }: Pick<PipeResult, 'stderr' | 'timedOut'>): ToolError {
-  if (timedOut) return new ToolError('ToolExecutionFailed', `git took too long to ${what}. Name fewer files.`)
-  return new ToolError('ToolExecutionFailed', `git could not ${what}: ${firstLines(stderr)}`)
-}
-
-const firstLines = (stderr: string): string =>
-  stderr.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('hint:')).slice(0, 5).join(' ')
-    .slice(0, 500) || 'it gave no reason.'
-
-function noRepository(folder: string, stderr: string): ToolError {
-  const what = `"${folder}" does not belong to a git repository inside the workspace: ${firstLines(stderr)}`
-  return new ToolError('NotFound', `${what}. Pass the folder of a repository as \`path\`.`)
 }
 
 /** Where commands run without a wall, the files of a repository could be anywhere. */

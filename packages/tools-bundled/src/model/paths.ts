@@ -81,6 +81,18 @@ export function insidePath(path: string, { workspace, folder, roots = NONE }: Lo
 const rootOf = (path: string, { workspace, roots = NONE }: Pick<ReaderContext, 'workspace' | 'roots'>): string =>
   [workspace, ...roots].find((root) => insidePath(path, { workspace: root, folder: '.' }) !== undefined) ?? workspace
 
+/** The workspace or other root that contains an absolute path and is in no other one. `.` for every other path. */
+export function outermostRoot(path: string, { workspace, roots = NONE }: ReaderContext): string {
+  if (!path.startsWith('/')) return '.'
+  const [outermost = '.'] = [workspace, ...roots]
+    .filter((root) => insidePath(path, { workspace: root, folder: '.' }) !== undefined)
+    .toSorted((one, other) => one.length - other.length)
+  return outermost
+}
+
+/** An absolute path without `.` and `..`. */
+export const normalPath = (path: string): string => `/${normal(path.split('/')).join('/')}`
+
 function normal(names: readonly string[]): readonly string[] {
   const kept: string[] = []
   for (const name of names) {
@@ -189,7 +201,7 @@ export function absolute(workspace: string, inside: string): string {
 const isPlain = (path: string): boolean => !path.split('/').includes('..')
 
 /** Nearest first. The last is `.` inside the workspace, otherwise `/`. */
-function foldersAbove(key: string): readonly string[] {
+export function foldersAbove(key: string): readonly string[] {
   if (key === '.' || key === '/') return []
   const above: string[] = []
   for (let slash = key.lastIndexOf('/'); slash > 0; slash = key.lastIndexOf('/', slash - 1)) {

@@ -21,7 +21,7 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const REQUIRES = { fs: { read: ['{workspace}'] } }
+const REQUIRES = { fs: { read: ['{workspace}', '{ad-hoc}'] } }
 const MB = 1024 * 1024
 const MAX_BYTES = 64 * MB
 const CHUNK_BYTES = 4 * MB

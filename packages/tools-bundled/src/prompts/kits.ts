@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
+import { meantNames, visibleText } from '@bulkhead/kit/text'
 import { isNeeds, isText, type Needs, NEEDS_FAULT, parseMapping } from './yaml-files.ts'
 
 /** A prompt in a file: guidance for one kind of work. */
@@ -39,16 +40,24 @@ export async function parseKit(name: string, text: string): Promise<Kit | string
     return `"arguments" must be a list of at most ${MAX_ARGUMENTS}`
   }
   const faulty = (list as readonly Json[]).find((one) => !isArgument(one))
-  if (faulty !== undefined) return `an argument is not valid: ${JSON.stringify(faulty).slice(0, 200)}`
+  if (faulty !== undefined) {
+    return `the argument ${visibleText(JSON.stringify(faulty).slice(0, 200))} is not valid. ${ARGUMENT_FORM}`
+  }
   const args = list as unknown as readonly KitArgument[]
   const names = new Set(args.map((one) => one.name))
   if (names.size < args.length) return 'two arguments have the same name'
   const stray = [...body.matchAll(PLACEHOLDER)].find(([, used]) => !names.has(used!))
-  if (stray) return `its text uses ${stray[0]}, which is not an argument`
+  if (stray) {
+    const wanted = stray[1]!.trim()
+    const cure = names.has(wanted) ? ` Write {{${wanted}}} without spaces.` : meantNames(wanted, names)
+    return `its text uses ${visibleText(stray[0])}, which is not an argument.${cure}`
+  }
   if (!isNeeds(needs)) return NEEDS_FAULT
   return { name, ...(title !== undefined && { title }), description, arguments: args, needs, text: body }
 }
 
+const ARGUMENT_FORM = 'It must have a "name" of a-z, digits, "-" and "_", and may have "description", "required", '
+  + '"default" and "values"'
 const KEYS: ReadonlySet<string> = new Set(['name', 'description', 'required', 'default', 'values'])
 
 function isArgument(value: Json): boolean {

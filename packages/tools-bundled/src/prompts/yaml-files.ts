@@ -29,7 +29,9 @@ export async function readYamlFiles<Content extends object>(
   if (files.length > MAX_FILES) report(`${folder} has more than ${MAX_FILES} files. The others are left out.`, folder)
   const read = await Promise.all(files.slice(0, MAX_FILES).map(async (file) => {
     const path = join(folder, file)
-    const text = await readShort(path).catch((error: unknown) => new Error(messageOf(error)))
+    const text = await readShort(path).catch((error: unknown) => new Error(
+      errorCode(error) === undefined ? messageOf(error) : `it cannot be read (${errorCode(error)})`,
+    ))
     const content = typeof text === 'string' ? await parse(basename(file, extname(file)), text) : text.message
     if (typeof content !== 'string') return [content]
     report(`The ${what} ${path} is left out: ${content}${/[.?]$/.test(content) ? '' : '.'}`, path)
@@ -60,7 +62,8 @@ export async function parseMapping(text: string, keys: readonly string[]): Promi
     // Aliases could make a short file expand to a very long text.
     read = load(text, { maxAliases: 0 })
   } catch (error) {
-    return `it is not valid YAML: ${messageOf(error).split('\n', 1)[0]}`
+    const [why = ''] = messageOf(error).split('\n', 1)
+    return why.includes('maxAliases') ? 'aliases such as *name are not allowed' : `it is not valid YAML: ${why}`
   }
   if (!isJsonObject(read)) return 'it is not a YAML mapping'
   return unknownKeyIn(read, keys) ?? read

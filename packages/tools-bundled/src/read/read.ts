@@ -26,7 +26,7 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const REQUIRES = { fs: { read: ['{workspace}'] } }
+const REQUIRES = { fs: { read: ['{workspace}', '{ad-hoc}'] } }
 
 const manifest = {
   ...BUNDLED,
@@ -68,15 +68,16 @@ export const read = {
       read: {
         input: INPUT_SCHEMA,
         requires: REQUIRES,
-        execute: (args, runtime) => readFile(args, runtime.fs, runtime.signal),
+        execute: (args, runtime) => readFile(args, runtime),
         deriveApprovalKey: ({ path }) => folderKey(path),
       },
     },
   }),
 }
 
-async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
+async function readFile(args: ReadArgs, runtime: { readonly fs: FileReader; readonly signal: AbortSignal }) {
   const { path } = args
+  const { fs } = runtime
   refuseHome(path)
   const byBytes = args.byte_start !== undefined || args.byte_end !== undefined
   if (byBytes && (args.offset !== undefined || args.limit !== undefined)) {
@@ -103,7 +104,7 @@ async function readFile(args: ReadArgs, fs: FileReader, signal: AbortSignal) {
     )
   }
   if (found.kind === 'utf16') return readUtf16(path, found.encoding, range, fs, size)
-  const lines = await collectLines(chunks(path, fs, Math.min(size, SCAN_BYTES), signal), range)
+  const lines = await collectLines(chunks(path, fs, Math.min(size, SCAN_BYTES), runtime.signal), range)
   // The scan ended before the file did.
   if (size > SCAN_BYTES && lines.total !== undefined && lines.cut === undefined) {
     throw tooFar(path, range.from, lines.total)

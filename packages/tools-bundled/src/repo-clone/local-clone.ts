@@ -1,7 +1,8 @@
 import {
   type FileReader, type FileWriter, type PipeResult, type Shell, type ShellStage, ToolError,
 } from '@bulkhead/contract'
-import { failed, openRepository } from '../model/git-repository.ts'
+import { failed } from '../model/git-errors.ts'
+import { openRepository } from '../model/git-repository.ts'
 
 export interface CloneRuntime {
   readonly fs: FileReader & FileWriter

@@ -1,5 +1,6 @@
 import { type Net, type NetResponse, ToolError } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
+import { knownFault } from '../model/git-errors.ts'
 import { DELIMITER, FLUSH, lineOf, type Packet, readPackets, writePackets } from './pkt-line.ts'
 
 /** What a server offers. */
@@ -109,7 +110,10 @@ export class SmartHttp {
     const packets = readPackets(await this.#body(await this.#fetch('/git-upload-pack', body)))
     if (packets === undefined) throw this.#refused('its answer is incomplete')
     const fault = packets.find((packet) => typeof packet !== 'string' && packet.toString('latin1', 0, 4) === 'ERR ')
-    if (fault !== undefined) throw this.#refused(lineOf(fault as Buffer).slice(4))
+    if (fault !== undefined) {
+      const reason = lineOf(fault as Buffer).slice(4)
+      throw knownFault(reason) ?? this.#refused(reason)
+    }
     return packets
   }
 

@@ -69,4 +69,5 @@ async function headOf({ fs }: CloneRuntime, folder: string): Promise<Partial<Clo
   return isRefName(name) && name.startsWith('refs/heads/') ? { branch: name.slice('refs/heads/'.length) } : {}
 }
 
-const noCommits = (url: URL): ToolError => new ToolError('NotFound', `The repository ${url.href} has no commits.`)
+const noCommits = (url: URL): ToolError =>
+  new ToolError('NotFound', `The repository ${url.href} has no commits, so there is nothing to clone. Check the URL.`)

@@ -51,6 +51,11 @@ export async function findProject(
     if (names.has('package.json')) fallback ??= root
   }
   const only = runner ?? (suited.length === 1 ? suited[0] : undefined)
+  if (only === 'go' || only === 'cargo') {
+    const [marker] = MARKERS[only]
+    const message = `There is no ${marker} at "${path}" or above it, and ${only} needs one. Pass the folder of a project.`
+    throw new ToolError('NotFound', message)
+  }
   if (only !== undefined) return projectAt(only, folder, given, isFile)
   // A package without another runner has Node's own.
   if (fallback !== undefined && suited.includes('node')) return projectAt('node', fallback, given, isFile)

@@ -137,7 +137,7 @@ class TestRun {
     const result = isBlocked ? await this.#pipe(otherwise.argv, until) : first
     this.#check(result)
     return {
-      stdout: await unpacked(result.stdout), stderr: result.stderr, exitCode: result.exits[0]?.exitCode ?? null,
+      stdout: await unpacked(result), stderr: result.stderr, exitCode: result.exits[0]?.exitCode ?? null,
       durationMs: Math.round(performance.now() - began),
     }
   }
@@ -173,8 +173,7 @@ class TestRun {
     }
     const total = report.passed + report.failed + report.skipped
     if (total === 0) {
-      const text = `${runner} found no tests in "${root}". Check "path" and "filter". ${tail}`
-      throw new ToolError('NotFound', text.trim())
+      throw new ToolError('NotFound', `${runner} found no tests in "${root}". Check "path" and "filter".`)
     }
     const failures = await this.#failures(report)
     const isExplained = exitCode === 0 || (failures.length > 0 && failures.every(({ line }) => line !== undefined))
@@ -214,8 +213,11 @@ const lastChars = (text: string): string => text.trim().slice(-OUTPUT_CHARS)
 const unpack = promisify(gunzip)
 
 /** A report that was cut cannot be unpacked. */
-async function unpacked(packed: string): Promise<string> {
-  const bytes = await unpack(Buffer.from(packed, 'base64'), { maxOutputLength: UNPACKED_BYTES }).catch(() => undefined)
+async function unpacked({ stdout, stderr }: PipeResult): Promise<string> {
+  if (stdout === '') {
+    throw new ToolError('ToolExecutionFailed', `The tests could not be started: ${lastChars(stderr) || 'no reason is known'}`)
+  }
+  const bytes = await unpack(Buffer.from(stdout, 'base64'), { maxOutputLength: UNPACKED_BYTES }).catch(() => undefined)
   if (bytes !== undefined) return bytes.toString('utf8')
   throw new ToolError('ToolExecutionFailed', 'The report of the tests is too long. Pass a narrower "path".')
 }

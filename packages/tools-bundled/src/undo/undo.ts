@@ -14,7 +14,7 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const REQUIRES = { fs: { read: ['{workspace}'], write: ['{workspace}'] } }
+const REQUIRES = { fs: { read: ['{workspace}', '{ad-hoc}'], write: ['{workspace}', '{ad-hoc}'] } }
 
 const manifest = {
   ...BUNDLED,

@@ -19,7 +19,8 @@ export function readResults(answer: Json, paths: ResultPaths, limit: number): re
   if (list === undefined) {
     if (paths.isOptional && isJsonObject(answer)) return []
     const places = paths.results.map((path) => path || 'its top').join(', ')
-    const message = `The response of the search provider has no list of results at ${places}.`
+    const message = `The response of the search provider has no list of results at ${places}. `
+      + '(The operator can set resultsPath.)'
     throw new ToolError('ToolExecutionFailed', message)
   }
   const results: SearchResult[] = []
@@ -28,7 +29,7 @@ export function readResults(answer: Json, paths: ResultPaths, limit: number): re
     if (results.length === limit) break
     if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) continue
     const [title, snippet] = [textAt(item, paths.title), textAt(item, paths.snippet)]
-    results.push({ url, title: plain(title, TITLE_CHARS), snippet: plain(snippet, SNIPPET_CHARS) })
+    results.push({ url, title: plainText(title, TITLE_CHARS), snippet: plainText(snippet, SNIPPET_CHARS) })
   }
   return results
 }
@@ -54,7 +55,7 @@ function textAt(item: Json, pointers: readonly string[]): string {
 }
 
 /** Removes highlight tags and invisible characters. */
-const plain = (text: string, chars: number): string =>
+export const plainText = (text: string, chars: number): string =>
   text.slice(0, chars * 2).replaceAll(/<\/?[a-z][^<>]{0,100}>/gi, '').replaceAll(INVISIBLE, ' ').trim()
     .slice(0, chars).toWellFormed()
 

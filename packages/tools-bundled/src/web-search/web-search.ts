@@ -1,9 +1,10 @@
 import {
   BulkheadError, defineExtension, ToolError, type ManifestInput, type Net, type Secrets, type SessionMemory,
 } from '@bulkhead/contract'
+import type { Json } from '@bulkhead/kit/json'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
 import { requestOf } from './request.ts'
-import { readResults, type SearchResult } from './results.ts'
+import { plainText, readResults, type SearchResult } from './results.ts'
 import { hostOf, serviceOf, type SearchConfig, type SearchService } from './service.ts'
 
 export type { SearchConfig }
@@ -77,16 +78,32 @@ async function search(
   const wanted = Math.min(limit, service.maxResults)
   const { url, ...request } = requestOf(service, { query, max_results: wanted, secret })
   const response = await runtime.net.fetch(url, request)
-  if (response.status !== 200) throw statusError(service, response.status)
-  return readResults(await response.json(), service.paths, wanted)
+  const text = await response.text()
+  if (response.status !== 200) throw statusError(service, response.status, text)
+  return readResults(parse(text, service), service.paths, wanted)
 }
 
-function statusError(service: SearchService, status: number): ToolError {
-  const message = `The search provider ${hostOf(service)} answered with status ${status}.`
+function parse(text: string, service: SearchService): Json {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    throw failed(`The response of the search provider ${hostOf(service)} is not JSON.${CHECK_URL}`)
+  }
+}
+
+/** How much of an explanation of the provider is shown. */
+const REASON_CHARS = 300
+const CHECK_URL = ' (The operator can check the URL in the configuration.)'
+const failed = (message: string): ToolError => new ToolError('ToolExecutionFailed', message)
+
+function statusError(service: SearchService, status: number, body: string): ToolError {
+  const reason = plainText(body, REASON_CHARS)
+  const message = `The search provider ${hostOf(service)} answered with status ${status}`
+    + (/\w/.test(reason) ? `: ${reason}` : '.')
   if (status === 429 || status >= 500) return new ToolError('ResourceBusy', message)
+  if (status === 404) return failed(message + CHECK_URL)
   const isRefused = (status === 401 || status === 403) && service.secret !== undefined
-  const cure = isRefused ? ` (The operator can check the value of ${service.secret}.)` : ''
-  return new ToolError('ToolExecutionFailed', message + cure)
+  return failed(isRefused ? `${message} (The operator can check the value of ${service.secret}.)` : message)
 }
 
 /** Counts a call before it is sent, because failed calls cost the provider as much. */

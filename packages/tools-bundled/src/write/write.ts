@@ -15,7 +15,7 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const REQUIRES = { fs: { write: ['{workspace}'] } }
+const REQUIRES = { fs: { write: ['{workspace}', '{ad-hoc}'] } }
 
 const manifest = {
   ...BUNDLED,

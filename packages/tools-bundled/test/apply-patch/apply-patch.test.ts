@@ -57,10 +57,10 @@ describe('the form from "*** Begin Patch"', () => {
 
   it.each([
     ['has no end', '*** Begin Patch\n*** Delete File: a.txt', /no "\*\*\* End Patch"/],
-    ['has text after its end', `${begin('*** Delete File: a.txt')}\nmore`, /after "\*\*\* End Patch"/],
-    ['has an unknown section', begin('*** Replace File: a.txt'), /^Line 2: /],
-    ['has a new line without "+"', begin('*** Add File: b.txt', 'x'), /^Line 3: /],
-    ['has a line without a sign', begin('*** Update File: a.txt', '@@', 'one'), /^Line 4: /],
+    ['has another patch after its end', `${begin('*** Delete File: a.txt')}\n${begin('*** Delete File: b.txt')}`, /after "\*\*\* End Patch"/],
+    ['has an unknown section', begin('*** Replace File: a.txt'), /^Line 2 of the patch: /],
+    ['has a new line without "+"', begin('*** Add File: b.txt', 'x'), /^Line 3 of the patch: /],
+    ['has a line without a sign', begin('*** Update File: a.txt', '@@', 'one'), /^Line 4 of the patch: /],
     ['changes nothing', begin('*** Update File: a.txt'), /has no changes/],
     ['is empty', begin(), /changes no file/],
     ['has an unknown anchor', begin('*** Update File: a.txt', '@@ class X', '-one'), /^The line "class X" after "@@" of Hunk 1 of "a\.txt" is not in the file/],
@@ -164,12 +164,39 @@ describe('a patch', () => {
     expect(await text('a.txt')).toBe('a\n')
   })
 
+  it.each([
+    ['in a code block', ['```', '', '```']], ['in a letter', ['Here is the patch:\n', 'I hope it helps.', '-- ']],
+  ])('may be %s', async (_, [head, ...tail]) => {
+    await put('a.txt', 'a\n')
+    await call({ patch: [head, begin('*** Update File: a.txt', '@@', '-a', '+b'), ...tail].join('\n') })
+    await call({ patch: [head, unified('a.txt', '@@ -1 +1 @@\n-b\n+c').trimEnd(), ...tail].join('\n') })
+    expect(await text('a.txt')).toBe('c\n')
+  })
+
+  it.each([
+    ['*** Begin Patch\n*** Update File: a.txt\n@@\n-a\n+b\n', 'The patch has no "*** End Patch". Send the complete patch.'],
+    [begin('*** Add File: n', 'x'), 'Line 3 of the patch: each line of a new file begins with "+". Correct the patch.'],
+    [begin('*** Rename File: n'), 'Line 2 of the patch: "*** Add File: ", "*** Update File: " or "*** Delete File: " is expected here. Correct the patch.'],
+    [begin('*** Update File: none', '@@', '-a', '+b'), '"none" does not exist. Nothing was written. Check the path, or create the file with the patch.'],
+  ])('that cannot be used is refused with the cure: %j', async (patch, message) => {
+    expect((await refusal({ patch })).message).toBe(message)
+  })
+
   it('may change one file in several sections', async () => {
     await put('a.txt', 'a\nb\n')
     const { reverse } = await call({ patch: begin('*** Update File: a.txt', '@@', '-a', '+A', '*** Update File: ./a.txt', '@@', '-b', '+B') })
     expect(await text('a.txt')).toBe('A\nB\n')
     await call({ patch: reverse as string })
     expect(await text('a.txt')).toBe('a\nb\n')
+  })
+
+  it('copies a file as it was before the patch, although an earlier section changes it', async () => {
+    await put('a', 'old\n')
+    const copy = 'diff --git a/a b/c\nsimilarity index 100%\ncopy from a\ncopy to c\n'
+    const { reverse } = await call({ patch: `diff --git a/a b/a\n${unified('a', '@@ -1 +1 @@', '-old', '+new')}${copy}` })
+    expect([await text('a'), await text('c')]).toEqual(['new\n', 'old\n'])
+    await call({ patch: reverse as string })
+    expect([await text('a'), await names()]).toEqual(['old\n', ['a']])
   })
 
   it('ends in time, whatever the file and the hunks are', async () => {

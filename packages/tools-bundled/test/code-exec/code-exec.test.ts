@@ -69,6 +69,13 @@ describe('a program', () => {
     expect({ kind, data }).toMatchObject({ kind: 'ProgramFailed', data: { name: 'SyntaxError', line } })
   })
 
+  it.each([
+    ['import fs from "node:fs"\nreturn 1', /^SyntaxError, line 1: .*without imports and exports$/],
+    ['return await fetch("https://example.org")', /^BulkheadError, line 1: `fetch` is not available to a program\. Use another tool\.$/],
+  ])('learns what it cannot use: %j', async (code, message) => {
+    expect((await failure(code)).message).toMatch(message)
+  })
+
   it.each(sampled([
     ['throw "text"', { message: 'Error: text', data: { name: 'Error' } }],
     ['throw undefined', { message: 'Error: undefined' }],

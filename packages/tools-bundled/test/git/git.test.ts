@@ -1,5 +1,6 @@
-import { rmSync } from 'node:fs'
+import { appendFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { git } from '../../src/git/git.ts'
 import { readGitArguments } from '../../src/git/git-arguments.ts'
@@ -140,7 +141,6 @@ describe('changing a repository', () => {
     expect(await session.call({ action: 'branch', path, name: 'topic', switch: true, revision: 'next' })).toMatchObject({ branches: [{}, {}, { name: 'topic', current: true }] })
     await session.call({ action: 'branch', path, name: 'main', switch: true })
     expect(gitIn(folder, 'branch', '--show-current')).toBe('main\n')
-    expect(await session.refusal({ action: 'branch', path, name: 'main' })).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining('already exists') as string })
     expect(await session.refusal({ action: 'branch', path, name: 'main', switch: true, revision: 'next' })).toMatchObject({ code: 'InputInvalid' })
   })
 })
@@ -166,12 +166,52 @@ describe('arguments', () => {
     expect(await session.refusal({ ...args, path })).toMatchObject({ code: 'InputInvalid', message: expect.stringContaining(message) as string })
   })
 
-  it('reports an unknown revision, and a folder without a repository', async () => {
-    const { path } = shared()
-    expect(await session.refusal({ action: 'show', path, revision: 'nowhere' })).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining('nowhere') as string })
+  const reasonOf = async (args: JsonObject): Promise<string> => {
+    const { code, message } = await session.refusal(args)
+    return `${code}: ${message}`
+  }
+
+  it.each<[JsonObject, string]>([
+    [{ action: 'show', revision: 'nowhere' }, 'NotFound: The repository has no revision "nowhere". List commits with the action log, and branches with branch.'],
+    [{ action: 'log', revision: 'nowhere..HEAD' }, 'NotFound: The repository has no revision "nowhere..HEAD". List commits with the action log, and branches with branch.'],
+    [{ action: 'show', revision: 'HEAD:b.txt' }, 'NotFound: "b.txt" does not exist in the revision "HEAD". Pass a path relative to the root of the repository.'],
+    [{ action: 'add', paths: ['*.txt'] }, 'NotFound: There is no file "*.txt" to add. Nothing was added. A path is no pattern; pass "." for all files.'],
+    [{ action: 'branch', name: 'a b' }, 'InputInvalid: "a b" is not a valid name of a branch. Leave out spaces, "..", "~", "^", ":", "?", "*" and "[".'],
+    [{ action: 'branch', name: 'main' }, 'InputInvalid: The branch "main" exists already. Pass "switch": true to switch to it.'],
+  ])('names the cure for %j', async (args, reason) => {
+    expect(await reasonOf({ ...args, path: shared().path })).toBe(reason)
+  })
+
+  it('names the cure for conflicts, and for changes that switching would lose', async () => {
+    const { path, folder } = repository({ 'a.txt': 'base\n' })
+    gitIn(folder, 'switch', '-q', '-c', 'other')
+    writeIn(folder, 'a.txt', 'theirs\n')
+    gitIn(folder, 'commit', '-qam', 'theirs')
+    gitIn(folder, 'switch', '-q', 'main')
+    writeIn(folder, 'a.txt', 'ours\n')
+    expect(await reasonOf({ action: 'branch', path, name: 'other', switch: true })).toBe('InputInvalid: Files have changes that git would overwrite: a.txt. Nothing was changed. Commit them first.')
+    gitIn(folder, 'commit', '-qam', 'ours')
+    expect(() => gitIn(folder, 'merge', '-q', 'other')).toThrow('git merge')
+    const reason = 'InputInvalid: Files have conflicts. Resolve them, stage the files with the action add, then commit.'
+    expect(await reasonOf({ action: 'commit', path, message: 'm' })).toBe(reason)
+    expect(await reasonOf({ action: 'branch', path, name: 'other', switch: true })).toBe('InputInvalid: A merge is not finished. Commit it first.')
+  })
+
+  it('says why a repository cannot be used', async () => {
     await walled.put('plain/file.txt')
-    expect(await session.refusal({ action: 'status', path: 'plain' })).toMatchObject({ code: 'NotFound', message: expect.stringContaining('`path`') as string })
+    expect(await reasonOf({ action: 'status', path: 'plain' })).toBe('NotFound: "plain" does not belong to a git repository inside the workspace. Pass the folder of a repository as `path`, or create one with "git init".')
+    gitIn(workspace, 'init', '-q', '--bare', 'bare')
+    expect(await reasonOf({ action: 'status', path: 'bare' })).toBe('InputInvalid: "bare" is a bare repository, which has no files to work with. Clone it with repo_clone, and pass the folder of the clone as `path`.')
+    const { path, folder } = repository()
+    appendFileSync(join(folder, '.git/config'), '[broken')
+    expect(await reasonOf({ action: 'status', path })).toMatch(/^InputInvalid: git cannot use the repository of "r\d+": bad config line \d+ in file \S*\.git\/config\. Repair it, then try again\.$/)
     expect(await session.refusal({ action: 'status', path: '..' })).toMatchObject({ code: 'CapabilityDenied' })
+  })
+
+  it('finds no commits in a repository without any', async () => {
+    gitIn(workspace, 'init', '-q', 'fresh')
+    expect(await session.call({ action: 'log', path: 'fresh' })).toEqual({ commits: [] })
+    expect(await reasonOf({ action: 'show', path: 'fresh' })).toMatch(/^NotFound: The repository has no revision "HEAD"\./)
   })
 
   it('have the action and the folder as approval key, and need none to read', () => {

@@ -1,7 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { list } from '../../src/list/list.ts'
 import { toolSession } from '../tool-session.ts'
 
@@ -49,6 +50,15 @@ describe('list', () => {
     expect(incomplete).toBe(true)
     expect(entries).toHaveLength(1_000)
     expect(entries).toContainEqual({ path: 'z', kind: 'file', size: 0 })
+  })
+
+  it.runIf(thoroughly(false, true))('shows a part of a folder with too many entries, and says so', async () => {
+    mkdirSync(join(workspace, 'huge/all'), { recursive: true })
+    for (let index = 0; index <= 10_000; index++) symlinkSync('x', join(workspace, 'huge/all', String(index)))
+    await put('huge/all/file')
+    expect(await call({ path: 'huge/all' })).toEqual({ path: 'huge/all', entries: [{ path: 'file', kind: 'file', size: 0 }], incomplete: true })
+    expect(await call({ path: 'huge', depth: 2 })).toMatchObject({ entries: [{ path: 'all' }, { path: 'all/file' }], incomplete: true })
+    expect(await call({ path: 'huge' })).toEqual({ path: 'huge', entries: [{ path: 'all', kind: 'directory' }] })
   })
 
   it('has the folder as its approval key', async () => {

@@ -64,6 +64,8 @@ const target = () => `c${++made}`
 const inside = (path: string, ...names: readonly string[]) => join(session.workspace, path, ...names)
 const log = (path: string): string => gitIn(inside(path), 'log', '--format=%s').trim().replaceAll('\n', ' ')
 
+const noSuchCommit = { code: 'NotFound', message: `The repository has no commit ${'1'.repeat(40)}. Check it, or leave out "commit".` }
+
 describe('over http', () => {
   it('clones the default branch, all branches and tags', async () => {
     const path = target()
@@ -85,7 +87,7 @@ describe('over http', () => {
     expect(await session.call({ url, path, commit: second, depth: 1 })).toEqual({ path, commit: second, branch: null, depth: 1 })
     expect([log(path), readFileSync(inside(path, 'a.txt'), 'utf8')]).toEqual(['second', 'two\n'])
     const missing = target()
-    expect(await session.refusal({ url, path: missing, commit: '1'.repeat(40) })).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringContaining('not our ref') as string })
+    expect(await session.refusal({ url, path: missing, commit: '1'.repeat(40) })).toMatchObject(noSuchCommit)
     expect(existsSync(inside(missing))).toBe(false)
   })
 
@@ -218,12 +220,19 @@ describe('from a file', () => {
 
   it('removes the folder if the commit is missing', async () => {
     const path = target()
-    expect(await session.refusal({ url: bare(), path, commit: '1'.repeat(40) })).toMatchObject({ code: 'ToolExecutionFailed' })
+    expect(await session.refusal({ url: bare(), path, commit: '1'.repeat(40) })).toMatchObject(noSuchCommit)
     expect(existsSync(inside(path))).toBe(false)
   })
 })
 
 describe('arguments', () => {
+  it('name a repository', async () => {
+    mkdirSync(inside('no-repository'))
+    expect(await session.refusal({ url: `file://${inside('no-repository')}`, path: target() })).toMatchObject({
+      code: 'NotFound', message: expect.stringContaining('Pass the URL of a repository.') as string,
+    })
+  })
+
   it.each([
     ['ssh://git@host/x', 'not an https'], ['ext::sh -c id', 'not an https'], ['git@host:x/y', 'not an https'], ['http://example.org/x', 'not an https'],
     ['file://host/x', 'not an https'], ['https://me:pw@example.org/x', 'password'], ['https://example.org/x?y', 'query'],

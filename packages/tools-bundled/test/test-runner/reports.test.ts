@@ -40,6 +40,12 @@ it('reads pytest', () => {
   })
 })
 
+it('reads what pytest says of a file that is not valid Python', () => {
+  const text = 'importlib/__init__.py:126: in import_module\nE     File &quot;/project/test_x.py&quot;, line 3\nE       def test_x(:\nE                  ^\nE   SyntaxError: invalid syntax'
+  const stdout = `<?xml version="1.0"?><testsuites><testsuite name="pytest"><testcase classname="" name="test_x" file="test_x.py"><error message="collection failure">${text}</error></testcase></testsuite></testsuites>`
+  expect(readPytestReport({ stdout, stderr: '' })?.failures).toEqual([{ name: 'test_x', file: 'test_x.py', line: 3, message: 'SyntaxError: invalid syntax' }])
+})
+
 it('reads go', () => {
   expect(readGoReport({ stdout: recorded('go-1.19.jsonl'), stderr: recorded('go-1.19.stderr.txt') }, 'example.org/demo')).toEqual({
     passed: 2, failed: 4, skipped: 1, failures: [

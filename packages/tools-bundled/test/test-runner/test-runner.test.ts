@@ -96,7 +96,9 @@ test('throws', () => { throw new Error('boom') })
 
 it.runIf(WHOLE)('runs vitest', async () => {
   const repository = realpathSync(join(import.meta.dirname, '../../../..'))
-  const folder = realpathSync(mkdtempSync(join(import.meta.dirname, '../../reports', 'vitest-')))
+  const reports = join(import.meta.dirname, '../../reports')
+  mkdirSync(reports, { recursive: true })
+  const folder = realpathSync(mkdtempSync(join(reports, 'vitest-')))
   const here = runnerIn(repository)
   try {
     put('package.json', '{"type":"module","devDependencies":{"vitest":"*"}}', folder)
@@ -172,6 +174,7 @@ describe('errors name the cure', () => {
     put('two/Cargo.toml', '')
     put('two/go.mod', '')
     expect(await tool.refusal({ path: 'two' })).toMatchObject({ code: 'InputInvalid', message: expect.stringContaining('go and cargo') as string })
+    expect(await tool.refusal({ path: 'odd', runner: 'go' })).toMatchObject({ code: 'NotFound', message: expect.stringContaining('There is no go.mod') as string })
     expect(await tool.refusal({ path: 'nowhere' })).toMatchObject({ code: 'NotFound' })
     expect(await tool.refusal({ path: '../..' })).toMatchObject({ code: 'CapabilityDenied' })
     expect(await tool.refusal({ path: 'odd', filter: '--watch' })).toMatchObject({ code: 'InputInvalid' })
@@ -179,7 +182,7 @@ describe('errors name the cure', () => {
 
   it('for a folder without tests', async () => {
     put('empty/package.json', '{"scripts":{"test":"node --test"}}')
-    expect(await tool.refusal({ path: 'empty' })).toMatchObject({ code: 'NotFound', message: expect.stringContaining('no tests') as string })
+    expect(await tool.refusal({ path: 'empty' })).toMatchObject({ code: 'NotFound', message: 'node found no tests in "empty". Check "path" and "filter".' })
   })
 })
 

@@ -53,6 +53,16 @@ describe('web_search with SearXNG', () => {
     expect((await tool.refusal({ query: 'x' })).code).toBe(code)
   })
 
+  it.each([
+    ['what it refused', json({ error: '"count" must be <b>at most</b> 20' }, 422), /^The search provider 127\.0\.0\.1:\d+ answered with status 422: \{"error":"\\"count\\" must be at most 20"\}$/],
+    ['no reason', ((_, response) => response.writeHead(404).end()) as RequestListener, /status 404\. \(The operator can check the URL in the configuration\.\)$/],
+    ['a page', ((_, response) => response.end('<html>')) as RequestListener, /^The response of the search provider 127\.0\.0\.1:\d+ is not JSON\. \(The operator can check the URL in the configuration\.\)$/],
+    ['another form', json({ found: [] }), /no list of results at \/results, .*\. \(The operator can set resultsPath\.\)$/],
+  ])('says what is wrong if the provider answers with %s', async (_, listener, message) => {
+    answer = listener
+    expect((await tool.refusal({ query: 'x' })).message).toMatch(message)
+  })
+
   it('stops when the call is cancelled', async () => {
     const cancel = new AbortController()
     answer = () => cancel.abort(new Error('enough'))

@@ -105,13 +105,19 @@ function valueIn(report: Json, { code, callTool }: ProgramRun, output: ConsoleTe
   const callsTools = callTool !== undefined
   const place = fault['isSyntax'] === true ? locateSyntaxError(code, callsTools) : positionOf(fault, callsTools)
   const name = textOf(fault['name'], 100)
-  const message = textOf(fault['message'], 4_000)
+  const message = textOf(fault['message'], 4_000).replace(DECLARES, ' is not available to a program. Use another tool.')
   const where = place === undefined ? '' : `, line ${place.line}`
-  throw failed(`${name}${where}: ${message}`, output, {
+  const hint = fault['isSyntax'] === true && IMPORTS.test(code) ? NO_IMPORTS : ''
+  throw failed(`${name}${where}: ${message}${hint}`, output, {
     name, ...place,
     ...(typeof fault['code'] === 'string' && { code: textOf(fault['code'], 100) }),
   })
 }
+
+/** The lockdown tells authors of extensions what to declare. A program has no manifest. */
+const DECLARES = / (?:works only during a call of a tool|exists only in an extension) that declares .*$/s
+const IMPORTS = /^[ \t]*(?:import|export|from)\b/m
+const NO_IMPORTS = '. A program is the body of an async function in JavaScript, without imports and exports'
 
 const textOf = (value: Json | undefined, chars: number): string =>
   visibleText(typeof value === 'string' ? value.slice(0, chars) : '', { keepLines: true })
@@ -181,5 +187,5 @@ class ComputeLimit {
 }
 
 const tooLong = (): BulkheadError => new BulkheadError(
-  'ExecutionTimeout', 'it computed for too long between its calls. Check its loops, or do less at once.',
+  'ExecutionTimeout', 'it ran for too long between its calls. Check its loops and what it awaits, or do less at once.',
 )

@@ -71,9 +71,16 @@ export const readPytestReport = ({ stdout }: RunnerOutput): TestReport | undefin
   readCases(stdout, ({ attributes: { name = '', classname = '', file, line }, message, text }) => {
     // Lines of the report begin with 0, and belong to the function. Those of the trace are nearer to the fault.
     const declared = line === undefined ? undefined : Number(line) + 1
-    const traced = file === undefined ? undefined : lineIn(text, file)
-    const reason = /^E {3}(.+)$/m.exec(text)?.[1]
+    const traced = file === undefined ? undefined : lineIn(text, file) ?? lineOfSyntaxError(text, file)
+    const reason = /^E {3}(\S.*)$/m.exec(text)?.[1]
     const described = message === 'collection failure' && reason !== undefined ? reason : message || text.trim()
     const fullName = classname === '' ? name : `${classname}.${name}`
     return { name: fullName, file, line: traced ?? declared, message: described }
   })
+
+/** Python names the place of a syntax error in another form than those of calls. */
+function lineOfSyntaxError(text: string, file: string): number | undefined {
+  const found = text.matchAll(/^E +File "([^"\n]+)", line (\d+)$/gm)
+  const place = [...found].find(([, path]) => path === file || path?.endsWith(`/${file}`) === true)
+  return place && Number(place[2])
+}
