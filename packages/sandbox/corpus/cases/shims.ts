@@ -118,11 +118,12 @@ export const shims = [
   lifecycle!(386, 'shims used after their call has ended', `
     const { readFile } = await import('node:fs/promises')
     if (globalThis.late !== undefined) return { late: await globalThis.late }
+    const { status } = await fetch('http://localhost:' + facts.grantedPort)
     globalThis.late = new Promise((done) => setTimeout(async () => done([
       await attempt(() => readFile('own/note.txt', 'utf8')),
       await attempt(async () => (await fetch('http://localhost:' + facts.grantedPort)).text()),
     ]), 200))
-    return { first: (await fetch('http://localhost:' + facts.grantedPort)).status }
+    return { first: status }
   `, [['call', returned({ first: 200 })], ['call', returned({ late: [DENIED, DENIED] })]], {
     requires: { fs: { read: ['own/**'] }, net: { hosts: ['localhost:$granted'] } },
   }),

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { JailGrant, ServerStart } from '@bulkhead/contract'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { createServerJail } from '../../src/index.ts'
 import { runJailed } from './run-jailed.ts'
@@ -79,6 +79,13 @@ describe.runIf(existsSync('/usr/bin/bwrap'))('a server in a jail', () => {
   })
 
   it('reaches granted hosts through the proxy, and reports the others; without the proxy it reaches nothing', async () => {
+    // Its own folder: other tests of this machine have sockets of relays in the shared one.
+    const sockets = mkdtempSync(join(tmpdir(), 'bulkhead-sockets-'))
+    vi.stubEnv('TMPDIR', sockets)
+    onTestFinished(() => {
+      vi.unstubAllEnvs()
+      rmSync(sockets, { recursive: true })
+    })
     const hosts = [`api.example:${port}`, `inner.example:${port}`, `127.0.0.1:${port}`]
     const results = await probe({ read: [], hosts }, {
       name: `fetched('http://api.example:${port}/')`, address: `fetched('http://127.0.0.1:${port}/')`,
@@ -95,7 +102,7 @@ describe.runIf(existsSync('/usr/bin/bwrap'))('a server in a jail', () => {
       reported: ['api.example', 'example.com', 'example.com:443', '169.254.169.254', `inner.example:${port}`]
         .map((host) => expect.stringContaining(`refused a connection to ${host}: `)),
     })
-    expect(readdirSync(tmpdir()).filter((name) => name.startsWith('bulkhead-relay-'))).toEqual([])
+    expect(readdirSync(sockets).filter((name) => name.startsWith('bulkhead-relay-'))).toEqual([])
   })
 
   it('is refused with a cure where bubblewrap is missing', async () => {
