@@ -26,14 +26,14 @@ it('agents lists them, with what is wrong', async () => {
   expect(stdout).toMatch(/error AgentInvalid \(shape\)\n +\/tols is not a known key; perhaps it is "tools"\./)
   const { stdout: json } = await inside(['agents', '--json'], folder)
   expect(JSON.parse(json)).toMatchObject({
-    agents: [{ name: 'broken', manifest: null }, { name: 'reviewer', layer: 'global', manifest: { rules: [] } }], diagnostics: [{ code: 'AgentInvalid' }],
+    agents: [{ name: 'broken', manifest: null }, { name: 'reviewer', layer: 'global', manifest: { rules: [] } }], diagnostics: [{ code: 'AgentInvalid' }, { code: 'ProjectTrustRequired' }],
   })
 })
 
 it('call and explain take the name of an agent', async () => {
   const args = ['--args', '{"path":"a.txt"}', '--no-store']
   expect(await inside(['call', 'read', ...args, '--agent', 'reviewer'], folder)).toMatchObject({ code: 0, stdout: expect.stringContaining('text of a') })
-  expect(await inside(['call', 'glob', '--args', '{"pattern":"*"}', '--no-store', '--agent', 'reviewer'], folder)).toMatchObject({ code: 1, stderr: expect.stringContaining('ToolNotRegistered') })
+  expect(await inside(['call', 'glob', '--args', '{"pattern":"*"}', '--no-store', '--agent', 'reviewer'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ToolNotRegistered .*\nThe host has the tool "glob", but the agent of the session does not offer it\.\n$/) })
   const write = ['explain', 'write', '--args', '{"path":"a.txt","content":""}', '--no-store', '--agent', 'reviewer']
   expect(await inside(write, folder)).toMatchObject({ code: 1, stdout: expect.stringMatching(/^write would be denied \(CapabilityDenied\)[\s\S]*requires of the agent reviewer/) })
   expect(await inside(['call', 'read', ...args, '--agent', 'reviwer'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^AgentNotFound No agent is called "reviwer"\. Did you mean "reviewer"\?/) })

@@ -132,9 +132,10 @@ describe('the session of an agent', () => {
   })
 
   it.each<[string, AgentInput | string, string, RegExp]>([
-    ['has an unknown key', { name: 'x', tols: [] } as AgentInput, 'AgentInvalid', /^An agent has no key "tols" here\. Did you mean "tools"\?$/],
-    ['has a wrong value', { name: 'x', tools: 'read' } as never, 'AgentInvalid', /^The agent is invalid at \/agent\/tools: /],
-    ['has a pattern with an unknown variable', bounded({ requires: { fs: { read: ['{home}/**'] } } }), 'RequirementInvalid', /\{home\}/],
+    ['has an unknown key', { name: 'x', tols: [] } as AgentInput, 'AgentInvalid', /^The agent is invalid: \/agent\/tols is not a known key; perhaps it is "tools"\.$/],
+    ['has a wrong value', { name: 'x', tools: 'read' } as never, 'AgentInvalid', /^The agent is invalid: \/agent\/tools is wrong/],
+    ['has an unknown key inside', bounded({ budget: { call: 3 } as never }), 'AgentInvalid', /\/agent\/budget\/call is not a known key; perhaps it is "calls"/],
+    ['has a pattern with an unknown variable', bounded({ requires: { fs: { read: ['{home}/**'] } } }), 'AgentInvalid', /^The agent "reviewer" is invalid: .*\{home\}/],
     ['has a root that does not exist', bounded({ roots: ['../nowhere'] }), 'AgentInvalid', /"\.\.\/nowhere" of the agent "reviewer" cannot be used/],
     ['is not known', 'revewer', 'AgentNotFound', /No agent is called "revewer"\./],
   ])('is not opened if the agent %s', async (_, agent, code, message) => {
@@ -150,6 +151,7 @@ describe('agents by name', () => {
     const { session } = await opened({ agent: 'reviewer' })
     expect(session.tools().map(({ name }) => name)).toEqual(['read'])
     await expect(host.openSession({ agent: 'revewer' })).rejects.toMatchObject({ code: 'AgentNotFound', message: 'No agent is called "revewer". Did you mean "reviewer"?' })
+    await expect(createHost({ workspace, agents: [{ name: 'x', requires: { fs: { read: ['{home}/x'] } } }] })).rejects.toMatchObject({ code: 'AgentInvalid', data: { path: '/agents/0/requires' } })
     await expect(createHost({ workspace, agents: [{ name: '../x' }] })).rejects.toMatchObject({ code: 'AgentInvalid', data: { path: '/agents/0/name' } })
     await expect(createHost({ workspace, agents: [{ name: 'x' }, { name: 'x' }] })).rejects.toMatchObject({ code: 'AgentInvalid', message: expect.stringMatching(/Two agents have the name "x"/) })
   })
@@ -174,7 +176,7 @@ describe('agents by name', () => {
     await start({ trust: 'declined' })
     expect(host.agents()).toEqual([])
     expect(host.diagnostics.map(({ code }) => code)).toEqual(['ProjectTrustRequired'])
-    await expect(host.openSession({ agent: 'reviewer' })).rejects.toMatchObject({ code: 'AgentNotFound' })
+    await expect(host.openSession({ agent: 'reviewer' })).rejects.toMatchObject({ code: 'AgentNotFound', message: expect.stringContaining('run `bulkhead trust`') })
   })
 
   it.each<[string, Json | string, string, RegExp]>([

@@ -152,6 +152,7 @@ describe('wrong usage exits with 2 and does nothing', () => {
     ['a misspelt subcommand of approvals', ['approvals', 'lst'], /no "approvals lst"\. Did you mean "list"\?/],
     ['an extra argument', ['tools', 'all'], /Unexpected argument "all"/],
     ['a missing tool name', ['call'], /Missing tool name/],
+    ['arguments without an option', ['call', 'read', '{"path":"x"}'], /pass its arguments with --args JSON/],
     ['arguments that are not JSON', ['call', 'read', '--args', '{'], /--args is not JSON/],
     ['arguments with __proto__', ['call', 'read', '--args', '{"__proto__":1}'], /--args at \/__proto__/],
     ['an unknown mode', ['call', 'read', '--mode', 'wild'], /ask, allowlist, yolo/],

@@ -210,6 +210,9 @@ describe('code_mode', () => {
       { tool: 'read', may: [`read ${folder}/ws`], gated: false },
       { tool: 'write', may: [`write ${folder}/ws`], gated: true },
     ])
+    const strict = await opened({ rules: [{ permission: 'read', pattern: '*', action: 'deny' }] })
+    expect((await strict.explain({ id: 'x', name: 'code_mode', arguments: { code: 'tools.read()' } })).program)
+      .toMatchObject([{ tool: 'read', denied: expect.stringMatching(/^the rule "read \*" of .* forbids it$/) }])
     expect((await explained('return tools[name]()'))!.length).toBe(session.tools().length - 1)
     expect((await session.explain({ id: 'y', name: 'read', arguments: { path: 'a.txt' } })).program).toBeUndefined()
   })

@@ -91,12 +91,14 @@ describe('register refuses, and changes nothing', () => {
     [undefined, 'ConfigInvalid', /^register takes tools.*neither\.$/], [5, 'ConfigInvalid', /neither\.$/], [{}, 'ConfigInvalid', /neither\.$/],
     [without('name'), 'ConfigInvalid', /The tool has no name\.$/],
     [without('execute'), 'ConfigInvalid', /neither\.$/],
-    [{ ...words, name: 'count words' }, 'ShapeInvalid', /^The tool "count words" cannot be registered: /],
+    [{ ...words, name: 'count words' }, 'ShapeInvalid', /^The tool "count words" cannot be registered: \/name must be a letter/],
+    [{ ...words, approvalKey: () => 'words' }, 'ShapeInvalid', /"approvalKey" of the tool "count_words" cannot be a function\. Its functions are execute, deriveApprovalKey and revert\.$/],
+    [{ ...words, deriveApprovalkey: () => 'words' }, 'ShapeInvalid', /"deriveApprovalkey" of the tool "count_words" cannot be a function/],
     [without('description'), 'ShapeInvalid', /^The tool "count_words" cannot be registered: .*description/],
-    [{ ...words, input: { type: 'strin' } }, 'ShapeInvalid', /^The tool "count_words" cannot be registered: .*inputSchema/],
+    [{ ...words, input: { type: 'strin' } }, 'ShapeInvalid', /^The tool "count_words" cannot be registered: \/input\/type is wrong/],
     [{ ...words, requires: { fs: { read: ['{home}/x'] } } }, 'RequirementInvalid', /\{home\}/],
     [{ ...words, modes: 'read' }, 'ShapeInvalid', /modes/],
-    [{ ...words, name: 'read' }, 'RegistrationConflict', /"read"/],
+    [{ ...words, name: 'read' }, 'RegistrationConflict', /^The tool "read" cannot be registered: the bundled extension "read" offers/],
     [[price, { ...words, name: 'Price' }], 'RegistrationConflict', /"Price" cannot be registered: another of these tools/],
   ])('%o', async (given, code, message) => {
     const before = host.tools().map(({ name }) => name)
@@ -106,11 +108,11 @@ describe('register refuses, and changes nothing', () => {
 
   it('a name that is taken, by a tool of its own or of an installed extension', async () => {
     await host.register(price)
-    await expect(host.register(price)).rejects.toMatchObject({ code: 'RegistrationConflict' })
+    await expect(host.register(price)).rejects.toMatchObject({ code: 'RegistrationConflict', message: expect.stringContaining('Unregister it first') })
     expect(host.tool('price')).toBeDefined()
     writeExtension(join(folder, 'home'), { id: 'counter', tools: [{ name: 'count_words' }] }, 'export default { tools: { count_words: { execute: () => 0 } } }')
     await host.reload()
-    await expect(host.register(words)).rejects.toMatchObject({ code: 'RegistrationConflict', message: expect.stringContaining('another layer') })
+    await expect(host.register(words)).rejects.toMatchObject({ code: 'RegistrationConflict', message: expect.stringContaining('the global extension "counter" offers a tool with this name') })
     expect(host.tool('count_words')).toMatchObject({ extension: 'counter', shadows: [] })
   })
 })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, defineTool, type CreateHostOptions, type Host, type SessionOptions } from '../src/index.ts'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { CACHE } from './cache.ts'
 
 let base: string
@@ -55,6 +56,25 @@ describe('a further root', () => {
     expect(await decision('read', { path: join(library, 'b.txt') })).toBe('allow')
     expect(await run('read', { path: join(base, 'private/key') })).toMatch(/^CapabilityDenied/)
     expect(await run('read', { path: 'b.txt' })).toMatch(/^NotFound/)
+  })
+
+  it('can have a repository, a clone and tests of its own', async () => {
+    const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: library, encoding: 'utf8' })
+    git('init', '-q')
+    git('config', 'user.name', 'Ada')
+    git('config', 'user.email', 'ada@example.com')
+    writeFileSync(join(library, 'a.test.mjs'), "import { test } from 'node:test'\ntest('fails', () => { throw new Error('no') })\n")
+    const { run } = await opened({ roots: [library] })
+    expect(await run('git', { action: 'add', path: library, paths: ['b.txt'] })).toContain('"staged":"added"')
+    const tests = { runner: 'node', path: join(library, 'a.test.mjs') }
+    const { run: without } = await opened({})
+    expect(await without('git', { action: 'status', path: library })).toMatch(/^WatchdogDenied/)
+    expect(await without('test_runner', tests)).toMatch(/^WatchdogDenied/)
+    if (thoroughly(true, false)) return
+    expect(await run('git', { action: 'commit', path: library, message: 'One' })).toContain('"author":"Ada"')
+    expect(git('log', '--format=%s')).toBe('One\n')
+    expect(await run('repo_clone', { url: `file://${library}`, path: join(library, 'copy') })).toContain('"commit"')
+    expect(await run('test_runner', tests)).toContain(`"file":"${tests.path}","line":2`)
   })
 
   it('belongs to one session and to its sub-agents', async () => {
@@ -137,11 +157,26 @@ describe('{ad-hoc}', () => {
     const { run } = await opened({ adHoc: [notes] })
     expect(await run('peek', { path: notes })).toContain('secret')
     expect(await run('look', { path: notes })).toMatch(/^CapabilityDenied/)
-    expect(await run('read', { path: notes })).toMatch(/^CapabilityDenied/)
+    expect(await run('read', { path: notes })).toContain('secret')
+    expect(await run('bash', { command: `echo x > ${notes}` })).toMatch(/^\w+Denied/)
     writeFileSync(join(base, 'private', 'other'), 'other')
     expect(await run('peek', { path: join(base, 'private', 'other') })).toMatch(/^CapabilityDenied/)
     expect(await run('peek', { path: 'a.txt' })).toMatch(/^CapabilityDenied/)
     expect(await (await opened({})).run('peek', { path: notes })).toMatch(/^CapabilityDenied/)
+  })
+
+  it('can be changed by the bundled tools for files, except for protected places', async () => {
+    const { run } = await opened({ adHoc: [library] })
+    const before = await run('read', { path: join(library, 'b.txt') })
+    expect(await run('write', { path: join(library, 'b.txt'), content: 'changed' })).not.toMatch(/Denied/)
+    expect(await run('undo', {})).not.toMatch(/Denied/)
+    expect(await run('read', { path: join(library, 'b.txt') })).toBe(before)
+    for (const path of ['.git/config', '.bulkhead/config.json']) {
+      expect(await run('write', { path: join(library, path), content: '' })).toMatch(/Denied/)
+    }
+    await expect(host.openSession({ adHoc: ['../nowhere'] })).rejects.toMatchObject({
+      code: 'ConfigInvalid', message: expect.stringMatching(/^The ad-hoc file or folder "\.\.\/nowhere" of the session cannot be used/),
+    })
   })
 
   it('does not follow a link that replaces a file in the workspace', async () => {

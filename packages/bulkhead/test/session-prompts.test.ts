@@ -41,6 +41,20 @@ it('has the skills, agents, guidance and kits that the tools of the session are 
   expect(narrow['kits']).not.toContain('Test-driven')
 })
 
+it('leaves out what is about tools whose calls are all denied', async () => {
+  const deny = (permission: string) => ({ permission, pattern: '*', action: 'deny' as const })
+  const { text, session } = await prompted({ rules: [deny('bash'), deny('edit'), deny('write'), deny('apply_patch'), deny('git')] })
+  expect(text['tools']).not.toMatch(/^- (bash|edit|write|apply_patch|git):/m)
+  expect(text['kits']).not.toContain('Test-driven')
+  expect(session.deniedAlways('bash')).toMatch(/^the rule "bash \*" of .* forbids it$/)
+  expect(session.deniedAlways('none')).toBeUndefined()
+  const reading = await prompted({ ceiling: { fs: { read: ['{workspace}'] } } })
+  expect(reading.text['tools']).toMatch(/^- read:/m)
+  expect(reading.text['tools']).not.toMatch(/^- (edit|write|apply_patch|web_fetch):/m)
+  const partly = await prompted({ rules: [deny('bash'), { permission: 'bash', pattern: 'git *', action: 'ask' }] })
+  expect(partly.text['tools']).toMatch(/^- bash:/m)
+})
+
 it('asks no person for skills, and looks once in a session', async () => {
   const events: BulkheadEvent[] = []
   onTestFinished(host.on((event) => events.push(event), ['ToolInvocationProposed']))

@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import type { AgentDescriptor } from '@bulkhead/contract'
 import { defineCommand, refuseArguments } from './command.ts'
 import { COMMON_OPTIONS, openHost } from './host-options.ts'
@@ -19,7 +20,9 @@ that its sessions are offered. ROOTS are its further folders. An agent that cann
     try {
       const listed = host.agents()
       const places = new Set(listed.map(({ location }) => location))
-      const diagnostics = host.diagnostics.filter(({ location }) => places.has(location))
+      // A project that is not trusted, or a folder that cannot be read, may have more agents.
+      const diagnostics = host.diagnostics.filter(({ location, code }) =>
+        places.has(location) || code === 'ProjectTrustRequired' || basename(location) === 'agents')
       if (values.json) printJson({ agents: listed.map(agentJson), diagnostics })
       else process.stdout.write(agentTable(listed) + diagnostics.map((found) => diagnosticText(found)).join(''))
     } finally {

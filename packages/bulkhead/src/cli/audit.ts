@@ -246,7 +246,8 @@ function rowOf({ position, record }: AuditEntry): string[] {
   const lost = typeof of['lostBefore'] === 'number' ? `(${of['lostBefore']} earlier records were lost)` : undefined
   const what = [
     lost, of['decision'], of['errorCode'], of['from'] && `${text(of['from'])} to ${text(of['to'])}`,
-    of['reason'] ?? of['message'], of['workspace'], approvalText(of), archiveText(of),
+    of['reason'] ?? of['message'], of['workspace'], of['agent'] && `agent ${text(of['agent'])}`, approvalText(of),
+    archiveText(of),
   ]
   return [
     String(position), text(of['at']), text(of['type']), text(of['tool'] ?? of['extensionId']), origin,

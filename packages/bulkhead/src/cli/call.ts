@@ -79,6 +79,9 @@ other tool.`,
   },
 })
 
+const unexpected = (more: readonly string[]): UsageError =>
+  new UsageError(`Unexpected argument "${more.join(' ')}". Name one tool, and pass its arguments with --args JSON.`)
+
 /** A tool, or a folder and one of its tools. No tool name contains a dot or a slash. */
 function readTarget(
   [first, ...more]: readonly string[],
@@ -87,7 +90,7 @@ function readTarget(
   const isFolder = /^\.{1,2}$|[/\\]/.test(first)
   const [name, ...others] = isFolder ? more : [first, ...more]
   if (name === undefined) throw new UsageError(`Missing tool name. Use: bulkhead call ${first} NAME.`)
-  if (others.length > 0) throw new UsageError(`Unexpected argument "${others.join(' ')}". Name one tool.`)
+  if (others.length > 0) throw unexpected(others)
   return { folder: isFolder ? first : undefined, name }
 }
 
@@ -178,7 +181,7 @@ export const explain = defineCommand({
 
   async run({ values, positionals: [name, ...more] }) {
     if (name === undefined) throw new UsageError('Missing tool name. Use: bulkhead explain NAME.')
-    if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}". Name one tool.`)
+    if (more.length > 0) throw unexpected(more)
     const request = { id: 'cli', name, arguments: await readArguments(values.args) }
     const { mode, agent } = values
     const interactor = terminal()

@@ -116,6 +116,10 @@ export function tellFaults(
   { diagnostics: found, tools, mcp }: Pick<Host, 'diagnostics' | 'tools' | 'mcp'>,
 ): void {
   if (refusedWith === undefined || !UNLOADED.has(refusedWith)) return
+  if (refusedWith === 'ToolNotRegistered' && tools().some((tool) => tool.name === name)) {
+    process.stderr.write(`The host has the tool "${name}", but the agent of the session does not offer it.\n`)
+    return
+  }
   const offered = tools().filter(({ extension }) => extension === name).map((tool) => tool.name)
   if (offered.length > 0) {
     process.stderr.write(`"${visibleText(name)}" is an extension. It offers ${offered.join(', ')}.\n`)

@@ -106,7 +106,11 @@ function reportText(report: UndoReport): string {
   const lines = [
     ...(applied ? files.map(({ path, action }) => `${DONE[action]} ${path}`) : []),
     ...(files.length === 0 && reverts.length === 0 ? ['There is nothing to put back.'] : []),
-    ...lost.map(({ path, reason }) => `${applied ? 'lost' : 'would be lost'}: ${path}: ${reason}`),
+    ...lost.map(({ path, reason }) => {
+      const isChanged = files.some((file) => file.path === path)
+      const what = isChanged ? applied ? 'lost' : 'would be lost' : applied ? 'not put back' : 'cannot be put back'
+      return `${what}: ${path}: ${reason}`
+    }),
     ...notEmpty.map((path) => `not removed, because it is not empty: ${path}`),
     ...reverts.map(({ call, tool }) => `${applied ? 'reverted' : 'would revert'}: ${tool} in call ${call}`),
     ...failed.map(({ call, tool, message }) => `not reverted: ${tool} in call ${call}: ${message}`),

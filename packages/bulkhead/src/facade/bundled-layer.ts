@@ -33,8 +33,8 @@ export interface BundledLayer {
 export interface BundledPlaces {
   /** Where programs run. */
   readonly sandbox: Pick<Sandbox, 'open'>
-  /** The language servers of an open folder. */
-  languageServers(workspace: string): Promise<LanguageServers> | undefined
+  /** The language servers of an open folder, or of another root of its sessions. */
+  languageServers(workspace: string, root?: string): Promise<LanguageServers> | undefined
 }
 
 export type OfferedSession = Pick<Session, 'id' | 'tools'> & Partial<Pick<Session, 'codeMode'>>
@@ -56,7 +56,7 @@ export function createBundledLayer({ runAgent, fetchHosts }: BundledLayerOptions
         }),
         functions: (sessionId) => functions.get(sessionId) ?? attached?.tools() ?? [],
       },
-      languageServers: async () => workspace === undefined ? undefined : places?.languageServers(workspace),
+      languageServers: async (root) => workspace === undefined ? undefined : places?.languageServers(workspace, root),
       catalog: { tools: () => attached?.tools() ?? [], found: (sessionId, names) => shelf.found(sessionId, names) },
       skills: { userFolder: join(userFolder(home), 'skills'), paths: config.skills?.paths },
     }).filter(({ manifest }) => config.skills?.enabled !== false || manifest.id !== 'skill'),

@@ -36,7 +36,8 @@ export class ConnectedServers {
   readonly #options: ConnectedServersOptions
   #servers: McpServers | undefined
   #documents: OpenapiDocuments | undefined
-  #languages: Promise<ConfiguredLanguageServers> | undefined
+  /** By root: the workspace, and other roots of sessions. */
+  readonly #languages = new Map<string, Promise<ConfiguredLanguageServers>>()
   #found: LoadReport | undefined
   #takeOver: ((report: LoadReport) => Promise<unknown>) | undefined
   #taking: Promise<unknown> = Promise.resolve()
@@ -64,10 +65,13 @@ export class ConnectedServers {
     return this.#servers?.status ?? []
   }
 
-  /** The language servers of the present configuration. */
-  async languages(): Promise<LanguageServers> {
-    const isNew = this.#languages === undefined
-    const languages = await this.#openLanguages()
+  /**
+   * The language servers of the present configuration. `root`: the workspace or another root of a session. Contract:
+   * the caller may read everything in it.
+   */
+  async languages(root: string = this.#options.workspace): Promise<LanguageServers> {
+    const isNew = !this.#languages.has(root)
+    const languages = await this.#openLanguages(root)
     if (isNew && this.#found) languages.configure(this.#found.config)
     return languages
   }
@@ -117,7 +121,8 @@ export class ConnectedServers {
 
   async close(): Promise<void> {
     this.attach(undefined)
-    await Promise.all([this.#servers?.close(), this.#languages?.then((languages) => languages.close())])
+    const languages = [...this.#languages.values()].map(async (opened) => (await opened).close())
+    await Promise.all([this.#servers?.close(), ...languages])
   }
 
   #required(name: string): McpServers {
@@ -150,18 +155,25 @@ export class ConnectedServers {
   }
 
   async #configureLanguages(found: LoadReport): Promise<readonly Diagnostic[]> {
-    if (this.#languages === undefined && !isNamed(found, 'lsp')) return []
-    return (await this.#openLanguages()).configure(found.config)
+    const { workspace } = this.#options
+    if (this.#languages.size === 0 && !isNamed(found, 'lsp')) return []
+    const [diagnostics = []] = await Promise.all([...new Set([workspace, ...this.#languages.keys()])]
+      .map(async (root) => (await this.#openLanguages(root)).configure(found.config)))
+    return diagnostics
   }
 
-  #openLanguages(): Promise<ConfiguredLanguageServers> {
-    this.#languages ??= import('@bulkhead/bridges/lsp').then(({ ConfiguredLanguageServers: Servers }) =>
-      new Servers({ self: SELF, surroundings: this.#surroundings() }))
-    return this.#languages
+  #openLanguages(root: string): Promise<ConfiguredLanguageServers> {
+    const { workspace } = this.#options
+    const opened = this.#languages.get(root) ?? import('@bulkhead/bridges/lsp').then((bridge) =>
+      new bridge.ConfiguredLanguageServers({
+        self: SELF, surroundings: this.#surroundings(root), isWorkspace: root === workspace,
+      }))
+    this.#languages.set(root, opened)
+    return opened
   }
 
-  #surroundings(): Surroundings {
-    const { workspace, operator: { path, env: base }, env, userData, jail } = this.#options
+  #surroundings(workspace = this.#options.workspace): Surroundings {
+    const { operator: { path, env: base }, env, userData, jail } = this.#options
     return { workspace, base: { ...base, PATH: path.join(':') }, env, userData, jail }
   }
 

@@ -194,9 +194,9 @@ export class OpenPlaces {
     return this.#current.sandbox
   }
 
-  /** The language servers of an open folder. */
-  languageServers(workspace: string): Promise<LanguageServers> | undefined {
-    return [...this.#open].findLast((place) => place.workspace === workspace)?.servers.languages()
+  /** The language servers of an open folder, or of another root of its sessions. */
+  languageServers(workspace: string, root?: string): Promise<LanguageServers> | undefined {
+    return [...this.#open].findLast((place) => place.workspace === workspace)?.servers.languages(root)
   }
 
   get config(): ResolvedConfig {

@@ -39,17 +39,27 @@ export class OwnTools {
     const described = await Promise.all(tools.map((tool) => this.#describe(tool)))
     const own = described.flatMap((descriptor) => descriptor ?? [])
     const twin = own.find(({ id }, index) => own.findIndex((other) => other.id === id) !== index)
-    if (twin) throw taken(twin, 'another of these tools has this name, or one that differs only in case or dashes.')
+    if (twin) throw taken(twin, 'another of these tools has this name, or one that differs only in case or dashes. Use another name.')
+    for (const descriptor of own) this.#refuseTaken(descriptor)
     await this.#host.register([...all.filter(isDescriptor), ...own])
-    const hidden = own.find(({ id, manifest: { tools: [tool] } }) => {
-      const offered = this.#host.tool(tool!.name)
-      return offered !== undefined && offered.extension !== id
-    })
-    if (hidden) {
+    try {
+      // A reload may have added it meanwhile.
+      for (const descriptor of own) this.#refuseTaken(descriptor, descriptor.id)
+    } catch (conflict) {
       for (const { id, layer } of own) await this.#host.unregister(id, layer)
-      throw taken(hidden, 'an extension of another layer offers a tool with this name.')
+      throw conflict
     }
     for (const descriptor of own) this.#registered.set(descriptor.manifest.tools[0]!.name, descriptor)
+  }
+
+  /** `by`: the extension that may offer it. Throws RegistrationConflict. */
+  #refuseTaken(descriptor: ExtensionDescriptor, by?: string): void {
+    const { name } = descriptor.manifest.tools[0]!
+    const offered = this.#host.tool(name)
+    if (offered === undefined || offered.extension === by) return
+    throw taken(descriptor, this.#registered.has(name)
+      ? 'it is registered already. Unregister it first, or use another name.'
+      : `the ${offered.layer} extension "${offered.extension}" offers a tool with this name. Use another name.`)
   }
 
   /** Takes the name of a tool, or the id of an extension. */
@@ -70,15 +80,26 @@ export class OwnTools {
     try {
       const manifest = {
         kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: '*', version: '1.0.0',
-        id: name.toLowerCase().replaceAll('_', '-'), ...declaredManifest(module),
+        id: idOf(name), ...declaredManifest(module),
       }
       return await this.#loader.describe({ manifest, module }, this.#config())
     } catch (thrown) {
-      const message = `The tool "${visibleText(name)}" cannot be registered: ${messageOf(thrown)}`
-      throw new BulkheadError(BulkheadError.is(thrown) ? thrown.code : 'ShapeInvalid', message)
+      const message = `The tool "${visibleText(name)}" cannot be registered: ${inTool(messageOf(thrown))}`
+      if (!BulkheadError.is(thrown)) throw new BulkheadError('ShapeInvalid', message)
+      const { path } = (thrown.data ?? {}) as { readonly path?: string }
+      throw new BulkheadError(thrown.code, message, path === undefined ? {} : { data: { path: inTool(path) } })
     }
   }
 }
+
+/** Of a name that is not valid too, because the message about the name is clearer than one about the id. */
+const idOf = (name: string): string => {
+  const id = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '-').slice(0, 64)
+  return /^[a-z]/.test(id) ? id : 'tool'
+}
+
+/** Places in the manifest, as places in the tool. */
+const inTool = (text: string): string => text.replace(/^\/tools\/0(?=\/)/, '').replace(/^\/(input|output)Schema/, '/$1')
 
 const isDescriptor = (given: Registrable): given is ExtensionDescriptor =>
   typeof given === 'object' && given !== null && 'manifest' in given && 'digests' in given
@@ -95,5 +116,5 @@ function namedTool(given: Registrable, index: number): NamedTool {
 }
 
 const taken = ({ manifest: { tools: [tool] } }: ExtensionDescriptor, why: string): BulkheadError => new BulkheadError(
-  'RegistrationConflict', `The tool "${tool!.name}" cannot be registered: ${why} Use another name.`,
+  'RegistrationConflict', `The tool "${tool!.name}" cannot be registered: ${why}`,
 )

@@ -13,10 +13,10 @@ export interface PromptSectionsOptions {
   readonly maxChars?: number
 }
 
-type PromptedSession = Pick<Session, 'tools' | 'call' | 'explain'>
+type PromptedSession = Pick<Session, 'tools' | 'deniedAlways' | 'call' | 'explain'>
 
 const OPTIONS: OptionForms<PromptSectionsOptions> = { maxChars: forms.above(0) }
-const SESSION = { session: forms.having('tools', 'call', 'explain') }
+const SESSION = { session: forms.having('tools', 'deniedAlways', 'call', 'explain') }
 /** No skill can have this name, so the tool answers with its list. */
 const NO_SKILL = '*'
 
@@ -44,7 +44,7 @@ export class SessionPrompts {
     requireOptions('promptSections', options, OPTIONS)
     const faults: Diagnostic[] = []
     const reader = { report: (fault: string, location: string) => void faults.push(malformed(fault, location)) }
-    const tools = new Set(session.tools().map(({ name }) => name))
+    const tools = new Set(session.tools().map(({ name }) => name).filter((name) => !session.deniedAlways(name)))
     const [guidance, kits, skills] = await Promise.all([
       readGuidance(guidanceFolder(this.#home), reader), readKits(kitFolder(this.#home), reader),
       tools.has('skill') ? this.#skillsOf(session) : [],

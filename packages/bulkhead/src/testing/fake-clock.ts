@@ -15,8 +15,11 @@ interface Timer {
   readonly run: () => void
 }
 
-/** `start` is the first time it shows. */
+/** `start` is the first time it shows. Throws InputInvalid. */
 export function createFakeClock(start: Date = new Date('2030-01-01T00:00:00Z')): FakeClock {
+  if (!(start instanceof Date) || Number.isNaN(start.getTime())) {
+    throw new BulkheadError('InputInvalid', 'createFakeClock takes a valid Date.')
+  }
   const timers = new Set<Timer>()
   let elapsed = 0
   // A timer that started first comes first among those that are due at the same time.

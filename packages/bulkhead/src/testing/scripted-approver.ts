@@ -1,4 +1,5 @@
-import type { ApprovalAnswer, ApprovalRequest, Approver } from '@bulkhead/contract'
+import { APPROVAL_ANSWERS, requireOptions, type ApprovalAnswer, type ApprovalRequest, type Approver } from '@bulkhead/contract'
+import { forms, type OptionForm } from '@bulkhead/kit/options'
 import { visibleText } from '@bulkhead/kit/text'
 
 type Answer = ApprovalAnswer | ApprovalAnswer['decision']
@@ -14,7 +15,17 @@ export interface ScriptedApprover extends Approver {
   check(): void
 }
 
+const DECISION = forms.oneOf(...APPROVAL_ANSWERS)
+const FIELDS = forms.fields({ decision: DECISION, reason: forms.text, by: forms.text })
+const ANSWER: OptionForm = {
+  words: `${DECISION.words}, or an object with this as decision`,
+  wrongIn: (answer) => DECISION.wrongIn(answer) && (forms.whole({ decision: DECISION }).wrongIn(answer) ?? FIELDS.wrongIn(answer)),
+}
+const SCRIPT = { answers: forms.list(forms.either(ANSWER, forms.method)) }
+
+/** Throws ConfigInvalid for an answer that does not exist. */
 export function createScriptedApprover(answers: readonly ScriptedAnswer[]): ScriptedApprover {
+  requireOptions('createScriptedApprover', { answers }, SCRIPT, 'answers')
   const left = [...answers]
   const requests: ApprovalRequest[] = []
   const faults: Error[] = []
@@ -30,6 +41,7 @@ export function createScriptedApprover(answers: readonly ScriptedAnswer[]): Scri
       if (answer === undefined) return fail(unexpected(request, answers.length))
       try {
         const given = typeof answer === 'function' ? await answer(request) : answer
+        requireOptions('the scripted approver', { answer: given }, { answer: ANSWER }, 'answer')
         return typeof given === 'string' ? { decision: given } : given
       } catch (thrown) {
         return fail(thrown)

@@ -14,7 +14,7 @@ export interface TestHostOptions extends Omit<CreateHostOptions, 'workspace'> {
   readonly workspace?: string
   /** Default: a new temporary folder, which is removed when the host closes. */
   readonly home?: string
-  /** Tools to register, by name. */
+  /** Tools to register, by name. The fake of a bundled tool replaces the extension that offers it. */
   readonly tools?: Readonly<Record<string, FakeTool>>
   /** The approver of each session that brings none. `close` checks that all of its answers were used. */
   readonly approver?: ScriptedApprover
@@ -45,6 +45,7 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
   let host: Host | undefined
   try {
     host = (await assembleHost({ ...rest, workspace, home }, rest.trust, { clock })).host
+    for (const name of Object.keys(tools)) await unregisterBundled(name, host)
     await host.register(Object.entries(tools).map(([name, fake]) => fakeTool(name, fake)))
   } catch (thrown) {
     await host?.close()
@@ -79,6 +80,11 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
 
 const OPTIONS: OptionForms<Pick<TestHostOptions, 'tools' | 'approver' | 'clock'>> = {
   tools: forms.object, approver: forms.having('approve', 'check'), clock: forms.having('now', 'after', 'advance'),
+}
+
+async function unregisterBundled(name: string, host: Host): Promise<void> {
+  const bundled = host.tool(name)
+  if (bundled?.layer === 'bundled') await host.unregister(bundled.extension, 'bundled')
 }
 
 const STEP_MS = 20

@@ -65,9 +65,9 @@ it('the person of the parent is asked, with the name of the agent', async () => 
 it('an unknown agent is an error that lists the known ones', async () => {
   run = calling()
   const session = await host.openSession({ mode: 'yolo' })
-  const outcome = await session.call(task('clark'))
+  const outcome = await session.call(task('butler'))
   expect(outcome).toFailWith('AgentNotFound')
-  expect(outcome).toMatchObject({ error_text: expect.stringContaining('No agent is called "clark". Use one of: careful, clerk.') })
+  expect(outcome).toMatchObject({ error_text: expect.stringContaining('No agent is called "butler". Use one of: careful, clerk.') })
 })
 
 it('the time of the call stops while the person of its sub-agent is asked', async () => {

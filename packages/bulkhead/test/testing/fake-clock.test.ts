@@ -28,6 +28,10 @@ it('runs due timers in order, each at its time, and those that they start', asyn
   expect(ran).toEqual([['overdue', 0], ['first', 10], ['second', 10], ['nested', 15], ['late', 20]])
 })
 
+it('refuses a start that is not a date', () => {
+  expect(() => createFakeClock('now' as never)).toThrow(expect.objectContaining({ code: 'InputInvalid' }))
+})
+
 it.each([-1, Number.NaN, undefined])('rejects to advance by %s', async (ms) => {
   await expect(createFakeClock().advance(ms as number)).rejects.toMatchObject({ code: 'InputInvalid' })
 })

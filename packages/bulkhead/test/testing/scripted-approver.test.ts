@@ -22,6 +22,15 @@ it('names the request that it did not expect, with its key made visible', async 
   expect(() => approver.check()).toThrow('Unexpected approval request')
 })
 
+it('refuses answers that do not exist', async () => {
+  for (const answers of ['once', ['yes'], [{ decison: 'once' }], [{ reason: 'no' }]]) {
+    expect(() => createScriptedApprover(answers as never)).toThrow(expect.objectContaining({ code: 'ConfigInvalid' }))
+  }
+  const approver = createScriptedApprover([() => 'yes' as never])
+  await expect(approver.approve(request, signal)).rejects.toMatchObject({ code: 'ConfigInvalid' })
+  expect(() => approver.check()).toThrow('Pass "once" or "session" or "project" or "reject"')
+})
+
 it('reports what a function throws', async () => {
   const approver = createScriptedApprover([() => { throw new Error('wrong tool') }])
   await expect(approver.approve(request, signal)).rejects.toThrow('wrong tool')
