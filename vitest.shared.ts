@@ -16,6 +16,8 @@ export default defineConfig({
     // Limits are for what hangs, however busy the machine is.
     testTimeout: HANGS_MS,
     hookTimeout: HANGS_MS,
+    // The summary of `npm test` shows these messages.
+    chaiConfig: { truncateThreshold: 1_000 },
     expect: { poll: { timeout: HANGS_MS / 2 } },
     // What tests start from the sources is compiled once for all of them.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) },

@@ -9,7 +9,7 @@
  * @property {string} name
  * @property {string} status
  * @property {number} endTime
- * @property {{ fullName: string, status: string }[]} assertionResults
+ * @property {{ fullName: string, status: string, failureMessages?: string[] }[]} assertionResults
  */
 
 /**
@@ -25,7 +25,7 @@
  * @property {number} failed
  * @property {number} skipped
  * @property {number} seconds
- * @property {string[]} problems the names of the failures
+ * @property {string[]} problems the failures: names and reasons
  */
 
 /**
@@ -55,8 +55,22 @@ export function countTests({ name, report }) {
  */
 function problemsOf(name, file) {
   const failed = file.assertionResults.filter(({ status }) => status === 'failed')
-  if (failed.length > 0) return failed.map(({ fullName }) => `${name}: ${fullName}`)
+  if (failed.length > 0) return failed.map(({ fullName, failureMessages: [reason = ''] = [] }) => `${name}: ${fullName}${describeReason(reason)}`)
   return file.status === 'failed' ? [`${name}: ${file.name} failed outside its tests`] : []
+}
+
+const REASON_CHARS = 1_500
+
+/**
+ * The log of a run may be cut off above the summary, so the summary says why a test failed.
+ * @param {string} text an error with its stack
+ * @returns {string} the message and the line of the test, on indented lines
+ */
+function describeReason(text) {
+  const [message = ''] = text.split('\n    at ', 1)
+  const [, file, line] = /([\w./-]+\.test\.ts)[^\s:]*:(\d+)/.exec(text) ?? []
+  const lines = [...message.slice(0, REASON_CHARS).split('\n'), ...(file ? [`at ${file.replace(/^.*\/(?=test\/)/, '')}:${line}`] : [])]
+  return lines.filter((each) => each !== '').map((each) => `\n      ${each}`).join('')
 }
 
 /**

@@ -21,6 +21,16 @@ describe('the tests of a package are counted', () => {
     })
   })
 
+  it('with the reason of a failure and its line, but not the stack', () => {
+    const stack = 'AssertionError: expected 1 to be 2\n    at file:///x/packages/one/test/b.test.ts?vitest=1:12:3\n    at run'
+    const failed = {
+      ...file('failed', {}), assertionResults: [{ fullName: 'b works', status: 'failed', failureMessages: [stack] }],
+    }
+    expect(countTests({ name: 'one', report: report(failed) }).problems).toEqual([
+      'one: b works\n      AssertionError: expected 1 to be 2\n      at test/b.test.ts:12',
+    ])
+  })
+
   it('as one failure for a file that failed without a failing test', () => {
     const { failed, problems } = countTests({ name: 'one', report: report(file('failed', {})) })
     expect([failed, problems]).toEqual([1, ['one: test/failed.test.ts failed outside its tests']])
