@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { HullExit } from '../src/process/hull.ts'
 import { KINDS } from '../src/wire/message.ts'
 import { codeOf, invocation, refusal, requestOf, toolOf } from './fixture.ts'
@@ -30,12 +31,20 @@ describe('when a compartment ends, every pending request gets the reason', () =>
     expect(session.inFlight).toBe(0)
   })
 
-  it('also when it only closes its channel', async () => {
+  it('also when it only closes its channel, and a busy machine has time to report the reason', async () => {
     const peer = new ScriptedPeer()
     const session = await peer.session(request())
     const answer = codeOf(session.call(invocation()))
     await peer.next('execute')
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
     peer.hangUp()
+    while (vi.getTimerCount() === 0) await setImmediate()
+    vi.advanceTimersByTime(9_000)
+    expect(peer.killed).toBe(false)
+    vi.advanceTimersByTime(2_000)
     expect(await answer).toBe('CompartmentCrashed')
     expect(peer.killed).toBe(true)
   })

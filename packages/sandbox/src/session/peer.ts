@@ -37,7 +37,7 @@ export interface Peer {
 }
 
 /** The socket of a worker closes shortly before its hull reports why it ended. */
-const EXIT_REPORT_MS = 2_000
+const EXIT_REPORT_MS = 10_000
 
 /** Room for the largest message, which is a whole package. */
 const MAX_QUEUED_BYTES = 2 * MANIFEST_LIMITS.packageBytes
