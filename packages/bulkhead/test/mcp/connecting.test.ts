@@ -6,6 +6,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import {
   createHost, createProgrammaticInteractor, type ConfigFile, type CreateHostOptions, type Host, type InteractionEnvelope,
+  type SessionOptions, type Session,
 } from '../../src/index.ts'
 import { inside } from '../command-inside.ts'
 
@@ -48,6 +49,14 @@ async function open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
   hosts.push(host)
   return host
 }
+/** A session with the tools of its servers. A busy machine may start a server later than a session waits for it. */
+async function openSession(host: Host, options: SessionOptions = {}): Promise<Session> {
+  const session = await host.openSession(options)
+  if (names(host).length > 0) return session
+  await vi.waitUntil(() => names(host).length > 0, { timeout: 300_000 })
+  await session.close()
+  return host.openSession(options)
+}
 const environment = () => ({ PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] })
 const names = (host: Host) => host.tools().map(({ name }) => name).filter((name) => name.startsWith('ship_'))
 
@@ -78,7 +87,7 @@ it('starts a server with the first session, offers its tools, asks before each c
   const reported = () => host.diagnostics.map(({ code }) => code)
   expect([names(host), notes(), reported()]).toEqual([[], [], ['TrustEntryInvalid']])
   const { interactor, shown, approvals } = person('session')
-  const session = await host.openSession({ interactor })
+  const session = await openSession(host, { interactor })
   expect(names(host)).toContain('ship_echo')
   expect(reported()).toEqual(['TrustEntryInvalid'])
   expect(host.tool('ship_echo')).toMatchObject({
@@ -100,7 +109,7 @@ it('prompts and listings mark local servers as not confined, but not remote ones
   configure({ mcp: { ship: unconfined(), far: { type: 'remote', url: 'http://127.0.0.1:9/mcp' } } })
   const host = await open()
   const { interactor, shown } = person('once')
-  const session = await host.openSession({ interactor })
+  const session = await openSession(host, { interactor })
   await session.call({ id: '1', name: 'ship_echo', arguments: { text: 'x' } })
   expect(shown[0]!.request).toMatchObject({ approval: { mayTouch: expect.arrayContaining([expect.stringContaining('not confined')]) } })
   expect(host.tool('ship_echo')).toMatchObject({ server: { unconfined: true } })
@@ -124,7 +133,7 @@ it('an unusable tool is reported and omitted alone; unknown formats and a patter
   const server = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/raw-server.ts')
   configure({ mcp: { ship: { ...ship(), command: [process.execPath, server, join(folder, 'script.json')] } } })
   const host = await open()
-  const session = await host.openSession({ mode: 'yolo' })
+  const session = await openSession(host, { mode: 'yolo' })
   expect(session.tools().map(({ name }) => name).filter((name) => name.startsWith('ship_'))).toEqual(['ship_both', 'ship_find', 'ship_send'])
   const faults = host.diagnostics.filter(({ extensionId }) => extensionId === 'mcp-ship').map(({ path, message }) => `${path} ${message}`)
   for (const name of ['ship_loop', 'ship_odd', '"slow"']) expect(faults.filter((line) => line.includes(name)), name).toHaveLength(1)
@@ -142,7 +151,7 @@ it('asks again during a session when a server changes the description of its too
   configure({ mcp: { ship: ship() } })
   const host = await open()
   const { interactor, approvals } = person('session')
-  const session = await host.openSession({ interactor })
+  const session = await openSession(host, { interactor })
   const call = (id: string, name: string, args: object = {}) => session.call({ id, name, arguments: args as never })
   await call('1', 'ship_echo', { text: 'a' })
   await call('2', 'ship_count')
@@ -159,7 +168,7 @@ it('asks again during a session when a server changes the description of its too
 it('within a turn, a tool keeps its offered definition, and fails after the definition changed', async () => {
   configure({ mcp: { ship: ship() } })
   const host = await open()
-  const session = await host.openSession({ mode: 'yolo' })
+  const session = await openSession(host, { mode: 'yolo' })
   session.beginTurn()
   const call = (id: string, name: string, args: object = {}) => session.call({ id, name, arguments: args as never })
   await call('1', 'ship_rewrite')
@@ -174,7 +183,7 @@ it('within a turn, a tool keeps its offered definition, and fails after the defi
 it('applies deadlines, rules by origin, and the refusal without a user', async () => {
   configure({ mcp: { ship: { ...ship(), timeoutMs: 1_500 } }, rules: [{ permission: 'mcp:ship:count', pattern: '*', action: 'deny' }] })
   const host = await open()
-  const session = await host.openSession()
+  const session = await openSession(host)
   const call = (name: string, from = session) => from.call({ id: name, name, arguments: {} })
   expect(await call('ship_count')).toMatchObject({ error: { code: 'RuleDenied' } })
   expect(await call('ship_echo')).toMatchObject({ error: { code: 'InputInvalid' } })
@@ -189,7 +198,7 @@ it('applies deadlines, rules by origin, and the refusal without a user', async (
 it('fails calls of a crashed server, reconnects after the backoff, and is gone once the configuration disables it', async () => {
   configure({ mcp: { ship: unconfined() } })
   const host = await open()
-  const session = await host.openSession({ mode: 'yolo' })
+  const session = await openSession(host, { mode: 'yolo' })
   const call = (name: string, args: object = {}) => session.call({ id: name, name, arguments: args as never })
   expect(await call('ship_crash')).toMatchObject({ error: { code: 'ServerLost' } })
   expect(await call('ship_echo', { text: 'x' })).toMatchObject({ error: { code: 'ServerUnavailable' }, error_text: expect.stringContaining('mcp server ship is unavailable') })
@@ -257,7 +266,7 @@ it('calls a tool of a server that was never listed', async () => {
 it('a session keeps the servers of its folder after a switch, and they end with it', async () => {
   configure({ mcp: { ship: unconfined() } })
   const host = await open()
-  const session = await host.openSession({ mode: 'yolo' })
+  const session = await openSession(host, { mode: 'yolo' })
   const other = join(folder, 'other')
   mkdirSync(other)
   const { unloaded } = await host.switchWorkspace(other)

@@ -49,12 +49,14 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   json(response, result ? { id, result } : { id, error: { code: -32601, message: 'unknown' } })
 }
 
-async function open(): Promise<void> {
+/** `knowing`: its tools are listed before the session opens. */
+async function open({ knowing = false } = {}): Promise<void> {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
   host = await createHost({
     workspace: folder, home: join(folder, 'home'),
     config: { mode: 'yolo', mcp: { evil: { type: 'remote', url, timeoutMs: 1_500 } } },
   })
+  if (knowing) await host.mcp.connect()
   session = await host.openSession()
 }
 
@@ -66,7 +68,7 @@ beforeAll(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-evil-')))
   server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  await open()
+  await open({ knowing: true })
 })
 afterAll(async () => {
   await host.close()
