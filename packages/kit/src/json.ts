@@ -210,12 +210,12 @@ function isSorted(value: Json): boolean {
 
 function sortedText(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(sortedText).join(',')}]`
-  if (isJsonObject(value)) {
-    const members = Object.keys(value).toSorted()
-      .map((key) => `${JSON.stringify(key)}:${sortedText(value[key] as Json)}`)
-    return `{${members.join(',')}}`
+  if (!isJsonObject(value)) return JSON.stringify(value)
+  let text = ''
+  for (const key of Object.keys(value).toSorted()) {
+    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${sortedText(value[key] as Json)}`
   }
-  return JSON.stringify(value)
+  return `{${text}}`
 }
 
 function className(value: object): string {

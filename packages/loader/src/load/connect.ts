@@ -19,8 +19,7 @@ export async function connect(
   const ids = new Set(report.extensions.map(({ id }) => id))
   const results = await Promise.all(connected.map(async (one): Promise<Connected> => {
     if (ids.has(one.manifest.id)) return { extensions: [], diagnostics: [diagnosticOf(one, sameId(one))] }
-    const free = one.manifest.tools.filter(({ name }) => isFree(name))
-    const taken = one.manifest.tools.filter(({ name }) => !isFree(name))
+    const { free = [], taken = [] } = Object.groupBy(one.manifest.tools, ({ name }) => isFree(name) ? 'free' : 'taken')
     const proven = await proveTools({ ...one, manifest: { ...one.manifest, tools: free } }, context)
     return {
       ...proven,

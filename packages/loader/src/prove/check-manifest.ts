@@ -48,7 +48,7 @@ function manifestInPackageFile(candidate: ExtensionCandidate, contents: PackageC
   return manifestOf(candidate, contents, IN_PACKAGE_FILE, json)
 }
 
-/** A manifest that a program passes. Copied, so that freezing it does not affect the caller. */
+/** A manifest that a program passes. Copied, so that freezing it does not affect the caller. Those of servers are new. */
 export function readManifestValue(
   candidate: ExtensionCandidate, manifest: unknown, module: ExtensionModule, connection?: Connection,
 ): StageResult<Written> {
@@ -57,7 +57,7 @@ export function readManifestValue(
     const message = `The manifest has a value that ${fault.message}.`
     return refuse({ stage: 'shape', code: 'ShapeInvalid', path: fault.path, message })
   }
-  const json = JSON.parse(JSON.stringify(manifest)) as Json
+  const json = connection ? manifest as Json : JSON.parse(JSON.stringify(manifest)) as Json
   return pass({
     ...candidate, origin: { kind: 'module', module, ...(connection && { connection }) }, manifestAt: OWN_FILE, json,
   })

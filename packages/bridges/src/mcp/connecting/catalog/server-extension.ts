@@ -25,9 +25,11 @@ export function serverExtension(
   entry: ServerEntry, catalog: Catalog, executorOf: ToolExecutor, phases: Pick<ExtensionModule, 'init'> = {},
 ): ServerExtension {
   // A tool of the server itself takes precedence over one that the host adds.
-  const own = new Set(catalog.tools.map(({ name }) => toolName([entry.name, name])))
-  const added = accessTools(catalog.content, entry.name).filter(({ name }) => !own.has(toolName([entry.name, name])))
-  const groups = Map.groupBy<string, CatalogTool>([...catalog.tools, ...added], ({ name }) => toolName([entry.name, name]))
+  const nameOf = ({ name }: CatalogTool): string => toolName([entry.name, name])
+  const groups = Map.groupBy<string, CatalogTool>(catalog.tools, nameOf)
+  for (const tool of accessTools(catalog.content, entry.name)) {
+    if (!groups.has(nameOf(tool))) groups.set(nameOf(tool), [tool])
+  }
   const byName = new Map([...groups].filter(([, tools]) => tools.length === 1).map(([name, [tool]]) => [name, tool!]))
   const duplicates = [...groups].filter(([name]) => !byName.has(name))
     .map(([name, tools]) => `${tools.map((tool) => `"${tool.name}"`).join(' and ')} would both be called "${name}"`)
