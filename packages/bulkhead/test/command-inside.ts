@@ -48,7 +48,8 @@ class Captured {
   }
 }
 
-function setEnvironment(wanted: NodeJS.ProcessEnv): void {
+/** Sets the variables of this process, also for code that is not JavaScript. */
+export function setEnvironment(wanted: NodeJS.ProcessEnv): void {
   for (const name of Object.keys(process.env)) delete process.env[name]
   for (const [name, value] of Object.entries(wanted)) if (value !== undefined) process.env[name] = value
 }

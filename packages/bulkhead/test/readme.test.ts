@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { COMMANDS } from '../src/cli/main.ts'
+import { runProcess } from './program-inside.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
@@ -29,13 +28,11 @@ it('the examples of the README print what the README shows', async () => {
   writeFileSync(join(extension, 'index.js'), block('js index.js'))
   writeFileSync(join(project, 'agent.ts'), block('ts agent.ts'))
 
-  const agent = spawn(process.execPath, ['agent.ts'], { cwd: project, env: { NO_COLOR: '1', HOME: project, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }, stdio: ['ignore', 'pipe', 'pipe'] })
-  let printed = ''
-  agent.stdout.on('data', (chunk) => { printed += chunk })
-  agent.stderr.on('data', (chunk) => { printed += chunk })
-  const [code] = await once(agent, 'close')
-  expect(printed).toBe(block('text'))
-  expect(code).toBe(0)
+  // Without a spare, which would be a further process.
+  mkdirSync(join(project, 'home/.bulkhead'), { recursive: true })
+  writeFileSync(join(project, 'home/.bulkhead/config.json'), '{ "sandbox": { "spares": { "process": 0 } } }')
+  const ran = await runProcess({ file: 'agent.ts', cwd: project, env: { HOME: join(project, 'home') } })
+  expect(ran).toEqual({ code: 0, stdout: block('text'), stderr: '' })
 })
 
 it('each example has at most 20 lines', () => {

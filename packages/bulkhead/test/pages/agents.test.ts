@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { agentManifestSchema } from '@bulkhead/contract/validation'
 import { expect, it } from 'vitest'
+import { runProgram } from '../program-inside.ts'
 import { BLOCKS, ROOT } from './blocks.ts'
 
 const own = BLOCKS.filter(({ page }) => page === 'docs/guides/agents.md')
@@ -18,8 +17,8 @@ it('the program of the guide prints what the page says', async () => {
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     for (const name of ['README.md', 'secrets/key']) writeFileSync(join(folder, name), 'text\n')
     writeFileSync(join(folder, 'review.ts'), block('review.ts').text)
-    const { stdout } = await promisify(execFile)(process.execPath, ['review.ts'], { cwd: folder, env: { ...process.env, HOME: join(folder, 'home') } })
-    expect(stdout).toBe(own[own.indexOf(block('review.ts')) + 1]!.text)
+    const ran = await runProgram({ file: 'review.ts', cwd: folder, env: { PATH: process.env['PATH'], HOME: join(folder, 'home') } })
+    expect(ran).toMatchObject({ code: 0, stdout: own[own.indexOf(block('review.ts')) + 1]!.text })
   } finally {
     rmSync(folder, { recursive: true })
   }

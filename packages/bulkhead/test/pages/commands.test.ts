@@ -4,6 +4,7 @@ import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, sym
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { COMMANDS } from '../../src/cli/main.ts'
 import { inside } from '../command-inside.ts'
 import { BLOCKS, PAGES, ROOT, type Block } from './blocks.ts'
@@ -21,6 +22,8 @@ const NOT_RUN: ReadonlyMap<string, string> = new Map([
   ['bulkhead mcp login harbour', 'a person signs in; login.test.ts runs it'],
   ['bulkhead mcp logout harbour', 'login.test.ts runs it'],
   ['npm create bulkhead word-count', 'npm gets the package from a registry; new.test.ts runs it'],
+  // It starts a process.
+  ...thoroughly<readonly (readonly [string, string])[]>([['npx bulkhead mcp', 'mcp-command.test.ts runs it']], []),
   ['export PATH="$PWD/node_modules/.bin:$(ls -d "$PWD"/.tools/pnpm-*/node_modules/.bin):$PATH"', 'the set-up of this very run'],
 ])
 

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, globSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { inside } from '../command-inside.ts'
+import { runProgram } from '../program-inside.ts'
 import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
 import { startPublishedPackages } from './published-packages.ts'
 import { argumentsOf, withFewChecks } from './shell-words.ts'
@@ -34,6 +36,12 @@ function save(name: string, text: string): void {
   writeFileSync(file, text)
 }
 
+/** What `npm version patch` does. `pnpm soak` runs npm. */
+function raisePatch(file: string): void {
+  const { version, ...others } = JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }
+  writeFileSync(file, JSON.stringify({ ...others, version: version.replace(/\d+$/, (patch) => String(Number(patch) + 1)) }))
+}
+
 /** Runs a command, answering "n" to every question. `install` gets `--yes`. */
 async function run(line: string): Promise<{ readonly code: number | null; readonly output: string }> {
   const command = withFewChecks(line.replace(/^npx /, '')) + (/\bbulkhead install\b/.test(line) ? ' --yes' : '')
@@ -43,11 +51,26 @@ async function run(line: string): Promise<{ readonly code: number | null; readon
     PATH: [join(folder, 'node_modules/.bin'), dirname(process.execPath), PATH].join(':'),
     ...(published && { NODE_EXTRA_CA_CERTS, npm_config_registry: published.url }),
   }
-  // It reads from standard input.
-  const args = command.startsWith('bulkhead dev') ? undefined : argumentsOf(command)
+  const args = argumentsOf(command)
   if (args !== undefined) {
-    const { code, stdout, stderr } = await inside(args, folder, env)
+    const stdin = Object.getOwnPropertyDescriptor(process, 'stdin')!
+    Object.defineProperty(process, 'stdin', { value: Readable.from(['n\n']), configurable: true })
+    try {
+      const { code, stdout, stderr } = await inside(args, folder, env)
+      return { code, output: stdout + stderr }
+    } finally {
+      Object.defineProperty(process, 'stdin', stdin)
+    }
+  }
+  const [, file] = /^node ([\w-]+\.ts)$/.exec(command) ?? []
+  if (file !== undefined) {
+    const { code, stdout, stderr } = await runProgram({ file, cwd: folder, env }, 'n\n')
     return { code, output: stdout + stderr }
+  }
+  const [, raised] = thoroughly(/^npm version patch --prefix ([\w-]+)$/, /^$/).exec(command) ?? []
+  if (raised !== undefined) {
+    raisePatch(join(folder, raised, 'package.json'))
+    return { code: 0, output: '' }
   }
   const child = spawn('/bin/sh', ['-c', command], { cwd: folder, env, stdio: 'pipe' })
   child.stdin.end('n\n')
