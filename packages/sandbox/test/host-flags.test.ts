@@ -11,10 +11,10 @@ const HOST = fileURLToPath(new URL('./fixtures/flagged-host.ts', import.meta.url
 /** The results of a compartment in a process and in a thread, in a host that was started with these flags. */
 async function hosted(
   flags: readonly string[], body: string, env: NodeJS.ProcessEnv = {},
-): Promise<readonly [unknown, unknown]> {
-  const args = ['--no-warnings', ...flags, HOST, running(body), 'process', 'thread']
+): Promise<readonly unknown[]> {
+  const args = ['--no-warnings', ...flags, HOST, running(body)]
   const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...env } })
-  return JSON.parse(stdout) as [unknown, unknown]
+  return JSON.parse(stdout) as unknown[]
 }
 
 describe('a host started with Node flags', () => {
@@ -39,14 +39,14 @@ describe('a host started with Node flags', () => {
     expect(inThread).toEqual({ code: 'LockdownFailed', message: expect.stringContaining('--allow-natives-syntax') })
   })
 
-  it('that restrict it names the right it lacks, and runs both with that right', async () => {
-    const files = ['--permission', '--allow-fs-read=*', '--allow-worker']
-    const [inProcess, inThread] = await hosted(files, 'return 1')
-    expect(inProcess).toEqual({
+  it('that restrict it runs both, and without the right to start processes names it', async () => {
+    const rights = ['--permission', '--allow-fs-read=*', '--allow-worker', '--allow-child-process']
+    const [inProcess, inThread, refused, stillInThread, limits] = await hosted(rights, 'return 1')
+    expect([inProcess, inThread, stillInThread]).toEqual([1, 1, 1])
+    expect(refused).toEqual({
       code: 'CompartmentStartFailed',
       message: expect.stringMatching(/^No process could be started for example: .*--allow-child-process/),
     })
-    expect(inThread).toBe(1)
-    expect(await hosted([...files, '--allow-child-process'], 'return 1')).toEqual([1, 1])
+    expect(limits).toEqual({ active: false, reason: expect.stringContaining('--allow-child-process') })
   })
 })
