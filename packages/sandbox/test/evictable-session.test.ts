@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import type { PooledSandbox } from '../src/index.ts'
 import { codeOf, invocation, requestOf, REMOTE, running } from './fixture.ts'
-import { pooled, withoutSpares } from './pool/pooled.ts'
+import { withoutSpares } from './pool/pooled.ts'
 
 const IDLE_MS = 40
 const PHASES = `
@@ -43,7 +43,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
   })
 
   it('is closed, and opened again by the next call, with its phases run and its state kept', async () => {
-    const sandbox = pooled({ idleMs: IDLE_MS })
+    const sandbox = withoutSpares({ idleMs: IDLE_MS })
     let slot: Json = null
     const services = { state: { read: async () => slot, write: async (data: Json) => void (slot = data) } }
     const request = requestOf({ placement, source: PHASES, services })
@@ -71,11 +71,35 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     ])
   })
 
+  it('ends the session when it dies while open, but not when it dies during eviction', async () => {
+    const sandbox = withoutSpares({ idleMs: IDLE_MS })
+    const source = `export default {
+      init() {},
+      dispose() { process.exit(7) },
+      tools: { run: { execute: ({ die }) => die ? process.exit(3) : 'alive' } },
+    }`
+    const request = requestOf({ placement, source })
+    const session = await sandbox.open(request)
+    await session.lifecycle('init')
+    await evicted(sandbox)
+    await expect.poll(() => request.logged.map(({ text }) => text).join()).toMatch(/dispose failed before a pause/)
+    expect(await session.call(invocation())).toBe('alive')
+    expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
+    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentCrashed' } })
+    expect(await codeOf(session.call(invocation()))).toBe('CompartmentGone')
+  })
+
+  // The rest is the same code for both placements. `pnpm soak` runs it in both.
+  if (thoroughly(placement === 'process', false)) return
+
   it('is opened once for several calls at once, and answers all of them', async () => {
     const sandbox = withoutSpares({ idleMs: IDLE_MS })
     const request = requestOf({
       placement,
-      source: 'let calls = 0; export default { init({ log }) { log.info("init") }, tools: { run: { execute: () => ++calls } } }',
+      source: `
+        let calls = 0
+        export default { init({ log }) { log.info('init') }, tools: { run: { execute: () => ++calls } } }
+      `,
     })
     const session = await sandbox.open(request)
     await session.lifecycle('init')
@@ -146,24 +170,6 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     await session.close(new BulkheadError('HostClosed', 'bye'))
     expect(await session.ended).toEqual({ kind: 'closed' })
     expect(await codeOf(session.call(invocation()))).toBe('HostClosed')
-  })
-
-  it('ends the session when it dies while open, but not when it dies during eviction', async () => {
-    const sandbox = withoutSpares({ idleMs: IDLE_MS })
-    const source = `export default {
-      init() {},
-      dispose() { process.exit(7) },
-      tools: { run: { execute: ({ die }) => die ? process.exit(3) : 'alive' } },
-    }`
-    const request = requestOf({ placement, source })
-    const session = await sandbox.open(request)
-    await session.lifecycle('init')
-    await evicted(sandbox)
-    await expect.poll(() => request.logged.map(({ text }) => text).join()).toMatch(/dispose failed before a pause/)
-    expect(await session.call(invocation())).toBe('alive')
-    expect(await codeOf(session.call(invocation({ die: true })))).toBe('CompartmentCrashed')
-    expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentCrashed' } })
-    expect(await codeOf(session.call(invocation()))).toBe('CompartmentGone')
   })
 
   it('ends the session with the reason when it cannot be opened again', async () => {

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { codeOf, invocation, requestOf, REMOTE, running } from './fixture.ts'
-import { pooled, withoutSpares } from './pool/pooled.ts'
+import { withoutSpares } from './pool/pooled.ts'
 
 /** Each compartment has a random number and returns it from every call. */
 const NUMBERED = `
@@ -21,7 +22,7 @@ describe.each(REMOTE)('an extension in several compartments, each in a %s', (pla
     ({ ...requestOf({ placement, source }), concurrency })
 
   it('has its calls spread over them, and its phases run in each of them', async () => {
-    const sandbox = pooled()
+    const sandbox = withoutSpares()
     const request = spread(3)
     const session = await sandbox.open(request)
     await session.lifecycle('init')
@@ -52,6 +53,9 @@ describe.each(REMOTE)('an extension in several compartments, each in a %s', (pla
     expect(request.logged).toHaveLength(3)
     expect(await Promise.race([session.ended, Promise.resolve('running')])).toBe('running')
   })
+
+  // The rest is the same code for both placements. `pnpm soak` runs it in both.
+  if (thoroughly(placement === 'process', false)) return
 
   it('uses the ones that are left while there is no place for another', async () => {
     const sandbox = withoutSpares({ most: { hulls: 2, threads: 2 } })
