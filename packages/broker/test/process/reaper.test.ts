@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout } from 'node:timers/promises'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { isTemporaryName } from '../../src/fs/write-file.ts'
 import { temporaryFolder } from '../fixture.ts'
-import { ShellSetup } from '../shell/shell-setup.ts'
+import { ShellSetup, starts } from '../shell/shell-setup.ts'
 
 let setup = new ShellSetup()
 beforeEach(async () => {
@@ -16,17 +16,16 @@ beforeEach(async () => {
 afterAll(() => setup.clear())
 
 const fixture = (path: string): string => join(import.meta.dirname, path)
-const starts = (source: string, options: string): string =>
-  `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(source)}], ${options});`
 
 describe('after SIGKILL of the host, the reaper', () => {
   it.each([
-    ['a child and a grandchild of a command', '{ stdio: "inherit" }'],
-    ['processes in their own session without environment', '{ stdio: "ignore", detached: true, env: {} }'],
-  ])('ends %s', async (_, options) => {
-    const lines = await setup.lifelines()
-    const child = `${starts(lines.hold('grandchild'), options)}${lines.hold('child')}`
-    setup.node('family', `${starts(child, options)}${lines.hold('command')}`)
+    ['a child and a grandchild of a command', []],
+    ['processes in their own session without environment', ['pipes', 'session', 'environment']],
+  ] as const)('ends %s', async (_, without) => {
+    const lines = setup.lifelines()
+    const grandchild = setup.sh('grandchild', lines.hold('grandchild'))
+    const child = setup.sh('child', `${starts(grandchild, ...without)} ${lines.hold('child')}`)
+    setup.sh('family', `${starts(child, ...without)} ${lines.hold('command')}`)
     const host = spawn(
       process.execPath, [fixture('../shell/fixtures/dying-host.ts'), setup.workspace, setup.bin, 'family'],
       { stdio: ['ignore', 'inherit', 'inherit'] },
@@ -50,7 +49,7 @@ describe('after SIGKILL of the host, the reaper', () => {
     }
     host.kill('SIGKILL')
     await once(host, 'exit')
-    while (unfinished().length > 0) await turn()
+    while (unfinished().length > 0) await setTimeout(5)
     expect(readdirSync(workspace).toSorted()[0]).toMatch(/^(?:a|first)\.txt$/)
   })
 })

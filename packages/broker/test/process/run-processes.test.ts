@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { BulkheadError } from '@bulkhead/contract'
 import { processRow } from '../../src/process/run-processes.ts'
-import { any, ShellSetup } from '../shell/shell-setup.ts'
+import { any, ShellSetup, starts } from '../shell/shell-setup.ts'
 
 let setup = new ShellSetup()
 beforeEach(async () => {
@@ -17,26 +17,22 @@ afterAll(() => setup.clear())
 /** Whether the process has ended or is a zombie. */
 const isOver = (pid: number): boolean => processRow(pid)?.ended ?? true
 const cancelled = new BulkheadError('ToolCancelled', 'The person thought better of it.')
-const DEAF = 'process.on("SIGTERM", () => {});'
-/** Source of a Node script that starts another script. */
-const starts = (source: string, options = '{ stdio: "inherit" }'): string =>
-  `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(source)}], ${options});`
+const DEAF = "trap '' TERM"
 
 describe('a cancelled call', () => {
   it.each([
-    ['a child and a grandchild', '', '{ stdio: "inherit" }'],
-    ['processes that ignore SIGTERM', DEAF, '{ stdio: "inherit" }'],
-    ['processes in their own session', '', '{ stdio: "inherit", detached: true }'],
+    ['a child and a grandchild', ':', []],
+    ['processes that ignore SIGTERM', DEAF, []],
+    ['processes in their own session', ':', ['session']],
     [
-      'processes in their own session that ignore SIGTERM and have no environment', DEAF,
-      '{ stdio: "inherit", detached: true, env: {} }',
+      'processes in their own session that ignore SIGTERM and have no environment', DEAF, ['session', 'environment'],
     ],
-    ['processes that have closed their pipes', '', '{ stdio: "ignore", detached: true }'],
-  ])('ends %s', async (_, deaf, options) => {
-    const lines = await setup.lifelines()
-    const grandchild = `${deaf}${lines.hold('grandchild')}`
-    const child = `${deaf}${starts(grandchild, options)}${lines.hold('child')}`
-    setup.node('family', `${deaf}${starts(child, options)}${lines.hold('command')}`)
+    ['processes that have closed their pipes', ':', ['session', 'pipes']],
+  ] as const)('ends %s', async (_, deaf, without) => {
+    const lines = setup.lifelines()
+    const grandchild = setup.sh('grandchild', `${deaf}; ${lines.hold('grandchild')}`)
+    const child = setup.sh('child', `${deaf}; ${starts(grandchild, ...without)} ${lines.hold('child')}`)
+    setup.sh('family', `${deaf}; ${starts(child, ...without)} ${lines.hold('command')}`)
     const { shell, cancel, capability } = setup.open({ shell: any('family') })
     const result = shell.run('family')
     const family = await Promise.all(['command', 'child', 'grandchild'].map((label) => lines.of(label)))
@@ -48,12 +44,13 @@ describe('a cancelled call', () => {
   })
 
   it('ends processes that left session, environment and parent before the first scan', async () => {
-    const lines = await setup.lifelines()
-    const AWAY = '{ stdio: "ignore", detached: true, env: {} }'
-    setup.node('brief', `const away = ${starts(
-      'setInterval(() => {}, 1e6)', AWAY,
-    )} process.stdout.write(String(away.pid), () => process.exit())`)
-    setup.node('long', `${starts(`${starts(lines.hold('away'), AWAY)} process.exit()`)} ${lines.hold('long')}`)
+    const lines = setup.lifelines()
+    const AWAY = ['session', 'environment', 'pipes'] as const
+    const other = setup.sh('other', lines.hold('other'))
+    setup.sh('brief', `${starts(other, ...AWAY)} echo $!`)
+    const away = setup.sh('away', lines.hold('away'))
+    const between = setup.sh('between', starts(away, ...AWAY))
+    setup.sh('long', `${starts(between)} ${lines.hold('long')}`)
     const { shell, cancel, capability } = setup.open({ shell: [...any('brief'), ...any('long')] })
     const { stdout } = await shell.run('brief')
     const result = shell.run('long')
@@ -66,8 +63,8 @@ describe('a cancelled call', () => {
   })
 
   it('rejects at once, before its processes have ended', async () => {
-    const lines = await setup.lifelines()
-    setup.node('deaf', `${DEAF} ${lines.hold('deaf')}`)
+    const lines = setup.lifelines()
+    setup.sh('deaf', `${DEAF}; ${lines.hold('deaf')}`)
     const { shell, cancel } = setup.open({ shell: any('deaf') }, { graceMs: 60_000 })
     const result = shell.run('deaf')
     const { pid } = await lines.of('deaf')
@@ -78,21 +75,22 @@ describe('a cancelled call', () => {
   })
 
   it('lets a command clean up on SIGTERM', async () => {
-    const lines = await setup.lifelines()
-    const tidied = await setup.lifelines()
-    setup.node('tidy', `process.on('SIGTERM', () => { ${tidied.hold('tidied')} }); ${lines.hold('tidy')}`)
+    const lines = setup.lifelines()
+    // Of the ways to wait, `wait` is the one that a signal with a trap interrupts at once.
+    const waits = `trap tidies TERM; sleep 1000 & ${lines.report('tidy')}; wait`
+    setup.sh('tidy', `tidies() { ${lines.hold('tidied')}; }; ${waits}`)
     const { shell, cancel } = setup.open({ shell: any('tidy') }, { graceMs: 10_000 })
     const result = shell.run('tidy')
     const { pid } = await lines.of('tidy')
     cancel(cancelled)
     await expect(result).rejects.toBe(cancelled)
-    expect((await tidied.of('tidied')).pid).toBe(pid)
+    expect((await lines.of('tidied')).pid).toBe(pid)
     process.kill(pid, 'SIGKILL')
   })
 
   it('ends a stopped process', async () => {
-    const lines = await setup.lifelines()
-    setup.node('still', lines.hold('still'))
+    const lines = setup.lifelines()
+    setup.sh('still', lines.hold('still'))
     const { shell, cancel } = setup.open({ shell: any('still') })
     const result = shell.run('still')
     const { pid, died } = await lines.of('still')
@@ -103,9 +101,9 @@ describe('a cancelled call', () => {
   })
 
   it('ends no other processes', async () => {
-    const lines = await setup.lifelines()
-    setup.node('mine', lines.hold('mine'))
-    setup.node('other', lines.hold('other'))
+    const lines = setup.lifelines()
+    setup.sh('mine', lines.hold('mine'))
+    setup.sh('other', lines.hold('other'))
     const mine = setup.open({ shell: any('mine') })
     const other = setup.open({ shell: any('other') })
     const results = [mine.shell.run('mine'), other.shell.run('other')]
@@ -121,12 +119,11 @@ describe('a cancelled call', () => {
 })
 
 describe('the end of a command', () => {
-  const left = async (options: string): Promise<void> => {
-    const lines = await setup.lifelines()
+  const left = async (...without: Parameters<typeof starts>[1][]): Promise<void> => {
+    const lines = setup.lifelines()
     // Ends when its child has started.
-    setup.node(
-      'leaves', `process.stdout.write('output'); ${starts(lines.hold('left'), options)} ${lines.hold('command')}`,
-    )
+    const child = setup.sh('child', lines.hold('left'))
+    setup.sh('leaves', `printf output; ${starts(child, ...without)} ${lines.hold('command')}`)
     const { shell, capability } = setup.open({ shell: any('leaves') })
     const result = shell.run('leaves')
     const command = await lines.of('command')
@@ -138,15 +135,15 @@ describe('the end of a command', () => {
     await died
   }
 
-  it('ends a child that holds the pipes', () => left('{ stdio: "inherit" }'))
-  it('ends a child that holds the pipes in its own session', () => left('{ stdio: "inherit", detached: true }'))
-  it('ends a child that has closed the pipes', () => left('{ stdio: "ignore" }'))
-  it('ends a child that has closed the pipes, in its own session', () => left('{ stdio: "ignore", detached: true }'))
-  it('ends a child that has cleared its environment', () => left('{ stdio: "ignore", env: {} }'))
+  it('ends a child that holds the pipes', () => left())
+  it('ends a child that holds the pipes in its own session', () => left('session'))
+  it('ends a child that has closed the pipes', () => left('pipes'))
+  it('ends a child that has closed the pipes, in its own session', () => left('pipes', 'session'))
+  it('ends a child that has cleared its environment', () => left('pipes', 'environment'))
 
   it('ends a child that has cleared its environment, in its own group', async () => {
-    const lines = await setup.lifelines()
-    const holder = setup.node('holder', lines.hold('left'))
+    const lines = setup.lifelines()
+    const holder = setup.sh('holder', lines.hold('left'))
     // A shell with job control starts each job in its own group.
     setup.command(
       'leaves', `#!/bin/bash\nset -m; mkfifo gate; env -i ${holder} </dev/null >/dev/null 2>&1 & read -r go <gate`,
@@ -164,12 +161,11 @@ describe('the end of a command', () => {
   })
 
   it('does not wait for a process that has escaped every check', async () => {
-    const lines = await setup.lifelines()
-    const apart = '{ stdio: "inherit", detached: true, env: {} }'
-    const limited = JSON.stringify(['--locks=5', '--', process.execPath, '-e', lines.hold('escaped')])
-    const spawning = `require('node:child_process').spawn('/usr/bin/prlimit', ${limited}, ${apart})`
-    const middle = `${spawning}; ${lines.hold('middle')}`
-    setup.node('leaves', `process.stdout.write('output'); ${starts(middle, apart)} ${lines.hold('command')}`)
+    const lines = setup.lifelines()
+    const escapes = setup.sh('escapes', lines.hold('escaped'))
+    const limited = `/usr/bin/prlimit --locks=5 -- ${escapes}`
+    const middle = setup.sh('middle', `${starts(limited, 'session', 'environment')} ${lines.hold('middle')}`)
+    setup.sh('leaves', `printf output; ${starts(middle, 'session', 'environment')} ${lines.hold('command')}`)
     const { shell, capability } = setup.open({ shell: any('leaves') })
     const result = shell.run('leaves')
     const [command, between, escaped] = await Promise.all(['command', 'middle', 'escaped'].map((label) =>
@@ -185,12 +181,7 @@ describe('the end of a command', () => {
   })
 
   it('ends children even if the host had no descriptors left', async () => {
-    setup.node('leaves', `
-      const child = require('node:child_process').spawn('/bin/sleep', ['1000'], { stdio: 'ignore', detached: true })
-      child.unref()
-      process.stdout.write(process.pid + ' ' + child.pid + '\\n')
-      setInterval(() => undefined, 1000)
-    `)
+    setup.sh('leaves', `${starts('/bin/sleep 1000', 'session', 'pipes')} echo $$ $!; exec /bin/sleep 1000`)
     const fixture = join(import.meta.dirname, 'fixtures/crowded-leftovers.ts')
     const script = 'ulimit -n 512; exec "$0" --no-warnings "$@"'
     const args = ['-c', script, process.execPath, fixture, setup.workspace, setup.bin, 'leaves']

@@ -45,8 +45,8 @@ describe('setpriv', () => {
 })
 
 it('ends a command when its host is killed', async () => {
-  const lines = await setup.lifelines()
-  setup.node('lingers', lines.hold('lingers'))
+  const lines = setup.lifelines()
+  setup.sh('lingers', lines.hold('lingers'))
   const args = [join(import.meta.dirname, 'fixtures/dying-host.ts'), setup.workspace, setup.bin, 'lingers']
   const host = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] })
   const { died } = await lines.of('lingers')

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Power } from '@bulkhead/contract'
 import { ANY_COMMAND, BulkheadError } from '@bulkhead/contract'
-import { ShellSetup } from './shell-setup.ts'
+import { ShellSetup, starts } from './shell-setup.ts'
 
 let setup = new ShellSetup()
 beforeEach(async () => {
@@ -150,13 +150,10 @@ describe('the end of a pipe', () => {
   })
 
   it('by cancellation ends all commands and their children', async () => {
-    const lines = await setup.lifelines()
-    setup.node('first', lines.hold('first'))
-    const grandchild = JSON.stringify(lines.hold('grandchild'))
-    const options = "{ detached: true, stdio: 'inherit' }"
-    setup.node('second', `
-      require('node:child_process').spawn(process.execPath, ['-e', ${grandchild}], ${options})
-      ${lines.hold('second')}`)
+    const lines = setup.lifelines()
+    setup.sh('first', lines.hold('first'))
+    const grandchild = setup.sh('grandchild', lines.hold('grandchild'))
+    setup.sh('second', `${starts(grandchild, 'session')} ${lines.hold('second')}`)
     const { shell, cancel, capability } = opened()
     const running = shell.pipe([{ cmd: 'first' }, { cmd: 'second' }])
     const all = await Promise.all(['first', 'second', 'grandchild'].map((label) => lines.of(label)))
@@ -168,12 +165,9 @@ describe('the end of a pipe', () => {
   })
 
   it('does not wait for a grandchild that holds the pipe', async () => {
-    const lines = await setup.lifelines()
-    const child = JSON.stringify(lines.hold('holder'))
-    setup.node(
-      'leaves',
-      `const child = require('node:child_process').spawn(process.execPath, ['-e', ${child}], { detached: true, stdio: 'inherit' }); child.unref(); console.log('left')`,
-    )
+    const lines = setup.lifelines()
+    const holder = setup.sh('holder', lines.hold('holder'))
+    setup.sh('leaves', `${starts(holder, 'session')} echo left`)
     const { shell } = opened()
     expect(await shell.pipe([{ cmd: 'leaves' }])).toMatchObject({ stdout: 'left\n', exits: [{ exitCode: 0 }] })
   })

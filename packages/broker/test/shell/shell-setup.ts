@@ -1,6 +1,8 @@
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { Server, Socket } from 'node:net'
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync, closeSync, constants, mkdirSync, mkdtempSync, openSync, realpathSync, rmSync, writeFileSync,
+} from 'node:fs'
+import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BrokerMethod, CompartmentTool, Power, Shell, ShellRequirement } from '@bulkhead/contract'
@@ -78,18 +80,24 @@ export class ShellSetup {
     }
   }
 
-  lifelines(): Promise<Lifelines> {
+  lifelines(): Lifelines {
     const lifelines = new Lifelines(join(this.root, `lifelines-${this.#lifelines.length}`))
     this.#lifelines.push(lifelines)
-    return lifelines.listening
+    return lifelines
   }
 
   async clear(): Promise<void> {
     await Promise.all(this.#opened.map((capability) => capability.close()))
-    await Promise.all(this.#lifelines.map((lifelines) => lifelines.cut()))
+    for (const lifelines of this.#lifelines) lifelines.cut()
     rmSync(this.root, { recursive: true })
   }
 }
+
+/** Source of a script for `sh` that starts another script, in its own session or without what it would inherit. */
+export const starts = (path: string, ...without: readonly ('session' | 'environment' | 'pipes')[]): string => [
+  without.includes('session') ? '/usr/bin/setsid' : '', without.includes('environment') ? '/usr/bin/env -i' : '', path,
+  without.includes('pipes') ? '</dev/null >/dev/null 2>&1' : '', '&',
+].join(' ')
 
 interface Lifeline {
   readonly pid: number
@@ -97,55 +105,68 @@ interface Lifeline {
   readonly died: Promise<void>
 }
 
-/** Processes hold a connection to the test while they run, so that their start and end are events. */
+/**
+ * Processes hold a pipe to the test while they run, so that their start and end are events. They are scripts of the
+ * system shell: a process of Node takes ten times as long to start.
+ */
 export class Lifelines {
-  readonly listening: Promise<this>
-  readonly #path: string
-  readonly #server: Server
+  readonly #folder: string
+  readonly #gate: string
   readonly #sockets = new Set<Socket>()
-  readonly #lines = new Map<string, PromiseWithResolvers<Lifeline>>()
+  /** The write ends of the test. Without them a pipe would seem to end before its process has opened it. */
+  readonly #kept = new Set<number>()
+  readonly #lines = new Map<string, Promise<Lifeline>>()
 
-  constructor(path: string) {
-    this.#path = path
-    this.#server = createServer((socket) => this.#accept(socket))
-    this.listening = new Promise((resolve) => this.#server.listen(path, () => resolve(this)))
+  constructor(folder: string) {
+    this.#folder = folder
+    this.#gate = join(folder, 'gate')
+    mkdirSync(folder)
+    execFileSync('mkfifo', [this.#gate])
   }
 
-  /** Resolves when the process of this name has connected. */
+  /** Resolves when the process of this name has started to hold its pipe. */
   of(label: string): Promise<Lifeline> {
-    return this.#line(label).promise
+    const line = this.#lines.get(label)
+    if (line === undefined) throw new Error(`No script holds ${label}.`)
+    return line
   }
 
-  /** Source of a Node script that connects and runs until the test disconnects. */
+  /** Source of a script for `sh` that reports its process and runs until the test lets it go. */
   hold(label: string): string {
-    return `{
-      const path = ${JSON.stringify(this.#path)}
-      const line = require('node:net').connect(path, () => line.write('${label} ' + process.pid + '\\n'))
-      line.on('error', () => process.exit())
-      line.on('close', () => process.exit())
-    }`
+    return `${this.report(label)}; read -r go <'${this.#gate}'`
   }
 
-  async cut(): Promise<void> {
+  /** Source that reports its process and goes on. */
+  report(label: string): string {
+    const path = join(this.#folder, label)
+    execFileSync('mkfifo', [path])
+    this.#lines.set(label, this.#listen(path))
+    return `exec 9>'${path}'; echo $$ >&9`
+  }
+
+  cut(): void {
     for (const socket of this.#sockets) socket.destroy()
-    await new Promise((resolve) => this.#server.close(resolve))
+    for (const kept of this.#kept) closeSync(kept)
+    this.#kept.clear()
+    // Who waits at the gate reads its end, and who comes later does not find it.
+    const gate = openSync(this.#gate, 'r+')
+    rmSync(this.#gate)
+    closeSync(gate)
   }
 
-  #accept(socket: Socket): void {
+  #listen(path: string): Promise<Lifeline> {
+    const socket = new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), writable: false })
+    const kept = openSync(path, 'w')
     this.#sockets.add(socket)
+    this.#kept.add(kept)
     const died = new Promise<void>((resolve) => {
       socket.once('close', () => resolve())
     })
-    socket.on('error', () => undefined)
-    socket.setEncoding('utf8').once('data', (text: string) => {
-      const [label = '', pid] = text.trim().split(' ')
-      this.#line(label).resolve({ pid: Number(pid), died })
+    return new Promise((resolve) => {
+      socket.setEncoding('utf8').once('data', (pid: string) => {
+        if (this.#kept.delete(kept)) closeSync(kept)
+        resolve({ pid: Number(pid), died })
+      })
     })
-  }
-
-  #line(label: string): PromiseWithResolvers<Lifeline> {
-    const line = this.#lines.get(label) ?? Promise.withResolvers<Lifeline>()
-    this.#lines.set(label, line)
-    return line
   }
 }

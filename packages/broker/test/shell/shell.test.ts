@@ -14,9 +14,9 @@ const cancelled = new BulkheadError('ExecutionTimeout', 'It took too long.')
 
 describe('the limit of concurrent commands', () => {
   it('rejects one more command until one has ended', async () => {
-    const lines = await setup.lifelines()
-    setup.node('one', lines.hold('one'))
-    setup.node('two', lines.hold('two'))
+    const lines = setup.lifelines()
+    setup.sh('one', lines.hold('one'))
+    setup.sh('two', lines.hold('two'))
     setup.sh('three', 'echo three')
     const { shell } = setup.open({ shell: [...any('one'), ...any('two'), ...any('three')] }, { concurrentRuns: 2 })
     const running = [shell.run('one'), shell.run('two')]
@@ -30,8 +30,8 @@ describe('the limit of concurrent commands', () => {
   })
 
   it('counts a cancelled command until its processes have ended', async () => {
-    const lines = await setup.lifelines()
-    setup.node('deaf', `process.on('SIGTERM', () => {}); ${lines.hold('deaf')}`)
+    const lines = setup.lifelines()
+    setup.sh('deaf', `trap '' TERM; ${lines.hold('deaf')}`)
     setup.sh('next', 'echo next')
     const grant = { shell: [...any('deaf'), ...any('next')] }
     const { shell, cancel, capability } = setup.open(grant, { concurrentRuns: 1, graceMs: 60_000 })
@@ -66,9 +66,9 @@ describe('the limit of concurrent commands', () => {
 
 describe('the end', () => {
   it('of a call ends its own commands only', async () => {
-    const lines = await setup.lifelines()
-    setup.node('one', lines.hold('one'))
-    setup.node('two', lines.hold('two'))
+    const lines = setup.lifelines()
+    setup.sh('one', lines.hold('one'))
+    setup.sh('two', lines.hold('two'))
     const { shell, capability } = setup.open({ shell: [...any('one'), ...any('two')] })
     const one = shell.run('one')
     capability.endCall('another')
@@ -82,8 +82,8 @@ describe('the end', () => {
   })
 
   it('of a compartment ends all commands and rejects new ones', async () => {
-    const lines = await setup.lifelines()
-    setup.node('tool', lines.hold('tool'))
+    const lines = setup.lifelines()
+    setup.sh('tool', lines.hold('tool'))
     const { shell, capability } = setup.open({ shell: any('tool') })
     const result = shell.run('tool')
     const { died } = await lines.of('tool')
