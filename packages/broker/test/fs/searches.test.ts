@@ -6,7 +6,7 @@ it.each(
   ['glob', 'find', 'search'] as const,
 )('stops %s when its call ends, even while it is awaited', async (method) => {
   const workspace = await temporaryFolder()
-  await put(workspace, ...Array.from({ length: 200 }, (_, index) => `folder${index}/file${index}.txt`))
+  await put(workspace, ...Array.from({ length: 50 }, (_, index) => `folder${index}/file${index}.txt`))
   const { fs, endCall, beside, close } = openFs(workspace, { read: ['**'] })
   const other = beside()
   const pattern = method === 'search' ? 'x' : '**/*'

@@ -19,6 +19,9 @@ const verdict = (text: string): string => {
   }
 }
 
+/** Any code point. `unit: 'binary'` has the same ones, and takes a second to prepare. */
+const unit = fc.nat(0x10_f7ff).map((point) => String.fromCodePoint(point < 0xd800 ? point : point + 0x800))
+
 describe('the URL policy', () => {
   it.each([
     ['http://api.example.com', 'api.example.com 80 http://api.example.com/'],
@@ -97,18 +100,22 @@ describe('the URL policy', () => {
       'user', ' ', '\t', '\0', '。', '\u200b', '１',
     )
     const parts = fc.array(part, { maxLength: 10 }).map((chosen) => chosen.join(''))
-    const text = fc.oneof(parts, fc.webUrl(), fc.string({ unit: 'binary' }))
+    // fast-check takes a second to prepare the paths of its URLs, and the policy is about what is before them.
+    const withoutPath = (): fc.Arbitrary<string> => fc.tuple(fc.constantFrom('http', 'https'), fc.webAuthority())
+      .map(([scheme, authority]) => `${scheme}://${authority}/`)
+    const url = thoroughly(withoutPath, () => fc.webUrl())()
+    const text = fc.oneof(parts, url, fc.string({ unit }))
     fc.assert(fc.property(text, (given) => {
       const result = verdict(given)
       if (['CapabilityDenied', 'InputInvalid'].includes(result)) return
       const [host = '', port, href = ''] = result.split(' ')
-      const url = new URL(href)
-      expect(url.hostname).toBe(host)
-      expect(url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port).toBe(port)
+      const { hostname, protocol, port: own } = new URL(href)
+      expect(hostname).toBe(host)
+      expect(own === '' ? (protocol === 'https:' ? '443' : '80') : own).toBe(port)
       const granted = ['api.example.com 80', 'api.example.com 443', 'local.test 8080', '127.0.0.1 9000']
       expect(granted.includes(`${host} ${port}`) || /^[^ ]+\.wide\.test (?:80|443)$/.test(`${host} ${port}`), result)
         .toBe(true)
-    }), { numRuns: thoroughly(2_000, 10_000) })
+    }), { numRuns: thoroughly(500, 10_000) })
   })
 
   it('gives a remedy and does not disclose the address of a name', () => {

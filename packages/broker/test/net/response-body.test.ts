@@ -10,9 +10,9 @@ import {
 
 const TEXT = 'Watertight. '.repeat(10_000)
 /** The best quality, which is the default, takes seconds for a bomb. */
-const brotli = (text: string): Buffer =>
+const brotli = (text: string | Buffer): Buffer =>
   brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } })
-const CODINGS: Readonly<Record<string, (text: string) => Buffer>> = {
+const CODINGS: Readonly<Record<string, (text: string | Buffer) => Buffer>> = {
   gzip: gzipSync, 'x-gzip': gzipSync, deflate: deflateSync, br: brotli, zstd: zstdCompressSync, GZIP: gzipSync,
 }
 
@@ -78,7 +78,7 @@ describe('the body of a response', () => {
   })
 
   it('waits for decoder memory until another body has ended', async () => {
-    const packed = brotliCompressSync(randomBytes(400_000))
+    const packed = brotli(randomBytes(400_000))
     const { net, call, url } = await answering(
       (response) => response.setHeader('content-encoding', 'br').end(packed), { decoderBytes: 45_000_000 },
     )
@@ -109,7 +109,7 @@ describe('the body of a response', () => {
   })
 
   it('uses no decoder before it is read or after it was discarded', async () => {
-    const packed = brotliCompressSync(TEXT)
+    const packed = brotli(TEXT)
     const { net, call, url, tool } = await answering(
       (response) => response.setHeader('content-encoding', 'br').end(packed), { decoderBytes: 21_000_000 },
     )
@@ -136,7 +136,7 @@ describe('the body of a response', () => {
 
   it('arrives in few chunks, however small the sender splits it', async () => {
     const server = await serveRaw((socket) => socket.once('data', () =>
-      socket.end(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(100_000)}0\r\n\r\n`)))
+      socket.end(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(30_000)}0\r\n\r\n`)))
     const [net, call] = [newNet(), callOf([server.place])]
     const { bodyId } = await fetchRaw(net, call, `${server.base}/`)
     let [pieces, bytes] = [0, 0]
@@ -144,8 +144,8 @@ describe('the body of a response', () => {
       pieces++
       bytes += Buffer.from(piece as string, 'base64').length
     }
-    expect(bytes).toBe(100_000)
-    expect(pieces).toBeLessThan(10_000)
+    expect(bytes).toBe(30_000)
+    expect(pieces).toBeLessThan(3_000)
   })
 
   it('arrives in order for concurrent reads', async () => {
@@ -191,8 +191,12 @@ describe('the body of a response', () => {
     expect(await codeOf((await tool.fetch(url)).bytes())).toBe('OutputTooLarge')
   })
 
+  const bombs = new Map<(text: Buffer) => Buffer, Buffer>()
   it.each(Object.keys(CODINGS))('fails if it is a %s bomb', async (coding) => {
-    const bomb = CODINGS[coding]!('0'.repeat(16 * 1024 * 1024))
+    const compress = CODINGS[coding]!
+    // Three codings are other names of one.
+    const bomb = bombs.get(compress) ?? compress(Buffer.alloc(16 * 1024 * 1024, '0'))
+    bombs.set(compress, bomb)
     const { tool, url } = await answering((response) => response.setHeader('content-encoding', coding).end(bomb))
     const response = await tool.fetch(url)
     let taken = 0

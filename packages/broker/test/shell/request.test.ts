@@ -13,17 +13,18 @@ setup.sh('argv', String.raw`[ $# = 0 ] || printf '%s\0' "$@"`)
 const argumentsIn = (stdout: string): string[] => stdout.split('\0').slice(0, -1)
 
 describe('arguments of a command', () => {
-  it.each([
-    ['spaces', ['a b', ' ', '']],
-    ['quotes', ['"', '\'', '"x" \'y\'']],
-    ['shell expansions', ['$(id)', '`id`', '$HOME', '~', '*', '{a,b}']],
-    ['shell operators', ['; rm -rf x', '&& id', '| cat', '> file', '&']],
-    ['line ends', ['a\nb', '\r\n', '\t']],
-    ['options', ['--', '-rf', '--version']],
-    ['other scripts', ['żółw', '漢字', '🚢']],
-    ['control characters', ['\u0001\u001b[2J\u007f']],
-  ])('reach the program unchanged: %s', async (_, args) => {
-    const { shell } = setup.open({ shell: any('argv', 8) })
+  it('reach the program unchanged', async () => {
+    const args = Object.values({
+      spaces: ['a b', ' ', ''],
+      quotes: ['"', '\'', '"x" \'y\''],
+      'shell expansions': ['$(id)', '`id`', '$HOME', '~', '*', '{a,b}'],
+      'shell operators': ['; rm -rf x', '&& id', '| cat', '> file', '&'],
+      'line ends': ['a\nb', '\r\n', '\t'],
+      options: ['--', '-rf', '--version'],
+      'other scripts': ['żółw', '漢字', '🚢'],
+      'control characters': ['\u0001\u001b[2J\u007f'],
+    }).flat()
+    const { shell } = setup.open({ shell: any('argv', args.length) })
     const { stdout, ...rest } = await shell.run('argv', args)
     expect(argumentsIn(stdout)).toEqual(args)
     expect(rest).toEqual({ exitCode: 0, signal: null, stderr: '', truncated: false })
@@ -41,13 +42,13 @@ describe('the grant of a command', () => {
     { cmd: 'argv', args: ['log'] },
     { cmd: 'bare' },
   ]
+  const { shell } = setup.open({ shell: grant })
 
   it.each([
     ['the first pattern', 'argv', ['status', '--format=x', 'anything']],
     ['another pattern', 'argv', ['log']],
     ['an empty rest of a prefix and an empty wildcard', 'argv', ['status', '--format=', '']],
   ])('allows %s', async (_, cmd, args) => {
-    const { shell } = setup.open({ shell: grant })
     expect(argumentsIn((await shell.run(cmd, args)).stdout)).toEqual(args)
   })
 
@@ -66,7 +67,6 @@ describe('the grant of a command', () => {
     ['a longer string than an exact argument', 'argv', ['logs']],
     ['two arguments in one', 'argv', ['status --format=x y']],
   ])('denies %s', async (_, cmd, args) => {
-    const { shell } = setup.open({ shell: grant })
     await expect(shell.run(cmd, args))
       .rejects.toMatchObject({ code: 'CapabilityDenied', data: { power: 'shell', cmd } })
   })
@@ -130,6 +130,6 @@ it('agrees with an independent oracle', () => {
       isAllowed = false
     }
     expect(isAllowed).toBe(expected)
-  }), { numRuns: thoroughly(2_000, 20_000) })
-  expect(allowed).toBeGreaterThan(thoroughly(50, 1_000))
+  }), { numRuns: thoroughly(600, 20_000) })
+  expect(allowed).toBeGreaterThan(thoroughly(15, 1_000))
 })

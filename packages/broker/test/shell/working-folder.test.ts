@@ -17,10 +17,9 @@ symlinkSync('../private', inside('src/aside'))
 const fs = {
   read: [...['src', 'linked', 'file', 'out', 'missing'].map(inside), join(setup.root, 'outside')], write: [],
 }
-const pwd = async (cwd?: string): Promise<string> => {
-  const { shell } = setup.open({ shell: any('pwd'), fs })
-  return (await shell.run('pwd', ['-P'], cwd === undefined ? {} : { cwd })).stdout.trim()
-}
+const { shell } = setup.open({ shell: any('pwd'), fs })
+const pwd = async (cwd?: string): Promise<string> =>
+  (await shell.run('pwd', ['-P'], cwd === undefined ? {} : { cwd })).stdout.trim()
 
 it.each([
   ['the workspace by default', undefined, ''],
@@ -36,8 +35,8 @@ it.each([
 })
 
 it('starts a command in the workspace without a grant to read', async () => {
-  const { shell } = setup.open({ shell: any('pwd') })
-  expect((await shell.run('pwd', ['-P'])).stdout.trim()).toBe(setup.workspace)
+  const other = setup.open({ shell: any('pwd') })
+  expect((await other.shell.run('pwd', ['-P'])).stdout.trim()).toBe(setup.workspace)
 })
 
 it.each([
@@ -57,7 +56,7 @@ it.each([
 it('reports a removed workspace as missing', async () => {
   const gone = new ShellSetup()
   onTestFinished(() => gone.clear())
-  const { shell } = gone.open({ shell: any('pwd') })
+  const opened = gone.open({ shell: any('pwd') })
   rmSync(gone.workspace, { recursive: true })
-  await expect(shell.run('pwd')).rejects.toMatchObject({ code: 'NotFound', message: '"." does not exist.' })
+  await expect(opened.shell.run('pwd')).rejects.toMatchObject({ code: 'NotFound', message: '"." does not exist.' })
 })

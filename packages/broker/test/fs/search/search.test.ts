@@ -1,3 +1,4 @@
+import { linkSync } from 'node:fs'
 import { chmod, mkdir, readFile, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -50,7 +51,9 @@ describe('finding files', () => {
   })
 
   it('returns the newest first and the total for more than 2,000 files', async () => {
-    const { workspace, fs } = await tree(...Array.from({ length: 2_100 }, (_, i) => `d${i % 7}/f${i}.txt`))
+    const { workspace, fs } = await tree(...Array.from({ length: 7 }, (_, i) => `d${i}/f${i}.txt`))
+    // Links are much cheaper than files.
+    for (let i = 7; i < 2_100; i++) linkSync(join(workspace, 'd0/f0.txt'), join(workspace, `d${i % 7}/f${i}.txt`))
     await utimes(join(workspace, 'd3/f3.txt'), new Date(2_000_000_000_000), new Date(2_000_000_000_000))
     const { paths, total } = await fs.find('**/*.txt', { limit: 10 })
     expect([paths.length, paths[0], total]).toEqual([10, 'd3/f3.txt', 2_100])
@@ -103,7 +106,7 @@ describe('finding files', () => {
           expect(total, pattern).toBe(some.length)
         }
       },
-    ), { numRuns: thoroughly(4, 40) })
+    ), { numRuns: thoroughly(2, 40) })
   })
 })
 
