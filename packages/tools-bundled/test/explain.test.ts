@@ -37,13 +37,18 @@ afterAll(() => {
 const filled = <T>(value: T): T =>
   value === undefined ? value : JSON.parse(JSON.stringify(value).replaceAll('$0', places[0]!).replaceAll('$1', places[1]!)) as T
 
-/** A host with this configuration and the bundled tools. Nothing is mocked. */
-async function opened(config: ConfigFile, options: SessionOptions) {
+let found: Awaited<ReturnType<typeof loaded>> | undefined
+function loaded() {
   const bundled = createBundledExtensions({ fetchHosts: ['*', ...places], delegate: async () => ({ sessionId: 's', output: 'done' }) })
   const loader = createLoader({ coreVersion: '1.0.0', roots: { global: join(root, 'home'), projectFolder: '.bulkhead' }, bundled })
-  const found = await loader.load({ workspace, trust: 'declined', projectDigest: 'any' })
+  return loader.load({ workspace, trust: 'declined', projectDigest: 'any' })
+}
+
+/** A host with this configuration and the bundled tools. Nothing is mocked. */
+async function opened(config: ConfigFile, options: SessionOptions) {
+  found ??= await loaded()
   const report = { ...found, config: { merged: config, layers: [{ layer: 'global' as const, location: '/config.json', config }] } }
-  const sandbox = createSandbox({ workspace, operator: { path: ['/usr/local/bin', '/usr/bin', '/bin'], env: { HOME: '/dev/null', LANG: 'C.UTF-8' } } })
+  const sandbox = createSandbox({ workspace, spares: { process: 0, thread: 0 }, operator: { path: ['/usr/local/bin', '/usr/bin', '/bin'], env: { HOME: '/dev/null', LANG: 'C.UTF-8' } } })
   const host = createHost({ report, sandbox, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined, argumentsReaders })
   const close = async () => {
     await host.close()
@@ -113,5 +118,5 @@ it('explain predicts the outcome of a call under any configuration', async () =>
     } finally {
       await close()
     }
-  }), { numRuns: thoroughly(10, 40) })
+  }), { numRuns: thoroughly(5, 40) })
 }, 240_000)

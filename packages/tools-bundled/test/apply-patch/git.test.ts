@@ -58,6 +58,6 @@ describe('a patch of git', () => {
       expect(git.apply(after, reverse as string)).toEqual(before)
       await session.call({ patch: reverse as string })
       expect(readTree(session.workspace)).toEqual(before)
-    }), { numRuns: thoroughly(8, 400) })
+    }), { numRuns: thoroughly(4, 400) })
   }, 300_000)
 })
