@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { CACHE } from './cache.ts'
 
 export interface Ran {
   readonly code: number | null
@@ -11,10 +12,10 @@ export interface Ran {
 /** Without npm's configuration of this machine. Nothing answers at this registry. */
 export const NO_NPM = { npm_config_registry: 'http://127.0.0.1:9/', npm_config_globalconfig: '/dev/null' } as const
 
-/** Runs the command in a process, without a terminal. Its environment is `more`. */
+/** Runs the command in a process, without a terminal. Its environment is `more`, and a cache of this test run. */
 export async function bulkhead(args: readonly string[], cwd: string, more: NodeJS.ProcessEnv = {}): Promise<Ran> {
   const child = spawn(process.execPath, [join(import.meta.dirname, '../src/bin.ts'), ...args], {
-    cwd, env: { NO_COLOR: '1', HOME: join(cwd, 'home'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...NO_NPM, ...more }, stdio: ['ignore', 'pipe', 'pipe'],
+    cwd, env: { NO_COLOR: '1', HOME: join(cwd, 'home'), XDG_CACHE_HOME: CACHE, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...NO_NPM, ...more }, stdio: ['ignore', 'pipe', 'pipe'],
   })
   let stdout = ''
   let stderr = ''

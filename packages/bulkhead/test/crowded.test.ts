@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { CACHE } from './cache.ts'
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-crowded-')) })
@@ -11,6 +12,6 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 it('a start that fails for lack of file descriptors is not blamed on the extension', async () => {
   const fixture = join(import.meta.dirname, 'fixtures/crowded-host.ts')
-  const { stdout } = await promisify(execFile)('/bin/sh', ['-c', 'ulimit -n 256; exec "$0" "$@"', process.execPath, fixture, folder])
+  const { stdout } = await promisify(execFile)('/bin/sh', ['-c', 'ulimit -n 256; exec "$0" "$@"', process.execPath, fixture, folder, CACHE])
   expect(JSON.parse(stdout)).toEqual(['NoPlaceFree', 'output'])
 })

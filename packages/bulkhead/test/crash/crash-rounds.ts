@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createHost, openSqliteStore } from '../../src/index.ts'
+import { CACHE } from '../cache.ts'
 import { writeExtension } from '../extension-folder.ts'
 
 const HOST = fileURLToPath(new URL('./fixtures/counting-host.ts', import.meta.url))
@@ -45,8 +46,8 @@ const linesOf = (seed: number, round: number): number =>
 /** Reopens the store. Returns the value of the counter. */
 async function confirm(folder: string, { began, paused }: Witness, least: number): Promise<number> {
   const store = await openSqliteStore({ file: join(folder, 'host.db') })
-  const config = { isolation: { global: 'thread' } } as const
-  const host = await createHost({ workspace: folder, home: join(folder, 'home'), store, config })
+  const config = { isolation: { global: 'thread' }, sandbox: { spares: { thread: 0 } } } as const
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store, config })
   try {
     const interrupted = await host.interruptedCalls()
     for (const id of began) {
@@ -71,7 +72,7 @@ async function confirm(folder: string, { began, paused }: Witness, least: number
 }
 
 async function killedHost(folder: string, lines: number): Promise<Witness> {
-  const child = spawn(process.execPath, [HOST, folder], {
+  const child = spawn(process.execPath, [HOST, folder, CACHE], {
     stdio: ['ignore', 'pipe', 'inherit'], env: { NODE_COMPILE_CACHE: join(folder, 'compiled'), ...process.env },
   })
   const witness: Witness = { counted: 0, began: [], paused: [] }

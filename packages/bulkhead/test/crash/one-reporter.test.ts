@@ -8,16 +8,20 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { createHost, openSqliteStore } from '../../src/index.ts'
+import { CACHE } from '../cache.ts'
 
 const HOST = fileURLToPath(new URL('./fixtures/reporting-host.ts', import.meta.url))
 const CALLS = ['a', 'b', 'c']
-const HOSTS = thoroughly(2, 3)
+/** Hosts in processes of their own, beside the one in this process. */
+const OTHERS = thoroughly(1, 3)
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-teller-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
 const openStore = () => openSqliteStore({ file: join(folder, 'host.db') })
+
+const openHost = async () => createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store: await openStore() })
 
 /** Writes the journal of a host whose process has ended. */
 async function leaveCalls(...audited: readonly string[]): Promise<void> {
@@ -31,7 +35,7 @@ async function leaveCalls(...audited: readonly string[]): Promise<void> {
 }
 
 async function startHost() {
-  const child = spawn(process.execPath, [HOST, folder], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [HOST, folder, CACHE], { stdio: ['pipe', 'pipe', 'inherit'] })
   const [ready] = await once(child.stdout, 'data') as [Buffer]
   expect(ready.toString()).toBe('ready\n')
   return { begin: () => child.stdin.end('.'), output: text(child.stdout) }
@@ -39,10 +43,13 @@ async function startHost() {
 
 it('of several hosts that start after a crash, one reports interrupted calls, and the audit has them once', async () => {
   await leaveCalls()
-  const hosts = await Promise.all(Array.from({ length: HOSTS }, startHost))
+  const hosts = await Promise.all(Array.from({ length: OTHERS }, startHost))
   for (const { begin } of hosts) begin()
-  const outputs = await Promise.all(hosts.map((host) => host.output))
-  expect(outputs.toSorted()).toEqual([...Array<string>(HOSTS - 1).fill(''), CALLS.map((id) => `reported ${id}\n`).join('')])
+  const host = await openHost()
+  const here = (await host.interruptedCalls()).map(({ outcome }) => `reported ${outcome.metadata.call_id}\n`).join('')
+  await host.close()
+  const outputs = [here, ...await Promise.all(hosts.map(({ output }) => output))]
+  expect(outputs.toSorted()).toEqual([...Array<string>(OTHERS).fill(''), CALLS.map((id) => `reported ${id}\n`).join('')])
   const store = await openStore()
   const audit = (await store.records()).map(({ record }) => record as { readonly callId?: string; readonly errorCode?: string })
   expect(audit.filter(({ errorCode }) => errorCode === 'CallInterrupted').map(({ callId }) => callId)).toEqual(CALLS)
@@ -52,7 +59,7 @@ it('of several hosts that start after a crash, one reports interrupted calls, an
 
 it('a call whose end was recorded before its host was killed is not reported again', async () => {
   await leaveCalls('b')
-  const host = await createHost({ workspace: folder, home: join(folder, 'home'), store: await openStore() })
+  const host = await openHost()
   expect((await host.interruptedCalls()).map(({ outcome }) => outcome.metadata.call_id)).toEqual(['a', 'c'])
   await host.close()
   const store = await openStore()

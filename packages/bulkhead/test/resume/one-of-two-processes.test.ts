@@ -5,21 +5,29 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createHost, openSqliteStore } from '../../src/index.ts'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { BulkheadError, createHost, openSqliteStore, type SessionOptions } from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
 
 const HOST = fileURLToPath(new URL('./fixtures/resuming-host.ts', import.meta.url))
 const QUESTIONS = [{ question: 'Which harbour?' }, { question: 'Who is on board?' }]
 
 let folder: string
-beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-resume-')) })
-afterEach(() => rmSync(folder, { recursive: true }))
+let other: OtherHost
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'bulkhead-resume-'))
+  other = new OtherHost()
+  expect(await other.hears()).toEqual({ ready: true })
+})
+afterAll(async () => {
+  await other.kill()
+  rmSync(folder, { recursive: true })
+})
 
-async function openHere() {
+async function openHere(options: SessionOptions = { pause: true }) {
   const store = await openSqliteStore({ file: join(folder, 'host.db') })
   const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store })
-  return { host, session: await host.openSession({ pause: true }) }
+  return { host, session: await host.openSession(options) }
 }
 
 /** A call that waits for its first answer. */
@@ -34,13 +42,13 @@ async function pausedCall(): Promise<string> {
 type Word = Readonly<Record<string, unknown>>
 
 /** A host in its own process. */
-class OtherHost implements AsyncDisposable {
+class OtherHost {
   readonly #child
   readonly #words: AsyncIterator<[string]>
   readonly #closed = Promise.withResolvers<void>()
 
-  constructor(paused: string) {
-    this.#child = spawn(process.execPath, [HOST, folder, paused], { stdio: ['pipe', 'pipe', 'inherit'] })
+  constructor() {
+    this.#child = spawn(process.execPath, [HOST, folder, CACHE], { stdio: ['pipe', 'pipe', 'inherit'] })
     this.#child.once('close', () => this.#closed.resolve())
     const lines = createInterface({ input: this.#child.stdout })
     this.#words = on(lines, 'line', { close: ['close'] }) as AsyncIterator<[string]>
@@ -59,42 +67,42 @@ class OtherHost implements AsyncDisposable {
     this.#child.kill('SIGKILL')
     await this.#closed.promise
   }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.kill()
-  }
 }
 
 it('when two processes resume one paused call, one gets it and the other gets an error', async () => {
   const paused = await pausedCall()
-  await using one = new OtherHost(paused)
-  await using two = new OtherHost(paused)
-  expect(await Promise.all([one.hears(), two.hears()])).toEqual([{ ready: true }, { ready: true }])
-  one.tell('Oslo')
-  two.tell('Bergen')
-  const words = await Promise.all([one.hears(), two.hears()])
+  const asked = Promise.withResolvers<Word>()
+  const answer = Promise.withResolvers<string>()
+  const interactor = {
+    async interact() {
+      asked.resolve({ asked: 'Who is on board?' })
+      return { status: 'accepted' as const, value: await answer.promise }
+    },
+  }
+  const { host, session } = await openHere({ interactor })
+  other.tell(`${paused} Oslo`)
+  const resumed: Promise<Word> = session.resume(paused, 'Bergen')
+    .then((outcome) => ({ outcome }), (thrown: unknown) => ({ refused: BulkheadError.from(thrown).code }))
+  const words = await Promise.all([other.hears(), Promise.race([resumed, asked.promise])])
   expect(words).toContainEqual({ refused: 'InteractionAlreadyAnswered' })
-  const winner = words.findIndex(({ asked }) => asked === 'Who is on board?')
-  expect(winner).not.toBe(-1)
-  const [host, answer] = winner === 0 ? [one, 'Oslo'] : [two, 'Bergen']
-  host.tell('Nansen')
-  expect(await host.hears()).toMatchObject({ outcome: { data: { answers: [[answer], ['Nansen']] } } })
-  const { host: later, session } = await openHere()
-  expect(await later.pausedCalls()).toEqual([])
+  expect(words).toContainEqual({ asked: 'Who is on board?' })
+  const othersTurn = 'asked' in words[0]
+  if (othersTurn) other.tell('Nansen')
+  else answer.resolve('Nansen')
+  const town = othersTurn ? 'Oslo' : 'Bergen'
+  expect(await (othersTurn ? other.hears() : resumed)).toMatchObject({ outcome: { data: { answers: [[town], ['Nansen']] } } })
+  expect(await host.pausedCalls()).toEqual([])
   await expect(session.resume(paused)).rejects.toMatchObject({ code: 'NotFound' })
-  await later.close()
+  await host.close()
 })
 
 it('a call whose process was killed after its resume can be resumed again with its answer', async () => {
   const paused = await pausedCall()
   const { host, session } = await openHere()
-  {
-    await using one = new OtherHost(paused)
-    expect(await one.hears()).toEqual({ ready: true })
-    one.tell('Oslo')
-    expect(await one.hears()).toEqual({ asked: 'Who is on board?' })
-    await expect(session.resume(paused)).rejects.toMatchObject({ code: 'InteractionAlreadyAnswered' })
-  }
+  other.tell(`${paused} Oslo`)
+  expect(await other.hears()).toEqual({ asked: 'Who is on board?' })
+  await expect(session.resume(paused)).rejects.toMatchObject({ code: 'InteractionAlreadyAnswered' })
+  await other.kill()
   await expect(session.resume(paused, 'Bergen')).rejects.toMatchObject({ code: 'InteractionAlreadyAnswered' })
   expect(await session.resume(paused)).toMatchObject({ error: { code: 'ClarificationNeeded' } })
   expect(await session.resume(paused, 'Nansen')).toMatchObject({ data: { answers: [['Oslo'], ['Nansen']] } })

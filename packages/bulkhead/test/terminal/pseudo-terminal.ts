@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import xterm from '@xterm/headless'
+import { CACHE } from '../cache.ts'
 
 export const KEYS = { enter: '\r', up: '\u001b[A', down: '\u001b[B' } as const
 
@@ -22,7 +23,7 @@ export class PseudoTerminal {
     // Arguments are passed in the environment, so no shell parses them.
     const env = {
       NO_COLOR: '1', TERM: 'xterm-256color', SHELL: '/bin/sh', PATH: '/usr/bin:/bin', HOME: join(cwd, 'home'),
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], NODE: process.execPath, BIN: program,
+      XDG_CACHE_HOME: CACHE, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], NODE: process.execPath, BIN: program,
       ...Object.fromEntries(args.map((arg, index) => [`ARG${index}`, arg])),
     }
     const command = `stty rows ${SIZE.rows} cols ${SIZE.cols}; exec "$NODE" "$BIN" ${words}`

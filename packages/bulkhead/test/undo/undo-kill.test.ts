@@ -26,15 +26,13 @@ it.each(POINTS)('killed at point %s, an undo leaves all files old or new, and th
   await world.call(session, 'write', { path: 'new/deep/c', content: 'new' })
   await host.close()
   const after = world.tree()
-  const undo = (at: number) => {
-    const args = ['--no-warnings', PROCESS, world.workspace, world.home, CACHE, session.id, String(at)]
-    const { stdout, signal } = spawnSync(process.execPath, args, { encoding: 'utf8' })
-    return signal ?? stdout
-  }
-  expect(undo(point)).toMatch(/^(SIGKILL|\d+)$/)
-  await (await open()).close()
+  const args = ['--no-warnings', PROCESS, world.workspace, world.home, CACHE, session.id, String(point)]
+  const { stdout, signal } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  expect(signal ?? stdout).toMatch(/^(SIGKILL|\d+)$/)
+  const next = await open()
   const files = (tree: typeof before) => Object.entries(tree).filter(([, found]) => !found.startsWith('folder'))
   expect([files(before), files(after)]).toContainEqual(files(world.tree()))
-  expect(undo(-1)).toMatch(/^\d+$/)
+  const continued = await next.openSession({ mode: 'yolo', continues: session.id })
+  expect(await continued.call({ id: 'undo', name: 'undo', arguments: { session: true } })).toMatchObject({ type: 'output' })
   expect(world.tree()).toEqual(before)
 })
