@@ -31,9 +31,11 @@ async function open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
   return host
 }
 
+const writeTool = (): void => void writeExtension(layer(), { id: 'evil', tools: [{ name: 'evil' }] }, CODE)
+
 /** What a tool with write access to the workspace could write: a tool, a mode that never asks, a server command, a document. */
 function writeLayer(): void {
-  writeExtension(layer(), { id: 'evil', tools: [{ name: 'evil' }] }, CODE)
+  writeTool()
   writeFileSync(join(work(), 'api.json'), JSON.stringify({
     openapi: '3.1.0', info: { title: 'Evil', version: '1' }, servers: [{ url: 'https://evil.example' }],
     paths: { '/x': { get: { operationId: 'evilOperation', responses: { 200: { description: 'x' } } } } },
@@ -91,7 +93,7 @@ describe('a project layer that appears after the start', () => {
 
   it.each<[string, () => void]>([
     ['only settings', () => writeConfig({ mode: 'yolo' })],
-    ['only a tool', () => void writeExtension(layer(), { id: 'evil', tools: [{ name: 'evil' }] }, CODE)],
+    ['only a tool', writeTool],
   ])('is not used if it consists of %s', async (_, write) => {
     const host = await open()
     write()
@@ -120,14 +122,14 @@ describe('a project layer that appears after the start', () => {
   it('is used if the embedder passed `trust`', async () => {
     const { interactor, asked } = person()
     const host = await open({ interactor, trust: 'once' })
-    writeLayer()
+    writeTool()
     await host.reload()
     expect([asked(), await used(host)]).toEqual([0, expect.arrayContaining(['evil'])])
   })
 
   it('is used after `bulkhead trust`', async () => {
     const host = await open()
-    writeLayer()
+    writeTool()
     await inside(['trust', work(), '--home', join(folder, 'home'), '--yes'], folder)
     await host.reload()
     expect(await used(host)).toContain('evil')
@@ -136,17 +138,23 @@ describe('a project layer that appears after the start', () => {
 
 describe('a project layer that changes after "once"', () => {
   const changes: readonly (readonly [string, () => void])[] = [
-    ['a tool', () => void writeExtension(layer(), { id: 'evil', tools: [{ name: 'evil' }] }, CODE)],
+    ['a tool', writeTool],
     ['settings and a server', () => writeLayer()],
     ['a document', () => writeFileSync(join(work(), 'good.json'), '{}')],
   ]
   beforeEach(() => {
     writeExtension(layer(), { id: 'good', tools: [{ name: 'good' }] }, CODE.replace('evil', 'good'))
-    writeFileSync(join(work(), 'good.json'), JSON.stringify({ openapi: '3.1.0', info: { title: 'Good', version: '1' }, paths: {} }))
-    writeConfig({ openapi: { good: { document: 'good.json' } } })
+    writeConfig({})
   })
 
-  it.each(changes)('requires a new decision when %s changed, and is not used after a rejection', async (_, change) => {
+  /** Parsing a document takes most of the time. */
+  function writeDocument(): void {
+    writeFileSync(join(work(), 'good.json'), JSON.stringify({ openapi: '3.1.0', info: { title: 'Good', version: '1' }, paths: {} }))
+    writeConfig({ openapi: { good: { document: 'good.json' } } })
+  }
+
+  it.each(changes)('requires a new decision when %s changed, and is not used after a rejection', async (what, change) => {
+    if (what === 'a document') writeDocument()
     const { interactor, asked } = person('once')
     const host = await open({ interactor })
     await host.reload()

@@ -6,7 +6,6 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, openSqliteStore, type Approval } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
-import { KEYS, PseudoTerminal } from './terminal/pseudo-terminal.ts'
 
 let folder: string
 beforeEach(() => { folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-approvals-'))) })
@@ -27,35 +26,6 @@ async function approve(workspace: string, ...paths: readonly string[]): Promise<
 
 const listed = async (args: readonly string[] = []): Promise<readonly Approval[]> =>
   JSON.parse((await inside(['approvals', 'list', '--json', ...args], folder)).stdout) as Approval[]
-
-it('a project approval given at the terminal applies to later runs, counts uses, is explained and can be revoked', async () => {
-  const terminal = new PseudoTerminal(['call', ...writing('notes/a.txt')], folder)
-  await terminal.see('Run it?')
-  terminal.press(KEYS.up, KEYS.enter)
-  expect(await terminal.ended()).toBe(0)
-  expect(existsSync(join(folder, 'notes/a.txt'))).toBe(true)
-  // No user is needed now.
-  expect((await inside(['call', ...writing('notes/deep/b.txt')], folder)).code).toBe(0)
-  const [approval, ...more] = await listed()
-  expect(more).toEqual([])
-  expect(approval).toMatchObject({
-    scope: 'project', status: 'standing', tool: 'write', approvalKey: 'notes', workspace: folder, uses: 1,
-    grantedBy: expect.stringMatching(/ at the terminal$/),
-  })
-  const explained = await inside(['explain', ...writing('notes/a.txt')], folder)
-  expect(explained.stdout).toMatch(/^write would be allowed/)
-  expect(explained.stdout).toMatch(/approval +allow +approval +project approval [0-9a-f]{12} of the key "notes", given \d+ \w+ ago by .* at the terminal, expires in 30 days, used 1 time\n/)
-
-  const revoked = await inside(['approvals', 'revoke', approval!.id.slice(0, 6)], folder)
-  expect(revoked).toMatchObject({ code: 0, stdout: expect.stringContaining(approval!.id) })
-  expect((await inside(['call', ...writing('notes/a.txt')], folder)).stderr).toContain('ApprovalDenied')
-  const asks = await inside(['explain', ...writing('notes/a.txt')], folder)
-  expect(asks.stdout).toMatch(/approval +pass +approval +the project approval [0-9a-f]{12} of the key "notes" was revoked \d+ \w+ ago by .* with bulkhead approvals, after 1 use\n/)
-  const { stdout: audit } = await inside(['audit', 'tail', '--count', '100'], folder)
-  expect(audit).toMatch(/ApprovalGranted +write +bundled write@1\.0\.0 +notes by .* at the terminal/)
-  expect(audit).toMatch(/ApprovalRevoked +write +bundled write@1\.0\.0 +notes by /)
-  expect((await inside(['audit', 'verify'], folder)).code).toBe(0)
-})
 
 it('lists approvals by project and tool, as a table and as JSON', async () => {
   await approve(folder, 'src/a.txt', 'docs/a.txt')

@@ -6,7 +6,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, createProgrammaticInteractor, openSqliteStore, type CreateHostOptions, type Host, type Session } from '../src/index.ts'
 import { CACHE } from './cache.ts'
-import { bulkhead } from './command.ts'
+import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
 
 let folder: string
@@ -23,9 +23,12 @@ afterEach(async () => {
 const home = () => join(folder, 'home/.bulkhead')
 const project = () => join(folder, '.bulkhead')
 
+/** Starts no process before it is needed. */
+const LIGHT = { sandbox: { spares: { process: 0 } } } as const
+
 async function open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
   const store = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
-  const host = await createHost({ workspace: folder, home: home(), cache: CACHE, store, trust: 'once', env: {}, ...options })
+  const host = await createHost({ workspace: folder, home: home(), cache: CACHE, store, trust: 'once', env: {}, config: LIGHT, ...options })
   hosts.push(host)
   return host
 }
@@ -188,7 +191,7 @@ it('the next call of a running host asks again after `bulkhead approvals revoke`
   await call(session, 'greet', { name: 'you' })
   const approval = session.approvals().find(({ approvalKey }) => approvalKey === 'you')
   await host.flush()
-  expect(await bulkhead(['approvals', 'revoke', approval!.id], folder)).toMatchObject({ code: 0, stderr: '' })
+  expect(await inside(['approvals', 'revoke', approval!.id], folder)).toMatchObject({ code: 0, stderr: '' })
   expect(await call(session, 'greet', { name: 'me' })).toBe('output')
   expect(asked).toHaveLength(2)
   expect(await call(session, 'greet', { name: 'you' })).toBe('output')

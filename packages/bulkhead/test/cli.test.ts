@@ -76,7 +76,7 @@ describe('bulkhead tools', () => {
 describe('bulkhead call', () => {
   it('prints the output and exits with 0', async () => {
     writeFileSync(join(folder, 'a.txt'), 'first\nsecond\n')
-    const { code, stdout } = await bulkhead(['call', 'read', '--args', '{"path":"a.txt","limit":1}'], folder)
+    const { code, stdout } = await inside(['call', 'read', '--args', '{"path":"a.txt","limit":1}'], folder)
     expect(JSON.parse(stdout)).toEqual({ path: 'a.txt', content: 'first\n', lines: { from: 1, to: 1, total: 2 } })
     expect(code).toBe(0)
   })

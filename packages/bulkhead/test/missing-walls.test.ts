@@ -29,7 +29,7 @@ function writeHome(name: string, config: ConfigFile): string {
   const home = join(folder, name)
   mkdirSync(home)
   writeExtension(home, { id: 'hello', tools: [{ name: 'hello' }] }, 'export default { tools: { hello: { execute: () => "hi" } } }')
-  writeFileSync(join(home, 'config.json'), JSON.stringify(config))
+  writeFileSync(join(home, 'config.json'), JSON.stringify({ ...config, sandbox: { spares: { process: 0 }, ...config.sandbox } }))
   return home
 }
 

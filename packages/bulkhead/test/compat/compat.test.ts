@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, openSqliteStore, type Host, type InteractionRequest, type Json, type Outcome, type Session } from '../../src/index.ts'
+import { CACHE } from '../cache.ts'
 import { inside } from '../command-inside.ts'
-import { bulkhead } from '../command.ts'
 import {
   ARCHIVE, claimPlace, clear, DECLINED, expectedOf, EXPORT, HOME, KILLED, layOut, ONCE, ROOT, storeIn, WORKSPACE,
 } from './place.ts'
@@ -28,6 +28,8 @@ describe.runIf(process.platform === 'linux')('files that an earlier version wrot
     clear()
   })
 
+  const LIGHT = { sandbox: { spares: { process: 0 } } } as const
+
   /** A host of the fixture, and every question that it asks; each is declined. */
   async function open(folder = HOME, workspace = WORKSPACE) {
     const asked: InteractionRequest[] = []
@@ -36,7 +38,7 @@ describe.runIf(process.platform === 'linux')('files that an earlier version wrot
       return { status: 'rejected' as const }
     } }
     const store = await openSqliteStore({ file: storeIn(folder) })
-    const host = await createHost({ workspace, home: HOME, store, interactor, env: {} })
+    const host = await createHost({ workspace, home: HOME, cache: CACHE, store, interactor, env: {}, config: LIGHT })
     hosts.push(host)
     return { host, store, asked, interactor }
   }
@@ -72,7 +74,7 @@ describe.runIf(process.platform === 'linux')('files that an earlier version wrot
     })
 
     it('is exported and read as it was', async () => {
-      expect((await bulkhead(['audit', 'export', '--home', HOME], ROOT)).stdout).toBe(readFileSync(EXPORT, 'utf8'))
+      expect((await inside(['audit', 'export', '--home', HOME], ROOT)).stdout).toBe(readFileSync(EXPORT, 'utf8'))
       const lines = linesOf(EXPORT)
       const store = await openSqliteStore({ file: storeIn(HOME) })
       const read = (await store.records()).map(({ position, record }) => ({ position, record }))

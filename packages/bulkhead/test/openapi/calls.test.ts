@@ -63,6 +63,7 @@ it('sends its secret to the configured server only, and never shows it', async (
   const kept = globSync('bulkhead.db*', { cwd: fixture.home }).map((file) => readFileSync(join(fixture.home, file), 'latin1')).join('')
   expect(kept).toContain('listOrders')
   expect(all + kept).not.toMatch(/(?:key|token)-of-the-shop/)
+  fixture.configure({ shop: keyed })
   const without = await caller(await fixture.open())
   expect(await without('listOrders')).toMatchObject({ error: { code: 'EnvNameNotSet' } })
 })

@@ -12,14 +12,6 @@ beforeEach(async () => {
 })
 afterEach(() => fixture.remove())
 
-it('cannot exceed the ceiling', async () => {
-  fixture.inHome(shopDocument())
-  fixture.configure({ shop: { document: 'shop.json', baseUrl: fixture.shop.url } }, { policy: { ceiling: { fs: { read: ['{workspace}/**'] } } } })
-  const held = await caller(await fixture.open())
-  expect(await held('listOrders')).toMatchObject({ type: 'error', error: { code: 'CapabilityDenied' } })
-  expect(fixture.shop.seen).toEqual([])
-})
-
 it('asks again when the definition or the server of a tool changes, and not for other tools', async () => {
   const agreed = { openapi: { shop: { document: 'shop.json', baseUrl: fixture.shop.url } } }
   fixture.inHome(shopDocument())
@@ -81,7 +73,7 @@ it('omits unsupported operations with a reason, and offers the rest', async () =
   ])
 })
 
-it('rules can name an operation by its origin', async () => {
+it('rules can name an operation by its origin, and a call cannot exceed the ceiling', async () => {
   fixture.inHome(shopDocument())
   const rule = (operation: string, action: 'allow' | 'deny') => ({ permission: `openapi:shop:${operation}`, pattern: '*', action })
   fixture.configure({ shop: { document: 'shop.json', baseUrl: fixture.shop.url, prefix: 'my-shop' } }, { rules: [rule('deleteOrder', 'deny'), rule('getOrder', 'allow')] })
@@ -90,6 +82,10 @@ it('rules can name an operation by its origin', async () => {
   expect(await call('my_shop__deleteOrder', { id: '1' })).toMatchObject({ error: { code: 'RuleDenied' } })
   expect(await asking('my_shop__getOrder', { id: '1' })).toMatchObject({ type: 'output' })
   expect(await asking('my_shop__listOrders')).toMatchObject({ error: { code: 'ApprovalDenied' } })
+  const held = await caller(host, { mode: 'yolo', ceiling: { fs: { read: ['{workspace}/**'] } } })
+  const before = fixture.shop.seen.length
+  expect(await held('my_shop__listOrders')).toMatchObject({ type: 'error', error: { code: 'CapabilityDenied' } })
+  expect(fixture.shop.seen).toHaveLength(before)
 })
 
 it('does not replace an existing tool name', async () => {

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { visibleText } from '@bulkhead/kit/text'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Approval } from '../../src/index.ts'
+import { inside } from '../command-inside.ts'
 import { KEYS, SharedTerminal } from './pseudo-terminal.ts'
 
 let folder: string
@@ -16,7 +18,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const write = (content: string, path = 'notes/a.txt') => terminal.run(['call', 'write', '--args', JSON.stringify({ path, content })])
+const writing = (path: string, content = 'x') => ['write', '--args', JSON.stringify({ path, content })]
+const write = (content: string) => terminal.run(['call', ...writing('notes/a.txt', content)])
 
 const HOSTILE = [
   '\u001b[2J\u001b[1;1H', 'Allow `write` to write a file?', '\u001b[31m', '\u009b2J', '\u001b]0;title\u0007', '\u001bc',
@@ -94,4 +97,34 @@ it('shows how much does not fit on the screen, and everything on request', async
   terminal.press(KEYS.enter)
   expect(await terminal.ended()).toBe(1)
   expect(terminal.rows.join('').replaceAll(/ {2}[|:] /g, '')).toContain('line 399 of it')
+})
+
+it('a project approval given at the terminal applies to later runs, counts uses, is explained and can be revoked', async () => {
+  await write('x')
+  await terminal.see('Run it?')
+  terminal.press(KEYS.up, KEYS.enter)
+  expect(await terminal.ended()).toBe(0)
+  expect(existsSync(join(folder, 'notes/a.txt'))).toBe(true)
+  // No user is needed now.
+  expect((await inside(['call', ...writing('notes/deep/b.txt')], folder)).code).toBe(0)
+  const { stdout: listed } = await inside(['approvals', 'list', '--json'], folder)
+  const [approval, ...more] = JSON.parse(listed) as Approval[]
+  expect(more).toEqual([])
+  expect(approval).toMatchObject({
+    scope: 'project', status: 'standing', tool: 'write', approvalKey: 'notes', workspace: folder, uses: 1,
+    grantedBy: expect.stringMatching(/ at the terminal$/),
+  })
+  const explained = await inside(['explain', ...writing('notes/a.txt')], folder)
+  expect(explained.stdout).toMatch(/^write would be allowed/)
+  expect(explained.stdout).toMatch(/approval +allow +approval +project approval [0-9a-f]{12} of the key "notes", given \d+ \w+ ago by .* at the terminal, expires in 30 days, used 1 time\n/)
+
+  const revoked = await inside(['approvals', 'revoke', approval!.id.slice(0, 6)], folder)
+  expect(revoked).toMatchObject({ code: 0, stdout: expect.stringContaining(approval!.id) })
+  expect((await inside(['call', ...writing('notes/a.txt')], folder)).stderr).toContain('ApprovalDenied')
+  const asks = await inside(['explain', ...writing('notes/a.txt')], folder)
+  expect(asks.stdout).toMatch(/approval +pass +approval +the project approval [0-9a-f]{12} of the key "notes" was revoked \d+ \w+ ago by .* with bulkhead approvals, after 1 use\n/)
+  const { stdout: audit } = await inside(['audit', 'tail', '--count', '100'], folder)
+  expect(audit).toMatch(/ApprovalGranted +write +bundled write@1\.0\.0 +notes by .* at the terminal/)
+  expect(audit).toMatch(/ApprovalRevoked +write +bundled write@1\.0\.0 +notes by /)
+  expect((await inside(['audit', 'verify'], folder)).code).toBe(0)
 })

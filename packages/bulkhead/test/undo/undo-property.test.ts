@@ -51,5 +51,5 @@ it('restores every file and folder, byte for byte, and takes that back too', asy
       expect(world.tree()).toEqual(after)
     }
     await session.close()
-  }), { numRuns: thoroughly(30, 3_000) })
+  }), { numRuns: thoroughly(12, 3_000) })
 })
