@@ -134,7 +134,7 @@ describe('in mode ask, read-only commands inside the workspace run without appro
 
   it('git asks only before it changes something', async () => {
     const reads = [{ action: 'status' }, { action: 'diff', paths: ['a.txt'] }, { action: 'log' }, { action: 'show' }, { action: 'branch' }]
-    for (const args of reads) expect([codeOf(await call('git', args)), asked]).toEqual(['output', []])
+    for (const args of reads.filter((_, at) => at % thoroughly(4, 1) === 0)) expect([codeOf(await call('git', args)), asked]).toEqual(['output', []])
     for (const args of [{ action: 'add', paths: ['x.tgz'] }, { action: 'commit', message: 'm' }, { action: 'branch', name: 'x' }]) {
       expect(codeOf(await call('git', args))).toBe('ApprovalDenied')
     }

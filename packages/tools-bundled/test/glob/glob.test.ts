@@ -59,7 +59,7 @@ describe('glob', () => {
       const found = await tool.call({ pattern: text, path: 'random' })
       expect((found['paths'] as string[]).toSorted(), text).toEqual(expected.toSorted())
       expect(found['total']).toBe(expected.length)
-    }), { numRuns: thoroughly(20, 60) })
+    }), { numRuns: thoroughly(6, 60) })
   })
 
   it('stops when the call is cancelled', async () => {

@@ -80,7 +80,7 @@ describe('grep', () => {
         new RegExp(text, 'u').test(one) ? [{ path: `random/d${index % 2}/f${index}`, line: at + 1, text: one }] : []))
         .toSorted((one, other) => (one.path === other.path ? one.line - other.line : one.path < other.path ? -1 : 1))
       expect(await tool.call({ pattern: text, path: 'random' }), text).toEqual({ matches: expected, total: expected.length })
-    }), { numRuns: thoroughly(20, 40) })
+    }), { numRuns: thoroughly(6, 40) })
   })
 
   it('stops when the call is cancelled', async () => {

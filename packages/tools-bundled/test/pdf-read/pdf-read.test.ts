@@ -1,6 +1,8 @@
 import { truncateSync } from 'node:fs'
 import { join } from 'node:path'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { pdfRead, readRanges } from '../../src/pdf-read/pdf-read.ts'
 import { encryptedPdf, pdfOf } from '../pdf-of.ts'
 import { toolSession } from '../tool-session.ts'
@@ -14,8 +16,8 @@ describe('pdf_read', () => {
       path: 'docs/a.pdf', title: 'A report', total: 3,
       pages: [{ page: 1, text: 'First page' }, { page: 2, text: 'Second page' }, { page: 3, text: 'Third page' }],
     })
-    expect(await tool.call({ path: 'docs/a.pdf', pages: '3, 1' })).toMatchObject({ total: 3, pages: [{ page: 1 }, { page: 3 }] })
-    expect(await tool.call({ path: join(tool.workspace, 'docs/a.pdf'), pages: '2-' })).toMatchObject({ pages: [{ text: 'Second page' }, { text: 'Third page' }] })
+    expect(await tool.call({ path: join(tool.workspace, 'docs/a.pdf'), pages: '3-, 1' }))
+      .toMatchObject({ total: 3, pages: [{ page: 1, text: 'First page' }, { page: 3, text: 'Third page' }] })
   })
 
   it('says so if pages have no text', async () => {
@@ -26,7 +28,7 @@ describe('pdf_read', () => {
     expect(await tool.call({ path: 'scan.pdf' })).not.toHaveProperty('note')
   })
 
-  it.each([
+  it.each<readonly [string, JsonObject, string, string]>([
     ['pages that do not exist', { path: 'one.pdf', pages: '2-9' }, 'InputInvalid', '"one.pdf" has 1 page, and none of them is in "2-9".'],
     ['a wrong range', { path: 'one.pdf', pages: '5-2' }, 'InputInvalid', '"5-2" is not a page'],
     ['a missing file', { path: 'none.pdf' }, 'NotFound', 'none.pdf'],
@@ -34,7 +36,7 @@ describe('pdf_read', () => {
     ['a home folder', { path: '~/a.pdf' }, 'InputInvalid', '"~"'],
     ['a file outside of the workspace', { path: '/etc/passwd' }, 'CapabilityDenied', '/etc/passwd'],
     ['a file that is no PDF', { path: 'text.pdf' }, 'ToolExecutionFailed', 'Invalid PDF structure. Check that the file is a complete PDF.'],
-    ['an empty file', { path: 'empty.pdf' }, 'ToolExecutionFailed', 'Check that the file is a complete PDF.'],
+    ...thoroughly<[string, JsonObject, string, string][]>([], [['an empty file', { path: 'empty.pdf' }, 'ToolExecutionFailed', 'Check that the file is a complete PDF.']]),
     ['an encrypted file', { path: 'locked.pdf' }, 'ToolExecutionFailed', 'It is encrypted. Ask the user for a copy without a password.'],
     ['a file that is too large', { path: 'large.pdf' }, 'InputInvalid', 'more than the limit of 64 MB. Split it'],
   ])('fails on %s', async (_, args, code, message) => {

@@ -67,9 +67,14 @@ const log = (path: string): string => gitIn(inside(path), 'log', '--format=%s').
 const noSuchCommit = { code: 'NotFound', message: `The repository has no commit ${'1'.repeat(40)}. Check it, or leave out "commit".` }
 
 describe('over http', () => {
-  it('clones the default branch, all branches and tags', async () => {
+  it('clones the default branch, all branches and tags, and sends nothing but the request', async () => {
+    server.requests.length = 0
     const path = target()
     expect(await session.call({ url, path })).toEqual({ path, commit: third, branch: 'main' })
+    expect(server.requests.map(({ method, url: requested, headers }) => [method, requested, headers['authorization'], headers['cookie']])).toEqual([
+      ['GET', '/bare.git/info/refs?service=git-upload-pack', undefined, undefined],
+      ['POST', '/bare.git/git-upload-pack', undefined, undefined], ['POST', '/bare.git/git-upload-pack', undefined, undefined],
+    ])
     expect([log(path), readFileSync(inside(path, 'a.txt'), 'utf8'), gitIn(inside(path), 'status', '--porcelain', '--branch')])
       .toEqual(['third second first', 'three\n', '## main...origin/main\n'])
     expect(gitIn(inside(path), 'for-each-ref', '--format=%(refname)').trim().split('\n')).toEqual([
@@ -85,21 +90,17 @@ describe('over http', () => {
   it('checks out a pinned commit, and only that', async () => {
     const path = target()
     expect(await session.call({ url, path, commit: second, depth: 1 })).toEqual({ path, commit: second, branch: null, depth: 1 })
-    expect([log(path), readFileSync(inside(path, 'a.txt'), 'utf8')]).toEqual(['second', 'two\n'])
+    expect([log(path), readFileSync(inside(path, 'a.txt'), 'utf8'), gitIn(inside(path), 'rev-parse', '--is-shallow-repository')])
+      .toEqual(['second', 'two\n', 'true\n'])
     const missing = target()
     expect(await session.refusal({ url, path: missing, commit: '1'.repeat(40) })).toMatchObject(noSuchCommit)
     expect(existsSync(inside(missing))).toBe(false)
   })
 
-  it('clones as many commits as asked, and sends nothing but the request', async () => {
-    server.requests.length = 0
+  it.runIf(thoroughly(false, true))('clones as many commits as asked', async () => {
     const path = target()
     expect(await session.call({ url, path, depth: 2 })).toEqual({ path, commit: third, branch: 'main', depth: 2 })
     expect([log(path), gitIn(inside(path), 'rev-parse', '--is-shallow-repository')]).toEqual(['third second', 'true\n'])
-    expect(server.requests.map(({ method, url: requested, headers }) => [method, requested, headers['authorization'], headers['cookie']])).toEqual([
-      ['GET', '/bare.git/info/refs?service=git-upload-pack', undefined, undefined],
-      ['POST', '/bare.git/git-upload-pack', undefined, undefined], ['POST', '/bare.git/git-upload-pack', undefined, undefined],
-    ])
   })
 
   it.each<[string, typeof answer, string, string]>([
@@ -202,12 +203,16 @@ describe('from a file', () => {
   }
 
   it('clones a bare repository, its depth and a pinned commit', async () => {
-    const [whole, shallow, pinned] = [target(), target(), target()]
+    const [whole, pinned] = [target(), target()]
     expect(await session.call({ url: bare(), path: whole })).toEqual({ path: whole, commit: third, branch: 'main' })
     expect([log(whole), gitIn(inside(whole), 'status', '--porcelain', '--branch')]).toEqual(['third second first', '## main...origin/main\n'])
+    expect(await session.call({ url: bare(), path: pinned, commit: second, depth: 1 })).toEqual({ path: pinned, commit: second, branch: null, depth: 1 })
+    expect([log(pinned), lstatSync(inside(pinned, 'link')).isFile()]).toEqual(['second', true])
+    if (!thoroughly(false, true)) return
+    const [shallow, later] = [target(), target()]
     expect(await session.call({ url: bare(), path: shallow, depth: 1 })).toMatchObject({ commit: third })
-    expect(await session.call({ url: bare(), path: pinned, commit: second })).toEqual({ path: pinned, commit: second, branch: null })
-    expect([log(shallow), log(pinned), lstatSync(inside(pinned, 'link')).isFile()]).toEqual(['third', 'second first', true])
+    expect(await session.call({ url: bare(), path: later, commit: second })).toEqual({ path: later, commit: second, branch: null })
+    expect([log(shallow), log(later)]).toEqual(['third', 'second first'])
   })
 
   it('refuses repositories outside the workspace, and those that lead there', async () => {
