@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -240,27 +238,9 @@ it('listens beyond this machine only with a certificate, or if the caller insist
   expect(await statuses(secure, byName)).toEqual([200, 200, 403, 403, 200, 403])
 })
 
+// mcp-command.test.ts starts the command.
 describe('bulkhead mcp --http', () => {
   const places = () => ['--workspace', join(folder, 'work'), '--home', join(folder, 'own')]
-
-  it('prints address and token once, serves, and ends with a signal', async () => {
-    mkdirSync(join(folder, 'own'))
-    writeFileSync(join(folder, 'work/notes.md'), 'hello\n')
-    const env = { NO_COLOR: '1', HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
-    const bin = join(import.meta.dirname, '../../src/bin.ts')
-    const child = spawn(process.execPath, [bin, 'mcp', '--http', '--port', '0', ...places()], { env })
-    ending.push(() => child.kill('SIGKILL'))
-    let told = ''
-    child.stderr.setEncoding('utf8').on('data', (text: string) => { told += text })
-    const printed = /^Serving MCP at (http:\/\/127\.0\.0\.1:\d+\/mcp)\nAuthorization: Bearer ([\w-]{43})\n$/
-    await vi.waitFor(() => expect(told).toMatch(printed), 60_000)
-    const [, url, token] = printed.exec(told)!
-    const { client } = await connect({ url: url!, tokens: [token!] }, 'modern')
-    expect(await client.callTool({ name: 'read', arguments: { path: 'notes.md' } })).toMatchObject({ structuredContent: { content: 'hello\n' } })
-    child.kill('SIGTERM')
-    expect(await once(child, 'close')).toEqual([0, null])
-    expect(told).toMatch(printed)
-  })
 
   it.each([
     [['--port', '1'], '--port requires --http.'],

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
-import type { Client } from '@modelcontextprotocol/client'
+import { StreamableHTTPClientTransport, type Client, type ClientOptions } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { inside } from '../command-inside.ts'
@@ -53,6 +53,8 @@ const send = (child: ChildProcessWithoutNullStreams, ...messages: readonly objec
 const HELLO = {
   id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '0' } },
 }
+const LONG = 'a line of a long file\n'.repeat(8_000)
+const readLong = (id: number) => ({ id, method: 'tools/call', params: { name: 'read', arguments: { path: 'long.txt' } } })
 const TOO_LONG = `{"jsonrpc":"2.0","id":1,"method":"${'x'.repeat(11_000_000)}"}\n`
 const lineOf = (child: ChildProcessWithoutNullStreams, wanted: RegExp) => new Promise<string>((resolve) => {
   let text = ''
@@ -104,18 +106,16 @@ describe.runIf(thoroughly(false, true)).each(ERAS)('a client of the %s era that 
 describe('the command', () => {
   const tool = (root: string, ...names: readonly string[]) => writeExtension(root, { id: names[0]!.replace('_', '-'), tools: names.map((name) => ({ name })) },
     `export default { tools: { ${names.map((name) => `${name}: { execute: () => 1 }`).join(', ')} } }`)
-  const MANY = Array.from({ length: 10 }, (_, index) => `many_${index}`)
+  /** One more than a client is shown without --all. */
+  const MANY = Array.from({ length: 21 }, (_, index) => `many_${index}`).toSorted()
 
-  const OPTIONS = thoroughly([['--trust-project', '--all']], [[], ['--trust-project'], ['--trust-project', '--all']])
-  it.each(OPTIONS)('offers tools that are installed later, uses no project layer that appears or changes, and lists all with --all (%s %s)', async (...more) => {
+  async function expectLaterTools(more: readonly string[], connecting: (options: ClientOptions) => Promise<Client>): Promise<void> {
     const layer = join(folder, 'work/.bulkhead')
     const all = more.includes('--all') ? MANY : []
     if (all.length > 0) tool(join(folder, 'home'), ...all)
     if (more.length > 0) tool(layer, 'good')
     let seen: readonly string[] = []
-    const client = await connect('modern', undefined, more, {
-      listChanged: { tools: { onChanged: (_: Error | null, tools: { name: string }[] | null) => { seen = tools!.map(({ name }) => name) } } },
-    })
+    const client = await connecting({ listChanged: { tools: { onChanged: (_, tools) => { seen = tools!.map(({ name }) => name) } } } })
     const listed = (await client.listTools()).tools.map(({ name }) => name)
     expect(listed.filter((name) => [...MANY, 'good'].includes(name)).toSorted()).toEqual([...more.length > 0 ? ['good'] : [], ...all])
     tool(layer, 'evil')
@@ -127,7 +127,32 @@ describe('the command', () => {
     expect(await client.callTool({ name: 'honest' })).toMatchObject({ content: [{ text: '1' }] })
     await expect(client.callTool({ name: 'evil' })).rejects.toMatchObject({ code: -32602 })
     expect(existsSync(join(folder, 'ran'))).toBe(false)
+  }
+
+  it('with --http prints address and token once, offers tools that are installed later, uses no project layer that changes, and ends with a signal', async () => {
+    const more = ['--trust-project', '--all']
+    let signalled = async (): Promise<void> => {}
+    await expectLaterTools(more, async (options) => {
+      const { child, written, ended } = start([...more, '--http', '--port', '0'])
+      const printed = /^Serving MCP at (http:\/\/127\.0\.0\.1:\d+\/mcp)\nAuthorization: Bearer ([\w-]{43})\n/m
+      await vi.waitFor(() => expect(written.err).toMatch(printed), 60_000)
+      const [, url, token] = printed.exec(written.err)!
+      const client = clientOf('modern', undefined, options)
+      ending.push(() => client.close())
+      await client.connect(new StreamableHTTPClientTransport(new URL(url!), { requestInit: { headers: { Authorization: `Bearer ${token}` } } }))
+      signalled = async () => {
+        child.kill('SIGTERM')
+        expect(await ended).toEqual([0, null])
+        for (const once of [url!, token!]) expect(written.err.split(once)).toHaveLength(2)
+      }
+      return client
+    })
+    await signalled()
   })
+
+  it.runIf(thoroughly(false, true)).each([[], ['--trust-project'], ['--trust-project', '--all']])(
+    'offers tools that are installed later, uses no project layer that appears or changes, and lists all with --all (%s %s)',
+    async (...more) => expectLaterTools(more, (options) => connect('modern', undefined, more, options)))
 
   it.runIf(thoroughly(false, true))('lists more than twenty tools only with --all', async () => {
     tool(join(folder, 'home'), ...MANY)
@@ -135,34 +160,36 @@ describe('the command', () => {
     expect(tools.filter(({ name }) => MANY.includes(name))).toEqual([])
   })
 
-  it.each(thoroughly<readonly NodeJS.Signals[]>(['SIGTERM'], ['SIGINT', 'SIGTERM', 'SIGHUP']))('offers the named tools in the given mode, and closes on %s', async (signal) => {
-    const { child, written, ended } = start(['--tools', 'read_file, wri*,reed', '--mode', 'yolo'])
-    const answers = [1, 2, 3].map((id) => lineOf(child, new RegExp(`"id":${id}\\b`)))
-    const call = (id: number, name: string, args: object) => ({ id, method: 'tools/call', params: { name, arguments: args } })
-    send(child, HELLO, { method: 'notifications/initialized' }, { id: 1, method: 'tools/list' },
-      call(2, 'write', { path: 'out.txt', content: 'x' }), call(3, 'glob', { pattern: '*' }))
-    const [list, , unknown] = (await Promise.all(answers)).map((line) => JSON.parse(line) as object)
-    expect(list).toMatchObject({ result: { tools: [{ name: 'read' }, { name: 'write' }] } })
-    expect(existsSync(join(folder, 'work/out.txt'))).toBe(true)
-    expect(unknown).toMatchObject({ error: { code: -32602 } })
+  it.each(thoroughly<readonly NodeJS.Signals[]>([], ['SIGINT', 'SIGTERM', 'SIGHUP']))('closes on %s', async (signal) => {
+    const { child, ended } = start()
+    const answered = lineOf(child, /"id":0/)
+    send(child, HELLO)
+    await answered
     child.kill(signal)
     expect(await ended).toEqual([0, null])
-    expect(written.err).toBe('mcp: there is no tool "reed" yet; it is offered once it is available. Did you mean "read"?\n')
   })
 
-  it('writes only the protocol to standard output, reports invalid lines, and leaves no process behind when its client disappears during a call', async () => {
+  // One process, because it takes seconds of CPU time.
+  it('offers the named tools in the given mode, writes only the protocol to standard output, reports invalid lines, and leaves no process behind when its client disappears during a call', async () => {
     writeExtension(join(folder, 'home'), { id: 'noisy', tools: [{ name: 'noisy' }] }, `
       console.log('loaded')
       export default { tools: { noisy: { execute: async (args, { progress }) => {
         console.log('called'); console.error('twice'); await progress('begins'); for (;;) {}
       } } } }`)
     writeExtension(join(folder, 'home'), { id: 'broken', tools: [{ name: 'Not a name' }] }, '')
-    const { child, written, ended } = start()
-    const [began, answered] = [lineOf(child, /notifications\/progress/), lineOf(child, /"id":3/)]
-    child.stdin.write('hello\n\n{"jsonrpc":"1.0"}\n[]\nnull\n{"jsonrpc":"2.0","id":{},"method":"x"}\n\u0000\n')
+    const { child, written, ended } = start(['--tools', 'read_file, wri*,reed,noisy', '--mode', 'yolo'])
+    const began = lineOf(child, /notifications\/progress/)
+    const answers = [1, 3, 4, 5].map((id) => lineOf(child, new RegExp(`"id":${id}\\b`)))
+    child.stdin.write(`hello\n\n{"jsonrpc":"1.0"}\n[]\nnull\n{"jsonrpc":"2.0","id":{},"method":"x"}\n\u0000\n${'null\n'.repeat(60)}`)
+    const call = (id: number, name: string, args: object, more = {}) => ({ id, method: 'tools/call', params: { name, arguments: args, ...more } })
     send(child, HELLO, { method: 'notifications/initialized' }, { id: 1, method: 'tools/list' },
-      { id: 2, method: 'tools/call', params: { name: 'noisy', arguments: {}, _meta: { progressToken: 1 } } }, { id: 3, method: 'nothing/such' })
-    expect(JSON.parse(await answered)).toMatchObject({ error: { code: -32601 } })
+      call(2, 'noisy', {}, { _meta: { progressToken: 1 } }), { id: 3, method: 'nothing/such' },
+      call(4, 'write', { path: 'out.txt', content: 'x' }), call(5, 'glob', { pattern: '*' }))
+    const [list, unknownMethod, , unknownTool] = (await Promise.all(answers)).map((line) => JSON.parse(line) as object)
+    expect(list).toMatchObject({ result: { tools: ['noisy', 'read', 'write'].map((name) => ({ name })) } })
+    expect(existsSync(join(folder, 'work/out.txt'))).toBe(true)
+    expect(unknownMethod).toMatchObject({ error: { code: -32601 } })
+    expect(unknownTool).toMatchObject({ error: { code: -32602 } })
     await began
     const below = descendants(child.pid!)
     expect(below.length).toBeGreaterThan(0)
@@ -171,9 +198,11 @@ describe('the command', () => {
     expect(below.filter((pid) => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))).toEqual([])
     const lines = written.out.trimEnd().split('\n').map((line) => JSON.parse(line) as { jsonrpc: string; id?: number })
     expect(lines.every(({ jsonrpc }) => jsonrpc === '2.0')).toBe(true)
-    expect(lines.flatMap(({ id }) => id === undefined || id === 2 ? [] : [id]).toSorted()).toEqual([0, 1, 3])
+    expect(lines.flatMap(({ id }) => id === undefined || id === 2 ? [] : [id]).toSorted()).toEqual([0, 1, 3, 4, 5])
     expect(written.err).toMatch(/broken/)
-    expect(written.err).toMatch(/^mcp: /m)
+    expect(written.err).toMatch(/^mcp: there is no tool "reed" yet; it is offered once it is available\. Did you mean "read"\?$/m)
+    expect(written.err.match(/^mcp: (?!there is|Further)/gm)).toHaveLength(49)
+    expect(written.err).toMatch(/^mcp: Further warnings of this kind are suppressed\.$/m)
   })
 
   it('ends the connection on a message that is too long', async () => {
@@ -197,8 +226,19 @@ describe('the command', () => {
     expect(written.err).toMatch(/mcp: .*maximum size/)
   })
 
-  it('ends if its output is not read, and limits its buffer', async () => {
-    writeFileSync(join(folder, 'work/long.txt'), 'a line of a long file\n'.repeat(8_000))
+  it('ends the connection if its output is not read, and limits its buffer', async () => {
+    const [input, unread] = [new PassThrough(), new PassThrough()]
+    const world = await servedWorld({ serve: { transport: new StdioServerTransport(input, unread) } })
+    ending.push(() => world.end())
+    writeFileSync(join(world.workspace, 'long.txt'), LONG)
+    const messages = [HELLO, ...Array.from({ length: 300 }, (_, id) => readLong(id + 1))]
+    input.write(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''))
+    await world.serving.closed
+    expect(new Set(world.faults.map(({ message }) => message))).toContain('A request was refused: 128 requests are open. Wait until some have finished.')
+  })
+
+  it.runIf(thoroughly(false, true))('ends if its output is not read', async () => {
+    writeFileSync(join(folder, 'work/long.txt'), LONG)
     const child = spawn(process.execPath, argumentsOf([]), { env: environment(), stdio: ['pipe', 'pipe', 'pipe'] })
     ending.push(() => child.kill('SIGKILL'))
     let err = ''
@@ -206,7 +246,7 @@ describe('the command', () => {
     child.stdin.on('error', () => {})
     const ended = once(child, 'exit')
     send(child, HELLO)
-    for (let id = 1; id <= 2_000; id++) send(child, { id, method: 'tools/call', params: { name: 'read', arguments: { path: 'long.txt' } } })
+    for (let id = 1; id <= 2_000; id++) send(child, readLong(id))
     // It ends while its input is open, because too many unread responses are buffered.
     expect(await ended).toEqual([0, null])
     expect(err).toMatch(/mcp: A request was refused: 128 requests are open/)
