@@ -54,8 +54,7 @@ async function runInside(program: Program, input: string): Promise<Ran> {
   return { code: 0, stdout: out, stderr: err }
 }
 
-/** As {@link runProgram}, always in a process. */
-export async function runProcess({ file, cwd, env }: Program, input = ''): Promise<Ran> {
+async function runProcess({ file, cwd, env }: Program, input: string): Promise<Ran> {
   const child = spawn(process.execPath, [file], {
     cwd, env: { NO_COLOR: '1', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env }, stdio: 'pipe',
   })

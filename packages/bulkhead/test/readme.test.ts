@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { COMMANDS } from '../src/cli/main.ts'
-import { runProcess } from './program-inside.ts'
+import { runProgram } from './program-inside.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
@@ -31,7 +31,7 @@ it('the examples of the README print what the README shows', async () => {
   // Without a spare, which would be a further process.
   mkdirSync(join(project, 'home/.bulkhead'), { recursive: true })
   writeFileSync(join(project, 'home/.bulkhead/config.json'), '{ "sandbox": { "spares": { "process": 0 } } }')
-  const ran = await runProcess({ file: 'agent.ts', cwd: project, env: { HOME: join(project, 'home') } })
+  const ran = await runProgram({ file: 'agent.ts', cwd: project, env: { HOME: join(project, 'home') } })
   expect(ran).toEqual({ code: 0, stdout: block('text'), stderr: '' })
 })
 

@@ -105,21 +105,6 @@ it('starts a server with the first session, offers its tools, asks before each c
   expect(large).toMatchObject({ type: 'output', metadata: { truncated: true, output_path: expect.any(String) } })
 })
 
-it('prompts and listings mark local servers as not confined, but not remote ones', async () => {
-  configure({ mcp: { ship: unconfined(), far: { type: 'remote', url: 'http://127.0.0.1:9/mcp' } } })
-  const host = await open()
-  const { interactor, shown } = person('once')
-  const session = await openSession(host, { interactor })
-  await session.call({ id: '1', name: 'ship_echo', arguments: { text: 'x' } })
-  expect(shown[0]!.request).toMatchObject({ approval: { mayTouch: expect.arrayContaining([expect.stringContaining('not confined')]) } })
-  expect(host.tool('ship_echo')).toMatchObject({ server: { unconfined: true } })
-  const listed = (await inside(['tools', '--home', home], folder)).stdout
-  expect(listed).toMatch(/ship_echo .*not confined/)
-  expect(listed).toMatch(/^ship +local, not confined +/m)
-  expect(listed).toMatch(/^far +remote +/m)
-  expect((await inside(['tools', '--powers', '--home', home], folder)).stdout).toMatch(/^not confined: .*ship_echo/m)
-})
-
 it('an unusable tool is reported and omitted alone; unknown formats and a pattern with lookaround are accepted', async () => {
   const properties = { mail: { type: 'string', pattern: '^(?!\\.)[^@]+@[^@]+$', maxLength: 20 } }
   const formats = { what: { type: 'string', format: 'regex' }, count: { type: 'integer', format: 'int32' } }
@@ -147,37 +132,32 @@ it('an unusable tool is reported and omitted alone; unknown formats and a patter
   expect(await call('ship_find', { count: 'many' })).toMatchObject({ error: { code: 'InputInvalid' } })
 })
 
-it('asks again during a session when a server changes the description of its tool', async () => {
+it('when a server changes its tool, a session asks again, and a turn that began before fails calls of it', async () => {
   configure({ mcp: { ship: ship() } })
   const host = await open()
   const { interactor, approvals } = person('session')
   const session = await openSession(host, { interactor })
-  const call = (id: string, name: string, args: object = {}) => session.call({ id, name, arguments: args as never })
+  const callIn = (from: Session) => (id: string, name: string, args: object = {}) => from.call({ id, name, arguments: args as never })
+  const call = callIn(session)
+  const inTurn = await host.openSession({ mode: 'yolo' })
+  const callInTurn = callIn(inTurn)
+  inTurn.beginTurn()
   await call('1', 'ship_echo', { text: 'a' })
   await call('2', 'ship_count')
   await call('3', 'ship_rewrite')
   expect(approvals()).toBe(3)
   await vi.waitUntil(() => host.tool('ship_echo')!.description.includes('IMPORTANT'), { timeout: 60_000 })
   expect(host.diagnostics).toContainEqual(expect.objectContaining({ code: 'TextSuspicious', path: '/tools/ship_echo/description' }))
-  expect(await call('4', 'ship_echo', { text: 'b' })).toMatchObject({ data: 'b' })
-  expect(approvals()).toBe(4)
-  await call('5', 'ship_count')
-  expect(approvals()).toBe(4)
-})
 
-it('within a turn, a tool keeps its offered definition, and fails after the definition changed', async () => {
-  configure({ mcp: { ship: ship() } })
-  const host = await open()
-  const session = await openSession(host, { mode: 'yolo' })
-  session.beginTurn()
-  const call = (id: string, name: string, args: object = {}) => session.call({ id, name, arguments: args as never })
-  await call('1', 'ship_rewrite')
-  await vi.waitUntil(async () => (await call('2', 'ship_echo', { text: 'x' })).type === 'error', { timeout: 60_000 })
-  expect(await call('3', 'ship_echo', { text: 'x' })).toMatchObject({ error: { code: 'ToolDefinitionChanged' } })
-  expect(await call('4', 'ship_count')).toMatchObject({ data: 'done' })
-  await session.endTurn()
-  await vi.waitUntil(() => host.tool('ship_echo')!.description.includes('IMPORTANT'), { timeout: 60_000 })
-  expect(await call('5', 'ship_echo', { text: 'x' })).toMatchObject({ data: 'x' })
+  expect(await callInTurn('4', 'ship_echo', { text: 'x' })).toMatchObject({ error: { code: 'ToolDefinitionChanged' } })
+  expect(await callInTurn('5', 'ship_count')).toMatchObject({ data: 'done' })
+  await inTurn.endTurn()
+  expect(await callInTurn('6', 'ship_echo', { text: 'x' })).toMatchObject({ data: 'x' })
+
+  expect(await call('7', 'ship_echo', { text: 'b' })).toMatchObject({ data: 'b' })
+  expect(approvals()).toBe(4)
+  await call('8', 'ship_count')
+  expect(approvals()).toBe(4)
 })
 
 it('applies deadlines, rules by origin, and the refusal without a user', async () => {
@@ -195,20 +175,34 @@ it('applies deadlines, rules by origin, and the refusal without a user', async (
   expect(await call('ship_variables')).toMatchObject({ error: { code: 'ApprovalDenied' } })
 })
 
-it('fails calls of a crashed server, reconnects after the backoff, and is gone once the configuration disables it', async () => {
-  configure({ mcp: { ship: unconfined() } })
+it('a local server outside a jail is marked, fails calls after a crash, reconnects after the backoff, and is gone once disabled', async () => {
+  const far = { type: 'remote' as const, url: 'http://127.0.0.1:9/mcp' }
+  configure({ mcp: { ship: unconfined(), far } })
   const host = await open()
-  const session = await openSession(host, { mode: 'yolo' })
+  const { interactor, shown } = person('once')
+  const asking = await openSession(host, { interactor })
+  await asking.call({ id: '1', name: 'ship_echo', arguments: { text: 'x' } })
+  expect(shown[0]!.request).toMatchObject({ approval: { mayTouch: expect.arrayContaining([expect.stringContaining('not confined')]) } })
+  expect(host.tool('ship_echo')).toMatchObject({ server: { unconfined: true } })
+  const listed = (await inside(['tools', '--home', home], folder)).stdout
+  expect(listed).toMatch(/ship_echo .*not confined/)
+  expect(listed).toMatch(/^ship +local, not confined +/m)
+  expect(listed).toMatch(/^far +remote +/m)
+  expect((await inside(['tools', '--powers', '--home', home], folder)).stdout).toMatch(/^not confined: .*ship_echo/m)
+
+  const session = await host.openSession({ mode: 'yolo' })
   const call = (name: string, args: object = {}) => session.call({ id: name, name, arguments: args as never })
   expect(await call('ship_crash')).toMatchObject({ error: { code: 'ServerLost' } })
   expect(await call('ship_echo', { text: 'x' })).toMatchObject({ error: { code: 'ServerUnavailable' }, error_text: expect.stringContaining('mcp server ship is unavailable') })
   expect(names(host)).toContain('ship_echo')
-  expect(host.mcp.servers()).toMatchObject([{ name: 'ship', state: 'unavailable', tools: 11 }])
+  const state = () => host.mcp.servers().find(({ name }) => name === 'ship')
+  expect(state()).toMatchObject({ state: 'unavailable', tools: 11 })
   await vi.waitUntil(async () => (await call('ship_echo', { text: 'back' })).type === 'output', { timeout: 60_000, interval: 200 })
-  configure({ mcp: { ship: { ...unconfined(), enabled: false } } })
+  configure({ mcp: { ship: { ...unconfined(), enabled: false }, far } })
   await host.reload()
-  expect([names(host), host.mcp.servers()]).toMatchObject([[], [{ state: 'disabled' }]])
+  expect([names(host), state()]).toMatchObject([[], { state: 'disabled' }])
   const pids = notes().map((line) => Number(/started (\d+)/.exec(line)![1]))
+  expect(pids).toHaveLength(2)
   await vi.waitUntil(() => !pids.some(isAlive), { timeout: 60_000 })
 })
 

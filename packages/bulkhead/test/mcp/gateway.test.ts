@@ -1,12 +1,14 @@
 import { join } from 'node:path'
 import type { Tool } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { defineTool } from '../../src/index.ts'
-import { ERAS, servedWorld, type Person, type ServedWorld } from './served-world.ts'
+import { ERAS, servedWorld, type Era, type Person, type ServedWorld } from './served-world.ts'
 
 const SERVER = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/sdk-server.ts')
 
-describe.each(ERAS)('between a client of the %s era and a server', (era) => {
+// serve-tools.test.ts has both eras, without a server.
+describe.each(thoroughly<readonly Era[]>(['modern'], ERAS))('between a client of the %s era and a server', (era) => {
   let world: ServedWorld
   let asked: string[]
   beforeEach(async () => {

@@ -143,7 +143,7 @@ describe('the command', () => {
       signalled = async () => {
         child.kill('SIGTERM')
         expect(await ended).toEqual([0, null])
-        for (const once of [url!, token!]) expect(written.err.split(once)).toHaveLength(2)
+        for (const text of [url!, token!]) expect(written.err.split(text)).toHaveLength(2)
       }
       return client
     })
