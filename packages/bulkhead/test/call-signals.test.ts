@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
-import { CACHE } from './cache.ts'
+import { CACHE, shareVerified } from './cache.ts'
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-signals-')) })
@@ -26,6 +26,8 @@ const commandOf = (mark: string): string => `sh -c 'sleep ${mark} & wait'`
 let marks = 0
 
 async function start() {
+  mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
+  shareVerified(join(folder, 'home/.bulkhead'))
   const mark = `1000.${process.pid}${++marks}`
   const args = ['call', 'bash', '--mode', 'yolo', '--json', '--args', JSON.stringify({ command: commandOf(mark) })]
   const child = spawn(process.execPath, [BIN, ...args], {

@@ -1,6 +1,6 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { main } from '../src/cli/main.ts'
-import { CACHE } from './cache.ts'
+import { CACHE, shareVerified } from './cache.ts'
 import { NO_NPM, type Ran } from './command.ts'
 
 /**
@@ -15,6 +15,8 @@ export async function inside(
   const stderr = new Captured(process.stderr, onStderr)
   setEnvironment({ NO_COLOR: '1', HOME: join(cwd, 'home'), XDG_CACHE_HOME: CACHE, ...NO_NPM, ...more })
   process.chdir(cwd)
+  const home = args.includes('--home') ? args[args.indexOf('--home') + 1] : undefined
+  shareVerified(resolve(cwd, home ?? join(process.env['HOME'] ?? '', '.bulkhead')))
   try {
     const code = await main(args)
     return { code, stdout: stdout.text, stderr: stderr.text }

@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { visibleText } from '@bulkhead/kit/text'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Approval } from '../../src/index.ts'
+import { shareVerified } from '../cache.ts'
 import { inside } from '../command-inside.ts'
 import { KEYS, SharedTerminal } from './pseudo-terminal.ts'
 
@@ -11,6 +12,8 @@ let folder: string
 let terminal: SharedTerminal
 beforeAll(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-prompt-')))
+  mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
+  shareVerified(join(folder, 'home/.bulkhead'))
   terminal = new SharedTerminal(folder)
 })
 afterAll(async () => {
