@@ -1,8 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync,
-} from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { errorCode } from '@bulkhead/kit/error-message'
@@ -36,15 +34,15 @@ export class BootWorkspace implements Disposable {
     this.write('package.json', JSON.stringify({
       private: true,
       packageManager: `pnpm@${PNPM}`,
-      scripts: { hello: 'node hello.mjs first' },
+      scripts: { hello: 'sh hello.sh first' },
       optionalDependencies: { [`node-${process.platform}-${process.arch}`]: process.versions.node },
     }))
     this.write('pnpm-workspace.yaml', 'packages:\n  - packages/*\n')
     this.write('pnpm-lock.yaml', 'lockfileVersion: 9\n\nimporters:\n\n  .: {}\n\n  packages/one: {}\n\npackages: {}\n')
     this.write('packages/one/package.json', '{ "name": "one", "dependencies": { "two": "1.0.0" } }')
-    this.write('hello.mjs', 'console.log(`hello ${process.argv.slice(2).join("|")}`)')
-    this.write('substitutes/npm', `#!/bin/sh\nexec '${process.execPath}' '${join(FIXTURES, 'npm.mjs')}' "$@"\n`)
-    chmodSync(join(this.#substitutes, 'npm'), 0o755)
+    this.write('hello.sh', 'IFS="|"; echo "hello $*"\n')
+    mkdirSync(this.#substitutes)
+    cpSync(join(FIXTURES, 'npm.sh'), join(this.#substitutes, 'npm'))
     mkdirSync(dirname(this.gate))
   }
 
@@ -55,7 +53,8 @@ export class BootWorkspace implements Disposable {
         PATH: [this.#substitutes, process.env['PATH']].join(delimiter),
         BOOT_JOURNAL: this.#journal,
         BOOT_GATE: this.gate,
-        BOOT_PNPM: join(FIXTURES, 'pnpm.mjs'),
+        BOOT_PNPM: join(FIXTURES, 'pnpm.sh'),
+        BOOT_NODE: process.execPath,
         ...environment,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
