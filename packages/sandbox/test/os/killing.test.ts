@@ -16,9 +16,9 @@ const fallback = await layersWithoutBubblewrap()
 const LAYERS = [['all that works here', here], ['what works without bubblewrap', fallback], [
   'nothing', withoutLayers('it is not wanted here'),
 ]] as const
-const KILLS = thoroughly(2, 5)
+const KILLS = thoroughly(1, 5)
 /** Turns of the event loop between a start and a kill. */
-const TURNS = Array.from({ length: 20 }, (_, at) => at * at).filter((_, at) => thoroughly(at % 3 === 0, true))
+const TURNS = Array.from({ length: 20 }, (_, at) => at * at).filter((_, at) => thoroughly(at % 6 === 0, true))
 
 /** Handles no signal: one thread loops in JavaScript, the other runs native code. */
 const DEAF = `
@@ -88,12 +88,11 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
 
   it('is not killed again after its end, when another process may have its pid', async () => {
     const child = start(layers, '')
-    await outcomeOf(child)
+    expect((await outcomeOf(child)).end).toBe('code 0')
     expect(() => killHull(child)).not.toThrow()
   })
 
   it.each([
-    ['process.exit(0)', 'code 0'],
     ['process.exit(7)', 'code 7'],
     ['process.kill(process.pid, "SIGKILL")', 'SIGKILL'],
     ['process.abort()', 'SIGABRT'],
@@ -102,7 +101,7 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
   })
 
   it('reports that its heap was full', async () => {
-    const bomb = 'const kept = []; for (;;) kept.push({ at: kept.length })'
+    const bomb = 'const kept = []; for (;;) kept.push(new Array(50_000).fill(1.5))'
     const { end, stderr } = await run(layers, bomb, { flags: ['--max-old-space-size=16'] })
     expect(end).toBe('SIGABRT')
     expect(stderr).toMatch(/heap out of memory/)

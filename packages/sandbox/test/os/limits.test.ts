@@ -37,7 +37,7 @@ new Worker(${JSON.stringify(`
 const BOMBS = [
   ['buffers', 'kept.push(Buffer.alloc(2 ** 24, 1))'],
   ['shared memory', 'kept.push(new Uint8Array(new SharedArrayBuffer(2 ** 24)).fill(1))'],
-  ['memory of WebAssembly', 'memory.grow(256); new Uint8Array(memory.buffer).fill(1)'],
+  ['memory of WebAssembly', 'const end = memory.grow(256) * 65_536; new Uint8Array(memory.buffer, end).fill(1)'],
   ['blobs', 'kept.push(new Blob([Buffer.alloc(2 ** 24, 1)]))'],
 ] as const
 

@@ -125,7 +125,9 @@ describe('a layer is inactive, with a reason, when', () => {
 
   it('/proc is not mounted, and it is the layer of resource limits', async () => {
     const folder = await folderOf({ node: `exec '${process.execPath}' --require '${await withoutProc()}' "$@"` })
-    const { rlimits, bubblewrap } = await probe({ node: join(folder, 'node') })
+    // Without the programs of the other layer, which has many forms to try.
+    for (const name of ['prlimit', 'bwrap']) await symlink(found(name) ?? '/nowhere', join(folder, name))
+    const { rlimits, bubblewrap } = await probe({ node: join(folder, 'node'), folders: [folder] })
     expect(rlimits).toEqual({ active: false, reason: expect.stringContaining('/proc is not mounted') })
     // If /proc is really missing, bubblewrap fails too, with its own message.
     expect(bubblewrap).not.toMatchObject({ reason: expect.stringContaining('/proc is not mounted') })
