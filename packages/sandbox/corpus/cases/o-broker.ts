@@ -27,7 +27,7 @@ export const brokerWork = [
     }
   `, [['call', refused('ExecutionTimeout')], ['ended', refused('CompartmentKilled')]],
   // They get a quarter of the time. The rest is for other work of the host on a slow machine.
-  { in: 'wire', deadlineMs: 3_000, busyShare: 0.7 }),
+  { in: 'wire', deadlineMs: 2_000, busyShare: 0.7 }),
   attack(372, 'an unlimited number of files inside the grant', `
     const text = 'x'.repeat(1024 * 1024)
     let error = 'none'

@@ -80,9 +80,9 @@ export class AttackRun {
   }
 }
 
-/** No spares for compartments with unusual limits, because no other attack could use them. */
-function sandboxFor({ limits: { heapMb, memoryMb } }: Attack, workspace: string): Sandbox {
-  const spares = heapMb === undefined && memoryMb === undefined ? 1 : 0
+/** No spares for compartments with unusual limits or workspaces, because no other attack could use them. */
+function sandboxFor({ limits: { heapMb, memoryMb }, workspace: name }: Attack, workspace: string): Sandbox {
+  const spares = heapMb === undefined && memoryMb === undefined && name === 'work' ? 1 : 0
   const key = `${workspace} ${spares}`
   const known = sandboxes.get(key) ?? createSandbox({
     workspace, spares: { process: spares, thread: spares }, projectLayer: `${workspace}/.bulkhead`,

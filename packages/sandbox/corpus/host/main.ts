@@ -65,7 +65,7 @@ async function run(job: Job): Promise<void> {
     lag.take()
     lag.takeShare()
     await send({ type: 'begin', id: attack.id })
-    if (layers.gate) await runAttack(attack, attackRun)
+    if (layers.gate) await runAttack(attack, attackRun, placement)
     else await send({ type: 'step', id: attack.id, seen: ['call', await attackBareHost(attack, facts)] })
     const busyShare = lag.takeShare()
     if (attack === attackRun.attacks.at(-1)) await attackRun.close()
@@ -74,9 +74,9 @@ async function run(job: Job): Promise<void> {
   await send({ type: 'idle' })
 }
 
-async function runAttack(attack: Attack, attackRun: AttackRun): Promise<void> {
+async function runAttack(attack: Attack, attackRun: AttackRun, placement: AttackPlacement): Promise<void> {
   const { id, script } = attack
-  const meanwhile = beginMeanwhile(attack, `${target.facts.work}/own`, target.secret)
+  const meanwhile = beginMeanwhile(attack, placement, `${target.facts.work}/own`, target.secret)
   await meanwhile.beforeStep()
   if (!attackRun.isOpen) {
     const opened = await attackRun.take('open', attack)

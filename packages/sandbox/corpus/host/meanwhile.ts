@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import type { Attack } from '../case.ts'
+import type { Attack, AttackPlacement } from '../case.ts'
 import { swapLink } from './swap-link.ts'
 
 /** What the host does during an attack. */
@@ -10,10 +10,12 @@ export interface Meanwhile {
   end(): void
 }
 
-export function beginMeanwhile({ meanwhile }: Attack, folder: string, secret: string): Meanwhile {
+export function beginMeanwhile(
+  { meanwhile }: Attack, placement: AttackPlacement, folder: string, secret: string,
+): Meanwhile {
   return {
     beforeStep: async () => {
-      if (meanwhile === 'frees secrets') await freeSecrets(secret)
+      if (meanwhile === 'frees secrets') await freeSecrets(secret, HOLDERS[placement])
     },
     end: meanwhile === 'swaps a link' ? swapLink(folder) : () => undefined,
   }
@@ -27,11 +29,11 @@ const HOLDER = `
   for (let at = 0; at < 6_000; at++) kept.push(Buffer.from(secret.repeat(40)))
 `
 
-/** Several, because a new thread can get the memory of any ended thread. */
-const HOLDERS = 4
+/** Several, because a new thread can get the memory of any ended thread. A new process cannot. */
+const HOLDERS = { process: 1, thread: 4 }
 
 /** Memory that other extensions used for the secret and freed. */
-async function freeSecrets(secret: string): Promise<void> {
-  await Promise.all(Array.from({ length: HOLDERS }, () =>
+async function freeSecrets(secret: string, holders: number): Promise<void> {
+  await Promise.all(Array.from({ length: holders }, () =>
     once(new Worker(HOLDER, { eval: true, workerData: secret }), 'exit')))
 }

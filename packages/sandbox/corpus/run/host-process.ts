@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Target } from '../target/target.ts'
 import type { FromHost, ToHost } from '../protocol.ts'
@@ -65,9 +65,13 @@ export class HostProcess {
   }
 
   /** Resident memory, or 0 if it has ended or the system has no /proc. */
-  async megabytes(): Promise<number> {
-    const text = await readFile(`/proc/${this.#child.pid}/statm`, 'utf8').catch(() => '')
-    return Math.round(Number(text.split(' ')[1] ?? 0) * PAGE_BYTES / MB)
+  megabytes(): number {
+    try {
+      const text = readFileSync(`/proc/${this.#child.pid}/statm`, 'utf8')
+      return Math.round(Number(text.split(' ')[1] ?? 0) * PAGE_BYTES / MB)
+    } catch {
+      return 0
+    }
   }
 
   async end(): Promise<void> {

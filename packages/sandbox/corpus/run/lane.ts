@@ -80,9 +80,8 @@ export class Lane {
       host.send({ type: 'ping' })
     }, attack.placements.includes(placement) ? PATIENCE_MS : attack.patienceMs)
     const scale = setInterval(() => {
-      void host.megabytes().then((megabytes) => {
-        if (megabytes > SWOLLEN_MB) ended.resolve({ kind: 'swollen', megabytes })
-      })
+      const megabytes = host.megabytes()
+      if (megabytes > SWOLLEN_MB) ended.resolve({ kind: 'swollen', megabytes })
     }, WATCH_MS)
     const fate = await ended.promise
     clearTimeout(patience)
@@ -90,7 +89,7 @@ export class Lane {
     // A host that grows is killed at once, because other processes need the memory.
     if (fate.kind !== 'alive') await host.end()
     return {
-      id: attack.id, placement, layers, seen, fate, touched: await target.touched(),
+      id: attack.id, placement, layers, seen, fate, touched: target.touched(),
       tookMs: Math.round(performance.now() - began),
     }
   }

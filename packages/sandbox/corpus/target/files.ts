@@ -1,3 +1,4 @@
+import { lstatSync } from 'node:fs'
 import {
   link, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, utimes, writeFile,
 } from 'node:fs/promises'
@@ -63,9 +64,9 @@ export class TargetFiles {
   }
 
   /** The files that have changed or were read. */
-  async touched(): Promise<readonly string[]> {
-    const now = await Promise.all([...this.#before.keys()].map(async (path) => [path, await this.#look(path)] as const))
-    return now.filter(([path, look]) => look !== this.#before.get(path)).map(([path]) => `${path} was touched`)
+  touched(): readonly string[] {
+    return [...this.#before].filter(([path, before]) => this.#look(path) !== before)
+      .map(([path]) => `${path} was touched`)
   }
 
   /** Creates all files anew. The root folder stays, because other processes have it open. */
@@ -101,7 +102,7 @@ export class TargetFiles {
     ]
     for (const path of watched) await utimes(at(path), ACCESSED, MODIFIED)
     this.#showsReads = await this.#canShowReads()
-    for (const path of watched) this.#before.set(path, await this.#look(path))
+    for (const path of watched) this.#before.set(path, this.#look(path))
   }
 
   async #file(path: string, text: string): Promise<void> {
@@ -109,14 +110,14 @@ export class TargetFiles {
     await writeFile(join(this.root, path), text)
   }
 
-  /** The state of a file without reading its content. */
-  async #look(path: string): Promise<string> {
+  /** The state of a file without reading its content. Not in the thread pool, which takes longer than the call. */
+  #look(path: string): string {
     // The broker reads the workspace to find out how its file system folds names.
     const granted = path.startsWith('work/own/') || path === 'work/exact.txt' || path === 'work'
     // A write to its second name replaces that name, so the link count changes.
     const named = path === HARD_LINKED
     try {
-      const { mode, size, mtimeMs, ctimeMs, atimeMs, ino } = await lstat(join(this.root, path))
+      const { mode, size, mtimeMs, ctimeMs, atimeMs, ino } = lstatSync(join(this.root, path))
       return [mode, size, mtimeMs, named ? 0 : ctimeMs, ino, this.#showsReads && !granted ? atimeMs : 0].join(' ')
     } catch (error) {
       return String((error as NodeJS.ErrnoException).code)

@@ -11,7 +11,7 @@ export interface Target {
   readonly facts: TargetFacts
   readonly heldPort: number
   /** Parts that were read, changed or connected to since the last call. */
-  touched(): Promise<readonly string[]>
+  touched(): readonly string[]
   /** Creates all files anew. Contract: no host uses it. */
   restore(): Promise<void>
   remove(): Promise<void>
@@ -27,7 +27,7 @@ export async function createTarget(): Promise<Target> {
     secret,
     facts: { cwd: at('host'), work: at('work'), outside: at('outside'), port, grantedPort, udpPort },
     heldPort,
-    touched: async () => [...listeners.received(), ...await files.touched()],
+    touched: () => [...listeners.received(), ...files.touched()],
     restore: () => files.restore(),
     async remove() {
       await listeners.close()
