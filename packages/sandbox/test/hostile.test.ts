@@ -180,13 +180,13 @@ describe('a process that runs out of memory', () => {
   afterAll(() => sandbox.close())
 
   it.each([
-    ['objects', 'CompartmentOutOfHeap', 'const all = []; for (;;) all.push({ a: [1, 2, 3] })'],
+    ['objects', 'CompartmentOutOfHeap', 'const all = []; for (;;) all.push(new Array(50_000).fill(1.5))'],
     ['buffers outside the heap', 'CompartmentOutOfMemory', `
       const all = []
       for (;;) try { all.push(Buffer.alloc(16 * 1024 * 1024, 1)) } catch {}
     `],
   ])('because of %s ends, and nothing else does', async (_what, code, body) => {
-    const session = await hostile('process', running(body), { heapMb: 32, memoryMb: 224 })
+    const session = await hostile('process', running(body), { heapMb: 32, memoryMb: 160 })
     expect(await codeOf(session.call(invocation()))).toBe(code)
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code } })
     await neighbourAnswers()

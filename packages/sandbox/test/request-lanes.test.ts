@@ -11,7 +11,7 @@ import { invocation, newSandbox, requestOf, REMOTE, running, temporaryFolder, to
 
 const AT_ONCE = 8
 const MUCH = 9 * 1024 * 1024
-const READS = thoroughly(20, 40)
+const READS = thoroughly(12, 40)
 
 /** A broker whose methods return on demand, and a wire with so many unread bytes. */
 function setUp() {

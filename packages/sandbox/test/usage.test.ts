@@ -29,7 +29,8 @@ describe.each(['off', 'auto'] as const)('a child process with os: %s', (os) => {
     const source = running(
       'const all = []; for (;;) { try { all.push(Buffer.alloc(8 * 1024 * 1024, 1)) } catch {} await new Promise(setImmediate) }',
     )
-    const session = await withoutSpares({ os }).open(requestOf({ placement: 'process', source, limits: { memoryMb: 192 } }))
+    const request = requestOf({ placement: 'process', source, limits: { memoryMb: 144 } })
+    const session = await withoutSpares({ os }).open(request)
     expect(await codeOf(session.call(invocation()))).toBe('CompartmentOutOfMemory')
   })
 
