@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,6 +9,7 @@ let folder: string
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-archive-'))
   writeFileSync(join(folder, 'a.txt'), 'first\n')
+  mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
   await readOnce()
 })
 afterEach(() => rmSync(folder, { recursive: true }))

@@ -6,6 +6,7 @@ import type { ConfigFile, Diagnostic } from '@bulkhead/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import type { Check } from '../src/cli/doctor-checks.ts'
+import { shareVerified } from './cache.ts'
 import type { Ran } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
 
@@ -30,6 +31,7 @@ function writeHome(name: string, config: ConfigFile): string {
   mkdirSync(home)
   writeExtension(home, { id: 'hello', tools: [{ name: 'hello' }] }, 'export default { tools: { hello: { execute: () => "hi" } } }')
   writeFileSync(join(home, 'config.json'), JSON.stringify({ ...config, sandbox: { spares: { process: 0 }, ...config.sandbox } }))
+  shareVerified(home)
   return home
 }
 
