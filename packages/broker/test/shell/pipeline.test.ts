@@ -78,19 +78,21 @@ describe('a pipe', () => {
 
 describe('redirection', () => {
   const both = 'echo out; echo err >&2'
-  it.each([
-    ['as written', {}, 'out\n', 'err\n'],
-    ['both to stdout', { stderr: 'out' }, 'out\nerr\n', ''],
-    ['both to stderr', { stdout: 'err' }, '', 'out\nerr\n'],
-    ['swapped', { stdout: 'err', stderr: 'out' }, 'err\n', 'out\n'],
-    ['both discarded', { stdout: 'nothing', stderr: 'nothing' }, '', ''],
-    ['stderr alone', { stdout: 'nothing', stderr: 'out' }, 'err\n', ''],
-  ] as const)('sends output: %s', async (_, where, stdout, stderr) => {
+  it('sends output where it is asked to', async () => {
+    const cases = [
+      ['as written', {}, 'out\n', 'err\n'],
+      ['both to stdout', { stderr: 'out' }, 'out\nerr\n', ''],
+      ['both to stderr', { stdout: 'err' }, '', 'out\nerr\n'],
+      ['swapped', { stdout: 'err', stderr: 'out' }, 'err\n', 'out\n'],
+      ['both discarded', { stdout: 'nothing', stderr: 'nothing' }, '', ''],
+      ['stderr alone', { stdout: 'nothing', stderr: 'out' }, 'err\n', ''],
+    ] as const
     const { shell } = opened()
     setup.sh('both', both)
-    expect(await shell.pipe([{ cmd: 'both', ...where }])).toMatchObject({ stdout, stderr })
-    if (where !== undefined && !('stdout' in where)) {
-      expect(await shell.pipe([{ cmd: 'both', ...where }, { cmd: 'cat' }])).toMatchObject({ stdout, stderr })
+    for (const [name, where, stdout, stderr] of cases) {
+      expect(await shell.pipe([{ cmd: 'both', ...where }]), name).toMatchObject({ stdout, stderr })
+      if ('stdout' in where) continue
+      expect(await shell.pipe([{ cmd: 'both', ...where }, { cmd: 'cat' }]), name).toMatchObject({ stdout, stderr })
     }
   })
 
