@@ -200,10 +200,11 @@ describe('a patch', () => {
   })
 
   it('ends in time, whatever the file and the hunks are', async () => {
-    await put('same.txt', 'a\n'.repeat(100_000))
-    const many = Array.from({ length: 20_000 }, () => '-a').join('\n')
-    expect((await refusal({ patch: unified('same.txt', `@@ -900000,20000 +1,0 @@\n${many}`) })).message).toMatch(/fits at lines 1, 2, 3, 4, 5 and maybe more/)
-    const nearly = unified('same.txt', `@@ -1,20001 +1,0 @@\n${many}\n-b`)
+    const part = thoroughly(4, 1)
+    await put('same.txt', 'a\n'.repeat(100_000 / part))
+    const many = Array.from({ length: 20_000 / part }, () => '-a').join('\n')
+    expect((await refusal({ patch: unified('same.txt', `@@ -900000,${20_000 / part} +1,0 @@\n${many}`) })).message).toMatch(/fits at lines 1, 2, 3, 4, 5 and maybe more/)
+    const nearly = unified('same.txt', `@@ -1,${20_000 / part + 1} +1,0 @@\n${many}\n-b`)
     expect((await refusal({ patch: nearly })).message).toMatch(/does not have the line "b"/)
     await put('steps.txt', `${Array.from({ length: 3_000 }, (_, index) => `${index}\n`).join('')}${'a\n'.repeat(100_000)}`)
     const steps = Array.from({ length: 3_000 }, (_, index) => `@@ -900000 +1 @@\n-${index}\n+x`).join('\n')

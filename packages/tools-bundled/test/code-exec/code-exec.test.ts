@@ -7,7 +7,7 @@ import { createCodeExec } from '../../src/code-exec/code-exec.ts'
 import { runProgram, type ProgramRun } from '../../src/model/programs/run-program.ts'
 import { toolSession } from '../tool-session.ts'
 
-const sandbox = createSandbox({ workspace: tmpdir() })
+const sandbox = createSandbox({ workspace: tmpdir(), spares: { process: 0, thread: 0 } })
 afterAll(() => sandbox.close())
 const requests: CompartmentRequest[] = []
 const placeWith = (limits: Partial<CompartmentLimits> = {}) => ({
