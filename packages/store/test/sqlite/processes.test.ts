@@ -16,7 +16,7 @@ describe('a store with several processes', () => {
   it('assigns positions without gaps to concurrent writers of a new file', async () => {
     await using folder = new StoreFolder()
     const runs = await Promise.all(['a', 'b', 'c'].map((writer) => runWriter(folder.file, writer, {
-      bursts: thoroughly(15, 60),
+      bursts: thoroughly(8, 60),
     })))
     expect(runs.map((run) => run.exitCode)).toEqual([0, 0, 0])
     const store = await folder.open()
