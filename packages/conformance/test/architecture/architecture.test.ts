@@ -113,15 +113,24 @@ describe('a planted violation is found', () => {
   beforeAll(() => { root = copyOfWorkspace() })
   afterAll(() => rmSync(root, { recursive: true }))
 
-  it.each(PLANTED)('%s: %s', (ruleName, file, text, found) => {
-    const rule = RULES.find((candidate) => candidate.name.includes(ruleName))
+  /** Writes a file. Returns how to undo that. */
+  const plant = (file: string, text: string): (() => void) => {
     const path = join(root, file)
     const previous = existsSync(path) ? readFileSync(path) : undefined
     const created = mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)
-    expect(rule?.check(root)).toContain(found)
-    if (previous === undefined) rmSync(created ?? path, { recursive: true })
-    else writeFileSync(path, previous)
+    return () => previous === undefined ? rmSync(created ?? path, { recursive: true }) : writeFileSync(path, previous)
+  }
+
+  // A rule reads all sources, so it looks for all its violations at once, unless they are in the same file.
+  const turnOf = (index: number): number => PLANTED.slice(0, index)
+    .filter(([rule, file]) => rule === PLANTED[index]![0] && file === PLANTED[index]![1]).length
+  const groups = Map.groupBy(PLANTED.map((one, index) => [turnOf(index), one] as const), ([turn, [rule]]) => `${rule}, ${turn + 1}`)
+  it.each([...groups])('%s', (_, planted) => {
+    const rule = RULES.find(({ name }) => name.includes(planted[0]![1][0]))
+    const undo = planted.map(([, [, file, text]]) => plant(file, text))
+    expect(rule?.check(root)).toEqual(expect.arrayContaining(planted.map(([, [, , , found]]) => found)))
+    for (const restore of undo.toReversed()) restore()
   })
 })
 
