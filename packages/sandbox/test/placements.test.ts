@@ -7,27 +7,6 @@ import { describe, expect, it } from 'vitest'
 import { codeOf, invocation, newSandbox, refusal, requestIn, running, temporaryFolder, toolOf } from './fixture.ts'
 
 describe.each(PLACEMENTS)('a compartment in the placement %s', (placement) => {
-  it('returns the value of the tool', async () => {
-    const session = await newSandbox().open(
-      await requestIn({ placement, source: running('return { sum: args.a + args.b, tool: runtime.toolName }') }),
-    )
-    expect(session.placement).toBe(placement)
-    expect(await session.call(invocation({ a: 2, b: 3 }))).toEqual({ sum: 5, tool: 'run' })
-    expect(session.inFlight).toBe(0)
-  })
-
-  it('passes a frozen runtime that has only the members of every call', async () => {
-    const source = running(`
-      const members = []
-      for (const member in runtime) members.push(member)
-      return { members: members.sort(), frozen: Object.isFrozen(runtime), same: runtime.log === runtime.log, fs: 'fs' in runtime }
-    `)
-    const session = await newSandbox().open(await requestIn({ placement, source }))
-    expect(await session.call(invocation())).toEqual({
-      members: ['callId', 'log', 'progress', 'signal', 'toolName', 'update'], frozen: true, same: true, fs: false,
-    })
-  })
-
   it('passes arguments as large as a file may be, and limits what is returned separately', async () => {
     const workspace = await temporaryFolder()
     const bytes = 8 * 1024 * 1024
@@ -41,16 +20,6 @@ describe.each(PLACEMENTS)('a compartment in the placement %s', (placement) => {
     expect(await session.call(invocation({ bytes }))).toEqual([bytes, bytes, 200])
   })
 
-  it('throws an error that says what to declare for a missing part of the runtime', async () => {
-    const parts = ['fs', 'net', 'shell', 'env', 'secrets', 'state', 'interact', 'tools', 'session']
-    const session = await newSandbox().open(await requestIn({ placement, source: running('return runtime[args.part].anything()') }))
-    const refusals = await Promise.all(parts.map(async (part) => refusal(session.call(invocation({ part })))))
-    expect(refusals.map(({ code, data }) => [code, data])).toEqual(parts.map((part) => ['CapabilityDenied', { undeclared: `runtime.${part}` }]))
-    expect(refusals[0]!.message).toBe(
-      '`runtime.fs` is not available, because nothing was granted for it. Declare `requires.fs` with patterns of paths to read or to write for the tool.')
-    expect(await codeOf(session.call(invocation({ part: 'sf' })))).toBe('ToolExecutionFailed')
-  })
-
   it('throws such an error when a tool may only read files and tries to write', async () => {
     const workspace = await temporaryFolder()
     const source = running('return { has: "write" in runtime.fs, written: await runtime.fs[args.way]("x.txt") }')
@@ -59,39 +28,6 @@ describe.each(PLACEMENTS)('a compartment in the placement %s', (placement) => {
       code: 'CapabilityDenied', data: { undeclared: 'runtime.fs.write' }, message: expect.stringContaining('Declare `requires.fs.write` with patterns'),
     })
     expect(await codeOf(session.call(invocation({ way: 'readText' })))).toBe('NotFound')
-  })
-
-  it('carries strings of any length and content, wherever they are', async () => {
-    const session = await newSandbox().open(await requestIn({ placement, source: running('return args') }))
-    const long = ['x'.repeat(10_000), '\u00fc\u{1f600}"\\\n'.repeat(5_000), `${'y'.repeat(5_000)}\ud800`]
-    const args = { long: long[0]!, list: [1, { deep: [long[1]!, 'short'] }, long[0]!], empty: '', half: long[2]! }
-    expect(await session.call(invocation(args))).toEqual({ ...args, half: long[2]!.toWellFormed() })
-  })
-
-  it('delivers progress, updates and logs', async () => {
-    const received: Json[] = []
-    const request = await requestIn({
-      placement,
-      source: running(
-        'runtime.progress("half"); runtime.update({ done: 1 }); runtime.log.warn("careful"); await null; return null',
-      ),
-    })
-    const session = await newSandbox().open(request)
-    await session.call(
-      invocation({}, { callId: 'c1', onProgress: (text) => received.push(text), onUpdate: (partial) => received.push(partial) }),
-    )
-    expect(received).toEqual(['half', { done: 1 }])
-    expect(request.logged).toEqual([{ level: 'warn', text: 'careful', callId: 'c1' }])
-  })
-
-  it('logs which progress and updates could not be sent', async () => {
-    const received: Json[] = []
-    const request = await requestIn({ placement, source: running('runtime.update({ a: () => 1 }); runtime.update(2); return null') })
-    const session = await newSandbox().open(request)
-    await session.call(invocation({}, { onUpdate: (partial) => received.push(partial) }))
-    expect(received).toEqual([2])
-    await session.call(invocation())
-    expect(request.logged).toMatchObject([{ level: 'warn', text: expect.stringMatching(/^update was not sent: /) }, {}])
   })
 
   it('runs the phases that the code has, with its configuration, and skips the others', async () => {
@@ -185,19 +121,6 @@ describe.each(PLACEMENTS)('a compartment in the placement %s', (placement) => {
     expect(asked).toEqual([{ kind: 'Ask', prompt: 'Who?' }, { kind: 'Confirm', prompt: 'Sure?' }])
     const alone = await newSandbox().open(await requestIn({ placement, source, tools }))
     expect(await codeOf(alone.call(invocation()))).toBe('InteractionUnavailable')
-  })
-
-  it('keeps the error code of a tool where the tool may use it, and replaces it otherwise', async () => {
-    const source = running(
-      'throw Object.assign(new Error("no"), { code: args.code, data: { at: 1 }, cause: new Error("deeper") })',
-    )
-    const session = await newSandbox().open(await requestIn({ placement, source }))
-    expect(
-      await refusal(session.call(invocation({ code: 'ResourceBusy' }))),
-    ).toMatchObject({ code: 'ResourceBusy', message: 'no', data: { at: 1 } })
-    expect(
-      await refusal(session.call(invocation({ code: 'SessionCancelled' }))),
-    ).toMatchObject({ code: 'ToolExecutionFailed', data: { code: 'SessionCancelled' } })
   })
 
   it('rejects a result that is not JSON or too large', async () => {
