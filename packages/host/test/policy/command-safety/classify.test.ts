@@ -1,11 +1,11 @@
 import type { CommandSafetyPattern } from '@bulkhead/contract'
 import { commandSafetyPatternSchema } from '@bulkhead/contract/validation'
 import { describe, expect, test } from 'vitest'
+import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { COMMAND_SAFETY_PATTERNS, createCommandClassifier } from '../../../src/policy/command-safety/command-safety.ts'
 import { VECTORS } from './vectors.ts'
 
 const classify = createCommandClassifier()
-const idsOf = (text: string) => classify(text).matchedRules.map(({ id }) => id)
 
 describe.each(COMMAND_SAFETY_PATTERNS)('$id', (pattern) => {
   const { found = [], left = [] } = VECTORS[pattern.id] ?? {}
@@ -17,12 +17,16 @@ describe.each(COMMAND_SAFETY_PATTERNS)('$id', (pattern) => {
   })
 
   test('finds what matches, and nothing else', () => {
-    const isFound = (text: string): boolean => {
+    // Alone, because all patterns together take fifty times as long. Together they find one, and all in `pnpm soak`.
+    const alone = createCommandClassifier([pattern])
+    expect(found.filter((text) => alone(text).severity !== pattern.severity)).toEqual([])
+    expect(left.filter((text) => alone(text).matchedRules.length > 0)).toEqual([])
+    const together = thoroughly(found.slice(0, 1), found)
+    for (const text of together) {
       const { matchedRules, severity } = classify(text)
-      return matchedRules.some(({ id }) => id === pattern.id) && severity !== 'safe'
+      expect(matchedRules).toContain(pattern)
+      expect(severity).not.toBe('safe')
     }
-    expect(found.filter((text) => !isFound(text))).toEqual([])
-    expect(left.filter((text) => idsOf(text).includes(pattern.id))).toEqual([])
   })
 })
 
