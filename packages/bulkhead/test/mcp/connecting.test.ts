@@ -8,6 +8,7 @@ import {
   createHost, createProgrammaticInteractor, type ConfigFile, type CreateHostOptions, type Host, type InteractionEnvelope,
   type SessionOptions, type Session,
 } from '../../src/index.ts'
+import { shareVerified } from '../cache.ts'
 import { inside } from '../command-inside.ts'
 
 let folder: string
@@ -18,6 +19,7 @@ beforeEach(() => {
   home = join(folder, 'home/.bulkhead')
   hosts = []
   mkdirSync(home, { recursive: true })
+  shareVerified(home)
 })
 afterEach(async () => {
   await Promise.all(hosts.map((host) => host.close()))

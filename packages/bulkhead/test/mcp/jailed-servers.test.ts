@@ -9,6 +9,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { createHost, type ConfigFile, type Host } from '../../src/index.ts'
+import { shareVerified } from '../cache.ts'
 import { inside } from '../command-inside.ts'
 
 const HOSTILE = join(import.meta.dirname, 'fixtures/hostile-server.mjs')
@@ -28,6 +29,7 @@ beforeEach(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-jailed-')))
   for (const name of ['.ssh', '.bulkhead', 'work']) mkdirSync(join(folder, name))
   for (const file of ['.ssh/id', '.bulkhead/token', 'work/note']) writeFileSync(join(folder, file), file)
+  shareVerified(join(folder, '.bulkhead'))
 })
 afterEach(async () => {
   await host?.close()
