@@ -15,7 +15,8 @@ const plainBlocks = [
   fc.record({ type: fc.constant('text' as const), text }, plain),
   fc.record({ type: fc.constant('image' as const), data: bytes, mimeType: fc.constant('image/png') }, plain),
 ] as const
-const resource = { type: fc.constant('resource' as const), uri: fc.webUrl(), mimeType: fc.constant('text/csv') }
+const uri = fc.nat().map((path) => `https://example.com/${path}`)
+const resource = { type: fc.constant('resource' as const), uri, mimeType: fc.constant('text/csv') }
 
 export const plainContent: fc.Arbitrary<readonly PlainBlock[]> = fc.array(fc.oneof(...plainBlocks), { maxLength: 3 })
 
