@@ -4,6 +4,7 @@ import type { Json } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { anyCodePoint } from '../../kit/test/samples/text.ts'
 import { Link, TRUSTING } from '../src/wire/link.ts'
 import type { Transport } from '../src/wire/protocol.ts'
 import { expose, Remote } from '../src/wire/rpc.ts'
@@ -37,10 +38,6 @@ const pairs: Readonly<Record<string, () => Promise<readonly [Transport, Transpor
     return [portTransport(port1), portTransport(port2)]
   },
 }
-
-/** Any but half of a surrogate pair, like `unit: 'binary'`, which takes two seconds to list them all. */
-const character = fc.oneof(fc.integer({ min: 0, max: 0xd7ff }), fc.integer({ min: 0xe000, max: 0x10ffff }))
-  .map((code) => String.fromCodePoint(code))
 
 /** Counts the packets that are sent. */
 const counted = (transport: Transport): Transport & { packets: number } => ({
@@ -138,7 +135,7 @@ describe.each(Object.keys(pairs))('a link over a %s', (kind) => {
     const [near, far] = await pairs[kind]!()
     expose({ echo: (value: unknown) => value }, link(far).call)
     const remote = new Remote(link(near).call)
-    const long = fc.tuple(fc.string({ unit: character }), fc.nat(10)).map(([text, n]) => text.padEnd(n * 1_000, 'ü'))
+    const long = fc.tuple(fc.string({ unit: anyCodePoint }), fc.nat(10)).map(([text, n]) => text.padEnd(n * 1_000, 'ü'))
     const value = fc.oneof(long, fc.jsonValue(), fc.array(long), fc.dictionary(fc.string(), fc.array(long)))
     await fc.assert(fc.asyncProperty(fc.array(value, { minLength: 1, maxLength: 4 }), async (values) => {
       expect(await Promise.all(values.map((one) => remote.call('echo', one))))
