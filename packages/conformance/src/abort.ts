@@ -29,7 +29,9 @@ const OVERDUE = new BulkheadError('ExecutionTimeout', 'The conformance suite gav
  * Cancels a call of each tool shortly after it began, and calls again. Times are relative to the start of a
  * compartment.
  */
-export async function observeAbort(target: ConformanceTarget, { calls, reliable }: CallsFacts): Promise<AbortFacts> {
+export async function observeAbort(
+  target: ConformanceTarget, { calls, reliable }: Pick<CallsFacts, 'calls' | 'reliable'>,
+): Promise<AbortFacts> {
   const began = performance.now()
   await (await openCompartment(target)).session.close()
   const startMs = performance.now() - began
@@ -37,7 +39,10 @@ export async function observeAbort(target: ConformanceTarget, { calls, reliable 
     const all: AbortFact[] = []
     for (const tool of target.extension.manifest.tools) {
       const args = calls.find((call) => call.tool === tool && call.kind === 'valid')?.args ?? {}
-      all.push(await inCompartment(target, (opened) => cancelOne(opened, { tool, args, reason, startMs })))
+      const observe = () => inCompartment(target, (opened) => cancelOne(opened, { tool, args, reason, startMs }))
+      const first = await observe()
+      // A busy machine may not have let it run within its grace period.
+      all.push(first.ended ? await observe() : first)
     }
     return all
   }
