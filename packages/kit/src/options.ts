@@ -112,8 +112,9 @@ export function findOptionFault<Options extends object>(
   if (!isObject(options)) {
     return { path: '', message: `The options of ${called} cannot be ${inWords(options)}. Pass an object.` }
   }
-  for (const [name, { words, wrongIn }] of Object.entries<OptionForm>(table)) {
-    const value = options[name]
+  for (const name of Object.keys(table) as (keyof Options & string)[]) {
+    const { words, wrongIn } = table[name]
+    const value: unknown = options[name]
     if (value === undefined) {
       if (!needed.some((one) => one === name)) continue
       return { path: pointerStep(name), message: `${called} needs the option "${name}". Pass ${words}.` }
@@ -129,8 +130,8 @@ export function findOptionFault<Options extends object>(
     const message = `The option "${name}${at}" of ${called} cannot be ${inWords(found)}. Pass ${expected}.`
     return { path, message }
   }
-  for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || Object.hasOwn(table, name)) continue
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(table, name) || options[name] === undefined) continue
     const message = `${called} has no option "${visibleText(name)}".${meantNames(name, Object.keys(table))}`
     return { path: pointerStep(name), message }
   }

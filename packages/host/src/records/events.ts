@@ -20,9 +20,9 @@ export class EventBus {
   #subscriptions: readonly Subscription[] = []
   /** Listeners by event type. Computed with the first event of a type, and again after every subscription. */
   #hearers = new Map<EventType, readonly Subscription[]>()
-  /** The time as it was written last: many events share their millisecond. */
-  #now = Number.NaN
-  #at = ''
+  /** The second as it was written last, without its fraction: many events share it. */
+  #second = Number.NaN
+  #written = ''
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -70,12 +70,13 @@ export class EventBus {
   }
 
   #time(): string {
-    const now = this.#clock.now()
-    if (now !== this.#now) {
-      this.#now = now
-      this.#at = new Date(now).toISOString()
+    const now = Math.floor(this.#clock.now())
+    const second = Math.floor(now / 1_000)
+    if (second !== this.#second) {
+      this.#second = second
+      this.#written = new Date(second * 1_000).toISOString().slice(0, -4)
     }
-    return this.#at
+    return `${this.#written}${String(now - second * 1_000).padStart(3, '0')}Z`
   }
 
   #tell(listener: EventListener, event: BulkheadEvent): void {

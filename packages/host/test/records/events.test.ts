@@ -22,6 +22,16 @@ test('an event is stamped by the clock, frozen, and sent in the order of subscri
   expect(order).toEqual(['first', 'second'])
 })
 
+test('each stamp is the time of the clock', () => {
+  const times = [0, 7, 999, 1_000, 1_000, 1_999, 999, Date.UTC(2026, 11, 31, 23, 59, 59, 42), Date.UTC(12_000, 0), 86_400_000.7]
+  const stamps: string[] = []
+  let now = 0
+  const bus = new EventBus(Object.assign(new ManualClock(), { now: () => now }))
+  bus.on(({ at }) => { stamps.push(at) })
+  for (now of times) bus.emit(opened('s'))
+  expect(stamps).toEqual(times.map((time) => new Date(time).toISOString()))
+})
+
 test('on returns a function that ends this subscription only', () => {
   const { bus, received, listener } = listening()
   const off = bus.on(listener)

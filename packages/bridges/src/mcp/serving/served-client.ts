@@ -46,6 +46,9 @@ export class ServedClient {
   readonly #Server: ServerClass
   readonly #session: ServedSession
   readonly #list: ToolList
+  /** The tools of the session when it was last asked, and the same by name. */
+  #tools: readonly ToolDefinition[] = []
+  #definitions: ReadonlyMap<string, ToolDefinition> = new Map()
   readonly #tasks: Tasks
   readonly #results = new ResultResources()
   readonly #resources: Resources
@@ -127,7 +130,12 @@ export class ServedClient {
   }
 
   #definitionOf(tool: string): ToolDefinition | undefined {
-    return this.#session.tools().find(({ name }) => name === tool)
+    const tools = this.#session.tools()
+    if (tools !== this.#tools) {
+      this.#tools = tools
+      this.#definitions = new Map(tools.map((definition) => [definition.name, definition]))
+    }
+    return this.#definitions.get(tool)
   }
 
   /** Reports changes from now on, also to a client that took the list from a cache. */
