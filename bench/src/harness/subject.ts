@@ -52,7 +52,7 @@ export interface Subject<Name extends string = string> {
   readonly compares: string
   readonly sides: readonly Side<Name>[]
   readonly modes: readonly Mode[]
-  /** For subjects with long turns. Rounded up to whole cycles. */
+  /** Fewer for long turns, more where turns vary. Rounded up to whole cycles. */
   readonly rounds?: number
   readonly ratios: readonly (Ratio<NoInfer<Name>> | Goal<NoInfer<Name>>)[]
 }
