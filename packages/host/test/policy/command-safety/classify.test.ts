@@ -56,6 +56,14 @@ test('the worst rule gives the severity, and every match is reported', () => {
   expect(both.matchedRules.map(({ id }) => id)).toEqual(['git-force-push-protected', 'git-force-push'])
 })
 
+test('a long text is classified as a short one', () => {
+  const filler = `echo ${'many words '.repeat(2_000)}`
+  for (const text of ['git push -f origin main', 'rm -rf /', 'ls -la']) {
+    expect(classify(`${filler}; ${text}`)).toEqual(classify(text))
+    expect(classify(`${text}; ${filler}`)).toEqual(classify(text))
+  }
+})
+
 test('a command that nearly matches everywhere is classified in linear time', () => {
   const hostile = ['rm -r '.repeat(30_000), `git push ${'-x '.repeat(60_000)}`, ':(){ '.repeat(30_000), 'curl | '.repeat(25_000)]
   for (const text of hostile) expect(classify(text).severity).toMatch(/^(?:safe|warning|critical)$/)
