@@ -3,7 +3,9 @@ import type { FunctionCall } from './functions.ts'
 
 /** The part of a streamed response that contains function calls. */
 export interface ContentChunk {
-  readonly candidates?: readonly { readonly content?: { readonly parts?: readonly { readonly functionCall?: FunctionCallPart }[] } }[]
+  readonly candidates?: readonly {
+    readonly content?: { readonly parts?: readonly { readonly functionCall?: FunctionCallPart }[] }
+  }[]
 }
 
 interface FunctionCallPart extends FunctionCall {

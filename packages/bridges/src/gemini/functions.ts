@@ -46,7 +46,9 @@ export interface FunctionResponse {
   readonly id?: string
   readonly name: string
   readonly response: { readonly output: Json } | { readonly error: string }
-  readonly parts?: { readonly inlineData: { readonly mimeType: string; readonly data: string; readonly displayName: string } }[]
+  readonly parts?: {
+    readonly inlineData: { readonly mimeType: string; readonly data: string; readonly displayName: string }
+  }[]
 }
 
 const CARRIED: ReadonlySet<string> = new Set([

@@ -109,7 +109,8 @@ export class ConfiguredLanguageServers implements LanguageServers {
     const { workspace } = this.#options.surroundings
     const inside = relative(workspace, resolve(workspace, path))
     if (inside === '..' || inside.startsWith(`..${sep}`)) {
-      const message = `"${path}" is outside of the workspace. Language servers see the files of the workspace and of other roots only.`
+      const message = `"${path}" is outside of the workspace. `
+        + 'Language servers see the files of the workspace and of other roots only.'
       throw new BulkheadError('CapabilityUnavailable', message)
     }
     const server = this.#serverFor(inside)

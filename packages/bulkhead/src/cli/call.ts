@@ -189,7 +189,8 @@ export const explain = defineCommand({
     try {
       const meant = await meantCall(host, request, values.connect === true)
       const session = await host.openSession({
-        ...(mode ? { mode } : {}), ...(agent === undefined ? {} : { agent }), ...(interactor ? { interactor } : {}), ...inCodeMode(meant.name),
+        ...(mode ? { mode } : {}), ...(agent === undefined ? {} : { agent }), ...(interactor ? { interactor } : {}),
+        ...inCodeMode(meant.name),
       })
       const explanation = await session.explain(meant)
       process.stdout.write(values.json ? jsonText(explanation) : explanationText(explanation))

@@ -46,7 +46,8 @@ function refuseOtherSubcommands(
     throw new UsageError(`Missing subcommand: ${names.slice(0, -1).join(', ')} or ${names.at(-1)}.`)
   }
   if (act === '' || !Object.hasOwn(subcommands, chosen)) {
-    const what = Object.hasOwn(subcommands, '') ? `Unexpected argument "${act}" after "${name}".` : `There is no "${name} ${act}".`
+    const what = Object.hasOwn(subcommands, '')
+      ? `Unexpected argument "${act}" after "${name}".` : `There is no "${name} ${act}".`
     throw new UsageError(`${what}${meantNames(chosen, names)}`)
   }
   const own = subcommands[chosen]!.options

@@ -39,7 +39,10 @@ export class OwnTools {
     const described = await Promise.all(tools.map((tool) => this.#describe(tool)))
     const own = described.flatMap((descriptor) => descriptor ?? [])
     const twin = own.find(({ id }, index) => own.findIndex((other) => other.id === id) !== index)
-    if (twin) throw taken(twin, 'another of these tools has this name, or one that differs only in case or dashes. Use another name.')
+    if (twin) {
+      const why = 'another of these tools has this name, or one that differs only in case or dashes. Use another name.'
+      throw taken(twin, why)
+    }
     for (const descriptor of own) this.#refuseTaken(descriptor)
     await this.#host.register([...all.filter(isDescriptor), ...own])
     try {

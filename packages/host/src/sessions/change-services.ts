@@ -54,7 +54,9 @@ function undoAccess(changes: ChangeStore, sources: ChangeSources): UndoAccess {
     async select(callId, selection) {
       const { call: { session, parent, program } } = runningCall(callId, sources)
       if (parent !== undefined && program === undefined) {
-        throw new BulkheadError('CapabilityDenied', 'A tool cannot undo changes of the session. Only the model and its programs can.')
+        throw new BulkheadError(
+          'CapabilityDenied', 'A tool cannot undo changes of the session. Only the model and its programs can.',
+        )
       }
       const { own, all } = await sessionChanges(changes, session, sources.workspace)
       const undone = undoneChanges(all)

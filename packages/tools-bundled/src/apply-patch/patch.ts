@@ -49,7 +49,9 @@ function plainPath(path: string | null): string | null {
   if (path === null) return null
   const names = path.split('/').filter((name, index) => name !== '.' && (name !== '' || index === 0))
   if (names.includes('..')) throw refused(`"${path}" leads out of its folder. Write paths without "..".`)
-  if (path === '' || path.endsWith('/') || path.includes('\0')) throw refused(`"${path}" is not the path of a file. Correct the patch.`)
+  if (path === '' || path.endsWith('/') || path.includes('\0')) {
+    throw refused(`"${path}" is not the path of a file. Correct the patch.`)
+  }
   if (/^~(?:\/|$)/.test(path)) {
     throw refused(`"${path}" begins with "~", which is not expanded. Use a path inside the workspace.`)
   }

@@ -53,7 +53,8 @@ async function resolveFile(patch: FilePatch, work: WorkFiles, effort: Effort): P
   const old = splitLines(before ?? '', from ?? to ?? '')
   const { lines: fresh, hunks: placed } = applyHunks(from ?? to!, old, hunks.map(asBytes), effort)
   if (to === null && deletesAny !== true && fresh.length > 0) {
-    throw refused(`"${from}" has ${fresh.length} lines that the patch does not remove. Nothing was written. Read the file first.`)
+    const why = `"${from}" has ${fresh.length} lines that the patch does not remove.`
+    throw refused(`${why} Nothing was written. Read the file first.`)
   }
   const changed = target ?? source!
   if (source !== undefined && changed !== source && isCopy !== true) source.content = null

@@ -141,7 +141,10 @@ function readUrl(text: string): URL {
   const isLocal = url !== null && /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname)
   const isFile = url?.protocol === 'file:' && url.hostname === ''
   if (url === null || !(url.protocol === 'https:' || isFile || (url.protocol === 'http:' && isLocal))) {
-    throw new ToolError('InputInvalid', `"${text}" is not an https or file URL. Pass one, such as https://HOST/NAME or file:///FOLDER.`)
+    throw new ToolError(
+      'InputInvalid',
+      `"${text}" is not an https or file URL. Pass one, such as https://HOST/NAME or file:///FOLDER.`,
+    )
   }
   if (url.username !== '' || url.password !== '') {
     throw new ToolError('InputInvalid', 'The URL contains a user name or password. Remove it.')

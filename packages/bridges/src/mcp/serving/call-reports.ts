@@ -110,7 +110,8 @@ export class LogReporter {
 
   async #sendAll(): Promise<void> {
     for (let line = this.#waiting.shift(); line; line = this.#waiting.shift()) {
-      await this.#send(LEVELS[line.level], cut(visibleText(line.text, { keepLines: true }), MAX_LINE_CHARS), line.tool).catch(() => {})
+      const text = cut(visibleText(line.text, { keepLines: true }), MAX_LINE_CHARS)
+      await this.#send(LEVELS[line.level], text, line.tool).catch(() => {})
       if (this.#waiting.length > 0 || this.#dropped === 0) continue
       const note = `${this.#dropped} lines of the log were dropped, because they came too fast.`
       this.#dropped = 0

@@ -131,4 +131,6 @@ export class ClientFault extends Error {
   }
 }
 
-const CODES = { InvalidRequest: -32600, InvalidParams: -32602, UnsupportedVersion: -32022, InternalError: -32603, ServerBusy: -32000 } as const
+const CODES = {
+  InvalidRequest: -32600, InvalidParams: -32602, UnsupportedVersion: -32022, InternalError: -32603, ServerBusy: -32000,
+} as const

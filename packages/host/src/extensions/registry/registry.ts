@@ -4,7 +4,9 @@ import {
 } from '@bulkhead/contract'
 import type { Settings } from '../../model/settings.ts'
 import type { Extension } from '../lifecycle/extension.ts'
-import { hidingDiagnostic, prepareCandidate, registrationDiagnostic, type Candidate, type CandidateSources } from './candidate.ts'
+import {
+  hidingDiagnostic, prepareCandidate, registrationDiagnostic, type Candidate, type CandidateSources,
+} from './candidate.ts'
 import { compose, RegistryView, type Composition, type OfferedTools } from './offered-tools.ts'
 
 /** An extension that could not become a candidate, and why. */

@@ -29,7 +29,8 @@ export function guardedFetch(server: URL, signal?: AbortSignal, lookup: Lookup =
     if (isIP(host) !== 0) requireAllowed(host, host, kinds)
     const body = init.body === undefined || init.body === null ? undefined : String(init.body)
     const options: RequestOptions = {
-      method: init.method ?? 'GET', agent: false, lookup: checkedLookup((address, name) => requireAllowed(address, name, kinds), lookup),
+      method: init.method ?? 'GET', agent: false,
+      lookup: checkedLookup((address, name) => requireAllowed(address, name, kinds), lookup),
       headers: {
         ...Object.fromEntries(new Headers(init.headers)),
         ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),

@@ -56,12 +56,14 @@ export async function useContent(
 ): Promise<JsonObject> {
   const options = { signal, timeout: LONGEST_MS }
   if (access === 'resources') {
-    const read = await client.request({ method: 'resources/read', params: { uri: args['uri']! } }, z.looseObject({}), options)
+    const request = { method: 'resources/read', params: { uri: args['uri']! } }
+    const read = await client.request(request, z.looseObject({}), options)
     const { contents } = read as JsonObject
     return { content: listOf(contents).map((resource) => readableBlock({ type: 'resource', resource })) }
   }
   const { name, arguments: given = {} } = args
-  const got = await client.request({ method: 'prompts/get', params: { name: name!, arguments: given } }, z.looseObject({}), options)
+  const request = { method: 'prompts/get', params: { name: name!, arguments: given } }
+  const got = await client.request(request, z.looseObject({}), options)
   const { description, messages } = got as JsonObject
   return { content: [
     ...(typeof description === 'string' ? [{ type: 'text', text: description }] : []),
