@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { encodeFrame } from '../src/wire/frame.ts'
 import { socketTransport } from '../src/wire/transport.ts'
 
@@ -78,9 +78,9 @@ it('keeps the order of packets that arrive before, during and after a pause', as
     closed: () => undefined,
   })
   there.write(encodeFrame('a'))
-  await vi.waitFor(() => expect(got).toEqual(['a']))
+  await expect.poll(() => got).toEqual(['a'])
   there.write(encodeFrame('b'))
-  await vi.waitFor(() => expect(here.readableLength).toBeGreaterThan(0))
+  await expect.poll(() => here.readableLength).toBeGreaterThan(0)
   there.write(encodeFrame('c'))
   expect(got).toEqual(['a'])
   here.resume()
