@@ -23,8 +23,8 @@ afterEach(async () => {
 const home = () => join(folder, 'home/.bulkhead')
 const project = () => join(folder, '.bulkhead')
 
-/** Starts no process before it is needed. */
-const LIGHT = { sandbox: { spares: { process: 0 } } } as const
+/** Threads start faster than processes. */
+const LIGHT = { isolation: { global: 'thread', project: 'thread' }, sandbox: { spares: { thread: 0 } } } as const
 
 async function open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
   const store = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
