@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, createProgrammaticInteractor, openSqliteStore, type CreateHostOptions, type Host, type Session } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
-import { writeExtension } from './extension-folder.ts'
+import { IN_THREADS, writeExtension } from './extension-folder.ts'
 
 let folder: string
 let hosts: Host[]
@@ -23,12 +23,9 @@ afterEach(async () => {
 const home = () => join(folder, 'home/.bulkhead')
 const project = () => join(folder, '.bulkhead')
 
-/** Threads start faster than processes. */
-const LIGHT = { isolation: { global: 'thread', project: 'thread' }, sandbox: { spares: { thread: 0 } } } as const
-
 async function open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
   const store = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
-  const host = await createHost({ workspace: folder, home: home(), cache: CACHE, store, trust: 'once', env: {}, config: LIGHT, ...options })
+  const host = await createHost({ workspace: folder, home: home(), cache: CACHE, store, trust: 'once', env: {}, config: IN_THREADS, ...options })
   hosts.push(host)
   return host
 }

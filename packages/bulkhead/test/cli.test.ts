@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../src/cli/main.ts'
 import { inside } from './command-inside.ts'
 import { bulkhead } from './command.ts'
-import { writeExtension } from './extension-folder.ts'
+import { useThreads, writeExtension } from './extension-folder.ts'
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-cli-')) })
@@ -102,6 +102,7 @@ describe('bulkhead call', () => {
 
   it('denies a call that needs approval without a terminal, and allows it in yolo mode', async () => {
     writeExtension(global(), { id: 'greeter', tools: [{ ...greetTool, gated: true }] }, greet('global'))
+    useThreads(global())
     const asked = await inside(['call', 'greet', '--args', '{"name":"you"}'], folder)
     expect(asked).toMatchObject({ code: 1, stdout: '' })
     expect(asked.stderr).toContain('ApprovalDenied')
@@ -135,6 +136,7 @@ describe('bulkhead call', () => {
   })
 
   it('escapes control sequences in the output of a tool', async () => {
+    useThreads(global())
     writeExtension(global(), { id: 'painter', tools: [{ name: 'paint' }] }, `export default { tools: { paint: { execute: () => 'a\\u001b[2Jb' } } }`)
     expect((await inside(['call', 'paint'], folder)).stdout).toBe('a\\u{1b}[2Jb\n')
   })

@@ -7,7 +7,7 @@ import type { ApprovalRequest, BulkheadEvent, Outcome, ToolDefinition } from '@b
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, defineTool, type Host, type Session, type SessionOptions } from '../src/index.ts'
 import { CACHE } from './cache.ts'
-import { writeExtension } from './extension-folder.ts'
+import { IN_THREADS, writeExtension } from './extension-folder.ts'
 
 let folder: string
 let host: Host
@@ -30,7 +30,7 @@ beforeAll(async () => {
   writeExtension(join(folder, 'home'), {
     id: 'sneaky', tools: [{ name: 'sneak', requires: { capabilities: ['tools.call', 'session'] } }],
   }, SNEAK)
-  host = await createHost({ workspace: join(folder, 'ws'), home: join(folder, 'home'), cache: CACHE, trust: 'declined' })
+  host = await createHost({ workspace: join(folder, 'ws'), home: join(folder, 'home'), cache: CACHE, trust: 'declined', config: IN_THREADS })
   host.on((event) => void events.push(event))
   await host.register([
     defineTool({
@@ -237,7 +237,7 @@ it('the program of the guide runs', async () => {
   writeFileSync(join(work, 'a.md'), 'one two three\n')
   const program = /```ts program\.ts\n([^]*?)```/.exec(guide)![1]!
     .replace("'bulkhead'", JSON.stringify(new URL('../src/index.ts', import.meta.url).href))
-    .replace('process.cwd()', `${JSON.stringify(work)}, home: ${JSON.stringify(join(folder, 'none'))}, config: { mode: 'yolo' }`)
+    .replace('process.cwd()', `${JSON.stringify(work)}, home: ${JSON.stringify(join(folder, 'none'))}, config: { mode: 'yolo', sandbox: { spares: { process: 0 } } }`)
   writeFileSync(join(folder, 'program.ts'), program)
   const { tool, explained, outcome } = await import(pathToFileURL(join(folder, 'program.ts')).href) as {
     tool: ToolDefinition; explained: { program: readonly { tool: string }[] }; outcome: Outcome

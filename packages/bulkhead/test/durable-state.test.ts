@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, openSqliteStore } from '../src/index.ts'
-import { writeExtension } from './extension-folder.ts'
+import { CACHE } from './cache.ts'
+import { IN_THREADS, writeExtension } from './extension-folder.ts'
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-state-')) })
@@ -17,7 +18,7 @@ const COUNTER = `export default { tools: { count: { async execute(_, runtime) {
 
 async function countOnce(store: boolean): Promise<unknown> {
   const host = await createHost({
-    workspace: folder, home: join(folder, 'home'), ...(store ? { store: await openSqliteStore({ file: join(folder, 'host.db') }) } : {}),
+    workspace: folder, home: join(folder, 'home'), cache: CACHE, config: IN_THREADS, ...(store ? { store: await openSqliteStore({ file: join(folder, 'host.db') }) } : {}),
   })
   const session = await host.openSession({ mode: 'yolo' })
   const outcome = await session.call({ id: 'c1', name: 'count', arguments: {} })
@@ -61,6 +62,6 @@ it('a host closes even if its store cannot be closed', async () => {
     await close()
     throw new Error('the disk is gone')
   }
-  const host = await createHost({ workspace: folder, home: join(folder, 'home'), store })
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, store })
   expect(await host.close()).toEqual({ stopped: [], faults: [], cancelledCalls: 0 })
 })

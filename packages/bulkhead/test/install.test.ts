@@ -6,7 +6,7 @@ import { packFolder } from '@bulkhead/loader'
 import { loaderOptions } from '../src/facade/loader-options.ts'
 import { inside } from './command-inside.ts'
 import type { Ran } from './command.ts'
-import { writeExtension } from './extension-folder.ts'
+import { useThreads, writeExtension } from './extension-folder.ts'
 import { startRegistry } from './registry.ts'
 
 let folder: string
@@ -74,6 +74,7 @@ describe('bulkhead install', () => {
   })
 
   it('keeps a trusted project trusted with the installed extension and nothing else', async () => {
+    useThreads(join(folder, 'home/.bulkhead'))
     writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, 'export default { tools: { own: { execute: () => "own" } } }')
     expect(await run('trust', '--yes')).toMatchObject({ code: 0 })
     expect(await run('install', greet('1.0.0'), '--project', '--yes')).toMatchObject({ code: 0 })
@@ -213,6 +214,7 @@ describe('bulkhead pack and verify', () => {
   })
 
   it('bundle CommonJS dependencies', async () => {
+    useThreads(join(folder, 'home/.bulkhead'))
     const at = greet('1.0.0')
     writeFileSync(join(at, 'index.js'), `import { word } from 'dep'\nexport default { tools: { greet: { execute: () => word } } }`)
     mkdirSync(join(at, 'node_modules/dep'), { recursive: true })
@@ -239,6 +241,7 @@ describe('bulkhead pack and verify', () => {
   })
 
   it('prefer the ES modules of a dual package, without unused code', async () => {
+    useThreads(join(folder, 'home/.bulkhead'))
     const at = greet('1.0.0')
     const dual = join(at, 'node_modules/dual')
     mkdirSync(dual, { recursive: true })
@@ -257,6 +260,7 @@ describe('bulkhead pack and verify', () => {
   })
 
   it('use the CommonJS copy for CommonJS importers, like Node', async () => {
+    useThreads(join(folder, 'home/.bulkhead'))
     const at = greet('1.0.0')
     for (const name of ['dual', 'old']) mkdirSync(join(at, 'node_modules', name), { recursive: true })
     writeFileSync(join(at, 'node_modules/dual/package.json'), JSON.stringify({ name: 'dual', version: '1.0.0', exports: { import: './no.mjs', require: './yes.cjs' } }))

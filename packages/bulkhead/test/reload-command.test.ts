@@ -3,10 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { inside } from './command-inside.ts'
-import { writeExtension } from './extension-folder.ts'
+import { useThreads, writeExtension } from './extension-folder.ts'
 
 let folder: string
-beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-reload-')) })
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bulkhead-reload-'))
+  useThreads(global())
+})
 afterEach(() => rmSync(folder, { recursive: true }))
 
 const global = () => join(folder, 'home/.bulkhead')

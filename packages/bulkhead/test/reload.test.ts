@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, type CreateHostOptions, type Host } from '../src/index.ts'
 import { CACHE } from './cache.ts'
-import { writeExtension } from './extension-folder.ts'
+import { IN_THREADS, writeExtension } from './extension-folder.ts'
 
 let folder: string
 let host: Host | undefined
@@ -18,10 +18,8 @@ const CALLS = { name: 'say', idempotent: true } as const
 const code = (text: string) => `export default { tools: { say: { execute: () => '${text}' } } }`
 const write = (workspace: string, text: string, source = code(text)) =>
   writeExtension(join(workspace, '.bulkhead'), { id: 'speaker', version: '1.0.0', tools: [CALLS] }, source)
-/** Threads start faster than processes. */
-const LIGHT = { isolation: { project: 'thread' }, sandbox: { spares: { thread: 0 } } } as const
 const open = async (workspace: string, watch?: NonNullable<CreateHostOptions['watch']>) =>
-  createHost({ workspace, home: join(folder, 'home'), cache: CACHE, trust: 'once', config: LIGHT, ...(watch ? { watch } : {}) })
+  createHost({ workspace, home: join(folder, 'home'), cache: CACHE, trust: 'once', config: IN_THREADS, ...(watch ? { watch } : {}) })
 const callSay = async (from: Host) => {
   const session = await from.openSession({ mode: 'yolo' })
   const outcome = await session.call({ id: 'c', name: 'say', arguments: {} })

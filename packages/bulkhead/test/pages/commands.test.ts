@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { COMMANDS } from '../../src/cli/main.ts'
 import { inside } from '../command-inside.ts'
+import { useThreads } from '../extension-folder.ts'
 import { BLOCKS, PAGES, ROOT, type Block } from './blocks.ts'
 import { argumentsOf, withFewChecks } from './shell-words.ts'
 
@@ -49,6 +50,7 @@ async function projectFor(page: string): Promise<string> {
   mkdirSync(join(project, 'node_modules'), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules/.bin'), join(project, 'node_modules/.bin'))
   writeFileSync(join(project, 'README.md'), 'one two\n')
+  if (thoroughly(true, false)) useThreads(join(project, 'home/.bulkhead'))
   expect(await run('bulkhead new my-tool --template tool', project)).toBe('')
   if (page === 'docs/guides/packages.md') {
     expect(await run('bulkhead new weather --template tool', project)).toBe('')

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream'
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { inside } from '../command-inside.ts'
+import { useThreads } from '../extension-folder.ts'
 import { runProgram } from '../program-inside.ts'
 import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
 import { startPublishedPackages } from './published-packages.ts'
@@ -22,6 +23,7 @@ let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-tutorial-'))
   if (published) return
+  useThreads(join(folder, 'home/.bulkhead'))
   mkdirSync(join(folder, 'node_modules/@bulkhead'), { recursive: true })
   for (const [name, target] of [
     ['bulkhead', 'packages/bulkhead'], ['@bulkhead/bridges', 'packages/bridges'],

@@ -29,7 +29,8 @@ export class UndoWorld implements AsyncDisposable {
 
   async open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
     const host = await createHost({
-      workspace: this.workspace, home: this.home, cache: CACHE, trust: 'declined', ...options,
+      workspace: this.workspace, home: this.home, cache: CACHE, trust: 'declined',
+      config: { sandbox: { spares: { process: 0 } } }, ...options,
     })
     await host.register(discard)
     this.#hosts.push(host)
