@@ -3,7 +3,9 @@ import { readDocument } from '../../../src/openapi/reading/document-thread.ts'
 import { answer } from '../../../src/openapi/reading/document-worker.ts'
 import { ALL, document } from './read.ts'
 
+/** In a thread, which takes long to start. */
 const reading = (text: string, readMs?: number) => readDocument({ name: 'a', text, parts: [], wanted: ALL }, readMs)
+const readHere = (text: string) => answer({ name: 'a', text, parts: [], wanted: ALL })
 
 const YAML = `
 openapi: 3.0.3
@@ -17,7 +19,7 @@ paths:
 `
 
 it('reads JSON and YAML', async () => {
-  expect(await reading(JSON.stringify(document({ '/x': { get: { operationId: 'go' } } })))).toMatchObject({
+  expect(readHere(JSON.stringify(document({ '/x': { get: { operationId: 'go' } } })))).toMatchObject({
     ok: true, api: { operations: [{ operationId: 'go' }] },
   })
   expect(await reading(YAML)).toMatchObject({ ok: true, api: { operations: [{ operationId: 'list' }] } })
@@ -25,25 +27,25 @@ it('reads JSON and YAML', async () => {
 
 const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghi'.split('').map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghi'[index]}`).join(',')}]`).join('\n')}\n`
 
-it('does not follow references to files', async () => {
-  expect(await reading('{"openapi":"3.1.0","paths":{"/x":{"$ref":"file:///etc/passwd"}}}')).toMatchObject({
+it('does not follow references to files', () => {
+  expect(readHere('{"openapi":"3.1.0","paths":{"/x":{"$ref":"file:///etc/passwd"}}}')).toMatchObject({
     ok: true, api: { faults: [expect.stringContaining('outside the document')] },
   })
 })
 
-it.each([['a YAML bomb', bomb], ['very deep YAML', `${'- '.repeat(20_000)}a`]])('rejects %s', async (_, text) => {
-  expect(await reading(text)).toEqual({ ok: false, message: expect.any(String) })
+it('rejects a YAML bomb', async () => {
+  expect(await reading(bomb)).toEqual({ ok: false, message: expect.any(String) })
 })
 
 it.each([
   ['incomplete JSON', '{"openapi":'], ['incomplete YAML', 'a: [b'], ['plain text', 'hello'], ['an empty file', ''],
   ['a duplicate key', 'openapi: 3.0.0\nopenapi: 3.1.0\n'],
   ['a recursive alias', 'openapi: 3.1.0\npaths: &a\n  /x: *a\n'],
-  ['very deep JSON', '['.repeat(100_000)],
+  ['very deep YAML', `${'- '.repeat(20_000)}a`], ['very deep JSON', '['.repeat(100_000)],
   ['the key __proto__', '{"openapi":"3.1.0","__proto__":{}}'],
   ['the key __proto__ in YAML', 'openapi: 3.1.0\n__proto__: { a: 1 }\n'], ['two documents', 'a: 1\n---\nb: 2\n'],
 ])('rejects %s', (_, text) => {
-  expect(answer({ name: 'a', text, parts: [], wanted: ALL })).toEqual({ ok: false, message: expect.any(String) })
+  expect(readHere(text)).toEqual({ ok: false, message: expect.any(String) })
 })
 
 it('stops after a timeout', async () => {
