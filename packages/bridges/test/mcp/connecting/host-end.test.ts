@@ -20,7 +20,7 @@ const isGone = (pid: number): boolean => {
 
 /** A host in its own process, with the process ids of its server and of the child of the server. */
 async function host(end: 'exit' | 'wait') {
-  const local = setup.sdk()
+  const local = setup.notedRaw('child')
   const command = local.type === 'local' ? local.command : []
   const child = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/host.ts'), end, ...command], {
     cwd: setup.folder, stdio: ['ignore', 'pipe', 'inherit'],

@@ -16,29 +16,28 @@ async function connected(script: object): Promise<{ extension: ConnectedExtensio
   return { servers, extension: servers.offer(config).extensions[0] }
 }
 
-function go(extension: ConnectedExtension): Promise<JsonObject> {
-  const execute = extension.module(['raw_go']).tools['raw_go']!.execute as unknown as (args: JsonObject, runtime: object) => Promise<JsonObject>
+function call(extension: ConnectedExtension, tool: string): Promise<JsonObject> {
+  const execute = extension.module([tool]).tools[tool]!.execute as unknown as (args: JsonObject, runtime: object) => Promise<JsonObject>
   return execute({}, { signal: now(), progress: () => undefined })
 }
 
-const tools = [{ name: 'go' }]
-
-it.each([
-  '{"jsonrpc":"2.0","id":$id,"result":"a text"}',
-  '{"jsonrpc":"2.0","id":$id,"error":"a text"}',
-  '{"jsonrpc":"2.0","id":$id,"error":{"code":1}}',
-  '{"id":$id}',
-])('fails a call at once for an invalid response: %s', async (response) => {
-  const { extension, servers } = await connected({ tools, response })
-  await expect(go(extension!)).rejects.toMatchObject({
-    code: 'ToolExecutionFailed', message: 'The server sent an invalid message.',
-  })
-  expect(servers.status).toMatchObject([{ state: 'connected' }])
+it('fails a call at once for an invalid response, and the server stays connected', async () => {
+  const responses = {
+    a: '{"jsonrpc":"2.0","id":$id,"result":"a text"}', b: '{"jsonrpc":"2.0","id":$id,"error":"a text"}',
+    c: '{"jsonrpc":"2.0","id":$id,"error":{"code":1}}', d: '{"id":$id}',
+  }
+  const { extension, servers } = await connected({ tools: Object.keys(responses).map((name) => ({ name })), responses })
+  for (const [name, response] of Object.entries(responses)) {
+    await expect(call(extension!, `raw_${name}`), response).rejects.toMatchObject({
+      code: 'ToolExecutionFailed', message: 'The server sent an invalid message.',
+    })
+    expect(servers.status, response).toMatchObject([{ state: 'connected' }])
+  }
 })
 
 it('treats a server that closed its output as lost, even if its process runs', async () => {
-  const { extension, servers } = await connected({ tools, mute: true })
-  await expect(go(extension!)).rejects.toMatchObject({ code: 'ServerLost' })
+  const { extension, servers } = await connected({ tools: [{ name: 'go' }], mute: true })
+  await expect(call(extension!, 'raw_go')).rejects.toMatchObject({ code: 'ServerLost' })
   expect(servers.status).toMatchObject([{ state: 'unavailable' }])
 })
 

@@ -51,7 +51,7 @@ async function go(config: Parameters<typeof resolved>[0]): Promise<JsonObject> {
 
 it('keeps the valid blocks of a result, from a process and over HTTP', async () => {
   const response = `{"jsonrpc":"2.0","id":$id,"result":${JSON.stringify({ content, isError: null })}}`
-  expect(await go({ ship: setup.raw({ tools: [{ name: 'go' }], response }) })).toEqual({ content: shown })
+  expect(await go({ ship: setup.raw({ tools: [{ name: 'go' }], responses: { go: response } }) })).toEqual({ content: shown })
   const far = new RawHttp((reply, id) => answer(reply, id, { content, isError: null }))
   try {
     expect(await go({ ship: { type: 'remote', url: await far.listen() } })).toEqual({ content: shown })

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BulkheadError, ConnectedExtension, Interact, McpServerConfig } from '@bulkhead/contract'
+import type { BulkheadError, ConnectedExtension, Interact } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { McpServers } from '../../../src/mcp/index.ts'
-import { Setup, now, resolved } from './setup.ts'
+import { Setup, inShell, now, resolved } from './setup.ts'
 
 let setup: Setup
 beforeEach(() => { setup = new Setup() })
@@ -24,10 +24,6 @@ async function connected(servers: McpServers, config = resolved({ ship: setup.sd
   await servers.connect(now())
   return servers.offer(config).extensions[0]!
 }
-
-/** Runs a line of shell in the workspace. The command of the server is `"$@"`. */
-const inShell = (line: string, server: McpServerConfig): McpServerConfig =>
-  ({ ...server, command: ['/bin/sh', '-c', line, 'sh', ...(server as { readonly command: readonly string[] }).command] } as McpServerConfig)
 
 /** An ended process that was not waited for yet still has a pid. */
 const isAlive = (pid: number): boolean => {
@@ -61,22 +57,23 @@ it('offers cached tools without starting a server', async () => {
   expect(setup.notes).toHaveLength(2)
 })
 
-it('passes only the named variables to a process, and starts it in the workspace', async () => {
-  const env = { FIXTURE_TOKEN: 'a-long-enough-secret', OTHER_TOKEN: 'not for it' }
-  const extension = await connected(setup.open({ env }), resolved({ ship: setup.sdk({ env: ['FIXTURE_TOKEN', 'NOT_SET'] }) }))
-  const { structuredContent } = await call(extension, 'ship_variables') as {
-    structuredContent: { names: string[]; cwd: string; token: string },
-  }
-  expect(structuredContent.names.toSorted()).toEqual(['FIXTURE_TOKEN', 'PATH'])
-  expect(structuredContent.cwd).toBe(setup.folder)
-  expect(structuredContent.token).toBe('[secret FIXTURE_TOKEN]')
-})
-
 describe('a connected server', () => {
   const shared = new Setup()
   let extension: ConnectedExtension
-  beforeAll(async () => { extension = await connected(shared.open(), resolved({ ship: shared.sdk() })) })
+  beforeAll(async () => {
+    const env = { FIXTURE_TOKEN: 'a-long-enough-secret', OTHER_TOKEN: 'not for it' }
+    extension = await connected(shared.open({ env }), resolved({ ship: shared.sdk({ env: ['FIXTURE_TOKEN', 'NOT_SET'] }) }))
+  })
   afterAll(() => shared.close())
+
+  it('gets only the named variables, and is started in the workspace', async () => {
+    const { structuredContent } = await call(extension, 'ship_variables') as {
+      structuredContent: { names: string[]; cwd: string; token: string },
+    }
+    expect(structuredContent.names.toSorted()).toEqual(['FIXTURE_TOKEN', 'PATH'])
+    expect(structuredContent.cwd).toBe(shared.folder)
+    expect(structuredContent.token).toBe('[secret FIXTURE_TOKEN]')
+  })
 
   it('forwards tool errors, progress and standard error', async () => {
     const lines: string[] = []
@@ -121,12 +118,12 @@ describe('a connected server', () => {
 it('fails the calls of a crashed server, waits, and restarts it for the next call', async () => {
   let time = 0
   const servers = setup.open({ now: () => time })
-  const extension = await connected(servers)
+  const extension = await connected(servers, resolved({ ship: setup.notedRaw('hang', 'crash', 'echo') }))
   const others = [call(extension, 'ship_hang'), call(extension, 'ship_crash')]
   for (const one of await Promise.allSettled(others)) {
     expect(one).toMatchObject({ status: 'rejected', reason: { code: 'ServerLost', retryable: true } })
   }
-  expect(servers.status).toMatchObject([{ state: 'unavailable', tools: 11, error: { message: expect.stringContaining('Last line of its standard error: about to sink') } }])
+  expect(servers.status).toMatchObject([{ state: 'unavailable', tools: 3, error: { message: expect.stringContaining('Last line of its standard error: about to sink') } }])
   const early = call(extension, 'ship_echo', { text: 'x' })
   await expect(early).rejects.toMatchObject({ code: 'ServerUnavailable', message: expect.stringMatching(/^mcp server ship is unavailable: .*about to sink\. The next attempt is possible in 1 s\.$/), data: { retryAfterMs: 1_000 } })
   time = 1_000
@@ -160,7 +157,8 @@ it('waits longer after each failure, up to a minute', async () => {
 
 it('ends a server and its descendants, also one that left the process group', async () => {
   const servers = setup.open()
-  const extension = await connected(servers)
+  const config = resolved({ ship: setup.notedRaw('child', 'echo') })
+  const extension = await connected(servers, config)
   const child = async (stray: boolean): Promise<number> => {
     const { content: [{ text }] } = await call(extension, 'ship_child', { stray }) as { content: [{ text: string }] }
     return Number(text)
@@ -170,12 +168,12 @@ it('ends a server and its descendants, also one that left the process group', as
   await servers.close()
   await until(() => !pids.some(isAlive))
   await expect(call(extension, 'ship_echo', { text: 'x' })).rejects.toMatchObject({ code: 'ServerUnavailable' })
-  expect(servers.offer(resolved({ ship: setup.sdk() }))).toEqual({ extensions: [], diagnostics: [] })
+  expect(servers.offer(config)).toEqual({ extensions: [], diagnostics: [] })
 })
 
 it('ends a server that the configuration disables', async () => {
   const servers = setup.open()
-  const ship = inShell('echo "started $$" >> notes; exec "$@"', setup.raw({ tools: [{ name: 'go' }] }))
+  const ship = setup.notedRaw('go')
   await connected(servers, resolved({ ship }))
   const server = Number(/started (\d+)/.exec(setup.notes[0]!)![1])
   expect(isAlive(server)).toBe(true)
