@@ -65,34 +65,6 @@ const lineOf = (child: ChildProcessWithoutNullStreams, wanted: RegExp) => new Pr
   })
 })
 
-/** Starts the command with --http in its own process. `end` sends a signal and resolves with the exit code. */
-function startProcess(more: readonly string[]) {
-  const { child, written, ended } = start(more)
-  return { printed: () => written.err, end: async () => (child.kill('SIGTERM'), (await ended)[0]) }
-}
-
-/** The same in this process: loading the command again takes most of the time. */
-function startInside(more: readonly string[]) {
-  let err = ''
-  const stdin = Object.getOwnPropertyDescriptor(process, 'stdin')!
-  Object.defineProperty(process, 'stdin', { value: new PassThrough(), configurable: true })
-  const timers = vi.spyOn(globalThis, 'setTimeout')
-  const ended = inside(argumentsOf(more).slice(1), folder, environment(), (text) => { err += text }).finally(() => {
-    // The command exits a little later, even if something keeps its process alive.
-    const exit = timers.mock.calls.findIndex(([callback]) => String(callback).includes('process.exit'))
-    clearTimeout(timers.mock.results[exit]?.value as NodeJS.Timeout | undefined)
-    timers.mockRestore()
-    Object.defineProperty(process, 'stdin', stdin)
-  })
-  const end = async () => {
-    // Nothing else in this process listens for this signal.
-    if (process.listenerCount('SIGHUP') > 0) process.kill(process.pid, 'SIGHUP')
-    return (await ended).code
-  }
-  ending.push(end)
-  return { printed: () => err, end }
-}
-
 /** All descendants of a process. */
 function descendants(pid: number): readonly number[] {
   const parents = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
@@ -161,16 +133,17 @@ describe('the command', () => {
     const more = ['--trust-project', '--all']
     let signalled = async (): Promise<void> => {}
     await expectLaterTools(more, async (options) => {
-      const { printed, end } = thoroughly(startInside, startProcess)([...more, '--http', '--port', '0'])
-      const address = /^Serving MCP at (http:\/\/127\.0\.0\.1:\d+\/mcp)\nAuthorization: Bearer ([\w-]{43})\n/m
-      await vi.waitFor(() => expect(printed()).toMatch(address), 60_000)
-      const [, url, token] = address.exec(printed())!
+      const { child, written, ended } = start([...more, '--http', '--port', '0'])
+      const printed = /^Serving MCP at (http:\/\/127\.0\.0\.1:\d+\/mcp)\nAuthorization: Bearer ([\w-]{43})\n/m
+      await vi.waitFor(() => expect(written.err).toMatch(printed), 60_000)
+      const [, url, token] = printed.exec(written.err)!
       const client = clientOf('modern', undefined, options)
       ending.push(() => client.close())
       await client.connect(new StreamableHTTPClientTransport(new URL(url!), { requestInit: { headers: { Authorization: `Bearer ${token}` } } }))
       signalled = async () => {
-        expect(await end()).toBe(0)
-        for (const text of [url!, token!]) expect(printed().split(text)).toHaveLength(2)
+        child.kill('SIGTERM')
+        expect(await ended).toEqual([0, null])
+        for (const text of [url!, token!]) expect(written.err.split(text)).toHaveLength(2)
       }
       return client
     })
