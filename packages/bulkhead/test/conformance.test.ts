@@ -3,11 +3,14 @@ import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { HOST_REQUIREMENTS, verifyHost, type HostTarget, type Report } from '@bulkhead/conformance'
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
+import { conform, HOST_REQUIREMENTS, REQUIREMENTS, verifyHost, type HostTarget, type Report } from '@bulkhead/conformance'
 import { conformanceReportSchema } from '@bulkhead/contract/validation'
+import { packFolder } from '@bulkhead/loader'
+import { createSandbox } from '@bulkhead/sandbox'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { brokenBy, expectEachBroken, faultsIn } from '../../conformance/test/ports/gate.ts'
+import { loaderOptions } from '../src/facade/loader-options.ts'
 import { createHost, openSqliteStore } from '../src/index.ts'
 import { inside } from './command-inside.ts'
 import { FAULTY_HOSTS } from './host-faults.ts'
@@ -16,12 +19,15 @@ let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-check-command-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
+/** The checks of the life cycle start two dozen processes. The next test runs them in threads. */
+const CHECKS = thoroughly(['--only', Object.keys(REQUIREMENTS).filter((group) => group !== 'lifecycle').join()], [])
+
 it('a new extension conforms, installs and runs', async () => {
   const made = await inside(['new', 'word-count'], folder)
   expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('bulkhead conformance ./word-count') })
   const written = readdirSync(join(folder, 'word-count'))
   const files = ['--junit', 'report.xml', '--badge', 'badge.svg']
-  const checked = await inside(['conformance', 'word-count', '--json', ...files], folder)
+  const checked = await inside(['conformance', 'word-count', '--json', ...files, ...CHECKS], folder)
   const report = JSON.parse(checked.stdout) as Report
   expect(report.checks.filter(({ ok }) => ok === false).map(({ id }) => id)).toEqual(
     ['package-repository', 'package-provenance'])
@@ -40,6 +46,16 @@ it('a new extension conforms, installs and runs', async () => {
   const call = ['call', 'word-count', '--args', '{"path":"notes.md"}']
   expect(await inside(call, folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ApprovalDenied[\s\S]*bulkhead explain/) })
   expect(JSON.parse((await inside([...call, '--mode', 'yolo'], folder)).stdout)).toEqual({ path: 'notes.md', words: 3 })
+})
+
+it.runIf(thoroughly(true, false))('the life cycle of a new extension conforms', async () => {
+  await inside(['new', 'word-count', '--template', 'tool'], folder)
+  const { extension } = await packFolder(join(folder, 'word-count'), { loader: loaderOptions(join(folder, 'home/.bulkhead')) })
+  const sandbox = createSandbox({ workspace: folder, spares: { thread: 0 } })
+  onTestFinished(() => sandbox.close())
+  const inThreads: typeof sandbox = { ...sandbox, open: (options) => sandbox.open({ ...options, placement: 'thread' }) }
+  const results = await conform({ extension, sandbox: inThreads, workspace: folder }, { only: ['lifecycle'] })
+  expect(results.map(({ id, ok }) => [id, ok])).toEqual(REQUIREMENTS.lifecycle.map(({ id }) => [id, true]))
 })
 
 it('a violation is reported once, with the requirement and the reason', async () => {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { inside } from './command-inside.ts'
+import { useThreads } from './extension-folder.ts'
 
 const guide = (name: string): string => readFileSync(join(import.meta.dirname, '../../../docs/guides', name), 'utf8')
 const block = (info: string, page = 'publishing.md'): string =>
@@ -65,6 +66,7 @@ it('the example of docs/guides/libraries.md is packed with its libraries, and th
     writeFileSync(join(at, 'bulkhead.json'), here(block('json bulkhead.json', 'libraries.md')))
     writeFileSync(join(at, 'index.js'), here(block('js index.js', 'libraries.md')))
     mkdirSync(join(folder, 'birds'))
+    useThreads(join(folder, 'home/.bulkhead'))
     writeFileSync(join(folder, 'birds/ignore.txt'), 'owl\n')
     expect(await inside(['pack', './bird-list'], folder)).toMatchObject({ code: 0, stderr: '' })
     expect(await inside(['install', './bird-list-1.0.0.tgz', '--yes'], folder)).toMatchObject({ code: 0 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { bulkhead } from './command.ts'
 
@@ -20,9 +20,11 @@ async function loadsOf(args: readonly string[], code = 0, more: NodeJS.ProcessEn
   const file = join(folder, 'loads')
   rmSync(file, { force: true })
   expect(await bulkhead(args, folder, { NODE_OPTIONS: `--import=${noting}`, LOADS_FILE: file, ...more })).toMatchObject({ code })
-  const names = readFileSync(file, 'utf8').split('\n').map((url) => url.startsWith(source) ? url.slice(source.length) : packageOf(url))
-  return [...new Set(names)].toSorted()
+  return namesOf(readFileSync(file, 'utf8').split('\n'))
 }
+
+const namesOf = (urls: readonly string[]): readonly string[] =>
+  [...new Set(urls.map((url) => url.startsWith(source) ? url.slice(source.length) : packageOf(url)))].toSorted()
 
 const packageOf = (url: string): string =>
   /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? /\/packages\/([^/]+)\//.exec(url)?.[1] ?? url
@@ -30,26 +32,48 @@ const packageOf = (url: string): string =>
 // The package kit is loaded for the check of the Node version.
 const AT_ONCE = ['bin.ts', 'cli/command.ts', 'cli/main.ts', 'facade/folders.ts', 'facade/version.ts', 'kit']
 
-it.each<[string[], number]>([
-  [['--version'], 0], [['--help'], 0],
-])('%j loads only the entry modules', async (args, code) => {
-  expect(await loadsOf(args, code)).toEqual(AT_ONCE)
-})
-
-it('an unknown command loads only the entry modules', async () => {
-  expect(await loadsOf(['fly'], 2)).toEqual(AT_ONCE)
-})
-
-it('the help of a command does not load its implementation', async () => {
-  expect((await loadsOf(['tools', '--help'])).filter((name) => !name.endsWith('.ts'))).toEqual(['contract', 'kit'])
+it('--version loads only the entry modules', async () => {
+  expect(await loadsOf(['--version'])).toEqual(AT_ONCE)
 })
 
 /** Slow to load, and not needed to list tools. */
 const MCP_CLIENT = '@modelcontextprotocol/client'
 const HEAVY = ['sandbox', 'undici', 'comlink', 'piscina', '@clack/prompts', '@opentelemetry/api', '@modelcontextprotocol/server', MCP_CLIENT, '@sigstore/verify', '@sigstore/tuf', '@npmcli/config', 'rolldown']
 
-it('the help of mcp does not load the MCP server', async () => {
-  expect((await loadsOf(['mcp', '--help'])).filter((name) => [...HEAVY, 'bridges', 'host'].includes(name))).toEqual([])
+describe('of commands in one process, each with what the earlier ones have loaded,', () => {
+  const COMMANDS = {
+    help: ['--help'], unknown: ['fly'], 'help of tools': ['tools', '--help'], audit: ['audit', 'verify'], 'help of mcp': ['mcp', '--help'],
+  }
+  let ran: Readonly<Record<keyof typeof COMMANDS, { readonly code: number; readonly loads: readonly string[] }>>
+  beforeAll(async () => {
+    const at = mkdtempSync(join(tmpdir(), 'bulkhead-start-'))
+    const script = join(import.meta.dirname, 'fixtures/loads-of-commands.ts')
+    const env = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
+    const { stdout } = await promisify(execFile)(process.execPath, [script, JSON.stringify(COMMANDS)], { cwd: at, env })
+    rmSync(at, { recursive: true })
+    ran = JSON.parse(stdout) as typeof ran
+    expect(Object.values(ran).map(({ code }) => code)).toEqual([0, 2, 0, 1, 0])
+  })
+  const loadedBy = (name: keyof typeof COMMANDS) => namesOf(ran[name].loads)
+
+  it.each(['help', 'unknown'] as const)('%s loads only the entry modules', (name) => {
+    expect(loadedBy(name)).toContain('cli/main.ts')
+    expect(loadedBy(name).filter((module) => !AT_ONCE.includes(module))).toEqual([])
+  })
+
+  it('the help of a command does not load its implementation', () => {
+    expect(loadedBy('help of tools').filter((name) => !name.endsWith('.ts'))).toEqual(['contract', 'kit'])
+  })
+
+  it('the help of mcp does not load the MCP server', () => {
+    expect(loadedBy('help of mcp').filter((name) => [...HEAVY, 'bridges', 'host'].includes(name))).toEqual([])
+  })
+
+  it('audit verify loads no host and no validators', () => {
+    const loads = loadedBy('audit')
+    expect(loads).toEqual(expect.arrayContaining(['contract', 'store']))
+    expect(loads.filter((name) => [...HEAVY, 'host', 'loader', 'tools-bundled', 'ajv', 're2js', 'zod'].includes(name))).toEqual([])
+  })
 })
 
 const SERVERS = JSON.stringify({ mcp: { gone: { type: 'local', command: ['/does/not/exist'] } } })
@@ -76,12 +100,6 @@ it.runIf(thoroughly(false, true))('the same holds without a home folder, and non
   expect(await loadsOf(['tools'], 0, cached)).toEqual(expect.arrayContaining(['ajv', 're2js']))
   expect((await loadsOf(['tools'], 0, cached)).filter((name) => ['ajv', 're2js'].includes(name))).toEqual([])
   expect(readdirSync(folder).toSorted()).toEqual(['cache', 'loads'])
-})
-
-it('audit verify loads no host and no validators', async () => {
-  const loads = await loadsOf(['audit', 'verify'], 1)
-  expect(loads).toEqual(expect.arrayContaining(['contract', 'store']))
-  expect(loads.filter((name) => [...HEAVY, 'host', 'loader', 'tools-bundled', 'ajv', 're2js', 'zod'].includes(name))).toEqual([])
 })
 
 it('importing the library loads no host implementation and no validators', async () => {

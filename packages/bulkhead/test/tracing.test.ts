@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost } from '../src/index.ts'
 import { traceWherePresent } from '../src/facade/create-host.ts'
 import { CACHE } from './cache.ts'
-import { writeExtension } from './extension-folder.ts'
+import { IN_THREADS, writeExtension } from './extension-folder.ts'
 
 const exporter = new InMemorySpanExporter()
 let folder: string
@@ -38,7 +38,7 @@ it('a call made by a tool is a child span', async () => {
   const requires = { capabilities: ['tools.call' as const] }
   writeExtension(home, { id: 'asker', tools: [{ name: 'asks', requires }] }, 'export default { tools: { asks: { execute: (_, { tools }) => tools.call("answers", {}) } } }')
   writeExtension(home, { id: 'answerer', tools: [{ name: 'answers' }] }, 'export default { tools: { answers: { execute: () => 42 } } }')
-  const host = await createHost({ workspace: folder, home, cache: CACHE })
+  const host = await createHost({ workspace: folder, home, cache: CACHE, config: IN_THREADS })
   const session = await host.openSession({ mode: 'yolo' })
   exporter.reset()
   for (const id of ['c1', 'c2']) expect(await session.call({ id, name: 'asks', arguments: {} })).toMatchObject({ data: 42 })
