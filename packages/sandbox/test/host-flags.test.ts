@@ -10,9 +10,9 @@ const HOST = fileURLToPath(new URL('./fixtures/flagged-host.ts', import.meta.url
 
 /** The results of a compartment in a process and in a thread, in a host that was started with these flags. */
 async function hosted(
-  flags: readonly string[], body: string, env: NodeJS.ProcessEnv = {},
+  flags: readonly string[], body: string, env: NodeJS.ProcessEnv = {}, os: 'auto' | 'off' = 'auto',
 ): Promise<readonly unknown[]> {
-  const args = ['--no-warnings', ...flags, HOST, running(body)]
+  const args = ['--no-warnings', ...flags, HOST, running(body), os]
   const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...env } })
   return JSON.parse(stdout) as unknown[]
 }
@@ -34,7 +34,7 @@ describe('a host started with Node flags', () => {
 
   it('that expose functions of V8 refuses threads and still runs processes', async () => {
     const body = "try { return Function('return %IsSmi(0)')() } catch { return 'no' }"
-    const [inProcess, inThread] = await hosted(['--allow-natives-syntax'], body)
+    const [inProcess, inThread] = await hosted(['--allow-natives-syntax'], body, {}, 'off')
     expect(inProcess).toBe('no')
     expect(inThread).toEqual({ code: 'LockdownFailed', message: expect.stringContaining('--allow-natives-syntax') })
   })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { codeOf, invocation, refusal, requestOf, running } from './fixture.ts'
 import { withoutSpares } from './pool/pooled.ts'
 
@@ -15,6 +16,9 @@ describe.each(['off', 'auto'] as const)('a child process with os: %s', (os) => {
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentOverloaded' } })
     expect(await neighbour.call(invocation())).toBe('alive')
   })
+
+  // The rest is measured in the same way, whatever the layers are. `pnpm soak` runs it with and without them.
+  if (thoroughly(os === 'off', false)) return
 
   it('is killed when it uses too much processor time between calls', async () => {
     const source = running(
