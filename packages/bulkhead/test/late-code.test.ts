@@ -10,7 +10,7 @@ beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-late-')) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
 const HOST = join(import.meta.dirname, 'fixtures/late-code-host.ts')
-const MCP_SERVER = join(import.meta.dirname, '../../bridges/test/mcp/connecting/fixtures/raw-server.ts')
+const MCP_SERVER = join(import.meta.dirname, '../../bridges/test/mcp/connecting/fixtures/raw-server.js')
 
 it('the host loads all of its code before third-party code runs', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [HOST, folder, MCP_SERVER], { env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }, maxBuffer: 2 ** 26 })

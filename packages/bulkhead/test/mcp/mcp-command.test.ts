@@ -8,8 +8,9 @@ import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { StreamableHTTPClientTransport, type Client, type ClientOptions } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { shareVerified } from '../cache.ts'
 import { inside } from '../command-inside.ts'
-import { writeExtension } from '../extension-folder.ts'
+import { useThreads, writeExtension } from '../extension-folder.ts'
 import { clientOf, ERAS, OneProcess, servedWorld, type Era, type Person } from './served-world.ts'
 
 const BIN = join(import.meta.dirname, '../../src/bin.ts')
@@ -22,6 +23,7 @@ beforeEach(() => {
   // A spare would start a second process for each extension.
   writeFileSync(join(folder, 'home/config.json'), JSON.stringify({ sandbox: { spares: { process: 0, thread: 0 } } }))
   writeFileSync(join(folder, 'work/notes.md'), 'hello\n')
+  shareVerified(join(folder, 'home'))
 })
 afterEach(async () => {
   for (const end of ending.splice(0)) await end()
@@ -131,6 +133,7 @@ describe('the command', () => {
 
   it('with --http prints address and token once, offers tools that are installed later, uses no project layer that changes, and ends with a signal', async () => {
     const more = ['--trust-project', '--all']
+    useThreads(join(folder, 'home'))
     let signalled = async (): Promise<void> => {}
     await expectLaterTools(more, async (options) => {
       const { child, written, ended } = start([...more, '--http', '--port', '0'])
