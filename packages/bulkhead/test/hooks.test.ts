@@ -5,7 +5,7 @@ import type { ConfigFile } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, type CreateHostOptions, type Host, type StateMachine } from '../src/index.ts'
 import { CACHE } from './cache.ts'
-import { writeExtension } from './extension-folder.ts'
+import { IN_THREADS, writeExtension } from './extension-folder.ts'
 
 let folder: string
 let open: Host[]
@@ -30,7 +30,7 @@ afterEach(async () => {
 
 async function host(config: ConfigFile = {}, more: Partial<CreateHostOptions> = {}): Promise<Host> {
   const created = await createHost({
-    workspace: folder, home: join(folder, 'home'), cache: CACHE, config: { isolation: { global: 'thread' }, ...config }, ...more,
+    workspace: folder, home: join(folder, 'home'), cache: CACHE, config: { ...IN_THREADS, ...config }, ...more,
   })
   open.push(created)
   return created

@@ -9,7 +9,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, type Host, type Session } from '../src/index.ts'
 import { CACHE } from './cache.ts'
-import { writeExtension } from './extension-folder.ts'
+import { IN_THREADS, writeExtension } from './extension-folder.ts'
 
 let folder: string
 let host: Host
@@ -34,7 +34,7 @@ beforeEach(async () => {
   put('hay.txt', 'the needle\n'.repeat(600))
   host = await createHost({
     workspace: join(folder, 'workspace'), home: join(folder, 'home'), cache: CACHE, trust: 'declined', fetchHosts: [place],
-    config: { isolation: { global: 'thread' } },
+    config: IN_THREADS,
   })
   session = await host.openSession({ mode: 'yolo' })
 })

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { createHost, type ConfigFile, type Host, type SessionOptions } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 
 /** The compiler of TypeScript is a language server. Without bubblewrap it runs without a jail. */
 const TYPESCRIPT = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
@@ -24,7 +25,7 @@ beforeAll(async () => {
     'main.rs': 'fn main() {}\n',
   }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, 'work', name), text)
-  host = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), config: { lsp: LSP }, env: { PATH: process.env['PATH'] } })
+  host = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, config: { lsp: LSP }, env: { PATH: process.env['PATH'] } })
 })
 afterAll(async () => {
   await host.close()
@@ -137,7 +138,7 @@ it.runIf(HAS_JAIL)('confines a server to reading the workspace', async () => {
   writeFileSync(secret, 'secret')
   const command = [process.execPath, probe, secret, String((listener.address() as AddressInfo).port)]
   const config: ConfigFile = { lsp: { probe: { command, suffixes: ['.rs'], requires: { fs: { read: ['{workspace}', join(folder, 'server')] } } } } }
-  const hostile = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), config, env: { PATH: process.env['PATH'], PROBE_SECRET: 'x' } })
+  const hostile = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, config, env: { PATH: process.env['PATH'], PROBE_SECRET: 'x' } })
   onTestFinished(async () => void await hostile.close())
   const { content } = await ask({ action: 'hover', path: 'main.rs', line: 1, column: 1 }, { mode: 'yolo' }, hostile) as { content: string }
   expect(JSON.parse(content)).toEqual({ outside: 'ENOENT', inside: 'done', write: 'EROFS', home: 'done', variable: 'unset', net: 'ECONNREFUSED' })
@@ -146,7 +147,7 @@ it.runIf(HAS_JAIL)('confines a server to reading the workspace', async () => {
 it('works without a server, without the servers of a project that is not trusted, and in another folder', async () => {
   mkdirSync(join(folder, 'work/.bulkhead'))
   writeFileSync(join(folder, 'work/.bulkhead/config.json'), JSON.stringify({ lsp: { evil: { command: ['touch', 'ran'], suffixes: ['.ts'] } } }))
-  const bare = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), env: {} })
+  const bare = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, env: {} })
   onTestFinished(async () => void await bare.close())
   expect(await ask({ action: 'symbols', path: 'use.ts' }, { mode: 'yolo' }, bare)).toMatch(/^CapabilityUnavailable: No language server is configured for "use\.ts"\. Install one \(npm install -g typescript-language-server/)
   writeFileSync(join(folder, 'other/only.ts'), 'export const only = 1\n')

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   createCommandClassifier, createHeadlessInteractor, createHost, createProgrammaticInteractor, createTerminalInteractor, openSqliteStore, type Host,
 } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 
 /** Values that the types reject, as a JavaScript caller may pass them. */
 type Wrong = readonly [options: unknown, path: string]
@@ -17,7 +18,7 @@ let folder: string
 let host: Host
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-options-'))
-  host = await createHost({ workspace: folder, home: join(folder, 'home'), env: {} })
+  host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE, env: {} })
 })
 afterAll(async () => {
   await host.close()

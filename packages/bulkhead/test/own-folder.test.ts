@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createHost } from '../src/index.ts'
-import { writeExtension } from './extension-folder.ts'
+import { shareVerified } from './cache.ts'
+import { IN_THREADS, writeExtension } from './extension-folder.ts'
 
 /** The workspace is the home folder of the user, which contains the folder of the host. */
 let home: string
@@ -11,6 +12,7 @@ beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'bulkhead-own-'))
   mkdirSync(join(home, '.bulkhead'))
   writeFileSync(join(home, '.bulkhead/config.json'), '{"mode":"ask"}')
+  shareVerified(join(home, '.bulkhead'))
 })
 afterEach(() => {
   vi.unstubAllEnvs()
@@ -25,7 +27,7 @@ const requires = { fs: { read: ['{workspace}/**', '{user-data}/**'], write: ['{w
 
 it('no tool can access the files of the host, with any grant', async () => {
   writeExtension(join(home, '.bulkhead'), { id: 'writer', tools: [{ name: 'put', requires }, { name: 'get', requires }] }, WRITER)
-  const host = await createHost({ workspace: home, home: join(home, '.bulkhead'), config: { isolation: { global: 'thread' } } })
+  const host = await createHost({ workspace: home, home: join(home, '.bulkhead'), config: IN_THREADS })
   const session = await host.openSession({ mode: 'yolo' })
   const run = async (name: string, path: string) => {
     const outcome = await session.call({ id: `${name} ${path}`, name, arguments: { path } })

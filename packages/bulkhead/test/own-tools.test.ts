@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createHost, defineTool, type BulkheadEvent, type Host } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 import { writeExtension } from './extension-folder.ts'
 
 let folder: string
 let host: Host
-const open = (config = {}) => createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), env: {}, config })
+const open = (config = {}) => createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, env: {}, config })
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bulkhead-own-tools-'))
   for (const name of ['work', 'other', 'home']) mkdirSync(join(folder, name))

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, type CreateHostOptions } from '../src/index.ts'
 import { ownCode } from '../src/facade/folders.ts'
 import { CACHE } from './cache.ts'
-import { writeExtension } from './extension-folder.ts'
+import { IN_THREADS, writeExtension } from './extension-folder.ts'
 
 let root: string
 let workspace: string
@@ -23,7 +23,7 @@ const requires = { fs: { write: ['{workspace}/**'] } }
 
 async function open(options: Partial<CreateHostOptions> = {}) {
   writeExtension(join(root, 'home'), { id: 'writer', tools: [{ name: 'put', requires }] }, WRITER)
-  const host = await createHost({ workspace, home: join(root, 'home'), cache: CACHE, config: { isolation: { global: 'thread' } }, ...options })
+  const host = await createHost({ workspace, home: join(root, 'home'), cache: CACHE, config: IN_THREADS, ...options })
   const session = await host.openSession({ mode: 'yolo' })
   const run = async (name: string, args: JsonObject) => {
     const outcome = await session.call({ id: crypto.randomUUID(), name, arguments: args })

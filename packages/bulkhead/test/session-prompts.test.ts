@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { createHost, type BulkheadEvent, type Host, type SessionOptions } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 
 let folder: string
 let host: Host
@@ -12,7 +13,7 @@ beforeAll(async () => {
   for (const name of ['work/.agents/skills/deploy', 'home/guidance', 'home/kits']) mkdirSync(join(folder, name), { recursive: true })
   writeFileSync(join(folder, 'work/.agents/skills/deploy/SKILL.md'), '---\nname: deploy\ndescription: How to deploy.\n---\nPush.')
   const agents = [{ name: 'reviewer', prompt: 'Reviews changes.\nBe strict.' }, { name: 'silent' }]
-  host = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), env: {}, agents })
+  host = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, env: {}, agents })
 })
 afterAll(async () => {
   await host.close()

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost } from '../src/index.ts'
+import { CACHE } from './cache.ts'
 import { writeExtension } from './extension-folder.ts'
 
 let folder: string
@@ -17,7 +18,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 const openWith = async (config: unknown) => {
   writeFileSync(join(home, 'config.json'), JSON.stringify(config))
-  return createHost({ workspace: folder, home })
+  return createHost({ workspace: folder, home, cache: CACHE })
 }
 
 it('a misspelt name in a file is reported with the nearest name, and a correct one is not', async () => {
