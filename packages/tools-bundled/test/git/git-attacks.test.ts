@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
@@ -8,7 +8,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { git } from '../../src/git/git.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { toolSession } from '../tool-session.ts'
-import { gitIn, repositoryIn, writeIn } from './repository.ts'
+import { configure, gitIn, repositoryIn, writeIn } from './repository.ts'
 import { unwalledTool } from './unwalled-tool.ts'
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-git-attack-')))
@@ -16,11 +16,12 @@ const marker = join(root, 'ran')
 const evil = join(root, 'evil')
 writeFileSync(evil, `#!/bin/sh\ntouch ${marker}\ncat 2>/dev/null </dev/stdin\ntrue\n`, { mode: 0o755 })
 afterAll(() => rmSync(root, { recursive: true }))
+const template = repositoryIn(join(root, 'template'), { 'a.txt': 'one\n' })
 let made = 0
 let workspace: string
 beforeEach(() => {
   workspace = join(root, `w${++made}`)
-  repositoryIn(workspace, { 'a.txt': 'one\n' })
+  cpSync(template, workspace, { recursive: true })
   writeIn(workspace, 'a.txt', 'two\n')
   rmSync(marker, { force: true })
 })
@@ -28,7 +29,7 @@ beforeEach(() => {
 /** Calls the tool without a wall. */
 const unwalled = (args: JsonObject): Promise<JsonObject> => unwalledTool(workspace).call(args)
 const set = (...settings: readonly string[]): void => {
-  for (const setting of settings) gitIn(workspace, 'config', ...setting.split(/=(.*)/s).slice(0, 2))
+  for (const setting of settings) configure(workspace, ...setting.split(/=(.*)/s).slice(0, 2) as [string, string])
 }
 const attributes = (text: string): void => {
   writeIn(workspace, '.git/info/attributes', `${text}\n`)
@@ -67,7 +68,7 @@ describe('a program that a repository names does not run', () => {
     ['a submodule', () => {
       repositoryIn(join(workspace, 'sub'))
       gitIn(workspace, 'add', 'sub')
-      gitIn(join(workspace, 'sub'), 'config', 'core.fsmonitor', evil)
+      configure(join(workspace, 'sub'), 'core.fsmonitor', evil)
     }, ['status'], { action: 'status' }],
   ]))('%s', async (_, prepare, command, call) => {
     prepare()
@@ -89,7 +90,7 @@ describe('a program that a repository names does not run', () => {
     gitIn(workspace, 'add', 'sub')
     gitIn(workspace, 'commit', '-qm', 'with submodule')
     gitIn(workspace, 'branch', 'other')
-    gitIn(join(workspace, 'sub'), 'config', 'filter.x.clean', evil)
+    configure(join(workspace, 'sub'), 'filter.x.clean', evil)
     writeIn(workspace, 'sub/.git/info/attributes', '* filter=x\n')
     writeIn(workspace, 'sub/a.txt', 'changed\n')
     writeIn(workspace, 'new.txt', 'new\n')

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 const ENV = {
@@ -21,9 +21,23 @@ export function writeIn(folder: string, path: string, content: string): void {
 /** A repository with one commit, in a new folder. */
 export function repositoryIn(folder: string, files: Readonly<Record<string, string>> = { 'a.txt': 'one\ntwo\n' }): string {
   mkdirSync(folder, { recursive: true })
-  gitIn(folder, 'init', '-q', '-b', 'main')
+  // What `git init -b main` would write: a process for each repository takes longer.
+  for (const path of ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags']) {
+    mkdirSync(join(folder, '.git', path), { recursive: true })
+  }
+  writeIn(folder, '.git/HEAD', 'ref: refs/heads/main\n')
+  const core = ['repositoryformatversion = 0', 'filemode = true', 'bare = false', 'logallrefupdates = true']
+  writeIn(folder, '.git/config', `[core]\n\t${core.join('\n\t')}\n`)
   for (const [path, content] of Object.entries(files)) writeIn(folder, path, content)
   gitIn(folder, 'add', '-A')
   gitIn(folder, 'commit', '-q', '--allow-empty', '-m', 'first')
   return folder
+}
+
+/** Adds a setting to a repository, as `git config` would with a process for each. */
+export function configure(folder: string, key: string, value: string): void {
+  const [section, ...rest] = key.split('.')
+  const name = rest.pop()!
+  const head = rest.length === 0 ? section : `${section} ${JSON.stringify(rest.join('.'))}`
+  appendFileSync(join(folder, '.git/config'), `[${head}]\n\t${name} = ${JSON.stringify(value)}\n`)
 }

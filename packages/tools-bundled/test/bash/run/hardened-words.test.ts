@@ -8,6 +8,7 @@ import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { CONFIG_NAMES } from '../../../src/model/git-settings.ts'
 import { analyzeCommand } from '../../../src/bash/policy/analyze-command.ts'
 import { stageCommand } from '../../../src/bash/run/stage-argv.ts'
+import { configure } from '../../git/repository.ts'
 
 let root: string
 let workspace: string
@@ -64,26 +65,26 @@ const COMMANDS = [
 describe('read-only git commands run no program that the repository configures, even without a sandbox', () => {
   it.each<[string, () => void, string]>([
     ['filter', () => {
-      git('config', 'filter.ab.clean', EVIL())
-      git('config', 'filter.ab.process', EVIL())
-      git('config', 'filter.ab.required', 'true')
+      configure(workspace, 'filter.ab.clean', EVIL())
+      configure(workspace, 'filter.ab.process', EVIL())
+      configure(workspace, 'filter.ab.required', 'true')
       writeFileSync(join(workspace, '.git/info/attributes'), 'f filter=ab\n')
     }, 'diff'],
-    ['external diff', () => void git('config', 'diff.external', EVIL()), 'diff'],
+    ['external diff', () => configure(workspace, 'diff.external', EVIL()), 'diff'],
     ['textconv', () => {
-      git('config', 'diff.evil.textconv', EVIL())
+      configure(workspace, 'diff.evil.textconv', EVIL())
       writeFileSync(join(workspace, '.git/info/attributes'), 'f diff=evil\n')
     }, 'diff'],
-    ['fsmonitor', () => void git('config', 'core.fsmonitor', EVIL()), 'status'],
+    ['fsmonitor', () => configure(workspace, 'core.fsmonitor', EVIL()), 'status'],
     ['upload-pack for missing objects', () => {
       const blob = git('rev-parse', 'HEAD:f').trim()
       rmSync(join(workspace, '.git/objects', blob.slice(0, 2), blob.slice(2)), { force: true })
-      for (const [key, value] of Object.entries({ 'core.repositoryformatversion': '1', 'extensions.partialClone': 'origin', 'remote.origin.promisor': 'true', 'remote.origin.url': root, 'remote.origin.uploadpack': EVIL() })) git('config', key, value)
+      for (const [key, value] of Object.entries({ 'core.repositoryformatversion': '1', 'extensions.partialClone': 'origin', 'remote.origin.promisor': 'true', 'remote.origin.url': root, 'remote.origin.uploadpack': EVIL() })) configure(workspace, key, value)
     }, 'show'],
     ['transport for missing objects', () => {
       const blob = git('rev-parse', 'HEAD:f').trim()
       rmSync(join(workspace, '.git/objects', blob.slice(0, 2), blob.slice(2)), { force: true })
-      for (const [key, value] of Object.entries({ 'core.repositoryformatversion': '1', 'extensions.partialClone': 'origin', 'remote.origin.promisor': 'true', 'remote.origin.url': `ext::touch ${root}/pwned`, 'protocol.ext.allow': 'always' })) git('config', key, value)
+      for (const [key, value] of Object.entries({ 'core.repositoryformatversion': '1', 'extensions.partialClone': 'origin', 'remote.origin.promisor': 'true', 'remote.origin.url': `ext::touch ${root}/pwned`, 'protocol.ext.allow': 'always' })) configure(workspace, key, value)
     }, 'show'],
     ['filter in a nested repository', () => {
       run('git', ['init', '-q', 'inner'])
@@ -108,12 +109,12 @@ describe('read-only git commands run no program that the repository configures, 
   })
 
   it.each(['core.worktree', 'filter.a=b.clean', 'protocol.a=b.allow'])('are refused if the repository has the setting %s', async (name) => {
-    run('git', ['config', name, root])
+    configure(workspace, name, root)
     await expect(runRead('git status')).rejects.toThrow(`the setting "${name}"`)
   })
 
   it('run in a submodule, where core.worktree is the current folder', async () => {
-    git('config', 'core.worktree', workspace)
+    configure(workspace, 'core.worktree', workspace)
     expect((await runRead('git status --short')).stdout).toBe(' M f\n')
   })
 
