@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { NetLimits } from '../../src/net/limits.ts'
 import {
   callOf, closed, codeOf, fetchRaw, newNet, reach, readRaw, refusal, errorWith, serve, serveRaw,
@@ -15,6 +16,8 @@ const brotli = (text: string | Buffer): Buffer =>
 const CODINGS: Readonly<Record<string, (text: string | Buffer) => Buffer>> = {
   gzip: gzipSync, 'x-gzip': gzipSync, deflate: deflateSync, br: brotli, zstd: zstdCompressSync, GZIP: gzipSync,
 }
+/** Without the other names of gzip, which `pnpm soak` tries too. */
+const DECODERS = Object.keys(CODINGS).filter((coding) => thoroughly(!/gzip/i.test(coding) || coding === 'gzip', true))
 
 async function answering(answer: (response: ServerResponse) => void, limits: Partial<NetLimits> = {}) {
   const server = await serve((_request, response) => answer(response))
@@ -192,9 +195,8 @@ describe('the body of a response', () => {
   })
 
   const bombs = new Map<(text: Buffer) => Buffer, Buffer>()
-  it.each(Object.keys(CODINGS))('fails if it is a %s bomb', async (coding) => {
+  it.each(DECODERS)('fails if it is a %s bomb', async (coding) => {
     const compress = CODINGS[coding]!
-    // Three codings are other names of one.
     const bomb = bombs.get(compress) ?? compress(Buffer.alloc(16 * 1024 * 1024, '0'))
     bombs.set(compress, bomb)
     const { tool, url } = await answering((response) => response.setHeader('content-encoding', coding).end(bomb))

@@ -44,9 +44,7 @@ it('gives a command the three standard descriptors only', async () => {
   }
 })
 
-it.each([
-  ['', ''], [', even after a shortage of descriptors', 'crowded'],
-])('does not pass on a descriptor that the host inherited%s', async (_, crowded) => {
+it('does not pass on a descriptor that the host inherited, even after a shortage of descriptors', async () => {
   const secret = join(setup.root, 'secret')
   writeFileSync(secret, 'from the parent of the host')
   const descriptor = openSync(secret, 'r')
@@ -57,9 +55,10 @@ it.each([
   stdio[40] = descriptor
   const fixture = join(import.meta.dirname, 'fixtures/descriptor-host.ts')
   const script = 'ulimit -n 512; exec "$0" "$@"'
-  const host = spawn('/bin/sh', ['-c', script, process.execPath, fixture, setup.workspace, crowded], { stdio })
+  const host = spawn('/bin/sh', ['-c', script, process.execPath, fixture, setup.workspace], { stdio })
   closeSync(descriptor)
-  const [held, passedOn] = (await text(host.stdout!)).trim().split('\n')
+  const [held, passedOn, later] = (await text(host.stdout!)).trim().split('\n')
   expect(held, 'the host has it').toBe(secret)
   expect(passedOn, 'the command has nothing there').toBe('/dev/null')
+  expect(later, 'nor one after the shortage').toBe('/dev/null')
 })

@@ -29,11 +29,13 @@ describe('the folder for pipes', () => {
       const { Fifos } = require(${JSON.stringify(new URL('../../src/shell/streams.ts', import.meta.url).pathname)})
       const opened = Fifos.open(1, ${JSON.stringify(MKFIFO)})
       opened.then(() => console.log('made'), ({ code, message }) => console.log(code, message))`
-    // The permission model of Node simulates a read-only system.
+    // The permission model of Node simulates a read-only system. Only the cache of compiled sources is writable.
+    const cache = process.env['NODE_COMPILE_CACHE']
     const { stdout } = spawnSync(process.execPath, [
-      '--no-warnings', '--permission', '--allow-fs-read=*', '--allow-child-process', '-e', script,
+      '--no-warnings', '--permission', '--allow-fs-read=*', '--allow-child-process',
+      ...(cache === undefined ? [] : [`--allow-fs-write=${cache}`]), '-e', script,
     ], {
-      encoding: 'utf8', env: { TMPDIR: '/a/place' },
+      encoding: 'utf8', env: { TMPDIR: '/a/place', ...(cache !== undefined && { NODE_COMPILE_CACHE: cache }) },
     })
     expect(stdout).toMatch(/^ToolExecutionFailed .*\/a\/place.*Set TMPDIR/)
   })
