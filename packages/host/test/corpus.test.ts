@@ -35,7 +35,7 @@ async function groundFor({ manifest: { requires, ...manifest }, source }: HostAt
       tools: { task: { requires: { capabilities: ['session'] }, execute: (): JsonObject => ({ agents: ++agents }) } },
     },
   ]
-  const sandbox = createSandbox({ workspace: '/' })
+  const sandbox = createSandbox({ workspace: '/', spares: { process: 0, thread: 0 } })
   const { host } = createWorld({ extensions, config: { audit: { arguments: true } }, sandbox, workspace: '/', env: (name) => name === 'TOKEN' ? TOKEN : undefined })
   onTestFinished(async () => {
     await host.close()

@@ -15,7 +15,7 @@ interface Given {
 function realWorld(
   code: string, sketch: ExtensionSketch, { concurrency = 1, limits, clock }: Given = {},
 ): World & { readonly opened: CompartmentSession[] } {
-  const real = createSandbox({ workspace: tmpdir() })
+  const real = createSandbox({ workspace: tmpdir(), spares: { process: 0, thread: 0 } })
   const opened: CompartmentSession[] = []
   const sandbox: Sandbox = {
     ...real,
