@@ -73,7 +73,13 @@ it.each(thoroughly([], Object.entries(GOOD)))('%s passes every check', async (_,
 const RUN_HERE: Readonly<Record<string, readonly string[]>> = {
   'another export': ['lifecycle'], 'a random approval key': ['keys'],
 }
-it.each(Object.entries(SLOPPY))('finds what is wrong with an extension: %s', async (name, { fails, skips = [], ...example }) => {
+const WITHOUT_RUN = new Set([...REQUIREMENTS.manifest, ...REQUIREMENTS.package].map(({ id }) => id))
+const isFoundHere = (name: string, fails: readonly string[]): boolean =>
+  Object.hasOwn(RUN_HERE, name) || fails.some((id) => WITHOUT_RUN.has(id))
+/** Of the others, where these checks find nothing, every eighth. */
+const CHECKED = Object.entries(SLOPPY)
+  .filter(([name, { fails }], at) => thoroughly(isFoundHere(name, fails) || at % 8 === 0, true))
+it.each(CHECKED)('finds what is wrong with an extension: %s', async (name, { fails, skips = [], ...example }) => {
   const only = thoroughly(['manifest', 'package', ...RUN_HERE[name] ?? []], undefined)
   const results = await run(example, only)
   const checked = new Set(results.map(({ id }) => id))
