@@ -2,11 +2,15 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import { createFakeClock, createScriptedApprover, createTestHost } from '../../src/testing/index.ts'
+import { createFakeClock, createScriptedApprover, createTestHost as createWhole } from '../../src/testing/index.ts'
 import '../../src/testing/vitest.ts'
+import { CACHE } from '../cache.ts'
+
+/** With the verification results of earlier hosts. */
+const createTestHost: typeof createWhole = (options) => createWhole({ cache: CACHE, ...options })
 
 it('is a real host in folders of its own, which are gone after it', async () => {
-  const host = await createTestHost()
+  const host = await createWhole()
   const session = await host.openSession({ mode: 'yolo' })
   expect(await session.call({ id: '1', name: 'write', arguments: { path: 'a.txt', content: 'hi' } }))
     .toSucceedWith({ path: 'a.txt', bytes: 2, created: true })
