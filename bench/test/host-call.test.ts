@@ -31,7 +31,7 @@ describe('a guarded call', () => {
   })
 
   it('runs in a project with the requested number of tools', async () => {
-    const runner = await guardedCall({ name: 'it', placement: 'thread', tools: thoroughly(50, 250), audit: false }).start()
+    const runner = await guardedCall({ name: 'it', placement: 'thread', tools: thoroughly(10, 250), audit: false }).start()
     expect(await runner.run(7)).toEqual(payload(7))
     await runner.stop()
   })

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { thoroughly } from '../../scripts/thoroughly.ts'
 import { sharedLayer } from '../src/loads/extension-layer.ts'
 import { loadingSides, warmStartSides } from '../src/subjects/loader.ts'
 
@@ -13,7 +14,9 @@ describe('loading', () => {
   })
 
   it('from a cache runs in a separate process, which reports its CPU time', async () => {
-    for (const side of warmStartSides(3)) {
+    // Each side starts the same process and reads another of its numbers. `pnpm soak` starts all of them.
+    const sides = warmStartSides(3)
+    for (const side of thoroughly(sides.slice(-1), sides)) {
       const runner = await side.start()
       expect(await runner.cpuMs?.()).toBeGreaterThan(0)
       await runner.stop()
