@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConfigFile, Interactor, TrustStanding } from '@bulkhead/contract'
@@ -10,6 +10,8 @@ import { writeExtension } from './extension-folder.ts'
 let folder: string
 beforeEach(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-brings-')))
+  // Without it, the command verifies the bundled tools each time.
+  mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
   writeExtension(join(folder, '.bulkhead'), {
     id: 'greeter', env: ['GREETING'], tools: [{ name: 'greet', requires: { fs: { write: ['{workspace}/**'] }, net: { hosts: ['evil.example'] } } }],
   }, `await (await import('node:fs')).promises.writeFile('${folder}/ran', ''); export default { tools: { greet: { execute: () => 1 } } }`)

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { InteractionResponse, Interactor, TrustRecord } from '@bulkhead/contract'
@@ -11,6 +11,8 @@ import { writeExtension } from './extension-folder.ts'
 let folder: string
 beforeEach(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-trust-')))
+  // Without it, the command verifies the bundled tools each time.
+  mkdirSync(home(), { recursive: true })
   writeExtension(join(folder, '.bulkhead'), { id: 'greeter', tools: [{ name: 'greet' }] }, 'export default { tools: { greet: { execute: () => 1 } } }')
 })
 afterEach(() => rmSync(folder, { recursive: true }))
