@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { OsLayers } from '../../src/os/os-layer.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { temporaryFolder } from '../fixture.ts'
-import { attempt } from './run-under-layers.ts'
+import { attempt, attemptAll } from './run-under-layers.ts'
 
 const here = await detectOsLayers()
 const nothing = withoutLayers('it is not wanted here')
@@ -106,29 +106,34 @@ const REACHES: readonly Reach[] = [
 ]
 
 describe('with layers of the system only, unrestricted Node code cannot', () => {
-  it.each(REACHES)('$what', async ({ prepare, unconfined, refusal }) => {
+  // All attempts run in one process, because starting it takes far longer.
+  it(`${REACHES.map(({ what }) => what).join(', ')}`, async () => {
+    const outcomesUnder = async (layers: OsLayers): Promise<ReadonlyMap<string, unknown>> => {
+      const outcomes = await attemptAll(layers, await Promise.all(REACHES.map(({ prepare }) => prepare())))
+      return new Map(REACHES.map(({ what }, at) => [what, outcomes[at]]))
+    }
+    const open = new Map(REACHES.map(({ what, unconfined }) => [what, { value: unconfined }]))
     // The same attempt must succeed without layers. Otherwise its failure would prove nothing.
-    expect(await attempt(nothing, await prepare())).toEqual({ value: unconfined })
-    const outcome = await attempt(confined, await prepare())
-    if (here.bubblewrap.active) expect(outcome).toEqual({ refused: expect.stringMatching(refusal) })
-    else expect(outcome).toEqual({ value: unconfined })
+    expect(await outcomesUnder(nothing)).toEqual(open)
+    const outcomes = await outcomesUnder(confined)
+    if (!here.bubblewrap.active) return expect(outcomes).toEqual(open)
+    expect(outcomes)
+      .toEqual(new Map(REACHES.map(({ what, refusal }) => [what, { refused: expect.stringMatching(refusal) }])))
   })
 
-  it.each([
-    ['on the loopback', () => ({ port: 0, host: '127.0.0.1' })],
-    ['at a name without a file', () => `\0bulkhead-${process.pid}-${Math.random()}`],
-    ['at a file', async () => join(await temporaryFolder(), 'socket')],
-  ])('connect to a server of the host %s', async (_, place) => {
-    const where = await place()
-    const server = await serverAt(where)
-    const { port } = typeof where === 'string' ? { port: 0 } : server.address() as AddressInfo
-    const expression = `connect(${JSON.stringify(typeof where === 'string' ? where : { ...where, port })})`
-    expect(await attempt(nothing, expression)).toEqual({ value: 'connected' })
-    expect(server.reached).toBe(1)
-    const outcome = await attempt(confined, expression)
-    if (here.bubblewrap.active) expect(outcome).toEqual({ refused: expect.stringMatching(/^(ECONNREFUSED|ENOENT)$/) })
-    else expect(outcome).toEqual({ value: 'connected' })
-    expect(server.reached).toBe(here.bubblewrap.active ? 1 : 2)
+  it('connect to a server of the host on the loopback, at a name without a file, and at a file', async () => {
+    const loopback = { port: 0, host: '127.0.0.1' }
+    const names = [`\0bulkhead-${process.pid}-${Math.random()}`, join(await temporaryFolder(), 'socket')]
+    const servers = await Promise.all([loopback, ...names].map(serverAt))
+    const { port } = servers[0]!.address() as AddressInfo
+    const expressions = [{ ...loopback, port }, ...names].map((where) => `connect(${JSON.stringify(where)})`)
+    const connected = servers.map(() => ({ value: 'connected' }))
+    expect(await attemptAll(nothing, expressions)).toEqual(connected)
+    expect(servers.map(({ reached }) => reached)).toEqual([1, 1, 1])
+    const outcomes = await attemptAll(confined, expressions)
+    const refused = servers.map(() => ({ refused: expect.stringMatching(/^(ECONNREFUSED|ENOENT)$/) }))
+    expect(outcomes).toEqual(here.bubblewrap.active ? refused : connected)
+    expect(servers.map(({ reached }) => reached)).toEqual(here.bubblewrap.active ? [1, 1, 1] : [2, 2, 2])
   })
 })
 

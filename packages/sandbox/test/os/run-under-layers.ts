@@ -53,7 +53,11 @@ export async function outcomeOf(child: ChildProcess): Promise<Run> {
 }
 
 /** The value of an expression in an async function as JSON, or the code of the error it throws. */
-export async function attempt(layers: OsLayers, expression: string): Promise<unknown> {
+export const attempt = async (layers: OsLayers, expression: string): Promise<unknown> =>
+  (await attemptAll(layers, [expression]))[0]
+
+/** The same for several expressions in one process, one after the other. */
+export async function attemptAll(layers: OsLayers, expressions: readonly string[]): Promise<readonly unknown[]> {
   const { stdout, stderr } = await run(layers, `
     import * as childProcess from 'node:child_process'
     import * as fs from 'node:fs'
@@ -62,13 +66,17 @@ export async function attempt(layers: OsLayers, expression: string): Promise<unk
     const connect = (...where) => new Promise((resolve, reject) => {
       net.connect(...where).once('connect', () => resolve('connected')).once('error', reject)
     })
-    const attempt = async () => ${expression}
-    const outcome = await attempt().then((value) => ({ value }), (error) => ({ refused: error.code ?? error.message }))
-    fs.writeSync(1, JSON.stringify(outcome))
+    const outcomes = []
+    for (const attempt of [${expressions.map((expression) => `async () => ${expression}`).join(', ')}]) {
+      outcomes.push(
+        await attempt().then((value) => ({ value }), (error) => ({ refused: error.code ?? error.message })),
+      )
+    }
+    fs.writeSync(1, JSON.stringify(outcomes))
     process.exit()
   `)
   if (stdout === '') throw new Error(stderr)
-  return JSON.parse(stdout)
+  return JSON.parse(stdout) as unknown[]
 }
 
 /** The processes of a hull, from the one the host started to the one that runs Node. */

@@ -18,7 +18,7 @@ for (const fd of [3, 4]) {
 }`
 
 describe.each(LAYERS)('a hull under %s', (_, layers) => {
-  it('has two duplex channels, and no other descriptor of the host', async () => {
+  it('has two duplex channels, no other descriptor of the host, and one process group without a terminal', async () => {
     const child = start(layers, ECHO)
     const { control, channel } = pipesOf(child)
     const answers = [control, channel].map(
@@ -36,6 +36,11 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
     const rootInside = layers.bubblewrap.active
       ? [...layers.bubblewrap.files.keys()].map((path) => path.split('/')[1]!) : []
     expect(files.flatMap((path) => readdirSync(path)).filter((name) => !rootInside.includes(name))).toEqual([])
+    const facts = chainOf(child.pid!).map(
+      (pid) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)!.split(' '),
+    )
+    expect(facts.map(([, , group, session, terminal]) => [group, session, terminal]))
+      .toEqual(facts.map(() => [String(child.pid), String(child.pid), '0']))
   })
 
   it('starts Node even if the event loop of the host is blocked', () => {
@@ -44,19 +49,6 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
     const late = performance.now() + 60_000
     while (!program().startsWith('node') && performance.now() < late);
     expect(program()).toMatch(/^node/)
-  })
-
-  it('is one process group without a terminal', async () => {
-    const child = start(layers, ECHO)
-    const { control } = pipesOf(child)
-    const answered = new Promise((resolve) => control.once('data', resolve))
-    control.write('ready')
-    await answered
-    const facts = chainOf(child.pid!).map(
-      (pid) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)!.split(' '),
-    )
-    expect(facts.map(([, , group, session, terminal]) => [group, session, terminal]))
-      .toEqual(facts.map(() => [String(child.pid), String(child.pid), '0']))
   })
 
   it('does not see the environment and the working directory of the host', async () => {
