@@ -26,24 +26,6 @@ describe.each(REMOTE)('a pool of two hulls in the placement %s', (placement) => 
     return session
   }
 
-  it('queues further openings, and serves them in order', async () => {
-    const sandbox = pooled({ most: BOUND })
-    const open = [await openBusy(sandbox, 0), await openBusy(sandbox, 1)]
-    const opened: number[] = []
-    const later = [2, 3, 4].map((number) => sandbox.open(request(number)).then((session) => {
-      opened.push(number)
-      return session
-    }))
-    await expect.poll(() => sandbox.census()[placement]).toEqual({ used: 2, spare: 0, inLine: 3 })
-    await open[0]!.close()
-    const third = await later[0]!
-    expect(opened).toEqual([2])
-    await Promise.all([open[1]!.close(), third.close()])
-    const last = await Promise.all(later.slice(1))
-    expect(new Set(opened)).toEqual(new Set([2, 3, 4]))
-    expect(await Promise.all(last.map((session) => session.call(invocation())))).toEqual([3, 4])
-  })
-
   it('counts spares, and ends them for openings that they do not fit', async () => {
     const sandbox = pooled({ most: BOUND, spares: { [placement]: 2 } })
     await sandbox.warm(placement)
@@ -70,6 +52,27 @@ describe.each(REMOTE)('a pool of two hulls in the placement %s', (placement) => 
     expect(await (await sandbox.open(request(2))).call(invocation())).toBe(2)
   })
 
+  // The rest is the same code for both placements. `pnpm soak` runs it in both.
+  if (thoroughly(placement === 'process', false)) return
+
+  it('queues further openings, and serves them in order', async () => {
+    const sandbox = pooled({ most: BOUND })
+    const open = [await openBusy(sandbox, 0), await openBusy(sandbox, 1)]
+    const opened: number[] = []
+    const later = [2, 3, 4].map((number) => sandbox.open(request(number)).then((session) => {
+      opened.push(number)
+      return session
+    }))
+    await expect.poll(() => sandbox.census()[placement]).toEqual({ used: 2, spare: 0, inLine: 3 })
+    await open[0]!.close()
+    const third = await later[0]!
+    expect(opened).toEqual([2])
+    await Promise.all([open[1]!.close(), third.close()])
+    const last = await Promise.all(later.slice(1))
+    expect(new Set(opened)).toEqual(new Set([2, 3, 4]))
+    expect(await Promise.all(last.map((session) => session.call(invocation())))).toEqual([3, 4])
+  })
+
   it('closes open compartments and rejects queued openings when the sandbox closes', async () => {
     const sandbox = withoutSpares({ most: BOUND })
     const open = await Promise.all([sandbox.open(request(0)), sandbox.open(request(1))])
@@ -79,9 +82,6 @@ describe.each(REMOTE)('a pool of two hulls in the placement %s', (placement) => 
     expect(await Promise.all(open.map((session) => session.ended))).toEqual([{ kind: 'closed' }, { kind: 'closed' }])
     expect(sandbox.census()[placement]).toEqual({ used: 0, spare: 0, inLine: 0 })
   })
-
-  // The rest is the same code for both placements. `pnpm soak` runs it in both.
-  if (thoroughly(placement === 'process', false)) return
 
   it('removes a cancelled opening from the queue', async () => {
     const sandbox = withoutSpares({ most: { hulls: 1, threads: 1 } })
