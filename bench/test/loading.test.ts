@@ -16,7 +16,7 @@ describe('loading', () => {
   it('from a cache runs in a separate process, which reports its CPU time', async () => {
     // Each side starts the same process and reads another of its numbers. `pnpm soak` starts all of them.
     const sides = warmStartSides(3)
-    for (const side of thoroughly(sides.slice(-1), sides)) {
+    for (const side of sides.slice(thoroughly(-1, 0))) {
       const runner = await side.start()
       expect(await runner.cpuMs?.()).toBeGreaterThan(0)
       await runner.stop()
