@@ -131,5 +131,5 @@ it('agrees with an independent oracle', () => {
     }
     expect(isAllowed).toBe(expected)
   }), { numRuns: thoroughly(600, 20_000) })
-  expect(allowed).toBeGreaterThan(thoroughly(15, 1_000))
+  expect(allowed).toBeGreaterThan(thoroughly(0, 1_000))
 })
