@@ -1,6 +1,5 @@
 // Runs the tools on a tree of 100,000 files and on a 1 GB file, and with many concurrent edits. Run with `pnpm soak`.
-// Exits
-// with 1 on failure.
+// Exits with 1 on failure.
 import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,14 +16,15 @@ const MB = 1024 * 1024
 
 const workspace = await realpath(await mkdtemp(join(tmpdir(), 'bulkhead-soak-')))
 const sandbox = createSandbox({ workspace })
-const sessions = new Map<string, CompartmentSession>()
-for (const bundled of createBundledExtensions()) {
-  const request = toolRequest(bundled, { workspace: [workspace], 'user-data': [] })
-  sessions.set(request.tools[0]!.name, await sandbox.open(request))
-}
+const requests = createBundledExtensions()
+  .map((bundled) => toolRequest(bundled, { workspace: [workspace], 'user-data': [] }))
+const sessions = new Map<string, Promise<CompartmentSession>>()
 let calls = 0
-const call = (tool: string, args: JsonObject, signal = new AbortController().signal) =>
-  sessions.get(tool)!.call({ callId: `c${++calls}`, tool, args, signal }) as Promise<JsonObject>
+async function call(tool: string, args: JsonObject, signal = new AbortController().signal): Promise<JsonObject> {
+  const session = await sessions.getOrInsertComputed(tool, () =>
+    sandbox.open(requests.find(({ tools }) => tools[0]!.name === tool)!))
+  return await session.call({ callId: `c${++calls}`, tool, args, signal }) as JsonObject
+}
 
 async function step(what: string, work: () => Promise<void>): Promise<void> {
   const began = performance.now()
