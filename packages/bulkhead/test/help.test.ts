@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { COMMANDS } from '../src/cli/main.ts'
 import { readOptions } from '../src/cli/read-options.ts'
 import { inside } from './command-inside.ts'
-import { argumentsOf } from './pages/shell-words.ts'
+import { wordsOf } from './pages/shell-words.ts'
 
 let folder: string
 beforeAll(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-help-')) })
@@ -27,7 +27,7 @@ it('every example is a valid command line, and does what it says', async () => {
     expect(command.examples.length, name).toBeGreaterThan(0)
     for (const { command: line, text } of command.examples) {
       expect(text, line).toMatch(/^[^A-Z].*[^.]$/)
-      const args = line.startsWith('bulkhead mcp') ? line.split(' ').slice(1) : argumentsOf(line)!
+      const args = line.startsWith('bulkhead mcp') ? line.split(' ').slice(1) : wordsOf(line)
       expect(args[0], line).toBe(name)
       readOptions(name, args.slice(1), command)
       if (NOT_RUN.test(line)) continue

@@ -47,7 +47,8 @@ export function findGrantFault(config: LocalServerConfig): string | undefined {
 
 /** What identifies a local server: its command, the names of its variables and what it is granted. */
 export function localIdentity(config: LocalServerConfig): Readonly<Record<string, Json>> {
-  const grants = config.jail === false ? { jail: false } : { requires: jailedRequires(config) as Json }
+  const grants: Readonly<Record<string, Json>> =
+    config.jail === false ? { jail: false } : { requires: jailedRequires(config) as Json }
   return { command: config.command, env: (config.env ?? []).toSorted(), ...grants }
 }
 

@@ -110,7 +110,8 @@ export class LanguageServer {
     signal: AbortSignal,
   ): Promise<readonly CodeLocation[]> {
     const textDocument = await this.#open(file, method, signal)
-    const context = method === 'textDocument/references' ? { context: { includeDeclaration: true } } : {}
+    const context: JsonObject =
+      method === 'textDocument/references' ? { context: { includeDeclaration: true } } : {}
     const answer = await this.#ask(method, { textDocument, position: { ...position }, ...context }, signal)
     return readLocations(answer, this.#workspace)
   }

@@ -1,15 +1,18 @@
 import { spawnSync } from 'node:child_process'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 
-/**
- * The arguments of a plain `bulkhead` command, as a shell splits them, so that it can run in the process of the test. Undefined
- * if the line needs a shell or another program. `pnpm soak` starts every command in a process.
- */
-export function argumentsOf(command: string): readonly string[] | undefined {
-  if (!thoroughly(/^bulkhead (?!mcp)/.test(command) && !/[|<>&;]/.test(command), false)) return undefined
+/** The arguments of a `bulkhead` command, as a shell splits them. */
+export function wordsOf(command: string): readonly string[] {
   const { stdout } = spawnSync('/bin/sh', ['-c', `bulkhead() { printf '%s\\0' "$@"; }\n${command}`], { encoding: 'utf8' })
   return stdout.split('\0').slice(0, -1)
 }
+
+/**
+ * The same for a command that can run in the process of the test. Undefined if it needs a shell or another program.
+ * `pnpm soak` starts every command in a process.
+ */
+export const argumentsOf = (command: string): readonly string[] | undefined =>
+  thoroughly(/^bulkhead (?!mcp)/.test(command) && !/[|<>&;]/.test(command), false) ? wordsOf(command) : undefined
 
 /** The whole suite takes seconds. `npm test` runs it on the template in conformance.test.ts. */
 export const withFewChecks = (command: string): string =>

@@ -2,6 +2,7 @@ import {
   BulkheadError, checkRequirements, type AgentDescriptor, type AgentInput, type AgentManifest, type Diagnostic, type ScopedRule,
 } from '@bulkhead/contract'
 import { agentManifestSchema, firstFault } from '@bulkhead/contract/validation'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
 import { freezeDeep } from '../calls/hooks.ts'
 import type { Naming } from '../model/unknown-names.ts'
@@ -54,7 +55,7 @@ function notFound(name: string, agents: readonly string[], isUntrusted: boolean)
 
 function unusable(name: string, fault: Diagnostic | undefined): BulkheadError {
   const why = fault ? `${fault.message} ${fault.cure}` : 'Its manifest is missing.'
-  const data = fault ? { name, location: fault.location, path: fault.path } : { name }
+  const data: JsonObject = fault ? { name, location: fault.location, path: fault.path } : { name }
   return new BulkheadError('AgentInvalid', `The agent "${name}" cannot be used. ${why}`, { data })
 }
 
