@@ -9,7 +9,13 @@ import { ABORT_REQUIREMENTS, observeAbort } from '../src/abort.ts'
 import { GOOD } from './examples/good.ts'
 import { writeExample } from './examples/package-of.ts'
 
-const SLOW = `export default { tools: { shout: { execute: () => new Promise((done) => setTimeout(done, 100, 'LATE')) } } }`
+/** Its first call ends half a second after it is cancelled, never before. The next one ends at once. */
+const SLOW = `let calls = 0
+export default { tools: { shout: { execute: (args, { signal }) => ++calls > 1 ? 'NEXT' : new Promise((done) => {
+  const end = () => setTimeout(done, 500, 'LATE')
+  if (signal.aborted) end()
+  else signal.addEventListener('abort', end)
+}) } } }`
 
 /** The checks that fail if the tool is killed in these compartments, by number. The first one is only started. */
 async function failuresIfKilledIn(...killed: readonly number[]): Promise<readonly string[]> {
