@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { configFileSchema } from '@bulkhead/contract/validation'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { inShell } from '../../../bridges/test/mcp/connecting/setup.ts'
 import {
   createHost, createProgrammaticInteractor, type ConfigFile, type CreateHostOptions, type Host, type InteractionEnvelope,
   type SessionOptions, type Session,
@@ -40,7 +41,7 @@ const light = (...tools: readonly string[]) => {
   const inputSchema = { type: 'object', properties: { text: { type: 'string' } } }
   writeFileSync(script, JSON.stringify({ tools: tools.map((name) => ({ name, inputSchema })) }))
   const noting = `echo "started $$" >> '${join(folder, 'notes')}'; exec "$@"`
-  return { ...ship(), command: ['/bin/sh', '-c', noting, 'sh', process.execPath, RAW, script] }
+  return inShell(noting, { ...ship(), command: [process.execPath, RAW, script] })
 }
 /** Outside a jail its process ids are those of this machine. */
 const unconfined = () => ({ ...ship(), jail: false })
