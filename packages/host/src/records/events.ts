@@ -20,8 +20,8 @@ export class EventBus {
   #subscriptions: readonly Subscription[] = []
   /** Listeners by event type. Computed with the first event of a type, and again after every subscription. */
   #hearers = new Map<EventType, readonly Subscription[]>()
-  /** The second as it was written last, without its fraction: many events share it. */
-  #second = Number.NaN
+  /** The time of the last event: many share their millisecond. */
+  #at = Number.NaN
   #written = ''
 
   constructor(clock: Clock) {
@@ -71,12 +71,11 @@ export class EventBus {
 
   #time(): string {
     const now = Math.floor(this.#clock.now())
-    const second = Math.floor(now / 1_000)
-    if (second !== this.#second) {
-      this.#second = second
-      this.#written = new Date(second * 1_000).toISOString().slice(0, -4)
+    if (now !== this.#at) {
+      this.#at = now
+      this.#written = new Date(now).toISOString()
     }
-    return `${this.#written}${String(now - second * 1_000).padStart(3, '0')}Z`
+    return this.#written
   }
 
   #tell(listener: EventListener, event: BulkheadEvent): void {
