@@ -14,7 +14,6 @@ const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP']
  */
 export function run(command, args, { cwd, env, capture = false }) {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd, env, stdio: capture ? ['ignore', 'pipe', 'pipe'] : 'inherit' })
     let output = ''
     let interrupted = false
     /** @param {NodeJS.Signals} signal */
@@ -29,7 +28,9 @@ export function run(command, args, { cwd, env, capture = false }) {
       if (capture) showLatestLine('')
       resolve({ code, interrupted, output: `${output}${error}`.trim() })
     }
+    // Before the start: a signal that came between the two would end this process alone.
     for (const signal of FORWARDED) process.on(signal, forward)
+    const child = spawn(command, args, { cwd, env, stdio: capture ? ['ignore', 'pipe', 'pipe'] : 'inherit' })
     for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding('utf8').on('data', (chunk) => {
         output += chunk

@@ -104,8 +104,7 @@ describe('a signal', () => {
 
   it('reaches the script, and boot exits with the code of the script', async () => {
     using workspace = new BootWorkspace()
-    // Boot needs a moment to listen for signals.
-    workspace.write('hello.sh', 'trap "exit 7" TERM; sleep 1; echo ready; while :; do sleep 0.1; done\n')
+    workspace.write('hello.sh', 'trap "exit 7" TERM; echo ready; while :; do sleep 0.1; done\n')
     const { child, printed, finished } = workspace.start(['hello'])
     await printed('ready')
     child.kill('SIGTERM')
