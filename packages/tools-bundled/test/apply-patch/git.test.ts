@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
@@ -55,7 +56,10 @@ describe('a patch of git', () => {
       writeTree(session.workspace, before)
       const { reverse } = await session.call({ patch })
       expect(readTree(session.workspace)).toEqual(after)
-      expect(git.apply(after, reverse as string)).toEqual(before)
+      // Without context, git finds a last line without its end of line also before the right place, even in its own patch.
+      if (!options.includes('-U0') || isDeepStrictEqual(git.apply(after, git.diff(after, before, options)), before)) {
+        expect(git.apply(after, reverse as string)).toEqual(before)
+      }
       await session.call({ patch: reverse as string })
       expect(readTree(session.workspace)).toEqual(before)
     }), { numRuns: thoroughly(4, 400) })
