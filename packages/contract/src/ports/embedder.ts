@@ -15,8 +15,8 @@ export interface Clock {
   /** Milliseconds that never decrease, for durations. */
   monotonic(): number
   /**
-   * Calls once after at least `ms`. Returns a function that cancels the timer. A pending timer does not keep the
-   * process alive.
+   * Calls once after at least `ms`. Returns a function that cancels the timer. A pending timer must keep the process
+   * alive, which may wait for nothing but the answer of a person.
    */
   after(ms: number, run: () => void): () => void
 }
