@@ -10,7 +10,7 @@ const { values } = parseArgs({
   options: {
     calls: { type: 'string', default: '10000' },
     compartments: { type: 'string', default: '50' },
-    warmUp: { type: 'string', default: '10000' },
+    warmUp: { type: 'string', default: '3000' },
     os: { type: 'string', default: 'auto' },
     growth: { type: 'string', default: '1.1' },
     seed: { type: 'string', default: `${Date.now() % 2 ** 32}` },
@@ -29,8 +29,8 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   })
 }
 
-// Measured after a warm-up: code is compiled once, and the arenas that the allocator keeps for threads grow for about
-// 10,000 calls.
+// Measured after a warm-up: code is compiled once, and the arenas that the allocator keeps for threads grow for a
+// while.
 await soak({ calls: Number(values.warmUp), compartments, seed: seed + 1, os, onCall: progressLogger('warming up') })
 const before = await tracesLeft()
 const began = performance.now()

@@ -17,6 +17,8 @@ export interface Traces {
 
 const MB = 1024 * 1024
 const PATIENCE_MS = 10_000
+/** The allocator keeps memory that ended threads have freed: in six runs 314 to 438 MB were resident, before or after. */
+const RESIDENT_GROWTH = 1.5
 
 /** All child processes, with the children of children. */
 export function descendants(pid = process.pid): readonly number[] {
@@ -53,12 +55,13 @@ function look(): Traces {
   }
 }
 
-/** The resources that leaked, each as a sentence. Memory may be up to `growth` times as much as before. */
+/** The resources that leaked, each as a sentence. The heap may be up to `growth` times as large as before. */
 export function leftovers(before: Traces, after: Traces, growth: number): readonly string[] {
   const more = (name: 'processes' | 'threads' | 'descriptors' | 'listeners'): string[] =>
     after[name] > before[name] ? [`${after[name] - before[name]} more ${name}`] : []
   const kinds = Object.entries(after.resources).filter(([kind, count]) => count > (before.resources[kind] ?? 0))
-  const grown = (['heapMb', 'residentMb'] as const).filter((name) => after[name] > before[name] * growth)
+  const allowed = { heapMb: growth, residentMb: RESIDENT_GROWTH } as const
+  const grown = (['heapMb', 'residentMb'] as const).filter((name) => after[name] > before[name] * allowed[name])
   return [
     ...more('processes'), ...more('threads'), ...more('descriptors'), ...more('listeners'),
     ...kinds.map(([kind, count]) => `${count - (before.resources[kind] ?? 0)} more ${kind}`),
