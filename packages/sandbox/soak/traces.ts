@@ -17,7 +17,7 @@ export interface Traces {
 
 const MB = 1024 * 1024
 const PATIENCE_MS = 10_000
-/** The allocator keeps memory that ended threads have freed: in six runs 314 to 438 MB were resident, before or after. */
+/** The allocator keeps memory that ended threads have freed: 314 to 438 MB were resident in six runs. */
 const RESIDENT_GROWTH = 1.5
 
 /** All child processes, with the children of children. */
