@@ -9,13 +9,17 @@ import { ABORT_REQUIREMENTS, observeAbort } from '../src/abort.ts'
 import { GOOD } from './examples/good.ts'
 import { writeExample } from './examples/package-of.ts'
 
-/** Its first call ends half a second after it is cancelled, never before. The next one ends at once. */
+/** Its first call ends when it is cancelled, unless the configuration lets it hang. The next one ends at once. */
 const SLOW = `let calls = 0
-export default { tools: { shout: { execute: (args, { signal }) => ++calls > 1 ? 'NEXT' : new Promise((done) => {
-  const end = () => setTimeout(done, 500, 'LATE')
-  if (signal.aborted) end()
-  else signal.addEventListener('abort', end)
-}) } } }`
+let hangs = false
+export default {
+  init: ({ config }) => { hangs = config.hangs },
+  tools: { shout: { execute: (args, { signal }) => ++calls > 1 ? 'NEXT' : new Promise((done) => {
+    if (hangs) return
+    if (signal.aborted) done('LATE')
+    else signal.addEventListener('abort', () => done('LATE'))
+  }) } },
+}`
 
 /** The checks that fail if the tool is killed in these compartments, by number. The first one is only started. */
 async function failuresIfKilledIn(...killed: readonly number[]): Promise<readonly string[]> {
@@ -28,8 +32,8 @@ async function failuresIfKilledIn(...killed: readonly number[]): Promise<readonl
   onTestFinished(() => sandbox.close())
   let count = 0
   const open: Sandbox['open'] = (request) => {
-    const graceMs = killed.includes(++count) ? 1 : 60_000
-    return sandbox.open({ ...request, limits: { ...request.limits, graceMs } })
+    const hangs = killed.includes(++count)
+    return sandbox.open({ ...request, config: { hangs }, limits: { ...request.limits, graceMs: hangs ? 1 : 60_000 } })
   }
   const target = { extension, sandbox: { open, close: sandbox.close }, workspace }
   const facts = await observeAbort(target, { calls: [], reliable: [] })
