@@ -10,7 +10,7 @@ const { values } = parseArgs({
   options: {
     calls: { type: 'string', default: '10000' },
     compartments: { type: 'string', default: '50' },
-    warmUp: { type: 'string', default: '3000' },
+    warmUp: { type: 'string', default: '10000' },
     os: { type: 'string', default: 'auto' },
     growth: { type: 'string', default: '1.1' },
     seed: { type: 'string', default: `${Date.now() % 2 ** 32}` },

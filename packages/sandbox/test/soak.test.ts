@@ -8,7 +8,7 @@ const main = fileURLToPath(new URL('../soak/main.ts', import.meta.url))
 const CALLS = 120
 
 it('settles every call once despite crashes, cancellations and kills, and leaves nothing behind', async () => {
-  // Memory is not checked strictly: the warm-up is too short. `pnpm soak` allows the heap to grow by a tenth.
+  // Memory is not checked strictly: the warm-up is too short for the allocator. `pnpm soak` allows a growth of a tenth.
   const argv = [
     '--no-warnings', main, '--calls', String(CALLS), '--compartments', '6', '--warmUp', '60', '--os', 'off',
     '--growth', '1.5',
