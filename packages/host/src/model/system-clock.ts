@@ -1,3 +1,5 @@
+// The global of this name is a getter.
+import { performance } from 'node:perf_hooks'
 import { LONGEST_TIMER_MS, type Clock } from '@bulkhead/contract'
 import { LinkedList, type Place } from './linked-list.ts'
 
