@@ -149,7 +149,6 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
     // The attempts of a call share its time.
     this.call.leftMs = this.deadline.leftMs
     this.call.askedMs += this.deadline.pausedMs
-    this.call.scope.cancel.unwatch(this)
     this.call.tool.extension.running.leave(this)
     if (this.#nested) for (const end of this.#nested) end()
     return true

@@ -7,7 +7,7 @@ export type CancelReason = 'user' | 'parent' | 'cap'
 
 /** Receives a cancellation. */
 export interface Cancelled {
-  /** Contract: must not throw. */
+  /** Contract: must not throw, and does nothing once it is over. */
   end(reason: BulkheadError): void
 }
 
@@ -52,13 +52,6 @@ export class CancelScope {
     if (this.#reason) watcher.end(this.#reason)
     else if (this.#watchers) this.#watchers.push(watcher)
     else this.#watchers = [watcher]
-  }
-
-  /** Idempotent. */
-  unwatch(watcher: Cancelled): void {
-    const watchers = this.#watchers
-    const place = watchers ? watchers.indexOf(watcher) : -1
-    if (place >= 0) watchers!.splice(place, 1)
   }
 
   /** A scope that begins too late is cancelled from the start. The caller ends it. */
