@@ -15,7 +15,8 @@ export interface CheckedCall {
   throwIfCancelled(): void
 }
 
-export const viewOf = (call: CheckedCall, approvalKey: string): CallView => ({
+/** Frozen: several hooks and guards get the same one. */
+export const viewOf = (call: CheckedCall, approvalKey: string): CallView => Object.freeze({
   sessionId: call.session.id, callId: call.id, tool: call.tool.definition, origin: call.tool.origin, args: call.args,
   approvalKey, ...(call.session.agent && { agent: call.session.agent }),
 })

@@ -59,3 +59,20 @@ test('an observer cannot change the error of a failure', async () => {
   expect(outcome).toMatchObject({ type: 'error', error: { code: 'NotFound' }, error_text: expect.stringContaining('It is gone.') })
   expect(JSON.stringify(outcome)).not.toContain('evil')
 })
+
+test('a hook or guard cannot change the call that the next one checks', async () => {
+  const pretend = (view: object) => void Reflect.set(view, 'args', { list: [] })
+  const seen: unknown[] = []
+  const look = ({ args }: { readonly args: Json }) => void seen.push(args)
+  const world = createWorld({ extensions: [{ tools: { echo: { gated: true } } }] })
+  const session = await world.host.openSession({
+    mode: 'yolo',
+    guards: [{ id: 'a', post: pretend }, { id: 'b', post: look }],
+    hooks: [
+      { beforeToolExecution: pretend, afterToolExecution: pretend },
+      { beforeToolExecution: look, afterToolExecution: look },
+    ],
+  })
+  await session.call(call)
+  expect(seen).toEqual([{ list: [1] }, { list: [1] }, { list: [1] }])
+})
