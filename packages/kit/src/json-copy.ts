@@ -99,3 +99,11 @@ function ownValue(of: object, key: string | number): unknown {
   if (property === undefined || !('value' in property) || !(property.enumerable || Array.isArray(of))) throw REFUSED
   return property.value
 }
+
+/** Freezes plain data with everything in it. Returns the same object. */
+export function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  Object.freeze(value)
+  for (const key in value) deepFreeze(value[key])
+  return value
+}

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
-import { copyJson } from '../src/json-copy.ts'
+import { copyJson, deepFreeze } from '../src/json-copy.ts'
 import { findJsonFault, type Json } from '../src/json.ts'
 import { HOSTILE } from './samples/hostile.ts'
 
@@ -74,4 +74,12 @@ describe('a copy of a value', () => {
       if (copy.ok && !text.includes('\\')) expect(copy.chars).toBe(text.length)
     }))
   })
+})
+
+it('deepFreeze freezes everything in a value, which stays the same object', () => {
+  const value = { list: [1, { a: 'x' }], none: null }
+  expect(deepFreeze(value)).toBe(value)
+  expect(() => value.list.push(2)).toThrow(TypeError)
+  expect(() => Object.assign(value.list[1]!, { a: 'y' })).toThrow(TypeError)
+  expect([deepFreeze('text'), deepFreeze(null), deepFreeze(undefined)]).toEqual(['text', null, undefined])
 })

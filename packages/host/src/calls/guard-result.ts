@@ -2,14 +2,13 @@ import { hash } from 'node:crypto'
 import { BulkheadError, type OutcomeBody } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { Json } from '@bulkhead/kit/json'
-import { copyJson } from '@bulkhead/kit/json-copy'
+import { copyJson, deepFreeze } from '@bulkhead/kit/json-copy'
 import type { CallView } from '../model/hooks.ts'
 import { inTime } from '../model/deadline.ts'
 import { isPromiseLike } from '@bulkhead/kit/deadlines'
 import { eventFields, type ClearedCall, type ExecutedCall, type HostContext } from '../policy/call.ts'
 import { viewOf } from '../policy/checked-call.ts'
 import { reasonOf, type Guard, type ResultAnswer } from '../policy/guards.ts'
-import { freezeDeep } from './hooks.ts'
 
 export const isResultGuarded = ({ session: { policy }, tool }: ClearedCall): boolean =>
   policy.resultGuards.length > 0 && tool.definition.gated
@@ -27,7 +26,7 @@ async function applyGuard({ id, post }: Guard, view: CallView, call: ExecutedCal
   const { body } = call.reading
   let answer: ResultAnswer | undefined | void
   try {
-    const pending = post!(view, freezeDeep(body), call.signal)
+    const pending = post!(view, deepFreeze(body), call.signal)
     answer = isPromiseLike(pending) ? await inTime(pending, call, host.clock) : pending
     const changed = readChange(answer, body, id)
     if (!changed) return

@@ -2,6 +2,7 @@ import { BulkheadError, requireOptions, type ErrorCode } from '@bulkhead/contrac
 import { isPromiseLike } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { pointerStep, type Json } from '@bulkhead/kit/json'
+import { deepFreeze } from '@bulkhead/kit/json-copy'
 import { forms, type OptionForm, type OptionForms } from '@bulkhead/kit/options'
 import { closeNames, visibleText } from '@bulkhead/kit/text'
 import type { CallView, HookContext, Hooks, Observers } from '../model/hooks.ts'
@@ -61,7 +62,7 @@ function contextOf(
   const { session, attempt, args = null } = call
   return Object.freeze({
     hookPoint, toolName: call.name, callId: call.id, parameters: args, role: session.policy.role ?? DEFAULT_ROLE,
-    result: freezeDeep(result), error: error && Object.freeze(error),
+    result: deepFreeze(result), error: error && Object.freeze(error),
     durationMs: Math.round(host.clock.monotonic() - call.startedAt), attempt, workspace: host.workspace,
     sessionId: session.id,
   })
@@ -99,7 +100,7 @@ export function refusalPoint({ code }: BulkheadError): keyof Observers | undefin
  */
 export function passUpdate(call: ClearedCall, host: HostContext, update: Json, deliver: () => void): void {
   const { all } = call.session.hooks
-  const partial = freezeDeep(update)
+  const partial = deepFreeze(update)
   const view = all.length === 0 ? undefined : viewOf(call, call.decision.analysis.approvalKey)
   if (view && !all.every((hooks) => mayPass(hooks, view, host, partial))) return
   host.events.emit({ type: 'ToolInvocationUpdated', ...eventFields(call), partial })
@@ -122,13 +123,6 @@ function mayPass(hooks: Hooks, view: CallView, host: HostContext, partial: Json)
 
 function tooLate(): never {
   throw new Error('The hook returned a promise. Updates are not delayed, so this one was dropped.')
-}
-
-/** For values that are shown and must not be changed. They must be JSON, or made from it. */
-export function freezeDeep<Value>(value: Value): Value {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  for (const key in value) freezeDeep(value[key])
-  return Object.freeze(value)
 }
 
 const NONE: readonly Hooks[] = Object.freeze([])

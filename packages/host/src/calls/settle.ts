@@ -1,8 +1,9 @@
 import { BulkheadError, CALL_LIMITS, type Outcome, type OutcomeBody, type OutcomeMetadata } from '@bulkhead/contract'
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
+import { deepFreeze } from '@bulkhead/kit/json-copy'
 import { eventFields, type BudgetedCall, type ExecutedCall, type HostContext, type RawCall } from '../policy/call.ts'
 import { viewOf } from '../policy/checked-call.ts'
-import { freezeDeep, notify, observe, refusalPoint } from './hooks.ts'
+import { notify, observe, refusalPoint } from './hooks.ts'
 import { tooManyBytesSaved } from '../records/timeouts.ts'
 import { wasCancelled } from '../records/metrics.ts'
 import { errorBody } from '../model/outcome.ts'
@@ -129,6 +130,6 @@ function announce(call: RawCall, outcome: Outcome, { events }: HostContext): voi
 function runAfterHooks(call: BudgetedCall, outcome: Outcome, host: HostContext): void {
   const view = viewOf(call, call.decision.analysis.approvalKey)
   for (const hooks of call.session.hooks.all) {
-    notify('afterToolExecution', host, () => hooks.afterToolExecution?.(view, freezeDeep(outcome)))
+    notify('afterToolExecution', host, () => hooks.afterToolExecution?.(view, deepFreeze(outcome)))
   }
 }

@@ -3,8 +3,8 @@ import {
 } from '@bulkhead/contract'
 import { agentManifestSchema, firstFault } from '@bulkhead/contract/validation'
 import type { JsonObject } from '@bulkhead/kit/json'
+import { deepFreeze } from '@bulkhead/kit/json-copy'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
-import { freezeDeep } from '../calls/hooks.ts'
 import type { Naming } from '../model/unknown-names.ts'
 
 /** The agents that a session can be opened for, by name. A later one hides an earlier one with the same name. */
@@ -89,7 +89,7 @@ export function readAgent(agent: AgentInput, place = '/agent'): UsableAgent {
   } catch (thrown) {
     throw invalid(`${place}/requires`, `The agent "${name}" is invalid: ${BulkheadError.from(thrown).message}`)
   }
-  return { name, layer: 'embedder', location: `agent ${name}`, manifest: freezeDeep(parsed.data) }
+  return { name, layer: 'embedder', location: `agent ${name}`, manifest: deepFreeze(parsed.data) }
 }
 
 const invalid = (path: string, message: string) => new BulkheadError('AgentInvalid', message, { data: { path } })

@@ -1,4 +1,5 @@
 import type { ExtensionDigests, ExtensionSigner, Manifest } from '@bulkhead/contract'
+import { deepFreeze } from '@bulkhead/kit/json-copy'
 import type {
   Compiled, ManifestPlace, Origin, Outline, PackageEvidence, ManifestInfo, Checked, Written,
 } from '../describe/extension.ts'
@@ -6,7 +7,6 @@ import type { ExtensionCandidate } from '../discover/extension-folders.ts'
 import { INTEGRITY_FILE, SIGNATURE_FILE } from '../files/integrity.ts'
 import type { FolderContents } from '../files/read-package.ts'
 import { hasStamp, type Stamp } from '../files/read-file.ts'
-import { deepFreeze } from '../config/merge-layers.ts'
 import { pass, type Fault, type Passed } from '../model/result.ts'
 import type { SchemaFault } from '../schema/schema-compiler.ts'
 import { verified, type Verification } from '../signature/verification.ts'

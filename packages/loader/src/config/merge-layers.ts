@@ -1,5 +1,6 @@
 import { SECURITY_MODES, type ConfigFile, type LayerConfig } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { deepFreeze } from '@bulkhead/kit/json-copy'
 import { lowerThan, stricterIn, type IsStricter } from './loosening.ts'
 
 /**
@@ -85,15 +86,4 @@ function restrict(earlier: Json | undefined, later: Json, place: string): Json |
 export function placeBelow(place: string, key: string): string {
   if (place === 'tools' || place === 'extensions') return `${place}/*`
   return place === '' ? key : `${place}/${key}`
-}
-
-/** Freezes plain data recursively. */
-export function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  Object.freeze(value)
-  for (const key in value) {
-    const member = value[key]
-    if (typeof member === 'object') deepFreeze(member)
-  }
-  return value
 }

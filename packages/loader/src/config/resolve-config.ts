@@ -3,9 +3,10 @@ import {
   CONFIG_FILE, type ConfigFile, type Diagnostic, type Layer, type LayerConfig, type ResolvedConfig,
 } from '@bulkhead/contract'
 import { findJsonFault, JSON_LIMITS, type JsonObject } from '@bulkhead/kit/json'
+import { deepFreeze } from '@bulkhead/kit/json-copy'
 import { diagnose, type Fault } from '../model/result.ts'
 import { readMachinePolicy } from './machine-policy.ts'
-import { deepFreeze, mergeLayers } from './merge-layers.ts'
+import { mergeLayers } from './merge-layers.ts'
 import { readConfigFile, unreadable, validateConfig, type ConfigSource } from './config-file.ts'
 import type { Settings } from './settings.ts'
 

@@ -4,8 +4,8 @@ import {
   type Diagnostic,
 } from '@bulkhead/contract'
 import { agentManifestSchema, firstFault } from '@bulkhead/contract/validation'
+import { deepFreeze } from '@bulkhead/kit/json-copy'
 import { visibleText } from '@bulkhead/kit/text'
-import { deepFreeze } from '../config/merge-layers.ts'
 import { parseStrictJson } from '../files/json-file.ts'
 import { readRegularFile } from '../files/read-file.ts'
 import { listFolder } from '../files/read-package.ts'

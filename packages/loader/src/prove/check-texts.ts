@@ -1,9 +1,9 @@
 import type { Manifest, ToolManifest } from '@bulkhead/contract'
 import { isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { deepFreeze } from '@bulkhead/kit/json-copy'
 import { schemaKeywordForm } from '@bulkhead/kit/schema'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Shaped } from '../describe/extension.ts'
-import { deepFreeze } from '../config/merge-layers.ts'
 import { MAX_FAULTS, pass, type Fault, type StageResult } from '../model/result.ts'
 
 /**
