@@ -69,6 +69,24 @@ test('the signal of a tool is aborted with the reason', async () => {
   expect(reasons.map((reason) => (reason as BulkheadError).code)).toEqual(['ExecutionTimeout', 'ToolCancelled'])
 })
 
+test('a call that has ended is not cancelled with those it was made with', async () => {
+  const aborted: string[] = []
+  const { session } = await prepared({
+    ...ACTS,
+    execute: (_, { signal, callId }) => {
+      signal.addEventListener('abort', () => aborted.push(callId))
+      return callId === 'a' ? 'done' : hang()
+    },
+  })
+  const cancel = new AbortController()
+  const calls = ['a', 'b'].map((id) => ({ id, name: 'echo', arguments: {} }))
+  const outcomes = session.callAll(calls, { strategy: 'parallel', signal: cancel.signal })
+  await flush()
+  cancel.abort()
+  expect((await outcomes).map(verdictOf)).toEqual(['output', 'ToolCancelled'])
+  expect(aborted).toEqual(['b'])
+})
+
 test('a call that is cancelled before it starts never runs', async () => {
   const { world, call } = await prepared({})
   expect(verdictOf(await call({ signal: AbortSignal.abort() }))).toBe('ToolCancelled')
