@@ -1,10 +1,16 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { SummaryReporter } from './scripts/vitest/report.ts'
 
+/** How long a test may wait without progress. `scripts/vitest/runner.ts` and `expect.poll` say what it waits for. */
+const WAIT_MS = 60_000
+/** Only for what would never end. A test or hook that makes progress may take its time on a busy machine. */
 const HANGS_MS = 600_000
 
+const path = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
+
 /** One configuration for every package: sources as they are, real threads and processes, a report to count. */
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   test: {
     include: ['test/**/*.test.ts'],
     pool: 'forks',
@@ -13,15 +19,16 @@ export default defineConfig({
     isolate: false,
     // Node imports the sources itself, as programs that use the packages do. Transforming them took a tenth of the time.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // Limits are for what hangs, however busy the machine is.
+    runner: path('scripts/vitest/runner.ts'),
+    tags: [{ name: 'walls', description: 'Depends on the walls of the system. `pnpm walls` runs it without bubblewrap.' }],
     testTimeout: HANGS_MS,
-    hookTimeout: HANGS_MS,
+    hookTimeout: mode === 'soak' ? HANGS_MS : WAIT_MS,
     // The summary of `npm test` shows these messages.
     chaiConfig: { truncateThreshold: 1_000 },
-    expect: { poll: { timeout: HANGS_MS / 2 } },
+    expect: { poll: { timeout: mode === 'soak' ? HANGS_MS : WAIT_MS } },
     // What tests start from the sources is compiled once for all of them.
-    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) },
-    reporters: ['default', 'json'],
+    env: { NODE_COMPILE_CACHE: path('node_modules/.cache/compiled') },
+    reporters: ['default', new SummaryReporter()],
     outputFile: { json: 'reports/tests.json' },
   },
-})
+}))

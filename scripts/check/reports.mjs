@@ -5,12 +5,13 @@ import { dirname, join } from 'node:path'
 
 /**
  * @param {string} root
- * @returns {{ name: string, report: string }[]} every package that has tests, and where its report goes
+ * @returns {{ name: string, folder: string, report: string }[]} every package that has tests, and where its report goes
  */
-function testedPackages(root) {
+export function testedPackages(root) {
   return globSync('{packages/*,apps/*,bench}/package.json', { cwd: root }).toSorted().flatMap((file) => {
     const { name, scripts } = JSON.parse(readFileSync(join(root, file), 'utf8'))
-    return scripts?.test === undefined ? [] : [{ name, report: join(root, dirname(file), 'reports', 'tests.json') }]
+    const folder = join(root, dirname(file))
+    return scripts?.test === undefined ? [] : [{ name, folder, report: join(folder, 'reports', 'tests.json') }]
   })
 }
 

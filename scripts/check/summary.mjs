@@ -1,15 +1,21 @@
 /**
- * The part of vitest's JSON report that is counted.
+ * What `scripts/vitest/report.ts` writes for a package.
  * @typedef {object} TestReport
  * @property {number} startTime
- * @property {boolean} success
- * @property {TestFile[]} testResults
+ * @property {string[]} errors outside of all tests and files, such as unhandled rejections
+ * @property {TestFile[]} files
  *
  * @typedef {object} TestFile
  * @property {string} name
- * @property {string} status
+ * @property {string[]} errors outside of its tests, for example in an import or a hook
  * @property {number} endTime
- * @property {{ fullName: string, status: string, failureMessages?: string[] }[]} assertionResults
+ * @property {Test[]} tests
+ *
+ * @typedef {object} Test
+ * @property {string} name
+ * @property {string} state
+ * @property {string[]} [errors] of a failed one
+ * @property {string} [reason] of a skipped one
  */
 
 /**
@@ -23,7 +29,7 @@
  * @property {string} name
  * @property {number} passed
  * @property {number} failed
- * @property {number} skipped
+ * @property {string[]} skips the reason of each skipped test
  * @property {number} seconds
  * @property {string[]} problems the failures: names and reasons
  */
@@ -35,28 +41,33 @@
 export function countTests({ name, report }) {
   if (!report) {
     const problem = `${name}: there is no test report, so the tests did not run to the end`
-    return { name, passed: 0, failed: 1, skipped: 0, seconds: 0, problems: [problem] }
+    return { name, passed: 0, failed: 1, skips: [], seconds: 0, problems: [problem] }
   }
-  const tests = report.testResults.flatMap((file) => file.assertionResults)
-  const passed = tests.filter(({ status }) => status === 'passed').length
-  const problems = report.testResults.flatMap((file) => problemsOf(name, file))
+  const tests = report.files.flatMap((file) => file.tests)
+  const passed = tests.filter(({ state }) => state === 'passed').length
+  const problems = [
+    ...report.files.flatMap((file) => problemsOf(name, file)),
+    ...report.errors.map((error) => `${name}: an error outside of the tests${describeReason(error)}`),
+  ]
   if (tests.length === 0 && problems.length === 0) problems.push(`${name}: ran no tests`)
-  if (!report.success && problems.length === 0) problems.push(`${name}: an error outside the tests`)
-  const end = Math.max(report.startTime, ...report.testResults.map(({ endTime }) => endTime))
-  const skipped = tests.filter(({ status }) => status !== 'passed' && status !== 'failed').length
-  return { name, passed, failed: problems.length, skipped, seconds: (end - report.startTime) / 1000, problems }
+  const end = Math.max(report.startTime, ...report.files.map(({ endTime }) => endTime))
+  const skips = tests.filter(({ state }) => state === 'skipped').map(({ reason = 'without a reason' }) => reason)
+  return { name, passed, failed: problems.length, skips, seconds: (end - report.startTime) / 1000, problems }
 }
 
 /**
- * A file can fail without a failing test, for example in an import or a hook. That counts as one failure.
+ * A file that fails outside of its tests is one failure, however many of its tests did not run. A test that did not end
+ * is one too.
  * @param {string} name
  * @param {TestFile} file
  * @returns {string[]}
  */
 function problemsOf(name, file) {
-  const failed = file.assertionResults.filter(({ status }) => status === 'failed')
-  if (failed.length > 0) return failed.map(({ fullName, failureMessages: [reason = ''] = [] }) => `${name}: ${fullName}${describeReason(reason)}`)
-  return file.status === 'failed' ? [`${name}: ${file.name} failed outside its tests`] : []
+  const failed = file.tests.filter(({ state }) => state !== 'passed' && state !== 'skipped')
+  return [
+    ...failed.map((test) => `${name}: ${test.name}${describeReason(test.errors?.[0] ?? `It is ${test.state}.`)}`),
+    ...file.errors.slice(0, 1).map((error) => `${name}: ${file.name} failed outside of its tests${describeReason(error)}`),
+  ]
 }
 
 const REASON_CHARS = 1_500
@@ -75,17 +86,30 @@ function describeReason(text) {
 
 /**
  * @param {readonly Counts[]} counts
- * @returns {string[]} lines: one for each package, the failures, and the totals on the last line
+ * @param {readonly string[]} missing what tests would use and this machine lacks
+ * @returns {string[]} lines: what is missing, one for each package, the failures, the skipped tests, and the totals last
  */
-export function describeCounts(counts) {
+export function describeCounts(counts, missing) {
   const width = Math.max(0, ...counts.map(({ name }) => name.length))
   const problems = counts.flatMap((each) => each.problems).map((problem) => `  ✗ ${problem}`)
+  const skips = describeSkips(counts.flatMap((each) => each.skips))
   const { passed, failed } = totals(counts)
   return [
+    ...(missing.length > 0 ? ['', `This machine lacks ${missing.join(', ')}.`] : []),
     ...['', 'Tests', ...counts.map((each) => describePackage(each, width))],
     ...(problems.length > 0 ? ['', 'Failed', ...problems] : []),
+    ...(skips.length > 0 ? ['', 'Skipped', ...skips] : []),
     ...['', `${passed} passed, ${failed} failed`],
   ]
+}
+
+/**
+ * @param {readonly string[]} reasons
+ * @returns {string[]} a line for each reason, with its number of tests
+ */
+function describeSkips(reasons) {
+  const groups = Object.entries(Object.groupBy(reasons, (reason) => reason))
+  return groups.map(([reason, all = []]) => `  ${String(all.length).padStart(5)} ${reason}`).toSorted().toReversed()
 }
 
 /**
@@ -93,9 +117,9 @@ export function describeCounts(counts) {
  * @param {number} width of the longest name
  * @returns {string}
  */
-function describePackage({ name, passed, failed, skipped, seconds }, width) {
+function describePackage({ name, passed, failed, skips, seconds }, width) {
   const numbers = `${String(passed).padStart(5)} passed ${String(failed).padStart(4)} failed ${seconds.toFixed(1).padStart(7)} s`
-  return `  ${failed > 0 ? '✗' : '✓'} ${name.padEnd(width)} ${numbers}${skipped > 0 ? `, ${skipped} skipped` : ''}`
+  return `  ${failed > 0 ? '✗' : '✓'} ${name.padEnd(width)} ${numbers}${skips.length > 0 ? `, ${skips.length} skipped` : ''}`
 }
 
 /**
