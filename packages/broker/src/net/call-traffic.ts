@@ -11,7 +11,7 @@ import { ResponseBody, type DecoderMemory } from './response-body.ts'
 import { HostAllowList, checkUrl, type Target } from '../hosts/url-policy.ts'
 import { readResponseHead, netError } from './response.ts'
 import type { NetLimits } from './limits.ts'
-import { nextHop, type OutgoingRequest, type Hop } from './request.ts'
+import { contentOf, nextHop, type OutgoingRequest, type Hop } from './request.ts'
 
 /** What the calls of one compartment share. */
 export interface NetContext {
@@ -146,6 +146,8 @@ export class CallTraffic {
           `The host ${first.target.host} redirects more than ${redirects} times.`,
         )
       }
+      await this.#secrets?.requireOwnHosts(contentOf(next), next.target, visited)
+      signal.throwIfAborted()
       hop = next
     }
   }

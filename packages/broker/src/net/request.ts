@@ -135,6 +135,16 @@ export function nextHop(hop: Hop, status: number, location: string, scope: HostA
   return { target: next, request: { ...request, headers: new Map(headers), ...changed } }
 }
 
+/** Everything that the target receives. The URL also unescaped, because its parser escapes characters. */
+export const contentOf = ({ target: { url }, request: { headers, body } }: Hop): readonly Buffer[] => [
+  Buffer.from(url.href),
+  Buffer.from(url.href.replaceAll(/%[0-9a-f]{2}/gi, unescaped), 'latin1'),
+  ...[...headers.values()].map((value) => Buffer.from(value, 'latin1')),
+  ...(body === null ? [] : [body]),
+]
+
+const unescaped = (escape: string): string => Buffer.from(escape.slice(1), 'hex').toString('latin1')
+
 function checkLocation({ url, host }: Target, location: string, scope: HostAllowList): Target {
   const parsed = URL.parse(location, url)
   if (parsed === null) throw new BulkheadError('ToolExecutionFailed', `The host ${host} redirects to an invalid URL.`)

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 
 export const REDACTED = '[REDACTED]'
 
@@ -18,7 +19,20 @@ export class Redaction {
   stream(): RedactingStream {
     return new RedactingStream(this.#terms, Buffer.from(REDACTED))
   }
+
+  /** Whether it would replace anything. Yields between parts, because a body can be long. */
+  async finds(bytes: Buffer): Promise<boolean> {
+    const search = new RollingSearch(this.#terms)
+    for (let from = 0; from < bytes.length; from += PART) {
+      if (from > 0) await nextTurn()
+      if (search.next(bytes.subarray(0, from + PART), from).length > 0) return true
+    }
+    return false
+  }
 }
+
+/** Bytes that are searched at once. */
+const PART = 256 * 1024
 
 const LINE_END = 0x0a
 

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { BulkheadError, type SecretGrant } from '@bulkhead/contract'
-import { addressKind } from '@bulkhead/kit/addresses'
-import { isLocalName, type Target } from '../hosts/url-policy.ts'
+import type { Target } from '../hosts/url-policy.ts'
 import { requireUnderCeilings, stringArgument, type CapabilityUnit } from '../model/capability.ts'
-import { SECRET_CHARS, Vault, type StoredSecret } from './vault.ts'
+import { isPrivate, SECRET_CHARS, Vault, type StoredSecret } from './vault.ts'
 
 export interface SecretsCapability extends CapabilityUnit {
   /** The secrets of a call, for other capabilities. */
@@ -71,6 +70,11 @@ export interface CallSecrets {
   inHeaders(headers: ReadonlyMap<string, string>, target: Target): ReadonlyMap<string, string>
   /** The same for the query of a URL. Values are percent-encoded. */
   inQuery(query: string, target: Target): string
+  /**
+   * Throws CapabilityDenied if a redirect would bring the value of a secret to a host that it is not for. `sent` is
+   * everything that the next target would receive.
+   */
+  requireOwnHosts(sent: readonly Buffer[], next: Target, visited: readonly Target[]): Promise<void>
   /** The same for an argument or the input of a command. */
   inText(text: string, command: string): string
   readonly vault: Vault
@@ -104,6 +108,14 @@ class SecretHandles implements CallSecrets {
     return this.#replace(query, (secret) => encodeURIComponent(forHost(secret, target)))
   }
 
+  async requireOwnHosts(sent: readonly Buffer[], next: Target, visited: readonly Target[]): Promise<void> {
+    const stray = await this.vault.strayIn(sent, next, visited)
+    if (stray === undefined) return
+    const { name } = stray
+    const what = `The host ${visited.at(-1)!.host} redirects with the value of the secret ${name}.`
+    throw denied(`${what} ${refusalOf(stray, next)!}`, name)
+  }
+
   #inHeader(text: string, target: Target): string {
     const plain = this.#replace(text, (secret) => forHost(secret, target))
     // Encoded credentials have no colon, so a secret that is encoded already is sent as it is.
@@ -130,22 +142,21 @@ class SecretHandles implements CallSecrets {
 }
 
 function forHost(secret: StoredSecret, target: Target): string {
-  const [{ name, value }, { url, host }] = [secret, target]
-  if (!secret.isFor(target)) {
-    throw denied(
-      `The secret ${name} may not be sent to ${url.host}. Name the host in \`secrets\` of the manifest.`,
-      name,
-    )
-  }
-  // Unencrypted traffic to another machine can be read on the way.
-  if (url.protocol !== 'https:' && !isThisMachine(host)) {
-    throw denied(`The secret ${name} is not sent over http. Use https.`, name)
-  }
+  const { name, value } = secret
+  const refusal = refusalOf(secret, target)
+  if (refusal !== undefined) throw denied(refusal, name)
   if (!SENDABLE.test(value)) throw denied(`The secret ${name} contains characters that a header cannot carry.`, name)
   return value
 }
 
-const isThisMachine = (host: string): boolean => isLocalName(host) || addressKind(host) === 'loopback'
+/** Why the secret may not go to the target; undefined if it may. */
+function refusalOf(secret: StoredSecret, target: Target): string | undefined {
+  const { name } = secret
+  if (!secret.isFor(target)) {
+    return `The secret ${name} may not be sent to ${target.url.host}. Name the host in \`secrets\` of the manifest.`
+  }
+  return isPrivate(target) ? undefined : `The secret ${name} is not sent over http. Use https.`
+}
 
 function forCommand({ name, value, commands }: StoredSecret, command: string): string {
   if (!commands.includes(command)) {

@@ -1,5 +1,6 @@
 import { BulkheadError, type SecretGrant } from '@bulkhead/contract'
-import { HostAllowList, type Target } from '../hosts/url-policy.ts'
+import { addressKind } from '@bulkhead/kit/addresses'
+import { HostAllowList, isLocalName, type Target } from '../hosts/url-policy.ts'
 import { Redaction, SearchTerm } from './redaction.ts'
 
 /** A shorter value also occurs in ordinary text, and redacting that would reveal it. */
@@ -76,6 +77,20 @@ export class Vault {
     return this.#redaction((secret) => targets.some((target) => secret.isFor(target)))
   }
 
+  /**
+   * A secret that a redirect would bring where it may not go: it is for one of the visited targets, not for the next
+   * one, and its complete value is in what is sent. Redirects of other hosts are not searched. They got the value from
+   * the tool or have it already, and a refusal would confirm guesses.
+   */
+  async strayIn(sent: readonly Buffer[], next: Target, visited: readonly Target[]): Promise<StoredSecret | undefined> {
+    for (const secret of this.#entries.values()) {
+      if ((secret.isFor(next) && isPrivate(next)) || !visited.some((target) => secret.isFor(target))) continue
+      const redaction = this.#redaction((one) => one === secret)
+      for (const bytes of sent) if (await redaction?.finds(bytes)) return secret
+    }
+    return undefined
+  }
+
   /** For the output of commands in one pipe. */
   redactionOfCommands(commands: readonly string[]): Redaction | undefined {
     return this.#redaction((secret) => secret.commands.some((command) => commands.includes(command)))
@@ -92,6 +107,10 @@ export class Vault {
     return terms.length === 0 ? undefined : new Redaction(terms)
   }
 }
+
+/** Unencrypted traffic to another machine can be read on the way. */
+export const isPrivate = ({ url, host }: Target): boolean =>
+  url.protocol === 'https:' || isLocalName(host) || addressKind(host) === 'loopback'
 
 /** Forms that are computed from one secret, such as credentials with different user names. */
 const MOST_FORMS = 16
