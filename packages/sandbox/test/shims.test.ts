@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream'
 import type { CompartmentSession } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { createSandbox } from '../src/index.ts'
 import { invocation, refusal, requestOf, REMOTE, toolOf } from './fixture.ts'
@@ -139,6 +139,28 @@ describe.each(REMOTE.slice(0, thoroughly(1, 2)))('ordinary globals and modules i
       'ENOENT', 'EEXIST', 'ENOENT', 'worked', 'CapabilityDenied', 'InputInvalid', true,
     ])
     expect(await readFile(join(folder, 'out/deep/b.txt'), 'utf8')).toBe('bytes')
+  })
+
+  it('remove a link, and not what it leads to', async () => {
+    const outside = await realpath(await mkdtemp(join(tmpdir(), 'outside-')))
+    onTestFinished(() => rm(outside, { recursive: true }))
+    const [tree, kept] = [join(folder, 'out/tree'), join(folder, 'out/kept')]
+    await Promise.all([tree, kept].map((path) => mkdir(join(path, 'deep'), { recursive: true })))
+    await Promise.all([kept, outside].map((path) => writeFile(join(path, 'a.txt'), 'kept')))
+    const targets = { 'to-kept': kept, 'to-file': join(kept, 'a.txt'), 'to-outside': outside, up: '..', 'x-broken': '-' }
+    for (const [name, target] of Object.entries(targets)) await symlink(target, join(tree, 'deep', name))
+    for (const [name, target] of Object.entries(targets)) await symlink(target, join(folder, 'out', name))
+    const removed = await call(`
+      const paths = ['out/tree', 'out/to-kept', 'out/to-outside/', 'out/x-broken']
+      const remove = [rm, promisify(fs.rm), fs.promises.rm, rm]
+      const options = { recursive: true, force: true }
+      return Promise.all(paths.map((path, index) => remove[index](path, options).then(() => true, String)))
+    `)
+    expect([await readdir(kept), await readdir(outside)]).toEqual([['a.txt', 'deep'], ['a.txt']])
+    expect(removed).toEqual([true, true, true, true])
+    expect((await readdir(join(folder, 'out'))).filter((name) => name !== 'deep')).toEqual(['kept', 'to-file', 'up'])
+    expect(await call("return rm('out/none', { recursive: true }).catch((error) => error.code)")).toBe('ENOENT')
+    await call("await Promise.all(['kept', 'to-file', 'up'].map((name) => rm('out/' + name, { recursive: true })))")
   })
 
   it('run commands with piped output', async () => {

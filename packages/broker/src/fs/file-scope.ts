@@ -69,6 +69,15 @@ export class FileScope {
     return this.#policy.locate(given, reach)
   }
 
+  /** The same for a name itself: a link is not followed. */
+  locateName(given: string): Promise<ResolvedPath> {
+    return this.#policy.locate(given, 'covers', true)
+  }
+
+  denied(given: string): BulkheadError {
+    return this.#policy.denied(given)
+  }
+
   /**
    * Reads a small file synchronously from a local disk. The bytes are valid only while `take` runs.
    * Contract: undefined if that is not possible, for whatever reason; use the asynchronous way then.

@@ -15,6 +15,7 @@ import { findRipgrep } from './search/ripgrep.ts'
 import { searchLines } from './search/search-lines.ts'
 import { readFindRequest, readGlobRequest, readSearchRequest } from './search/request.ts'
 import { shownPath } from './paths.ts'
+import { removeTree } from './remove-tree.ts'
 import { readUpdates } from './update-request.ts'
 import { undoChanges } from './undo/undo.ts'
 import { WATCH_LIMITS, type WatchLimits } from './watch.ts'
@@ -42,7 +43,7 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
   // Pin the ripgrep binary before a tool can replace it.
   void findRipgrep().catch(() => undefined)
   const watches = new Watches({ ...WATCH_LIMITS, ...options.watchLimits })
-  const searches = new Searches()
+  const long = new LongWork()
   const clients = new ClientFiles(options.clientOf ?? (() => undefined))
   /** Compiled once per tool: a grant does not change while its compartment lives. */
   const compiled = new WeakMap<OpenCall['tool']['grant'], Scopes>()
@@ -97,20 +98,20 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
       async 'fs.glob'(call, args) {
         const request = readGlobRequest(stringArgument(args, 0, 'The pattern'), args[1], globLimits.results)
         const { read } = scopesOf(call)
-        const found = await searches.run(call, async (signal) =>
+        const found = await long.run(call, async (signal) =>
           globFiles(read, await read.locate(request.path, 'leads'), request, globLimits, signal))
         return found.map((path) => shownPath(request.path, [path]))
       },
       async 'fs.find'(call, args) {
         const pattern = compileFilePattern(stringArgument(args, 0, 'The pattern'))
         const request = readFindRequest(args[1])
-        const found = await searches.run(call, (signal) => findFiles(scopesOf(call).read, pattern, request, signal))
+        const found = await long.run(call, (signal) => findFiles(scopesOf(call).read, pattern, request, signal))
         return found as unknown as JsonObject
       },
       async 'fs.search'(call, args) {
         const request = readSearchRequest(stringArgument(args, 0, 'The pattern'), args[1])
         const read = reading(call, request.path)
-        const found = await searches.run(call, async (signal) =>
+        const found = await long.run(call, async (signal) =>
           searchLines(read, await read.locate(request.path, 'leads'), request, signal))
         return found as unknown as JsonObject
       },
@@ -157,8 +158,9 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
         })
       },
       async 'fs.remove'(call, args) {
-        const { write } = scopesOf(call)
-        return removeFile(write, await write.locate(pathArgument(args)), recorderOf(call))
+        const [{ write }, path] = [scopesOf(call), pathArgument(args)]
+        if (args[1] !== true) return removeFile(write, await write.locate(path), recorderOf(call))
+        return long.run(call, (signal) => removeTree(write, path, recorderOf(call), signal))
       },
       'fs.undo'(call, args) {
         if (changes === undefined || options.undo === undefined) throw undoUnavailable()
@@ -171,10 +173,10 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
     endCall(callId) {
       clients.endCall(callId)
       watches.endCall(callId)
-      searches.endCall(callId)
+      long.endCall(callId)
     },
     async close() {
-      await Promise.all([watches.close(), searches.close()])
+      await Promise.all([watches.close(), long.close()])
     },
   }
 }
@@ -196,16 +198,16 @@ const undoUnavailable = (): BulkheadError => new BulkheadError(
   'Changes cannot be undone here. Only the bundled tool `undo` can, on a host whose store records changes.',
 )
 
-/** The searches of one compartment. Each is aborted when its call ends. */
-class Searches {
+/** Searches and removals of one compartment. Each is aborted when its call ends. */
+class LongWork {
   readonly #stops = new Map<string, AbortController>()
   readonly #running = new Set<Promise<unknown>>()
 
   /** The signal aborts with that of the call, and when the call ends. */
-  async run<T>({ callId, signal }: OpenCall, search: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async run<T>({ callId, signal }: OpenCall, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const stop = this.#stops.get(callId) ?? new AbortController()
     this.#stops.set(callId, stop)
-    const running = search(AbortSignal.any([signal, stop.signal]))
+    const running = work(AbortSignal.any([signal, stop.signal]))
     this.#running.add(running)
     try {
       return await running
@@ -219,7 +221,7 @@ class Searches {
     this.#stops.delete(callId)
   }
 
-  /** Resolves when all searches have ended. */
+  /** Resolves when all of it has ended. */
   async close(): Promise<void> {
     for (const callId of [...this.#stops.keys()]) this.endCall(callId)
     await Promise.allSettled(this.#running)
@@ -227,4 +229,4 @@ class Searches {
 }
 
 const over = (): BulkheadError =>
-  new BulkheadError('ToolCancelled', 'The search was stopped because its call has ended. Await it inside the call.')
+  new BulkheadError('ToolCancelled', 'The work was stopped because its call has ended. Await it inside the call.')

@@ -76,8 +76,11 @@ export class PathPolicy {
     this.#protectedPlaces = parts.power === 'fs.write' ? new ProtectedPlaces(never) : undefined
   }
 
-  /** Contract: rejects with CapabilityDenied for everything outside, whether it exists or not. */
-  async locate(given: string, reach: Reach): Promise<ResolvedPath> {
+  /**
+   * `keepsLink`: a link in the last component is not followed.
+   * Contract: rejects with CapabilityDenied for everything outside, whether it exists or not.
+   */
+  async locate(given: string, reach: Reach, keepsLink = false): Promise<ResolvedPath> {
     if (!isPath(given)) {
       throw new BulkheadError(
         'InputInvalid',
@@ -89,7 +92,8 @@ export class PathPolicy {
     return withFileErrors(given, async () => {
       const compiled = await this.#current()
       if (!compiled.written.reaches(read.path, reach)) throw this.#refused(given, read.path, compiled.written)
-      return await this.#directly(given, read.path, reach, compiled) ?? await this.#nameByName(given, read.path, reach)
+      return await this.#directly(given, read.path, reach, compiled)
+        ?? await this.#nameByName(given, read.path, reach, keepsLink)
     })
   }
 
@@ -164,13 +168,14 @@ export class PathPolicy {
     return real === expected ? { given, real, linked: false } : undefined
   }
 
-  async #nameByName(given: string, path: string, reach: Reach): Promise<ResolvedPath> {
+  async #nameByName(given: string, path: string, reach: Reach, keepsLink: boolean): Promise<ResolvedPath> {
     const { disk, paths } = this.#parts
     // The path has a link or is missing, or a root has moved.
     const { roots, real: patterns } = await this.#compile((root) => this.#realRoots.refresh(root))
     const { real, linked } = await resolvePath(path, {
       disk,
       paths,
+      keepsLink,
       foldingIn: (folder) => foldingAt(roots, folder),
       match: (at) => patterns.match(at),
       enter: (root, names) => this.#enter(roots, root, names),

@@ -16,6 +16,8 @@ export interface ResolveContext {
   match(path: string): GlobMatch
   /** Where to start an absolute path: at the resolved root of the grant that contains it, or at the top. */
   enter(root: string, names: readonly string[]): Position
+  /** Whether a link in the last component is not followed. */
+  readonly keepsLink?: boolean
   /** `at`: a path that the grant does not cover. */
   denied(at?: string): BulkheadError
 }
@@ -59,6 +61,10 @@ export async function resolvePath(path: string, context: ResolveContext): Promis
       // `..` after a missing component.
       if (ahead.includes('..')) throw context.denied()
       return { real: joinNames(here, ...ahead), linked }
+    }
+    // Names of a followed link come before those ahead, so this is the last component of the path.
+    if (found.kind === 'link' && ahead.length === 0 && context.keepsLink) {
+      return { real: joinNames(at, await trueName(at, name, found, context)), linked: true }
     }
     if (found.kind !== 'link') {
       at = joinNames(at, await trueName(at, name, found, context))

@@ -38,13 +38,16 @@ export async function removeFile(scope: FileScope, resolved: ResolvedPath, recor
   if (resolved.linked) {
     throw new BulkheadError('InputInvalid', `"${given}" is a link. Remove its target by its own path.`)
   }
-  if (await scope.isRoot(resolved)) {
-    throw new BulkheadError('CapabilityDenied', `"${given}" is a root of the grant and cannot be removed.`)
-  }
+  await requireNoRoot(scope, resolved)
   return queueForFile(resolved.real, () => scope.inFolder(resolved, async (folder, name) => {
     await removeFrom(folder, name, { path: given, record })
     return null
   }))
+}
+
+export async function requireNoRoot(scope: FileScope, resolved: ResolvedPath): Promise<void> {
+  if (!await scope.isRoot(resolved)) return
+  throw new BulkheadError('CapabilityDenied', `"${resolved.given}" is a root of the grant and cannot be removed.`)
 }
 
 /** Contract: the caller holds the queue of the file. */

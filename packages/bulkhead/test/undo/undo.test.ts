@@ -108,7 +108,7 @@ describe('undo', () => {
     truncateSync(join(world.workspace, 'a.txt'), 33 * 1024 ** 2)
     await call('write', { path: 'new', content: 'x' }, 'n')
     await call('write', { path: 'a.txt', content: 'x' }, 'w')
-    expect(await call('undo', { call: 'w' })).toMatch(/\n- a\.txt: it had 34603008 bytes, too long to be recorded\n/)
+    expect(await call('undo', { call: 'w' })).toMatch(/\n- a\.txt: it had 34603008 bytes, and its content was not recorded\n/)
     expect(await call('undo', {})).toMatchObject({ files: [{ path: 'new', action: 'remove' }] })
   })
 

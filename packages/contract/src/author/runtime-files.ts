@@ -110,8 +110,11 @@ export interface FileWriter {
    * is killed and started again. Each file is named once. The tool must also be allowed to read files that exist.
    */
   apply(updates: readonly FileUpdate[]): Promise<readonly AppliedUpdate[]>
-  /** Removes a file or an empty folder. */
-  remove(path: string): Promise<void>
+  /**
+   * Removes a file or an empty folder, and with `recursive` a folder with everything in it. A link is then removed
+   * itself and never followed; undo cannot put it back. Stops at the first name that the grant does not cover.
+   */
+  remove(path: string, options?: { readonly recursive?: boolean }): Promise<void>
 }
 
 /** One file of `apply`. */

@@ -20,7 +20,7 @@ export function undoneChanges(all: readonly RecordedChange[]): ReadonlySet<numbe
   return undone
 }
 
-/** Whether undo can put something back. It cannot if the content was too long to be recorded. */
+/** Whether undo can put something back. It cannot if the content was not recorded. */
 export const isReversible = (change: RecordedChange): boolean => change.kind === 'effect'
   || (change.kind === 'file' && !(change.before.kind === 'file' && change.before.digest === null))
 

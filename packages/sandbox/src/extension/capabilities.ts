@@ -151,7 +151,7 @@ function writer(callBroker: CallBroker): FileWriter & FileUndo {
       path, before: before === null ? null : encoded(before), after: after === null ? null : encoded(after),
       ...(executable !== undefined && { executable }), ...(like !== undefined && { like }),
     }))) as Promise<unknown> as Promise<readonly AppliedUpdate[]>,
-    remove: async (path) => void await callBroker('fs.remove', path),
+    remove: async (path, options) => void await callBroker('fs.remove', path, options?.recursive === true),
     undo: (request) => callBroker('fs.undo', request) as Promise<unknown> as Promise<UndoReport>,
   }
 }

@@ -124,7 +124,7 @@ async function planAll(located: ReadonlyMap<string, LocatedChain>, parts: UndoPa
     if (step === undefined) continue
     const { target, current } = step
     if (target.kind === 'file' && target.digest === null) {
-      gone.push(stuckAt(chain, `it had ${target.size} bytes, too long to be recorded`))
+      gone.push(stuckAt(chain, `it had ${target.size} bytes, and its content was not recorded`))
     } else if (target.kind === 'file' && await parts.access.content(target.digest!) === undefined) {
       gone.push(stuckAt(chain, GONE))
     } else {

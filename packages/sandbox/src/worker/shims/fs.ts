@@ -63,14 +63,6 @@ function promiseForms(host: ShimHost): Readonly<Record<string, Work>> {
     return options
   }
 
-  async function removeAll(fs: Files, path: string): Promise<void> {
-    const found = await fs.stat(path)
-    if (found.kind === 'directory') {
-      for (const { name } of await fs.list(path)) await removeAll(fs, `${path}/${name}`)
-    }
-    await fs.remove(path)
-  }
-
   return {
     readFile: (path: unknown, options?: Options) => on('readFile', path, async (fs, at) => {
       const { encoding, flag, signal } = check('readFile', options, ['encoding', 'flag', 'signal'])
@@ -121,7 +113,7 @@ function promiseForms(host: ShimHost): Readonly<Record<string, Work>> {
     }),
     rm: (path: unknown, options?: Options) => on('rm', path, async (fs, at) => {
       const { recursive, force } = check('rm', options, ['recursive', 'force', 'maxRetries', 'retryDelay'])
-      const remove = (): Promise<void> => recursive === true ? removeAll(fs, at) : fs.remove(at)
+      const remove = (): Promise<void> => fs.remove(at, { recursive: recursive === true })
       await (force === true ? ifExists(remove) : remove())
     }),
   }

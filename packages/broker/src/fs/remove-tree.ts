@@ -1,0 +1,60 @@
+import { lstat, readdir, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { BulkheadError } from '@bulkhead/contract'
+import { ABSENT, type RecordChange } from './change-record.ts'
+import type { FolderHandle } from './disk.ts'
+import type { FileScope } from './file-scope.ts'
+import { joinNames } from './paths.ts'
+import { queueForFile, removeFrom, requireNoRoot } from './write-file.ts'
+
+/** Each level holds a descriptor. */
+const LEVELS = 256
+
+/**
+ * Removes a file, a link, or a folder with everything in it. Links are removed themselves. Each folder is opened from
+ * its parent, so that a folder that is replaced by a link meanwhile is not followed. Each name must be in the grant.
+ */
+export async function removeTree(
+  scope: FileScope, given: string, record: RecordChange, signal: AbortSignal,
+): Promise<null> {
+  const resolved = await scope.locateName(given)
+  await requireNoRoot(scope, resolved)
+  const granted = await scope.matcher()
+
+  const remove = async (folder: FolderHandle, name: string, real: string, level: number): Promise<void> => {
+    if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
+    if (!granted(real).covers) throw scope.denied(given)
+    const found = await lstat(folder.at(name))
+    if (found.isDirectory()) await empty(folder, name, real, level + 1)
+    await queueForFile(real, () => found.isSymbolicLink()
+      ? removeLink(folder, name, record) : removeFrom(folder, name, { path: given, record }))
+  }
+
+  const empty = async (parent: FolderHandle, own: string, real: string, level: number): Promise<void> => {
+    if (level > LEVELS) throw tooDeep(given)
+    const folder = await parent.child(own)
+    try {
+      // A folder that was moved meanwhile is not the one that was checked.
+      if (!scope.isAt(folder.where, real)) throw scope.denied(given)
+      for (const name of await readdir(folder.at('.'))) await remove(folder, name, joinNames(real, name), level)
+    } finally {
+      await folder.release()
+    }
+  }
+
+  return scope.inFolder(resolved, async (folder, name) => {
+    await remove(folder, name, resolved.real, 0)
+    return null
+  })
+}
+
+/** A link has no content to keep, so undo cannot put it back. */
+async function removeLink(folder: FolderHandle, name: string, record: RecordChange): Promise<void> {
+  const { size, mode } = await lstat(folder.at(name))
+  const before = { kind: 'file', digest: null, size, mode: mode & 0o777 } as const
+  await record?.({ path: join(folder.where, name), before, after: ABSENT })
+  await unlink(folder.at(name))
+}
+
+const tooDeep = (path: string): BulkheadError =>
+  new BulkheadError('InputInvalid', `"${path}" has more than ${LEVELS} levels of folders. Remove the deepest first.`)
