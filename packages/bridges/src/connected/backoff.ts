@@ -1,6 +1,9 @@
 /** How long to wait after a failure, by the number of failures in a row. */
 const WAIT_MS = [1_000, 2_000, 5_000, 15_000, 60_000] as const
 
+/** The jail ended a server that used too much. It worked until then, so the next call may start it at once. */
+export class LimitReached extends Error {}
+
 /** The time to wait before reconnecting to a server that failed. */
 export class Backoff {
   readonly #now: () => number
@@ -15,7 +18,8 @@ export class Backoff {
     return Math.max(0, this.#until - this.#now())
   }
 
-  failed(): void {
+  failed(why?: unknown): void {
+    if (why instanceof LimitReached) return this.forget()
     this.#until = this.#now() + WAIT_MS[Math.min(this.#failures, WAIT_MS.length - 1)]!
     this.#failures++
   }

@@ -3,6 +3,7 @@ import { closeSync, openSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { BulkheadError, type JailedStart } from '@bulkhead/contract'
 import { markOption, newProcessMark } from '@bulkhead/kit/processes'
+import { LimitReached } from './backoff.ts'
 import { LineReader } from './line-reader.ts'
 import type { LocalTarget } from './local-server.ts'
 import { launchers, signalGroup, trackGroup } from './process-group.ts'
@@ -62,7 +63,10 @@ export class ServerProcess {
         child.once('spawn', resolve)
         child.once('error', reject)
       })
-      jailed?.watch(child.pid!)
+      jailed?.watch(child.pid!, (why) => {
+        this.#fault ??= new LimitReached(why)
+        onStderr(`${why[0]!.toUpperCase()}${why.slice(1)}.`)
+      })
       child.once('exit', () => void jailed?.release())
     } catch (error) {
       await jailed?.release()

@@ -3,7 +3,7 @@ import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { findProgram } from '@bulkhead/kit/programs'
 import { visibleText } from '@bulkhead/kit/text'
-import { Backoff } from '../connected/backoff.ts'
+import { Backoff, LimitReached } from '../connected/backoff.ts'
 import type { Entry } from '../connected/entries.ts'
 import { localTarget, type Surroundings } from '../connected/local-server.ts'
 import { redactorOf, ServerLog } from '../connected/server-log.ts'
@@ -121,10 +121,10 @@ export class ManagedServer {
       await server?.close().catch(() => undefined)
       if (this.#closing.signal.aborted) throw this.#closing.signal.reason
       if (BulkheadError.is(error)) throw error
-      throw this.#failed(late.aborted ? `it did not respond within ${START_MS} ms` : messageOf(error))
+      throw this.#failed(late.aborted ? new Error(`it did not respond within ${START_MS} ms`) : error)
     }
     void server.ended.then((error) => {
-      if (forget() && !this.#closing.signal.aborted) this.#failed(messageOf(error))
+      if (forget() && !this.#closing.signal.aborted) this.#failed(error)
     })
     return server
   }
@@ -136,21 +136,22 @@ export class ManagedServer {
   }
 
   #lost(error: unknown): BulkheadError {
-    const why = this.#reason(messageOf(error))
+    const why = this.#reason(error)
     const message = `The language server "${this.#entry.name}" was lost during the call: ${why}`
     return new BulkheadError('ServerLost', message, { data: { server: this.#entry.name } })
   }
 
-  #failed(why: string): BulkheadError {
-    this.#backoff.failed()
+  #failed(why: unknown): BulkheadError {
+    this.#backoff.failed(why)
     this.#fault = this.#reason(why).replace(/\.$/, '')
     return this.#unavailable(this.#fault)
   }
 
   /** The last line of standard error often tells why a server exited. */
-  #reason(why: string): string {
+  #reason(why: unknown): string {
+    if (why instanceof LimitReached) return `${why.message}. The next call starts it again.`
     const { last } = this.#log
-    const text = visibleText(this.#redact(why)).replace(/\.$/, '')
+    const text = visibleText(this.#redact(messageOf(why))).replace(/\.$/, '')
     const more = last === undefined ? '' : ` Last line of its standard error: ${last.replace(/\.$/, '')}.`
     const hint = this.#entry.config.jail === false ? '' : ` ${JAIL_HINT.replace('NAME', this.#entry.name)}`
     return `${text}.${more}${hint}`

@@ -27,8 +27,11 @@ export interface JailedStart {
   readonly env: Readonly<Record<string, string>>
   /** From descriptor 3 on. Bytes are written to the descriptor, which is then closed. null: /dev/null. */
   readonly descriptors: readonly (Uint8Array | null)[]
-  /** Call it once the process has started: the limits on all its processes together apply from then on. */
-  watch(pid: number): void
+  /**
+   * Call it once the process has started: the limits on all its processes together apply from then on. If one is
+   * exceeded, `ended` gets the reason, as a part of a sentence, and the process group is killed. It must not throw.
+   */
+  watch(pid: number, ended: (why: string) => void): void
   /** Idempotent. */
   release(): Promise<void>
 }
@@ -36,7 +39,7 @@ export interface JailedStart {
 /** Confines local servers: they are processes of third parties. */
 export interface ServerJail {
   /**
-   * `report` gets a line for each limit that ended the server and each connection that was refused. It must not throw.
+   * `report` gets a line for each connection that was refused. It must not throw.
    * Rejects with CapabilityUnavailable where the file system cannot be confined.
    */
   prepare(start: ServerStart, report: (line: string) => void): Promise<JailedStart>

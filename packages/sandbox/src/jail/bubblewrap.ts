@@ -13,6 +13,9 @@ export const TREE_LIMITS = { tasks: 512, memoryMb: 2048 } as const
 /** Each of the private folders, which are in memory. */
 const PRIVATE_BYTES = 256 * MB
 const SHARED_MEMORY_BYTES = 64 * MB
+/** In memory, by the space they have. Older versions of bubblewrap cannot limit it; the watch counts what is in them. */
+const PRIVATE_SIZES = new Map([['/dev/shm', SHARED_MEMORY_BYTES], ['/tmp', PRIVATE_BYTES], [JAIL_HOME, PRIVATE_BYTES]])
+export const PRIVATE_FOLDERS: readonly string[] = [...PRIVATE_SIZES.keys()]
 
 /** Of one process. RLIMIT_DATA counts what a process reserves; Node reserves half a gigabyte when idle. */
 const PROCESS_LIMITS: readonly (readonly [resource: string, most: number])[] = [
@@ -100,14 +103,14 @@ function taskLimit({ prlimit }: JailMeans): readonly string[] {
  * kernel there, and /dev, because it is a folder in memory without a limit.
  */
 function wallArgs({ refusesNamespaces, hasProc, limitsSize }: JailForm): readonly string[] {
-  const inMemory = (folder: string, bytes: number) =>
-    [...(limitsSize ? ['--size', String(bytes)] : []), '--tmpfs', folder]
+  const inMemory = (folder: string) =>
+    [...(limitsSize ? ['--size', String(PRIVATE_SIZES.get(folder))] : []), '--tmpfs', folder]
   return [
     '--unshare-all', '--unshare-user', ...(refusesNamespaces ? ['--disable-userns'] : []),
     '--uid', '1000', '--gid', '1000', '--hostname', 'server', '--die-with-parent', '--cap-drop', 'ALL',
     ...systemArgs(),
-    '--dev', '/dev', '--remount-ro', '/dev', ...inMemory('/dev/shm', SHARED_MEMORY_BYTES),
+    '--dev', '/dev', '--remount-ro', '/dev', ...inMemory('/dev/shm'),
     ...(hasProc ? ['--proc', '/proc', '--remount-ro', '/proc'] : []),
-    ...inMemory('/tmp', PRIVATE_BYTES), ...inMemory(JAIL_HOME, PRIVATE_BYTES),
+    ...inMemory('/tmp'), ...inMemory(JAIL_HOME),
   ]
 }

@@ -5,10 +5,12 @@ import {
 } from '@bulkhead/broker'
 import { BulkheadError, type JailedStart, type ServerJail, type ServerStart } from '@bulkhead/contract'
 import { codeOfCommand, findProgram, includesPath, isOfSystem, isWithin } from '@bulkhead/kit/programs'
-import { FIRST_DESCRIPTOR, findMeans, jailCommand, jailData, TREE_LIMITS, type JailMeans } from './bubblewrap.ts'
+import {
+  FIRST_DESCRIPTOR, findMeans, jailCommand, jailData, PRIVATE_FOLDERS, TREE_LIMITS, type JailMeans,
+} from './bubblewrap.ts'
 import { besideRelay, relayArgs, relayCode } from './inner-relay.ts'
 import { grantArgs, JAIL_HOME } from './mounts.ts'
-import { watchTree } from './watch-tree.ts'
+import { watchTree, type TreeLimits } from './watch-tree.ts'
 
 export interface ServerJailOptions {
   /** Folders of the host, canonical: hidden from servers. */
@@ -23,6 +25,8 @@ export interface ServerJailOptions {
   readonly lookup?: RelayOptions['lookup']
   /** Where the programs that make the jail are. Default: the folders of the system. */
   readonly folders?: readonly string[]
+  /** What all processes of one server may use together. Default: TREE_LIMITS. */
+  readonly limits?: Partial<TreeLimits>
 }
 
 const FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/run/current-system/sw/bin']
@@ -46,7 +50,7 @@ function meansIn(folders: readonly string[]): Promise<JailMeans | string> {
 
 /** Local servers in bubblewrap: the same walls as around compartments, with room for programs of any kind. */
 export function createServerJail(options: ServerJailOptions): ServerJail {
-  const { kept, ownCode, projectLayer, home, lookup, folders = FOLDERS } = options
+  const { kept, ownCode, projectLayer, home, lookup, folders = FOLDERS, limits } = options
   const hidden = [...kept, ...sensitivePaths(home)]
   let inheritable: readonly number[] | undefined
 
@@ -83,10 +87,10 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
           cwd: '/',
           env: jailEnv(env, [...code, ...read, ...write]),
           descriptors,
-          watch(pid) {
+          watch(pid, ended) {
             lowerPriority(pid)
-            stopWatching = watchTree(pid, TREE_LIMITS, (what) => {
-              report(`The jail ended the server: it used ${what}.`)
+            stopWatching = watchTree(pid, { ...TREE_LIMITS, ...limits }, PRIVATE_FOLDERS, (what) => {
+              ended(`the jail ended it: it used ${what}`)
               killGroup(pid)
             })
           },

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { namesIn } from '@bulkhead/kit/folders'
+import { keptKb, mappedOf, residentOf, sumOf, totalKb } from './memory.ts'
 
 export interface TreeLimits {
   /** Processes and threads together. */
   readonly tasks: number
-  /** Memory that the processes do not share with files. */
+  /** Memory that can only be freed by the processes: their own, shared memory, and files in memory. */
   readonly memoryMb: number
 }
 
@@ -14,39 +15,63 @@ const KB = 1024
 
 /**
  * Watches a process and all its descendants. Calls `exceeded` once, with what was exceeded. Returns a function that
- * stops it. Where the system does not list children, only the first process is counted.
+ * stops it. Where the system does not list children, only the first process is counted. `folders`: those in memory that
+ * only these processes see.
  */
-export function watchTree(pid: number, limits: TreeLimits, exceeded: (what: string) => void): () => void {
-  const timer = setInterval(() => {
-    const what = excessOf(pid, limits)
-    if (what === undefined) return
-    clearInterval(timer)
+export function watchTree(
+  pid: number, limits: TreeLimits, folders: readonly string[], exceeded: (what: string) => void,
+): () => void {
+  let isChecking = false
+  const check = async (): Promise<void> => {
+    if (isChecking) return
+    isChecking = true
+    const what = await excessOf(pid, limits, folders)
+    isChecking = false
+    if (what === undefined || isStopped) return
+    stop()
     exceeded(what)
-  }, EVERY_MS)
-  timer.unref()
-  return () => clearInterval(timer)
+  }
+  const timer = setInterval(() => void check(), EVERY_MS).unref()
+  let isStopped = false
+  const stop = (): void => {
+    isStopped = true
+    clearInterval(timer)
+  }
+  return stop
 }
 
-/** Stops counting at the first excess, so that a fork bomb costs no more than the limit. */
-function excessOf(root: number, { tasks, memoryMb }: TreeLimits): string | undefined {
+/** What is exceeded; undefined if nothing is. Never rejects. */
+export async function excessOf(
+  root: number, { tasks, memoryMb }: TreeLimits, folders: readonly string[],
+): Promise<string | undefined> {
+  const pids = treeOf(root, tasks)
+  if (pids === undefined) return `more than ${tasks} processes and threads`
+  const kept = keptKb(pids, folders)
+  const exceeds = (own: Parameters<typeof totalKb>[0]) => totalKb(own, kept) > memoryMb * KB
+  // What several processes share is counted for each of them, so this may be too much. The exact number takes longer.
+  const isLikely = exceeds(sumOf(pids.map(residentOf)))
+  return isLikely && exceeds(sumOf(await mappedOf(pids))) ? `more than ${memoryMb} MB of memory` : undefined
+}
+
+/** The processes, the first one first. Stops at the limit, so that a fork bomb costs no more: then it is undefined. */
+function treeOf(root: number, tasks: number): readonly string[] | undefined {
+  const found: string[] = []
   const open = [String(root)]
   let threads = 0
-  let memoryKb = 0
   for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
+    found.push(pid)
     const own = namesIn(`/proc/${pid}/task`)
     threads += own.length
-    if (threads > tasks) return `more than ${tasks} processes and threads`
-    memoryKb += Number(/^RssAnon:\s+(\d+) kB$/m.exec(textOf(`/proc/${pid}/status`))?.[1] ?? 0)
-    if (memoryKb > memoryMb * KB) return `more than ${memoryMb} MB of memory`
+    if (threads > tasks) return undefined
     for (const thread of own) {
-      const children = textOf(`/proc/${pid}/task/${thread}/children`).split(' ')
+      const children = childrenOf(`/proc/${pid}/task/${thread}/children`).split(' ')
       open.push(...children.filter((child) => child.trim() !== ''))
     }
   }
-  return undefined
+  return found
 }
 
-function textOf(file: string): string {
+function childrenOf(file: string): string {
   try {
     return readFileSync(file, 'latin1')
   } catch {

@@ -20,7 +20,7 @@ export async function runJailed(
   const jailed = await jail.prepare(start, (line) => reported.push(line))
   const child = startJailed(jailed)
   started?.(child.pid!)
-  jailed.watch(child.pid!)
+  jailed.watch(child.pid!, (why) => reported.push(why))
   child.stdin!.end(input)
   const ended = new Promise<readonly [number | null, NodeJS.Signals | null]>((resolve) => {
     child.once('exit', (...how) => resolve(how))

@@ -3,7 +3,7 @@ import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { Backoff } from '../../connected/backoff.ts'
+import { Backoff, LimitReached } from '../../connected/backoff.ts'
 import type { Surroundings } from '../../connected/local-server.ts'
 import { redactorOf, ServerLog } from '../../connected/server-log.ts'
 import { callFault, callResultOf, ConnectionFaults, isConnectionFault } from './server-messages.ts'
@@ -140,7 +140,8 @@ export class Connection {
       const reason = hasEnded ? await live.ended ?? error : error
       this.#lost(live, error)
       this.#retire(live)
-      throw callFault(this.#entry.name, reason instanceof RangeError ? reason : error, this.#redact)
+      const isOurs = reason instanceof RangeError || reason instanceof LimitReached
+      throw callFault(this.#entry.name, isOurs ? reason : error, this.#redact)
     }
   }
 
@@ -245,9 +246,8 @@ export class Connection {
 
   #lost(live: LiveClient, why: unknown): void {
     if (this.#live !== live) return
-    this.#backoff.failed()
-    const reason = this.#faults.withLastLine(why === undefined ? 'it exited' : messageOf(why))
-    this.#move('lost', { state: 'unavailable', fault: this.#faults.unavailable(reason) })
+    this.#backoff.failed(why)
+    this.#move('lost', { state: 'unavailable', fault: this.#faults.ofLoss(why) })
   }
 
   #retire(live: LiveClient): void {

@@ -2,6 +2,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
+import { LimitReached } from '../../connected/backoff.ts'
 import type { ServerLog } from '../../connected/server-log.ts'
 
 /** Whether the connection failed, not the call itself. */
@@ -20,6 +21,9 @@ export function callFault(name: string, error: unknown, redact: (text: string) =
     new BulkheadError(code, message, { data: { server: name } })
   if (error instanceof RangeError) {
     return make('MessageTooLarge', `The MCP server "${name}" sent a message that is too large: ${text} ${LESS}`)
+  }
+  if (error instanceof LimitReached) {
+    return make('ServerLost', `The MCP server "${name}" was lost during the call: ${text}. The next call starts it again.`)
   }
   const status = statusOf(error)
   if (status === 401 || status === 403) {
@@ -134,6 +138,11 @@ export class ConnectionFaults {
     return this.unavailable(
       this.withLastLine(fault.code === 'ServerLost' ? 'it exited during startup' : fault.message),
     )
+  }
+
+  ofLoss(why: unknown): BulkheadError {
+    if (why instanceof LimitReached) return this.unavailable(why.message)
+    return this.unavailable(this.withLastLine(why === undefined ? 'it exited' : messageOf(why)))
   }
 
   /** The last line of standard error often tells why a server exited. */
