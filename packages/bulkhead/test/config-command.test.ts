@@ -76,3 +76,10 @@ it('writes through a link of the user, but not through one of a project', async 
   symlinkSync(join(folder, 'dotfiles/config.json'), project())
   expect(await config('set', 'mode', 'yolo', '--project')).toMatchObject({ code: 1, stderr: expect.stringContaining('is a link') })
 })
+
+it('does not replace a link that leads nowhere: the rules behind it are unknown', async () => {
+  mkdirSync(join(user(), '..'), { recursive: true })
+  symlinkSync('no-such-file', user())
+  expect(await config('set', 'mode', 'ask')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ConfigInvalid .*cannot be read/) })
+  expect(lstatSync(user()).isSymbolicLink()).toBe(true)
+})

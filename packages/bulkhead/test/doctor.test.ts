@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSandbox } from '@bulkhead/sandbox'
@@ -65,6 +65,23 @@ it('finds broken files, servers, settings and a project that is not trusted', as
   expect(stdout).toMatch(/\/openapi\/shop/)
   expect(stdout).toMatch(/"?gret"?.*\/rules\/0/)
   expect(stdout).toMatch(/\nproblem +permissions +.*\n +cost: .*\n +cure: .*\n/)
+})
+
+it.each([
+  ['configuration', 'config.json', /ConfigInvalid: config\.json is a link that leads nowhere.*all tools are disabled/],
+  ['trust root', 'trust-root.json', /ENOENT/],
+])('a link that leads nowhere in the place of the %s is a problem', async (check, name, found) => {
+  mkdirSync(global(), { recursive: true })
+  symlinkSync('no-such-file', join(global(), name))
+  const { code, checks } = await diagnose()
+  expect([code, checks[check]]).toMatchObject([1, { status: 'problem', found: expect.stringMatching(found) }])
+})
+
+it('a trust file that is a link that leads nowhere is a problem', async () => {
+  mkdirSync(global(), { recursive: true })
+  symlinkSync('no-such-file', join(global(), 'trust.jsonl'))
+  const { code, checks } = await diagnose()
+  expect([code, checks['configuration']]).toMatchObject([1, { found: expect.stringMatching(/^TrustStoreUnavailable: /) }])
 })
 
 it('a folder that cannot be opened is a finding', async () => {

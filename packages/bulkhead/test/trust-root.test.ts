@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PUBLIC_GOOD_ROOT } from '@bulkhead/loader'
@@ -40,5 +40,8 @@ it('a root that cannot be removed is reported', async () => {
 
 it('an unreadable root is not replaced by the bundled one', () => {
   writeFileSync(join(folder, 'trust-root.json'), 'not JSON')
+  expect(loaderOptions(folder)).toMatchObject({ trustRoot: null })
+  rmSync(join(folder, 'trust-root.json'))
+  symlinkSync('no-such-file', join(folder, 'trust-root.json'))
   expect(loaderOptions(folder)).toMatchObject({ trustRoot: null })
 })

@@ -39,7 +39,7 @@ of \`createHost\` overrides both. A [machine policy](../guides/machine-policy.md
 - An unknown key or an invalid value is reported and ignored; \`bulkhead tools\` shows it and what applies instead.
 - A restriction that cannot be read applies at its strictest: a switch is off, a rule that is not \`allow\` denies or asks for every call of
   its tool, a policy requires, a budget or duration is the smallest. If \`rules\`, \`roles\`, \`tools\`, \`extensions\`, \`policy\` or the whole file cannot be
-  read, tools are disabled. For \`limits\` the default applies
+  read, tools are disabled. A link that leads nowhere, or a folder in the place of the file, is a file that cannot be read. For \`limits\` the default applies
   ([decision 98](../decisions/0098-unreadable-restrictions-apply-strictly.md)).
 - Tools have the names that \`bulkhead tools\` lists. The name of an unknown tool, extension or server is a warning with the nearest name, and so is a name
   that only other agents use, such as \`read_file\`. It applies to what is installed later. The same holds for \`rules\`, \`tools\` and \`roles\` of

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, statSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { errorCode } from './error-message.ts'
 
@@ -33,6 +33,20 @@ function isFolder(path: string): boolean {
   } catch {
     return false
   }
+}
+
+/**
+ * Whether nothing has this name. A link that leads nowhere has one, and below it nothing is known to be absent: a file
+ * with restrictions may belong there. Contract: never throws.
+ */
+export function isAbsent(path: string): boolean {
+  try {
+    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return false
+  } catch {
+    return false
+  }
+  const above = dirname(path)
+  return above === path || isFolder(above) || isAbsent(above)
 }
 
 /** The names in a folder; none if it cannot be read. */

@@ -6,7 +6,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   deadlines: ['isPromiseLike', 'onAbort', 'settlesWithin', 'untilAborted', 'within'],
   'document-parts': ['documentDigest', 'findParts', 'partPath'],
   'error-message': ['errorCode', 'isQuotaFault', 'messageOf'],
-  folders: ['makeFolder', 'namesIn'],
+  folders: ['isAbsent', 'makeFolder', 'namesIn'],
   form: ['FIELD_NAME', 'formChoices', 'readFormSchema', 'readFormValues'],
   glob: [
     'compileGlob', 'globCovers', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments',

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { makeFolder } from '../src/folders.ts'
+import { isAbsent, makeFolder } from '../src/folders.ts'
 
 let root: string
 
@@ -30,4 +30,14 @@ it('throws the error of the system if a folder cannot be created', () => {
 
 it.runIf(process.platform === 'linux')('ends if the system returns ENOENT in an existing folder, as in /proc', () => {
   expect(() => makeFolder('/proc/bulkhead-x/y')).toThrow(/ENOENT/)
+})
+
+it('calls a name absent only if nothing has it', () => {
+  writeFileSync(join(root, 'file'), '')
+  symlinkSync('nowhere', join(root, 'link'))
+  symlinkSync('loop', join(root, 'loop'))
+  for (const name of ['nowhere', 'nowhere/below/it']) expect(isAbsent(join(root, name)), name).toBe(true)
+  for (const name of ['file', 'file/below', 'link', 'link/below/it', 'loop', 'loop/below', '.']) {
+    expect(isAbsent(join(root, name)), name).toBe(false)
+  }
 })

@@ -2,7 +2,7 @@ import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { BulkheadError, CONFIG_FILE } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { makeFolder } from '@bulkhead/kit/folders'
+import { isAbsent, makeFolder } from '@bulkhead/kit/folders'
 import { parseJson, pointerKey, pointerStep } from '@bulkhead/kit/json'
 import { editConfig, findKeyFault, PROJECT_FOLDER, settingOrigins, type SettingOrigin } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
@@ -176,7 +176,7 @@ function projectFile(values: Values): string {
 
 export function readIfPresent(file: string): Uint8Array | undefined {
   try {
-    return statSync(file, { throwIfNoEntry: false }) ? readFileSync(file) : undefined
+    return isAbsent(file) ? undefined : readFileSync(file)
   } catch (error) {
     throw new BulkheadError('ConfigInvalid', `"${file}" cannot be read: ${messageOf(error)}`, { cause: error })
   }

@@ -2,6 +2,7 @@ import { accessSync, constants, readFileSync, statSync, type Stats } from 'node:
 import { isAbsolute, join, resolve } from 'node:path'
 import { BulkheadError, CONFIG_FILE, ERRORS, type LocalServerConfig, LOCK_FILE, type Wall } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { isAbsent } from '@bulkhead/kit/folders'
 import { nodeVersionFault } from '@bulkhead/kit/node-version'
 import { findOwnershipFault, parseTrustRoot, TRUST_FILE } from '@bulkhead/loader'
 import { accountName, homeFolder, machinePolicyFile, storeFile } from '../facade/folders.ts'
@@ -92,7 +93,7 @@ async function trustRootCheck(home: string, { place: { report: { trustRoot } } }
   const name = 'trust root'
   try {
     const own = join(home, TRUST_ROOT_FILE)
-    if (statSync(own, { throwIfNoEntry: false })) await parseTrustRoot(readFileSync(own, 'utf8'))
+    if (!isAbsent(own)) await parseTrustRoot(readFileSync(own, 'utf8'))
   } catch (error) {
     return { ...problem(name, error, 'Every signature is refused.'), cure: 'bulkhead trust-root --reset' }
   }

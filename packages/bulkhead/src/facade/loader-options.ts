@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { errorCode, messageOf } from '@bulkhead/kit/error-message'
+import { isAbsent } from '@bulkhead/kit/folders'
 import { parseJson, type Json } from '@bulkhead/kit/json'
 import { PROJECT_FOLDER, type LoaderOptions } from '@bulkhead/loader'
 import { createBundledExtensions } from '@bulkhead/tools-bundled'
@@ -61,7 +62,7 @@ function readTrustRoot(path: string): Pick<LoaderOptions, 'trustRoot' | 'trustRo
     const parsed = parseJson(readFileSync(path, 'utf8'))
     return given(parsed.ok ? parsed.value : null, statSync(path).mtime.toISOString().slice(0, 10))
   } catch (error) {
-    return errorCode(error) === 'ENOENT' ? {} : given(null, null)
+    return errorCode(error) === 'ENOENT' && isAbsent(path) ? {} : given(null, null)
   }
 }
 

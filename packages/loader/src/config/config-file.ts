@@ -182,7 +182,7 @@ function strictestPattern(written: Json): JsonObject {
 const ANY_PATTERN: readonly Json[] = [ANY]
 
 /** Applies while a prohibition cannot be read: no tool is offered, and no other layer can undo this. */
-const TOOLS_OFF = { toolsEnabled: false }
+export const TOOLS_OFF = { toolsEnabled: false }
 
 /** Parts that may forbid anything. If one is unreadable as a whole, what it forbids is unknown. */
 const MAY_FORBID_ANYTHING: ReadonlySet<string> = new Set([

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { BulkheadError, checkRequirements, type ConfigFile } from '@bulkhead/contract'
 import { machinePolicySchema, placeIssues, pointerOf } from '@bulkhead/contract/validation'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { isAbsent } from '@bulkhead/kit/folders'
 import { visibleText } from '@bulkhead/kit/text'
 import { parseStrictJson } from '../files/json-file.ts'
 import { readRegularFile } from '../files/read-file.ts'
@@ -30,7 +31,7 @@ export function readMachinePolicy(
 ): MachinePolicy | undefined {
   let writable: string | undefined
   try {
-    if (statSync(dirname(file), { throwIfNoEntry: false }) === undefined) return undefined
+    if (isAbsent(dirname(file))) return undefined
     writable = findWriters(file, owners)
   } catch (error) {
     return refused('', `cannot be checked: ${messageOf(error)}`)

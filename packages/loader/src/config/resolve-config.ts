@@ -7,7 +7,7 @@ import { deepFreeze } from '@bulkhead/kit/json-copy'
 import { diagnose, type Fault } from '../model/result.ts'
 import { readMachinePolicy } from './machine-policy.ts'
 import { mergeLayers } from './merge-layers.ts'
-import { readConfigFile, unreadable, validateConfig, type ConfigSource } from './config-file.ts'
+import { readConfigFile, TOOLS_OFF, unreadable, validateConfig, type ConfigSource } from './config-file.ts'
 import type { Settings } from './settings.ts'
 
 interface Source {
@@ -25,10 +25,10 @@ export interface ConfigResolution {
 
 /**
  * Precedence: bundled < global < project < overrides of the embedder. The policy of the machine restricts all of them.
- * `projectRoot` is null until the project is trusted.
+ * `projectRoot` is null until the project is trusted, and an object for a folder whose rules cannot be known.
  */
 export function resolveConfig(
-  settings: Settings, projectRoot: string | null, overrides: ConfigFile | undefined,
+  settings: Settings, projectRoot: string | { readonly unusable: string } | null, overrides: ConfigFile | undefined,
 ): ConfigResolution {
   const { defaults, globalRoot, limits: { manifestBytes: maxBytes } } = settings
   const file = (layer: Layer, root: string, followLinks: boolean): Source => {
@@ -39,7 +39,9 @@ export function resolveConfig(
     { layer: 'bundled', location: 'bundled', written: fromProgram(defaults) },
     // Users may link to their settings. A link in a project could point anywhere.
     ...(globalRoot === null ? [] : [file('global', globalRoot, true)]),
-    ...(projectRoot === null ? [] : [file('project', projectRoot, false)]),
+    ...(projectRoot === null ? [] : [typeof projectRoot === 'string' ? file('project', projectRoot, false) : {
+      layer: 'project' as const, location: projectRoot.unusable, written: DISABLED,
+    }]),
     ...(overrides === undefined
       ? [] : [{ layer: 'embedder' as const, location: 'overrides', written: fromProgram(overrides) }]),
   ]
@@ -60,6 +62,9 @@ export function resolveConfig(
     ],
   }
 }
+
+/** The load reports why. */
+const DISABLED: ConfigSource = { value: TOOLS_OFF, faults: [], digest: null }
 
 /** Checks a configuration object like a file. */
 function fromProgram(config: ConfigFile): ConfigSource {

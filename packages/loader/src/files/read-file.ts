@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { isAbsent } from '@bulkhead/kit/folders'
 
 export type FileProblem = 'missing' | 'link' | 'special' | 'too-large' | 'changed' | 'unreadable'
 interface Unread {
@@ -76,7 +77,7 @@ function withOpen<T>(path: string, { followLinks }: ReadOptions, use: (descripto
   try {
     descriptor = openSync(path, constants.O_RDONLY | NONBLOCK | (followLinks ? 0 : NOFOLLOW))
   } catch (error) {
-    return failedOpen(error)
+    return failedOpen(path, error)
   }
   try {
     return use(descriptor)
@@ -92,9 +93,14 @@ function findProblem(stat: { readonly size: number; isFile(): boolean }, maxByte
   return stat.size > maxBytes ? problem('too-large', `has ${stat.size} bytes; ${maxBytes} are allowed`) : undefined
 }
 
-function failedOpen(error: unknown): Unread {
+/** Continues a sentence. */
+export const LEADS_NOWHERE = 'is a link that leads nowhere, or is below one'
+
+function failedOpen(path: string, error: unknown): Unread {
   const { code } = error as NodeJS.ErrnoException
-  if (code === 'ENOENT') return problem('missing', 'does not exist')
+  if (code === 'ENOENT') {
+    return isAbsent(path) ? problem('missing', 'does not exist') : problem('link', LEADS_NOWHERE)
+  }
   if (code === 'ELOOP' || code === 'EMLINK') return problem('link', 'is a link')
   if (code === 'ENXIO') return problem('special', 'is not a regular file')
   return problem('unreadable', `cannot be opened: ${messageOf(error)}`)

@@ -24,6 +24,7 @@ import { compare, evaluate, type InstallerOptions, type InstallPlan, type NewerV
 import { LayerFiles } from './layer-files.ts'
 import { obtainPackage, parseInstallSpec, provePackage, type ObtainedPackage } from './obtain-package.ts'
 import { Registry } from './registry.ts'
+import { locateProjectLayer } from '../trust/project-layer.ts'
 import { TrustRenewal } from '../trust/trust-ledger.ts'
 
 const OPTIONS: OptionForms<InstallerOptions> = {
@@ -43,7 +44,7 @@ export class Installer {
   readonly #root: string
   readonly #files: LayerFiles
 
-  /** Throws ConfigInvalid for options that cannot be used. */
+  /** Throws ConfigInvalid for options that cannot be used, and PackageUnsafe for a project folder that is a link. */
   constructor(options: InstallerOptions) {
     requireOptions('Installer', options, OPTIONS, 'loader', 'layer', 'workspace', 'cwd')
     this.#options = options
@@ -54,6 +55,10 @@ export class Installer {
       throw new BulkheadError(
         'ConfigInvalid', 'There is no global layer to install into: the option /roots/global is null.',
       )
+    }
+    const layer = options.layer === 'global' ? undefined : locateProjectLayer(options.workspace, this.#settings)
+    if (layer?.kind === 'unusable') {
+      throw new BulkheadError('PackageUnsafe', `The project folder ${root} ${layer.what}, so nothing is written to it.`)
     }
     this.#root = root
     this.#files = new LayerFiles(root, this.#settings.limits)

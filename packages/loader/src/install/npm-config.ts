@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import type Config from '@npmcli/config'
 import { BulkheadError } from '@bulkhead/contract'
 import { errorCode, messageOf } from '@bulkhead/kit/error-message'
+import { isAbsent } from '@bulkhead/kit/folders'
 import { visibleText } from '@bulkhead/kit/text'
 import { NPMRC_FILE, readProjectNpmrc } from '../trust/project-layer.ts'
 import { registryUrl, type RegistryAuthorization, type RegistryOptions } from './registry.ts'
@@ -30,8 +31,9 @@ export interface NpmConfig {
 }
 
 const FILES = ['builtin', 'global', 'user', 'project'] as const
-/** A missing file is no error; some set HOME to /dev/null. */
-const MISSING: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR'])
+/** A missing file is no error; some set HOME to /dev/null. A link that leads nowhere is not missing. */
+const isMissing = (file: string, error: unknown): boolean =>
+  errorCode(error) === 'ENOTDIR' || (errorCode(error) === 'ENOENT' && isAbsent(file))
 /** `fetch` cannot use them. */
 const UNUSED = ['ca', 'cafile', 'cert', 'key', 'proxy', 'https-proxy'] as const
 const UNUSED_CURE = 'Set NODE_EXTRA_CA_CERTS for a certificate, and NODE_USE_ENV_PROXY=1 with HTTPS_PROXY for a proxy.'
@@ -100,7 +102,7 @@ async function loading(config: Config, load: () => Promise<void>): Promise<void>
   }
   for (const layer of FILES) {
     const { source, raw, loadError } = config.data.get(layer)!
-    if (loadError && !MISSING.has(errorCode(loadError))) {
+    if (loadError && !isMissing(source, loadError)) {
       throw invalid(`The npm configuration ${source} cannot be read: ${messageOf(loadError)}.`)
     }
     // The parser accepts any bytes, so a file in UTF-16 would count as empty.

@@ -17,8 +17,8 @@ import { placed, proveBundled, proveFolder, proveModule, type FolderProof, type 
 import { InProcessSchemaChecker, WorkerSchemaChecker } from '../schema/schema-checker.ts'
 import { PackageSignatures, reportMaterial } from '../signature/package-signatures.ts'
 import {
-  agentParts, changedSince, documentParts, findProjectFault, locateProjectLayer, npmrcParts, projectDigest, readDocuments,
-  type ProjectPart,
+  agentParts, changedSince, documentParts, findProjectFault, isDisabling, locateProjectLayer, npmrcParts, projectDigest,
+  readDocuments, type ProjectPart,
 } from '../trust/project-layer.ts'
 import { createTrustLedger } from '../trust/trust-ledger.ts'
 import { connect } from './connect.ts'
@@ -74,7 +74,10 @@ interface Tools extends Pick<ProofContext, 'schemas' | 'signatures'> {
 async function load(request: LoadRequest, settings: Settings, tools: Tools): Promise<LoadReport> {
   const layer = locateProjectLayer(request.workspace, settings)
   const fault = findProjectFault(layer, request)
-  if (layer.kind !== 'folder') return (await loadLayers(request, settings, tools, null, fault)).report
+  if (layer.kind !== 'folder') {
+    const unusable = isDisabling(layer, request) ? layer.root : undefined
+    return (await loadLayers(request, settings, tools, null, fault, unusable)).report
+  }
   const { workspace, trust, projectDigest: decidedAbout } = request
   const decided = (report: LoadReport, decision: ProjectTrust): LoadReport =>
     Object.freeze({
@@ -92,13 +95,13 @@ interface Loaded {
   readonly projectDigest: string
 }
 
-/** Loads all layers. The project layer only where `project` is given. */
+/** Loads all layers. The project layer only where `project` is given. `unusable`: a folder of a project that disables. */
 async function loadLayers(
   { workspace, overrides }: LoadRequest, settings: Settings, tools: Tools, project: OpenProject | null,
-  projectFault: Fault | undefined,
+  projectFault: Fault | undefined, unusable?: string,
 ): Promise<Loaded> {
   const { config, diagnostics: configDiagnostics, projectFileDigest } = resolveConfig(
-    settings, project?.root ?? null, overrides,
+    settings, project?.root ?? (unusable === undefined ? null : { unusable }), overrides,
   )
   const locks = locksOf(settings, project)
   const { coreVersion, limits } = settings

@@ -57,7 +57,8 @@ export function findProjectFault(layer: ProjectLayer, standing: ProjectStanding)
     case 'unusable':
       return {
         stage: 'locate', code: 'PackageUnsafe', path: '', location: layer.root,
-        message: `The project folder ${layer.what}, so nothing in it was read.`,
+        message: `The project folder ${layer.what}, so nothing in it was read.`
+          + (isDisabling(layer, standing) ? ' Its rules are unknown, so all tools are disabled.' : ''),
         cure: 'Replace it with a folder, or remove it.',
       }
     case 'folder':
@@ -67,6 +68,10 @@ export function findProjectFault(layer: ProjectLayer, standing: ProjectStanding)
       }
   }
 }
+
+/** A name that exists and cannot be read may have restricted. A declined project does not restrict. */
+export const isDisabling = ({ kind }: ProjectLayer, { trust }: ProjectStanding): boolean =>
+  kind === 'unusable' && trust !== 'declined'
 
 export const changedSince = (root: string): Fault => ({
   stage: 'trust', code: 'ProjectTrustRequired', path: '', location: root,

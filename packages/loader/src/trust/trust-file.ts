@@ -2,9 +2,9 @@ import { closeSync, constants, fstatSync, fsyncSync, openSync, readSync, writeSy
 import { dirname } from 'node:path'
 import { BulkheadError, TRUST_DECISIONS, type TrustRecord } from '@bulkhead/contract'
 import { errorCode, messageOf } from '@bulkhead/kit/error-message'
-import { makeFolder } from '@bulkhead/kit/folders'
+import { isAbsent, makeFolder } from '@bulkhead/kit/folders'
 import { isJsonObject } from '@bulkhead/kit/json'
-import { findOwnershipFault, readDescriptor } from '../files/read-file.ts'
+import { findOwnershipFault, LEADS_NOWHERE, readDescriptor } from '../files/read-file.ts'
 import { parseStrictJson } from '../files/json-file.ts'
 
 /** In the folder of the global layer. */
@@ -32,7 +32,9 @@ export function readTrustFile(file: string): TrustLines {
   try {
     descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return { lines: [] }
+    if (errorCode(error) === 'ENOENT') {
+      return isAbsent(file) ? { lines: [] } : { lines: [], unavailable: LEADS_NOWHERE }
+    }
     return { lines: [], unavailable: `cannot be opened: ${messageOf(error)}` }
   }
   try {

@@ -43,6 +43,12 @@ describe('installing', () => {
     expect(await loaded(home)).toEqual([['project weather@1.0.0 verified'], []])
   })
 
+  test('writes nothing through a project folder that is a link', async () => {
+    using home = new HomeFixture()
+    symlinkSync(home.globalRoot, home.projectRoot)
+    expect(() => installerFor(home, { layer: 'project' })).toThrow(/is a link, so nothing is written to it/)
+  })
+
   test('installs an npm package by name, version, range and tag, and requests only what it needs', async () => {
     using home = new HomeFixture()
     await using registry = await RegistryFixture.start()

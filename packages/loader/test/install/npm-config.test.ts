@@ -190,6 +190,11 @@ describe('an error names the file:', () => {
     await fails(read(), /machine-npmrc cannot be read: EISDIR/)
   })
 
+  test('one that is a link that leads nowhere', async () => {
+    symlinkSync('no-such-file', join(person(), '.npmrc'))
+    await fails(read(), /home\/\.npmrc cannot be read: ENOENT/)
+  })
+
   test('one that is not UTF-8', async () => {
     home.write(join(person(), '.npmrc'), Buffer.from('registry=https://a.example', 'utf16le'))
     await fails(read(), /home\/\.npmrc is not UTF-8 text/)

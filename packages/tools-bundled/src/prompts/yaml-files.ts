@@ -3,6 +3,7 @@ import { open, readdir } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { TOOL_NAME_PATTERN } from '@bulkhead/contract'
 import { errorCode, messageOf } from '@bulkhead/kit/error-message'
+import { isAbsent } from '@bulkhead/kit/folders'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
 
@@ -22,7 +23,7 @@ export async function readYamlFiles<Content extends object>(
   folder: string, what: string, parse: FileParser<Content>, { report }: FaultReader,
 ): Promise<readonly Content[]> {
   const names = await readdir(folder).catch((error: unknown) => {
-    if (errorCode(error) !== 'ENOENT') report(`The folder ${folder} cannot be read: ${messageOf(error)}.`, folder)
+    if (!isAbsent(folder)) report(`The folder ${folder} cannot be read: ${messageOf(error)}.`, folder)
     return []
   })
   const files = names.filter((name) => /\.ya?ml$/.test(name)).toSorted()
