@@ -94,7 +94,7 @@ describe('a ceiling', () => {
     ])
     const { stdout: explained } = await inside(['explain', 'web_fetch', '--args', '{"url":"https://evil.example/"}'], folder)
     expect(explained).toMatch(/^web_fetch would be denied \(CapabilityDenied\)/)
-    expect(explained).toMatch(/capability +deny +policy\.ceiling +it may reach beyond the policy\.ceiling: reach evil\.example:443/)
+    expect(explained).toMatch(/capability +deny +policy\.ceiling of \S+config\.json +it may reach beyond the policy\.ceiling of \S+config\.json: reach evil\.example:443/)
     const { stdout: other } = await inside(['explain', 'web_fetch', '--mode', 'yolo', '--args', '{"url":"https://docs.example.com/"}'], folder)
     expect(other).toMatch(/^web_fetch would be allowed/)
     expect(other).toMatch(/capability +pass +ceiling +under the ceiling it may reach docs\.example\.com/)

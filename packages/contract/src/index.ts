@@ -38,7 +38,8 @@ export {
 export { compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, SUBAGENTS } from './policy/power.ts'
 export type { ExtensionPower, Power, PowerCapability } from './policy/power.ts'
 export {
-  allowedPatterns, allowsNeed, beyond, ceilingsOf, narrowPower, powerItems, powerPhrases, type PowerItem,
+  allowedPatterns, allowsNeed, beyond, ceilingsOf, narrowPower, powerItems, powerPhrases, type LocatedCeiling,
+  type PowerItem,
 } from './policy/power-order.ts'
 export { mustBeNamed, ProtectedPlaces, protectionReason, type Protection } from './policy/protected-places.ts'
 export {
@@ -48,7 +49,7 @@ export {
 export { checkRequirements, classifyToolMode, hasEffects, matchArguments } from './policy/requirements.ts'
 export type { PatternSource, VariableValues } from './policy/requirements.ts'
 export { capabilitiesMeant, denyingRule, judgeRules, RULE_CAPABILITIES } from './policy/rules.ts'
-export type { RuleCapability, RuleQuestion, RuleScope, RuleVerdict, ScopedRule } from './policy/rules.ts'
+export type { RuleAuthor, RuleCapability, RuleQuestion, RuleScope, RuleVerdict, ScopedRule } from './policy/rules.ts'
 export type {
   ChangeFilter, ChangeRecorder, ChangeSource, ChangeStore, DelegatingCall, FileReplacement, FileState, FileUndo, NewChange,
   RecordedChange, RecordedFile, SelectedChanges, UndoAccess, UndoReport, UndoRequest, UndoSelection,

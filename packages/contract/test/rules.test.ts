@@ -1,7 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { denyingRule, judgeRules, RULE_CAPABILITIES, RULE_SCOPES, type RuleQuestion, type ScopedRule } from '../src/policy/rules.ts'
-import { RULE_ACTIONS } from '../src/model/names.ts'
+import {
+  denyingRule, judgeRules, RULE_CAPABILITIES, RULE_SCOPES, type RuleAuthor, type RuleQuestion, type ScopedRule,
+} from '../src/policy/rules.ts'
+import { RULE_ACTIONS, type RuleAction } from '../src/model/names.ts'
 import { ruleSchema } from '../src/validation/policy.ts'
 
 type Short = readonly [permission: string, pattern: string, action: ScopedRule['action'], scope?: ScopedRule['scope']]
@@ -41,6 +43,37 @@ describe('the rank of rules', () => {
 
   it('prefers the later of two otherwise equal rules', () => {
     expect(judgeRules(rules(['bash', '*', 'ask'], ['bash', '**', 'ask']), bash)?.rule.source).toBe('rule 1')
+  })
+})
+
+describe('a rule of a project', () => {
+  const by = (author: RuleAuthor, ...short: Short[]) => rules(...short).map((one) => ({ ...one, author }))
+  it.each<[RuleAuthor, Short, Short, RuleAction]>([
+    ['user', ['bash', '*', 'deny'], ['bash', 'git log', 'allow'], 'deny'], ['user', ['shell.run', 'git *', 'deny'], ['bash', '*', 'allow'], 'deny'],
+    ['user', ['*', '*', 'ask'], ['bash', 'git log', 'allow'], 'ask'], ['user', ['*', '*', 'deny'], ['bash', 'git log', 'ask'], 'deny'],
+    ['embedder', ['*', '*', 'ask'], ['bash', 'git log', 'allow'], 'ask'], ['machine', ['*', '*', 'deny'], ['bash', '*', 'allow'], 'deny'],
+    ['user', ['*', '*', 'allow'], ['bash', '*', 'deny'], 'deny'], ['user', ['bash', 'git log', 'allow'], ['bash', '*', 'deny'], 'allow'],
+    ['bundled', ['bash', '*', 'ask'], ['bash', 'git log', 'allow'], 'allow'], ['project', ['bash', '*', 'deny'], ['bash', 'git log', 'allow'], 'allow'],
+  ])('beside one of the %s: %j and %j is %s', (author, other, own, expected) => {
+    for (const order of [[...by(author, other), ...by('project', own)], [...by('project', own), ...by(author, other)]]) {
+      expect(judgeRules(order, bash)?.action).toBe(expected)
+    }
+  })
+
+  it('never weakens what the rules of others restrict', () => {
+    const one = fc.record({
+      permission: fc.constantFrom('bash', 'ba*', '*', 'shell.run', 'write', 'fs.read', 'fs.write'),
+      pattern: fc.constantFrom('*', '**', 'git *', 'git log', 'src', '/ws/**', '/ws/src/*'), action: fc.constantFrom(...RULE_ACTIONS),
+      scope: fc.constantFrom(...RULE_SCOPES), author: fc.constantFrom<RuleAuthor>('user', 'embedder', 'machine'), source: fc.constant('x'),
+    })
+    const rank = (action: RuleAction = 'allow') => RULE_ACTIONS.indexOf(action)
+    fc.assert(fc.property(fc.array(one), fc.array(one), fc.constantFrom(bash, write), (others, own, question) => {
+      const alone = judgeRules(others, question)?.action
+      const ofProject = own.map((each) => ({ ...each, scope: 'project' as const, author: 'project' as const }))
+      const all = [...others, ...ofProject]
+      expect(rank(judgeRules(all, question)?.action)).toBeGreaterThanOrEqual(rank(alone))
+      if (denyingRule(others, question)) expect(denyingRule(all, question)).toBeDefined()
+    }), { numRuns: 2_000 })
   })
 })
 

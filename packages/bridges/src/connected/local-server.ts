@@ -95,6 +95,6 @@ export function beyondCeilings(
   requires: RequirementSet, given: ExtensionPower, config: ResolvedConfig,
 ): string | undefined {
   const power = declaredPower(requires, given)
-  const more = ceilingsOf(config).flatMap((ceiling) => beyond(power, declaredCeiling(ceiling)))
+  const more = ceilingsOf(config).flatMap(({ ceiling }) => beyond(power, declaredCeiling(ceiling)))
   return more.length === 0 ? undefined : more.map(({ kind, subject }) => `${kind}: ${subject}`).join('; ')
 }

@@ -125,12 +125,24 @@ function secretBeyond(
 const stateCovers = (allowed: readonly string[], owner: string): boolean =>
   allowed.includes(owner) || allowed.includes(ANY_STATE)
 
-/** The ceilings that apply together: the configured one, and that of the machine. */
-export function ceilingsOf(
-  { merged, layers }: { readonly merged: Ceiled; readonly layers: readonly { layer: string; config: Ceiled }[] },
-): readonly Ceiling[] {
-  const ofMachine = layers.find(({ layer }) => layer === 'machine')?.config.policy?.ceiling
-  return [...new Set([merged.policy?.ceiling, ofMachine])].filter((ceiling) => ceiling !== undefined)
+/** The ceilings of all layers. They apply together. */
+export function ceilingsOf({ merged, layers }: CeiledLayers): readonly LocatedCeiling[] {
+  const found = layers.flatMap(({ location, config: { policy } }) =>
+    policy?.ceiling === undefined ? [] : [{ location, ceiling: policy.ceiling }])
+  const { ceiling } = merged.policy ?? {}
+  const isFound = ceiling === undefined || found.some((one) => one.ceiling === ceiling)
+  return isFound ? found : [...found, { location: 'the configuration', ceiling }]
+}
+
+export interface LocatedCeiling {
+  /** The file that it is from. */
+  readonly location: string
+  readonly ceiling: Ceiling
+}
+
+interface CeiledLayers {
+  readonly merged: Ceiled
+  readonly layers: readonly { readonly location: string; readonly config: Ceiled }[]
 }
 
 interface Ceiled {

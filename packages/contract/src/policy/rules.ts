@@ -10,15 +10,14 @@ export type RuleScope = (typeof RULE_SCOPES)[number]
 export const RULE_CAPABILITIES = ['fs.read', 'fs.write', 'shell.run', 'net.fetch'] as const
 export type RuleCapability = (typeof RULE_CAPABILITIES)[number]
 
+export type RuleAuthor = 'bundled' | 'user' | 'project' | 'embedder' | 'machine'
+
 export interface ScopedRule extends Rule {
   readonly scope: RuleScope
   /** The file or option of the rule, for `explain`. */
   readonly source: string
-  /**
-   * Set for a rule from the file of the user, which has the scope of the project, and of the machine, which has that of
-   * the manifest.
-   */
-  readonly author?: 'user' | 'machine'
+  /** Whose configuration or agent it is from; absent for a rule of a session. A project cannot loosen rules of others. */
+  readonly author?: RuleAuthor
   /** The permission as written, if it means several capabilities. */
   readonly written?: string
 }
@@ -56,8 +55,8 @@ const strictness: Readonly<Record<RuleAction, number>> = { allow: 0, ask: 1, den
 const capabilities: ReadonlySet<string> = new Set(RULE_CAPABILITIES)
 
 /**
- * The rule that decides, or undefined if none does. A manifest deny is final. An allow decides only if rules match
- * everything the call touches.
+ * The rule that decides, or undefined if none does. A manifest deny is final, and a rule of a project that allows or
+ * asks does not undo a stricter one of another author. An allow decides only if rules match everything the call touches.
  */
 export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion): RuleVerdict | undefined {
   const touches = question.touches.length > 0 ? question.touches : [undefined]
@@ -65,9 +64,7 @@ export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion)
   let unmatched = false
   for (const touch of touches) {
     const matching = rules.filter((rule) => matches(rule, question, touch))
-    const pinned = matching.find((rule) => rule.scope === 'manifest' && rule.action === 'deny')
-    const winner = pinned ?? matching.reduce<ScopedRule | undefined>(
-      (best, rule) => best === undefined || outranks(rule, best) ? rule : best, undefined)
+    const winner = winnerOf(matching)
     if (winner === undefined) unmatched = true
     else if (strictest === undefined || strictness[winner.action] > strictness[strictest.action]) {
       strictest = { action: winner.action, rule: winner }
@@ -75,6 +72,21 @@ export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion)
   }
   return unmatched && strictest?.action === 'allow' ? undefined : strictest
 }
+
+function winnerOf(matching: readonly ScopedRule[]): ScopedRule | undefined {
+  const pinned = matching.find((rule) => rule.scope === 'manifest' && rule.action === 'deny')
+  const best = pinned ?? firstOf(matching)
+  if (best?.author !== 'project') return best
+  const kept = firstOf(matching.filter((rule) => !mayLoosen(best, rule)))
+  return kept && strictness[kept.action] > strictness[best.action] ? kept : best
+}
+
+const firstOf = (rules: readonly ScopedRule[]): ScopedRule | undefined => rules.reduce<ScopedRule | undefined>(
+  (best, rule) => best === undefined || outranks(rule, best) ? rule : best, undefined)
+
+/** A project loosens its own rules and defaults only. */
+const mayLoosen = (rule: ScopedRule, other: ScopedRule): boolean =>
+  rule.author !== 'project' || other.author === 'project' || other.author === 'bundled'
 
 /** The rule that denies every call of a tool, whatever its arguments; undefined if another rule may outrank it. */
 export function denyingRule(
@@ -84,7 +96,7 @@ export function denyingRule(
   const denying = relevant.filter(({ permission, pattern, action }) =>
     action === 'deny' && isEverything(pattern) && !capabilities.has(permission))
   return denying.find((rule) => rule.scope === 'manifest'
-    || relevant.every((other) => other.action === 'deny' || !outranks(other, rule)))
+    || relevant.every((other) => other.action === 'deny' || !outranks(other, rule) || !mayLoosen(other, rule)))
 }
 
 function matches(rule: Rule, question: RuleQuestion, touch: RuleQuestion['touches'][number] | undefined): boolean {

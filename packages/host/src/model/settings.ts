@@ -1,9 +1,10 @@
 import {
-  ceilingsOf, DEFAULT_LIMITS, type Ceiling, type CompartmentLimits, type ConfigFile, type ExtensionConfig,
-  type ExtensionDescriptor, type Layer, type LayerConfig, type Placement, type ResolvedConfig, type RuleScope,
-  type ScopedRule, type ToolConfig,
+  ceilingsOf, DEFAULT_LIMITS, PLACEMENTS, type CompartmentLimits, type ConfigFile, type ExtensionConfig,
+  type ExtensionDescriptor, type Layer, type LayerConfig, type LocatedCeiling, type Placement, type ResolvedConfig,
+  type RuleAuthor, type RuleScope, type ScopedRule, type ToolConfig,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
+import { member, Written } from './written.ts'
 
 type ConfigLayer = LayerConfig['layer']
 
@@ -20,7 +21,9 @@ export class Settings {
   /** The policy of the machine, which nothing can loosen. */
   readonly machine: ConfigFile
   /** All of them apply. */
-  readonly ceilings: readonly Ceiling[]
+  readonly ceilings: readonly LocatedCeiling[]
+  /** What a project cannot loosen. */
+  readonly written: Written
   readonly #tools: ReadonlyMap<string, ToolConfig>
   readonly #extensions: ReadonlyMap<string, ExtensionConfig>
   readonly #roles: ReadonlyMap<string, boolean>
@@ -28,6 +31,7 @@ export class Settings {
   constructor({ merged, layers }: ResolvedConfig) {
     this.file = merged
     this.layers = layers
+    this.written = new Written(layers)
     this.machine = layers.find(({ layer }) => layer === 'machine')?.config ?? {}
     this.ceilings = ceilingsOf({ merged, layers })
     this.rules = layers.toSorted((a, b) => SCOPE_ORDER[a.layer] - SCOPE_ORDER[b.layer]).flatMap(scopedRules)
@@ -46,15 +50,48 @@ export class Settings {
 
   /** A key that the host reads: of the tool's entry, else of its extension's `config`. */
   common<Key extends CommonKey>(key: Key, tool: string, descriptor: ExtensionDescriptor | undefined): ToolConfig[Key] {
-    const own = this.tool(tool)[key]
-    if (own !== undefined || descriptor === undefined) return own
-    const { config } = this.extension(descriptor.id)
-    return config && isCommonKey(key, descriptor) ? config[key] as ToolConfig[Key] : undefined
+    const isCommon = descriptor !== undefined && isCommonKey(key, descriptor)
+    const ofExtension = ({ config }: ExtensionConfig): ToolConfig[Key] => config?.[key] as ToolConfig[Key]
+    const own = this.tool(tool)[key] ?? (isCommon ? ofExtension(this.extension(descriptor.id)) : undefined)
+    const written = this.written.first(({ tools }) => member(tools, tool)?.[key])
+      ?? (isCommon ? this.written.first(({ extensions }) => ofExtension(member(extensions, descriptor.id) ?? {})) : undefined)
+    return stricter(own, written)
   }
 
-  roleFlag(tool: string, role: string | undefined): RoleFlag | undefined {
-    return roleFlag(this.#roles, tool, role)
+  /** The file that disables a tool. */
+  disabledBy(tool: string, descriptor: ExtensionDescriptor | undefined): string {
+    const source = this.layers.findLast(({ config: { tools, extensions } }) => member(tools, tool)?.enabled === false
+      || (descriptor && member(extensions, descriptor.id)?.config?.['enabled'] === false))
+    return source?.location ?? 'the configuration'
   }
+
+  /** Who chose the mode: the user, the embedder or the machine, else the project. */
+  get modeAuthor(): 'written' | 'project' | 'default' {
+    const authors = this.layers.filter(({ config: { mode } }) => mode !== undefined).map(({ layer }) => layer)
+    if (authors.some((layer) => layer !== 'bundled' && layer !== 'project')) return 'written'
+    return authors.includes('project') ? 'project' : 'default'
+  }
+
+  /** The entries that answer a mode. Those of a project answer only the default. */
+  allowlist(isModeWritten: boolean): readonly string[] {
+    const counts = ({ layer }: LayerConfig): boolean => !isModeWritten || layer !== 'project'
+    return this.layers.every(counts)
+      ? this.file.allowlist ?? [] : this.layers.filter(counts).flatMap(({ config: { allowlist = [] } }) => allowlist)
+  }
+
+  /** The flag that forbids the tool, or undefined. */
+  forbiddingFlag(tool: string, role: string | undefined): string | undefined {
+    const flag = [roleFlag(this.#roles, tool, role), roleFlag(this.written.roles, tool, role)]
+      .find((each) => each?.allowed === false)
+    const source = flag && this.layers.findLast(({ config }) => member(config.roles, flag.name) === false)
+    return flag && (source === undefined ? flag.name : `${flag.name} of ${source.location}`)
+  }
+}
+
+/** Of the value in effect and the written one. */
+function stricter<Value extends boolean | number | undefined>(value: Value, written: Value): Value {
+  if (value === undefined || written === undefined) return value ?? written
+  return (typeof value === 'number' ? Math.min(value, written as number) : value && written) as Value
 }
 
 type CommonKey = 'enabled' | 'timeoutMs'
@@ -91,11 +128,15 @@ const SCOPES: Readonly<Record<ConfigLayer, RuleScope>> = {
 const SCOPE_ORDER: Readonly<Record<ConfigLayer, number>> = {
   machine: 0, bundled: 1, embedder: 2, global: 3, project: 4,
 }
-const AUTHORS: Partial<Record<ConfigLayer, NonNullable<ScopedRule['author']>>> = { machine: 'machine', global: 'user' }
+const AUTHORS: Readonly<Record<ConfigLayer, RuleAuthor>> = {
+  machine: 'machine', bundled: 'bundled', embedder: 'embedder', global: 'user', project: 'project',
+}
+/** Whose rules those of an agent or a configuration are. */
+export const authorOf = (layer: ConfigLayer): RuleAuthor => AUTHORS[layer]
 
 const scopedRules = (layer: LayerConfig): ScopedRule[] => (layer.config.rules ?? []).map((rule, index) =>
   ({
-    ...rule, scope: SCOPES[layer.layer], ...(AUTHORS[layer.layer] && { author: AUTHORS[layer.layer] }),
+    ...rule, scope: SCOPES[layer.layer], author: authorOf(layer.layer),
     source: `${layer.location}#${writtenPlace(layer, '/rules', index)}`,
   }))
 
@@ -121,7 +162,7 @@ export function arrange(descriptor: ExtensionDescriptor, settings: Settings): Ar
   const own = settings.extension(descriptor.id)
   return {
     placement: placementOf(descriptor, settings),
-    limits: limitsFrom(settings.file.limits, own.limits),
+    limits: limitsFrom(settings, own.limits, descriptor.id),
     config: configOf(descriptor, settings),
     compartments: own.compartments ?? 1,
     activation: own.activation ?? descriptor.manifest.discoveryRules.activation,
@@ -133,15 +174,20 @@ function placementOf({ id, layer, code }: ExtensionDescriptor, settings: Setting
   if (code.kind === 'module') return 'inline'
   if (layer !== 'bundled' && settings.machine.isolation?.[layer]) return 'process'
   const wanted = settings.extension(id).isolation ?? settings.file.isolation?.[layer] ?? 'process'
-  return wanted === 'inline' && layer !== 'bundled' ? 'process' : wanted
+  const written = settings.written.first(({ extensions }) => member(extensions, id)?.isolation)
+    ?? settings.written.first(({ isolation }) => isolation?.[layer]) ?? wanted
+  const stricterOne = PLACEMENTS.indexOf(written) > PLACEMENTS.indexOf(wanted) ? written : wanted
+  return stricterOne === 'inline' && layer !== 'bundled' ? 'process' : stricterOne
 }
 
 type PartialLimits = { readonly [Name in keyof CompartmentLimits]?: number | undefined }
 
-function limitsFrom(...later: readonly (PartialLimits | undefined)[]): CompartmentLimits {
+function limitsFrom({ file, written }: Settings, own: PartialLimits | undefined, id: string): CompartmentLimits {
   const limits: { -readonly [Name in keyof CompartmentLimits]: number } = { ...DEFAULT_LIMITS }
   for (const name of Object.keys(DEFAULT_LIMITS) as (keyof CompartmentLimits)[]) {
-    for (const given of later) limits[name] = given?.[name] ?? limits[name]
+    const most = written.first(({ extensions }) => member(extensions, id)?.limits?.[name])
+      ?? written.first((config) => config.limits?.[name])
+    limits[name] = stricter(own?.[name] ?? file.limits?.[name], most) ?? limits[name]
   }
   return limits
 }

@@ -33,7 +33,7 @@ export async function evaluate(
     if (excess) return call.evaluated(final(excess, analysis), changes)
 
     const evaluation: Evaluation =
-      { call, analysis, verdicts: [...analysis.verdicts], clock: host.clock, ruled: undefined }
+      { call, analysis, verdicts: [...analysis.verdicts], clock: host.clock, ruled: 'no' }
     let change: ArgumentsChange | undefined
     for (const each of policy.policies) {
       if (change || isDenied(evaluation)) break
@@ -88,7 +88,7 @@ function conclude({ analysis, verdicts }: Evaluation, call: ValidatedCall): Deci
   const answerable = asks.every(({ answeredByApproval }) => answeredByApproval)
   // No earlier answer covers a tool that the stage does not list.
   if (asks.some(({ permit }) => permit)) return { verdicts, verdict, analysis, answerable }
-  const answer = answerByMode(call, analysis, answerable)
+  const answer = answerByMode(call, analysis, asks)
   if (answer || !answerable) return { verdicts, verdict: answer ?? verdict, analysis, answerable }
   const approvals = call.session.approvals.answering(call, analysis)
   return { verdicts, verdict: approvals?.[0]?.verdict ?? verdict, analysis, answerable, approvals }
@@ -113,10 +113,11 @@ const ONLY_READS = allow('rules', 'no rule', 'it only reads inside the workspace
 const NO_OBJECTION = allow('rules', 'no rule', 'this tool requires no approval, and nothing else asks')
 
 function answerByMode(
-  { tool, session: { policy } }: ValidatedCall, { subjects }: CallAnalysis, answerable: boolean,
+  { tool, session: { policy } }: ValidatedCall, { subjects }: CallAnalysis, asks: readonly Verdict[],
 ): Verdict | undefined {
+  if (policy.isModeOfProject && asks.some(({ isWritten }) => isWritten)) return undefined
   if (policy.mode === 'yolo') return allow('approval', 'mode yolo', 'this mode allows every call that would ask')
-  const isListed = answerable && policy.allowlisted(tool, subjects)
+  const isListed = asks.every(({ answeredByApproval }) => answeredByApproval) && policy.allowlisted(tool, subjects)
   return isListed ? allow('approval', 'allowlist', 'the key is on the allowlist') : undefined
 }
 

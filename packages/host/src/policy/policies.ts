@@ -15,8 +15,8 @@ export interface Evaluation {
   readonly analysis: CallAnalysis
   readonly clock: Clock
   readonly verdicts: Verdict[]
-  /** The verdict of the rules of the session whose policies run. */
-  ruled: Verdict | undefined
+  /** Whether rules of the session whose policies run allow the call: not at all, or also instead of its mode. */
+  ruled: 'no' | 'allowed' | 'answers the mode'
 }
 
 /**
@@ -48,6 +48,7 @@ export interface PolicyParts {
   readonly planning: boolean
   standing(tool: ToolEntry): { readonly floor: Verdict | undefined }
   evaluateRules(tool: ToolEntry, analysis: CallAnalysis): Verdict | undefined
+  answersMode(tool: ToolEntry, analysis: CallAnalysis): boolean
 }
 
 /** The policies of one session, in order. */
@@ -71,8 +72,11 @@ const planMode = (session: PolicyParts): Policy => builtIn(({ call, analysis }) 
 
 const rulesAndToolMode = (session: PolicyParts): Policy => builtIn((evaluation) => {
   const { call: { tool }, analysis, verdicts } = evaluation
-  evaluation.ruled = session.evaluateRules(tool, analysis)
-  if (evaluation.ruled) verdicts.push(evaluation.ruled)
+  const ruled = session.evaluateRules(tool, analysis)
+  if (ruled) verdicts.push(ruled)
+  if (ruled?.action === 'allow') {
+    evaluation.ruled = session.answersMode(tool, analysis) ? 'answers the mode' : 'allowed'
+  } else evaluation.ruled = 'no'
   return analysis.onlyReads ? undefined : session.standing(tool).floor
 })
 
@@ -96,11 +100,14 @@ const watchdogPolicy = (watchdog: Judge): Policy => custom(({ call, analysis, cl
 
 /** A state machine replaces the mode. A rule that allows answers what the mode would ask. */
 const gate = ({ stateMachine, mode }: PolicyParts): Policy => {
-  const gated = ask('security-mode', `mode ${mode}`, 'this tool requires approval', true)
+  const asks = (reason: string): Verdict => ask('security-mode', `mode ${mode}`, reason, true)
+  const gated = asks('this tool requires approval')
+  const written = asks('this tool requires approval, and a rule of a project does not answer a mode that was chosen')
   return builtIn(({ call, analysis, ruled }) => {
     if (!call.tool.definition.gated) return undefined
     const staged = stateMachine && evaluateStage(stateMachine, call)
-    return staged || ruled?.action === 'allow' || analysis.onlyReads ? staged : gated
+    if (staged || ruled === 'answers the mode' || analysis.onlyReads) return staged
+    return ruled === 'allowed' ? written : gated
   })
 }
 

@@ -15,6 +15,8 @@ import { allow, ask, ceilingVerdict, deny, strictest, type CeilingSource, type V
 
 export interface PolicySources {
   readonly mode: SecurityMode
+  /** Who chose the mode. A rule of a project answers it only if no one but a project or a default did. */
+  readonly modeAuthor: 'written' | 'project' | 'default'
   readonly allowlist: readonly string[]
   /** The rules of the session; those of the configuration come from the settings. */
   readonly rules: readonly ScopedRule[]
@@ -47,6 +49,8 @@ export interface Standing {
   readonly floor: Verdict | undefined
   /** Everything its manifest declares, with the values of this session. */
   readonly declared: Power
+  /** What the ceilings of the configuration leave of it. */
+  readonly configured: Power
   /** What it may do under every ceiling: of the configuration, of this session and its agent, and of its ancestors. */
   readonly power: Power
   /** The power under each ceiling and those before it. The last one is `power`. */
@@ -69,6 +73,8 @@ export class SessionPolicy {
   readonly lineage: readonly SessionPolicy[]
   /** The strictest of the lineage. */
   readonly mode: SecurityMode
+  /** Whether a project chose the mode of this session or of an ancestor. Then it does not answer rules of others. */
+  readonly isModeOfProject: boolean
   /** Whether its own mode or state machine decides gated calls. A sub-agent in yolo leaves them to its ancestors. */
   readonly gates: boolean
   readonly headless: 'deny' | 'halt'
@@ -100,6 +106,7 @@ export class SessionPolicy {
   constructor(sources: PolicySources) {
     this.lineage = [...sources.parent?.lineage ?? [], this]
     this.mode = stricterMode(sources.mode, sources.parent?.mode)
+    this.isModeOfProject = sources.modeAuthor === 'project' || sources.parent?.isModeOfProject === true
     this.gates = sources.mode !== 'yolo' || sources.parent === undefined || sources.stateMachine !== undefined
     this.headless = sources.headless
     const { parent, settings: { file, layers } } = sources
@@ -128,13 +135,14 @@ export class SessionPolicy {
     const known = this.#standings.get(tool)
     if (known) return known
     const above = this.#sources.parent?.standing(tool)
-    const { declared, ceilings: outer } = above ?? this.#configured(tool)
-    const ceilings = this.#narrowed(outer)
-    const { power } = ceilings.at(-1)!
+    const { declared, configured, ceilings: outer } = above ?? this.#configured(tool)
+    const ceilings = this.#narrowed(outer, above?.power ?? configured)
+    const power = ceilings.at(-1)?.power ?? configured
     const standing: Standing = {
-      denied: above?.denied ?? beyondOf(tool, ceilings) ?? this.#role(tool),
+      denied: above?.denied ?? beyondOf(tool, configured, ceilings) ?? this.#role(tool),
       lost: lostOf(declared, ceilings),
       declared,
+      configured,
       power,
       ceilings,
       floor: tool.definition.mode === 'local'
@@ -146,22 +154,20 @@ export class SessionPolicy {
   }
 
   /** The rule that decides, or undefined. A call is allowed only if every subject is. */
-  evaluateRules(tool: ToolEntry, { subjects, effects }: CallAnalysis): Verdict | undefined {
-    if (this.rules.length === 0) return undefined
+  evaluateRules(tool: ToolEntry, { subjects, effects }: CallAnalysis, rules = this.rules): Verdict | undefined {
+    if (rules.length === 0) return undefined
     const ofTool = this.standing(tool).resources
     const touches = effects && this.#hasEffectRules ? resourcesOfCall(effects(), ofTool, this.rules) : ofTool
-    const verdicts = subjects.map((subject) => this.#evaluateSubject(tool, subject, touches))
+    const verdicts = subjects.map((subject) => evaluateSubject(rules, tool, subject, touches))
     const found = verdicts.filter((verdict) => verdict !== undefined)
     const decisive = strictest(found)
     return decisive?.action === 'allow' && found.length < verdicts.length ? undefined : decisive
   }
 
-  #evaluateSubject(tool: ToolEntry, { key, names }: Subject, touches: RuleQuestion['touches']): Verdict | undefined {
-    const question = {
-      tool: tool.name, approvalKey: key, touches, ...(names && { names }), ...(tool.source && { source: tool.source }),
-    }
-    const verdict = judgeRules(this.rules, question)
-    return verdict && verdictOf(verdict)
+  /** Whether rules that allow the call answer what the mode asks: without those of a project, if the mode was written. */
+  answersMode(tool: ToolEntry, analysis: CallAnalysis): boolean {
+    const others = this.#sources.modeAuthor === 'written' ? this.rules.filter((rule) => !isLoosening(rule)) : this.rules
+    return others.length === this.rules.length || this.evaluateRules(tool, analysis, others)?.action === 'allow'
   }
 
   /** The rule that denies every call of a tool. */
@@ -179,17 +185,17 @@ export class SessionPolicy {
   }
 
   /** What the configuration leaves to a tool. Compiled again only if the variables have other values here. */
-  #configured(tool: ToolEntry): Pick<Standing, 'declared' | 'ceilings'> {
+  #configured(tool: ToolEntry): Pick<Standing, 'declared' | 'configured' | 'ceilings'> {
     const { hasOwnValues, variables } = this.#sources
-    const { declared, grant } = hasOwnValues ? tool.powersWith(variables) : tool
-    return { declared, ceilings: [{ source: 'policy.ceiling', power: grant }] }
+    const { declared, grant, ceilings } = hasOwnValues ? tool.powersWith(variables) : tool
+    return { declared, configured: grant, ceilings }
   }
 
-  /** The agent and the ceiling of this session, after those that apply already. */
-  #narrowed(outer: readonly CeilingStep[]): readonly CeilingStep[] {
+  /** The agent and the ceiling of this session, after those that apply already and leave `left`. */
+  #narrowed(outer: readonly CeilingStep[], left: Power): readonly CeilingStep[] {
     const steps = [...outer]
     const narrow = (source: CeilingSource, ceilingFor: (power: Power) => Power): void => {
-      const { power } = steps.at(-1)!
+      const { power } = steps.at(-1) ?? { power: left }
       steps.push({ source, power: narrowPower(power, ceilingFor(power)) })
     }
     const bound = this.#bound
@@ -203,26 +209,41 @@ export class SessionPolicy {
 
   #role(tool: ToolEntry): Verdict | undefined {
     const { settings, role, roles } = this.#sources
-    const flag = [roleFlag(roles, tool.name, role), settings.roleFlag(tool.name, role)]
-      .find((each) => each?.allowed === false)
-    return flag && deny('role', 'RoleDenied', `flag ${flag.name}`, `the flag ${flag.name} is off`)
+    const own = roleFlag(roles, tool.name, role)
+    const flag = own?.allowed === false ? `${own.name} of the session` : settings.forbiddingFlag(tool.name, role)
+    return flag === undefined ? undefined : deny('role', 'RoleDenied', `flag ${flag}`, `the flag ${flag} is off`)
   }
 }
+
+function evaluateSubject(
+  rules: readonly ScopedRule[], tool: ToolEntry, { key, names }: Subject, touches: RuleQuestion['touches'],
+): Verdict | undefined {
+  const question = {
+    tool: tool.name, approvalKey: key, touches, ...(names && { names }), ...(tool.source && { source: tool.source }),
+  }
+  const verdict = judgeRules(rules, question)
+  return verdict && verdictOf(verdict)
+}
+
+const isLoosening = ({ author, action }: ScopedRule): boolean => author === 'project' && action === 'allow'
 
 function verdictOf({ action, rule }: RuleVerdict): Verdict {
   const { written = rule.permission } = rule
   const name = `the rule "${written} ${rule.pattern}" of ${rule.source}`
   const source = `${rule.author ?? rule.scope} rule ${written} ${rule.pattern} (${rule.source})`
   if (action === 'deny') return deny('rules', 'RuleDenied', source, `${name} forbids it`)
-  if (action === 'ask') return ask('rules', source, `${name} asks`, true)
+  if (action === 'ask') {
+    const isWritten = rule.author !== 'project' && rule.author !== 'bundled'
+    return { ...ask('rules', source, `${name} asks`, true), ...(isWritten && { isWritten }) }
+  }
   return allow('rules', source, `${name} allows it`)
 }
 
 /** A server cannot be confined, so one that can do more than a ceiling allows is denied. */
-function beyondOf(tool: ToolEntry, [configured, ...others]: readonly CeilingStep[]): Verdict | undefined {
-  if (!tool.extension.descriptor.server || configured === undefined) return undefined
-  for (const { source, power } of others) {
-    const more = beyond(configured.power, power)
+function beyondOf(tool: ToolEntry, configured: Power, ceilings: readonly CeilingStep[]): Verdict | undefined {
+  if (!tool.extension.descriptor.server) return undefined
+  for (const { source, power } of ceilings) {
+    const more = beyond(configured, power)
     if (more.length > 0) return ceilingVerdict(more, source)
   }
   return undefined

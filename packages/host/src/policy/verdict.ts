@@ -24,6 +24,8 @@ export interface Verdict {
    * not.
    */
   readonly answeredByApproval: boolean
+  /** Of a rule that neither a project nor a default has: a mode that a project chose does not answer it. */
+  readonly isWritten?: true
   /** From a state machine: what the call needs to run. For an ask, a person has to grant it. */
   readonly permit?: StagePermit
 }
@@ -37,8 +39,8 @@ export const ask = (stage: DecisionStage, source: string, reason: string, answer
 export const allow = (stage: DecisionStage, source: string, reason: string): Verdict =>
   ({ action: 'allow', stage, source, reason, code: 'InternalError', answeredByApproval: true })
 
-/** What sets a ceiling: the configuration, the session, or its agent. */
-export type CeilingSource = 'policy.ceiling' | 'ceiling of the session' | `requires of the agent ${string}`
+/** What sets a ceiling: a file of the configuration, the session, or its agent. */
+export type CeilingSource = `policy.ceiling of ${string}` | 'ceiling of the session' | `requires of the agent ${string}`
 
 /** A ceiling does not allow `more`. */
 export function ceilingVerdict(more: readonly Pick<PowerItem, 'kind' | 'subject'>[], source: CeilingSource): Verdict {

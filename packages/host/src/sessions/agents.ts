@@ -5,6 +5,7 @@ import { agentManifestSchema, firstFault } from '@bulkhead/contract/validation'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { deepFreeze } from '@bulkhead/kit/json-copy'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
+import { authorOf } from '../model/settings.ts'
 import type { Naming } from '../model/unknown-names.ts'
 
 /** The agents that a session can be opened for, by name. A later one hides an earlier one with the same name. */
@@ -60,8 +61,9 @@ function unusable(name: string, fault: Diagnostic | undefined): BulkheadError {
 }
 
 /** A deny of an agent is final. */
-export const rulesOf = ({ location, manifest }: UsableAgent): readonly ScopedRule[] =>
-  manifest.rules.map((rule, index) => ({ ...rule, scope: 'manifest', source: `${location}#/rules/${index}` }))
+export const rulesOf = ({ layer, location, manifest }: UsableAgent): readonly ScopedRule[] =>
+  manifest.rules.map((rule, index) =>
+    ({ ...rule, scope: 'manifest', author: authorOf(layer), source: `${location}#/rules/${index}` }))
 
 /** The names of tools in an agent. */
 export const namingOf = ({ layer, location, manifest: { rules, tools } }: UsableAgent): Naming =>

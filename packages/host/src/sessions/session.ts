@@ -220,10 +220,12 @@ export function policyFrom(
   options: SessionOptions, { agent, ...material }: PolicyMaterial, parent?: SessionPolicy,
 ): SessionPolicy {
   const { settings } = material
+  const modeAuthor = options.mode === undefined ? settings.modeAuthor : 'written'
   return new SessionPolicy({
     ...material,
     mode: stricterMode(options.mode ?? settings.file.mode ?? 'ask', settings.machine.mode),
-    allowlist: settings.file.allowlist ?? [],
+    modeAuthor,
+    allowlist: settings.allowlist(modeAuthor === 'written'),
     rules: [...agent ? rulesOf(agent) : [], ...(options.rules ?? []).map(readRule)],
     role: options.role,
     roles: new Map(Object.entries(options.roles ?? {})),

@@ -54,3 +54,15 @@ test('the configuration overrides the activation of the manifest', () => {
     arranged({ discoveryRules: { activation: 'eager' } }, { extensions: { sample: { activation: 'first-call' } } }).activation,
   ).toBe('first-call')
 })
+
+test('a narrower key of a project loosens neither the placement nor the limits that the user wrote', () => {
+  const user: ConfigFile = { isolation: { global: 'process' }, limits: { heapMb: 8 } }
+  const project: ConfigFile = { extensions: { sample: { isolation: 'thread', limits: { heapMb: 64, phaseMs: 9 } } } }
+  const layers = [
+    { layer: 'global', location: 'user', config: user }, { layer: 'project', location: 'project', config: project },
+  ] as const
+  const under = (...used: readonly (typeof layers)[number][]) =>
+    arrange(sketchExtension({}).descriptor, new Settings({ merged: { ...user, ...project }, layers: used }))
+  expect(under(...layers)).toMatchObject({ placement: 'process', limits: { heapMb: 8, phaseMs: 9 } })
+  expect(under(layers[1])).toMatchObject({ placement: 'thread', limits: { heapMb: 64, phaseMs: 9 } })
+})

@@ -29,10 +29,10 @@ test('the flag of a role overrides the general flag', () => {
   const settings = new Settings({
     merged: { roles: { allow_bash: true, allow_bash_reviewer: false, allow_edit: false } }, layers: [],
   })
-  expect(settings.roleFlag('bash', 'reviewer')).toEqual({ name: 'allow_bash_reviewer', allowed: false })
-  expect(settings.roleFlag('bash', 'author')).toEqual({ name: 'allow_bash', allowed: true })
-  expect(settings.roleFlag('edit', undefined)).toEqual({ name: 'allow_edit', allowed: false })
-  expect(settings.roleFlag('read', 'reviewer')).toBeUndefined()
+  expect(settings.forbiddingFlag('bash', 'reviewer')).toBe('allow_bash_reviewer')
+  expect(settings.forbiddingFlag('bash', 'author')).toBeUndefined()
+  expect(settings.forbiddingFlag('edit', undefined)).toBe('allow_edit')
+  expect(settings.forbiddingFlag('read', 'reviewer')).toBeUndefined()
 })
 
 test('names of object prototypes find nothing', () => {

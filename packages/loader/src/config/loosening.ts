@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { COMPARTMENT_LIMITS, SECURITY_MODES, type ConfigFile } from '@bulkhead/contract'
 import { isJsonObject, pointerStep, type Json } from '@bulkhead/kit/json'
+import { JOINED_LISTS, MERGED_MAPS, placeBelow } from './places.ts'
 
 /** A setting of a layer that is not known to be stricter than before. */
 export interface LooseningSetting {
@@ -17,40 +18,65 @@ export interface LooseningSetting {
  */
 export function looseningSettings(config: ConfigFile, below: ConfigFile): readonly LooseningSetting[] {
   const { $schema: _schema, mcp: _mcp, openapi: _openapi, lsp: _lsp, ...settings } = config
-  return leaves(settings as unknown as Json, below as unknown as Json, [])
-    .filter(({ at, value, before }) => !isDeepStrictEqual(value, before) && !tightens(at, value, before))
-    .map(({ at, value, before }) => ({ path: at.map(pointerStep).join(''), value, before }))
+  return leaves(settings as unknown as Json, below as unknown as Json).filter(loosens).map(settingOf)
+}
+
+const loosens = ({ place, value, before }: Leaf): boolean =>
+  !isDeepStrictEqual(value, before) && !tightens(place, value, before)
+
+const settingOf = ({ at, value, before }: Leaf): LooseningSetting =>
+  ({ path: at.map(pointerStep).join(''), value, before })
+
+/** Keys that each layer has for itself, and rules, which are compared when a call is decided. */
+const OWN: ReadonlySet<string> = new Set(['$schema', 'packages', 'mcp', 'openapi', 'lsp', 'rules'])
+
+/**
+ * A project with the settings that count beside what others wrote, and those that do not. A project tightens what is
+ * written, and loosens defaults only. Entries for an allowlist do not count beside a mode that is written.
+ */
+export function withinWritten(
+  project: ConfigFile, written: ConfigFile,
+): { readonly config: ConfigFile; readonly ignored: readonly LooseningSetting[] } {
+  const ignored: LooseningSetting[] = []
+  const keep = (value: Json, before: Json | undefined, at: readonly string[], place: string): Json | undefined => {
+    if (OWN.has(place)) return value
+    if (isJsonObject(value) && MERGED_MAPS.has(place)) {
+      return Object.fromEntries(Object.entries(value).flatMap(([key, member]) => {
+        const kept = keep(member, memberOf(before, key), [...at, key], placeBelow(place, key))
+        return kept === undefined ? [] : [[key, kept]]
+      }))
+    }
+    const bound = place === 'allowlist' ? written.mode : before
+    if (bound === undefined || (JOINED_LISTS.has(place) && place !== 'allowlist')) return value
+    const leaf = { at, place, value, before: bound }
+    if (!loosens(leaf)) return value
+    ignored.push(settingOf(leaf))
+    return undefined
+  }
+  return { config: keep(project as unknown as Json, written as unknown as Json, [], '') as ConfigFile, ignored }
 }
 
 interface Leaf {
   readonly at: readonly string[]
+  /** The path with `*` in place of user-defined names. */
+  readonly place: string
   readonly value: Json
   readonly before: Json | undefined
 }
 
-/** Lists that are appended to those of lower layers. */
-const JOINED: ReadonlySet<string> = new Set(['rules', 'allowlist'])
-/** Replaced as a whole. */
-const WHOLE: ReadonlySet<string> = new Set(['policy/ceiling', 'policy/identities/*'])
-
-function leaves(value: Json, before: Json | undefined, at: readonly string[]): readonly Leaf[] {
-  const place = placeOf(at)
-  if (Array.isArray(value) && JOINED.has(place)) {
-    return value.map((entry, index) => ({ at: [...at, String(index)], value: entry, before: undefined }))
+/** Entries of joined lists are leaves, and so is everything that is replaced as a whole. */
+function leaves(value: Json, before: Json | undefined, at: readonly string[] = [], place = ''): readonly Leaf[] {
+  if (Array.isArray(value) && JOINED_LISTS.has(place)) {
+    return (value as readonly Json[]).map((entry, index) =>
+      ({ at: [...at, String(index)], place: `${place}/*`, value: entry, before: undefined }))
   }
-  if (!isJsonObject(value) || WHOLE.has(place)) return [{ at, value, before }]
+  if (!isJsonObject(value) || !MERGED_MAPS.has(place)) return [{ at, place, value, before }]
   return Object.entries(value).flatMap(([key, member]) =>
-    leaves(member, isJsonObject(before) && Object.hasOwn(before, key) ? before[key] : undefined, [...at, key]))
+    leaves(member, memberOf(before, key), [...at, key], placeBelow(place, key)))
 }
 
-/** The path with `*` in place of user-defined names. */
-const placeOf = (at: readonly string[]): string => {
-  const named = new Set(['tools', 'extensions', 'roles', 'rules', 'allowlist'])
-  return at.map((key, index) => {
-    if (index === 1 && named.has(at[0]!)) return '*'
-    return index === 2 && at[0] === 'policy' && (at[1] === 'scopes' || at[1] === 'identities') ? '*' : key
-  }).join('/')
-}
+const memberOf = (value: Json | undefined, key: string): Json | undefined =>
+  isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
 
 export type IsStricter = (value: Json, before: Json | undefined) => boolean
 
@@ -80,11 +106,12 @@ const STRICTER: readonly (readonly [RegExp, IsStricter])[] = [
   [/^isolation\/(?:global|project)$|^extensions\/\*\/isolation$/, placement],
   [/^policy\/(?:integrity|signature|lock)\/|^policy\/scopes\/\*\/(?:integrity|signature|lock)$/, level],
   [/^policy\/update\/widening$|^policy\/scopes\/\*\/widening$/, widening],
-  [/^policy\/(?:ceiling|identities\/\*)$/, pinned],
+  [/^policy\/identities\/\*$/, pinned],
+  // All apply together.
+  [/^policy\/ceiling$/, noEffect],
 ]
 
-function tightens(at: readonly string[], value: Json, before: Json | undefined): boolean {
-  const place = placeOf(at)
+function tightens(place: string, value: Json, before: Json | undefined): boolean {
   const limit = /^(?:extensions\/\*\/)?limits\/(\w+)$/.exec(place)?.[1]
   if (limit !== undefined && Object.hasOwn(COMPARTMENT_LIMITS, limit)) {
     return lowerThan(COMPARTMENT_LIMITS[limit as keyof typeof COMPARTMENT_LIMITS].most)(value, before)

@@ -2,20 +2,7 @@ import { SECURITY_MODES, type ConfigFile, type LayerConfig } from '@bulkhead/con
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { deepFreeze } from '@bulkhead/kit/json-copy'
 import { lowerThan, stricterIn, type IsStricter } from './loosening.ts'
-
-/**
- * Maps that are merged key by key; `*` is any name. Everything else is replaced as a whole: a server merged from two
- * layers could send the secrets of one to the other.
- */
-export const MERGED_MAPS: ReadonlySet<string> = new Set([
-  '', 'roles', 'tools', 'tools/*', 'extensions', 'extensions/*', 'extensions/*/config', 'extensions/*/limits',
-  'isolation', 'policy', 'policy/integrity', 'policy/signature', 'policy/identities', 'policy/lock', 'policy/scopes',
-  'policy/update', 'policy/conformance',
-  'mcp', 'openapi', 'lsp', 'search', 'skills', 'limits', 'sandbox', 'sandbox/spares', 'sandbox/most', 'budget', 'audit',
-  'approvals', 'watchdogs', 'watchdogs/commandSafety', 'watchdogs/commandSafety/severity', 'guards',
-])
-/** Lists that are concatenated over all layers. */
-export const JOINED_LISTS: ReadonlySet<string> = new Set(['rules', 'allowlist', 'watchdogs/commandSafety/patterns'])
+import { JOINED_LISTS, MERGED_MAPS, placeBelow } from './places.ts'
 
 /**
  * The effective configuration. Later layers override earlier ones, except where a layer can only restrict. Maps in the
@@ -68,7 +55,7 @@ const stricterSeverity = stricterIn(['critical', 'warning', 'off'], 'off')
 const RESTRICTIONS: readonly (readonly [RegExp, IsStricter])[] = [
   [/^mode$/, stricterIn(SECURITY_MODES, 'ask')],
   [/(?:^|\/)widening$/, stricterIn(['refuse', 'major', 'consent'], 'major')],
-  // Both apply, see ceilingsOf.
+  // All apply, see ceilingsOf.
   [/^policy\/ceiling$/, (_, before) => before === undefined],
   [/^approvals\/projectDays$/, lowerThan(PROJECT_DAYS)],
   [/^approvals\/sessionMinutes$/, lowerThan(Number.POSITIVE_INFINITY)],
@@ -77,13 +64,8 @@ const RESTRICTIONS: readonly (readonly [RegExp, IsStricter])[] = [
 ]
 
 function restrict(earlier: Json | undefined, later: Json, place: string): Json | undefined {
-  const merged = mergeParts(earlier, later, /^policy\/scopes\/[^/]+$/.test(place) ? '' : place, restrict)
+  const merged = mergeParts(earlier, later, place, restrict)
   if (merged !== undefined) return merged
   const isStricter = RESTRICTIONS.find(([pattern]) => pattern.test(place))?.[1]
   return isStricter === undefined || isStricter(later, earlier) ? later : earlier
-}
-
-export function placeBelow(place: string, key: string): string {
-  if (place === 'tools' || place === 'extensions') return `${place}/*`
-  return place === '' ? key : `${place}/${key}`
 }

@@ -2,12 +2,16 @@ import { join } from 'node:path'
 import {
   CONFIG_FILE, type ConfigFile, type Diagnostic, type Layer, type LayerConfig, type ResolvedConfig,
 } from '@bulkhead/contract'
-import { findJsonFault, JSON_LIMITS, type JsonObject } from '@bulkhead/kit/json'
+import { findJsonFault, JSON_LIMITS, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { deepFreeze } from '@bulkhead/kit/json-copy'
+import { visibleText } from '@bulkhead/kit/text'
 import { diagnose, type Fault } from '../model/result.ts'
+import { withinWritten, type LooseningSetting } from './loosening.ts'
 import { readMachinePolicy } from './machine-policy.ts'
 import { mergeLayers } from './merge-layers.ts'
-import { readConfigFile, TOOLS_OFF, unreadable, validateConfig, type ConfigSource } from './config-file.ts'
+import {
+  readConfigFile, TOOLS_OFF, unreadable, validateConfig, type ConfigSource, type ValidConfig,
+} from './config-file.ts'
 import type { Settings } from './settings.ts'
 
 interface Source {
@@ -45,8 +49,10 @@ export function resolveConfig(
     ...(overrides === undefined
       ? [] : [{ layer: 'embedder' as const, location: 'overrides', written: fromProgram(overrides) }]),
   ]
-  const validated = sources.map((source) => ({ source, ...validateConfig(source.written.value) }))
   const machine = settings.machine && readMachinePolicy(settings.machine, maxBytes)
+  const validated = countingSettings(
+    sources.map((source) => ({ source, ...validateConfig(source.written.value) })), machine?.config.mode,
+  )
   const layers = validated.map(({ source: { layer, location }, config, omitted }): LayerConfig =>
     deepFreeze({ layer, location, config, ...(omitted.length > 0 && { omitted }) }))
   const policy = machine && { layer: 'machine' as const, location: settings.machine!.file, config: machine.config }
@@ -58,10 +64,41 @@ export function resolveConfig(
       ...validated.flatMap(({ source, faults }) =>
         [...source.written.faults, ...faults].map((fault) => report(source, fault, 'error'))),
       ...(policy ? machine.faults.map((fault) => report(policy, fault, 'error')) : []),
+      ...validated.flatMap(({ source, ignored = [] }) =>
+        ignored.map((setting) => report(source, ignoredFault(setting), 'warning'))),
       ...configWarnings(layers).map(({ source, fault }) => report(source, fault, 'warning')),
     ],
   }
 }
+
+interface ValidatedSource extends ValidConfig {
+  readonly source: Source
+  /** Settings of a project that do not count. */
+  readonly ignored?: readonly LooseningSetting[]
+}
+
+/** Leaves out what a project would loosen of what the user wrote. `mode` is that of the machine. */
+function countingSettings(
+  validated: readonly ValidatedSource[], mode: ConfigFile['mode'],
+): readonly ValidatedSource[] {
+  const configOf = (layer: LayerConfig['layer']): ConfigFile =>
+    validated.find(({ source }) => source.layer === layer)?.config ?? {}
+  const user = configOf('global')
+  const written = { ...user, mode: user.mode ?? configOf('embedder').mode ?? mode }
+  return validated.map((one) => one.source.layer === 'project' ? { ...one, ...withinWritten(one.config, written) } : one)
+}
+
+const ignoredFault = ({ path, value, before }: LooseningSetting): Fault => ({
+  stage: 'configSchema', code: 'ConfigInvalid', path,
+  message: path === '/allowlist'
+    ? `The allowlist of the project is not used: the mode ${JSON.stringify(before)} was chosen by you or for this machine, `
+      + 'and a project cannot loosen it.'
+    : `${visibleText(path)} of the project is not used: your configuration has ${shown(before)}, and `
+      + `${shown(value)} is not known to be stricter.`,
+  cure: 'Remove the setting from the project, or your own.',
+})
+
+const shown = (value: Json | undefined): string => visibleText(JSON.stringify(value)).slice(0, 200)
 
 /** The load reports why. */
 const DISABLED: ConfigSource = { value: TOOLS_OFF, faults: [], digest: null }

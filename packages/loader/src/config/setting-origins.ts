@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LayerConfig, ResolvedConfig } from '@bulkhead/contract'
 import { isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { JOINED_LISTS, MERGED_MAPS, placeBelow } from './merge-layers.ts'
+import { JOINED_LISTS, MERGED_MAPS, placeBelow } from './places.ts'
 
 /** One effective setting and the layer that decides it. */
 export interface SettingOrigin extends Pick<LayerConfig, 'layer' | 'location'> {
@@ -25,11 +25,10 @@ function settingsIn(
       .flatMap(([key, member]) => settingsIn(member, [...steps, key], placeBelow(place, key), layers))
   }
   if (place === 'policy/ceiling') {
-    // Two may apply together.
+    // All apply together.
     return layers.flatMap((layer) => {
       const own = memberAt(layer, steps)
-      const applies = own !== undefined && (layer.layer === 'machine' || own === value)
-      return applies ? [settingOf(steps, own, layer)] : []
+      return own === undefined ? [] : [settingOf(steps, own, layer)]
     })
   }
   if (/^(?:mcp|openapi|lsp)\//.test(place)) return [ownedEntry(steps, layers)]

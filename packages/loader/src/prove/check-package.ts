@@ -1,6 +1,7 @@
 import {
   LOCK_FILE, type ConfigFile, type ExtensionSigner, type Layer, type LockEntry, type ResolvedConfig,
 } from '@bulkhead/contract'
+import { mergeLayers } from '../config/merge-layers.ts'
 import type { Checked, Compiled, Origin, Outline, ProofContext } from '../describe/extension.ts'
 import { scopeOfPart } from '../discover/layer-sources.ts'
 import { INTEGRITY_FILE, SIGNATURE_FILE } from '../files/integrity.ts'
@@ -144,21 +145,33 @@ export function packagePolicy(
 ): PackagePolicy {
   const lock = lockOf(locks, layer)
   const npmScope = (): string | undefined => scopeOfPart(part) ?? npmScopeOf(lock, id)
-  const configured = policyFor(config.merged.policy, layer, id, npmScope)
-  // The narrowest key of a user must not undo a policy of the machine, which can only require.
-  const machine = policyFor(config.layers.find((one) => one.layer === 'machine')?.config.policy, layer, id, npmScope)
+  const policyOf = (policy: Policy | undefined) => policyFor(policy, layer, id, npmScope)
+  const configured = policyOf(config.merged.policy)
+  // The narrowest key of a layer must not undo a policy of the machine, nor that of a project one of the user.
+  const others = [
+    policyOf(config.layers.find((one) => one.layer === 'machine')?.config.policy), policyOf(writtenPolicy(config.layers)),
+  ]
+  const strictest = (key: 'integrity' | 'signature' | 'lock'): Level | undefined =>
+    LEVELS.find((one) => one === configured[key] || others.some((other) => one === other[key]))
   return {
-    integrity: layer === 'bundled' ? 'require' : machine.integrity ?? configured.integrity,
-    signature: machine.signature ?? configured.signature,
-    lock: machine.lock ?? configured.lock ?? defaultLockLevel(layer, lock),
-    widening: WIDENING.find((one) => one === machine.widening || one === (configured.widening ?? 'major'))!,
-    pin: machine.pin ?? configured.pin,
+    integrity: layer === 'bundled' ? 'require' : strictest('integrity'),
+    signature: strictest('signature'),
+    lock: strictest('lock') ?? defaultLockLevel(layer, lock),
+    widening: WIDENING.find((one) =>
+      one === (configured.widening ?? 'major') || others.some(({ widening }) => one === widening))!,
+    pin: others.find(({ pin }) => pin)?.pin ?? configured.pin,
   }
 }
+
+/** What the user and the embedder wrote, if a project has a policy besides. */
+const writtenPolicy = (layers: ResolvedConfig['layers']): Policy | undefined =>
+  layers.some(({ layer, config }) => layer === 'project' && config.policy)
+    ? mergeLayers(layers.filter(({ layer }) => layer === 'global' || layer === 'embedder')).policy : undefined
 
 type Configured = { readonly [Key in keyof PackagePolicy]?: PackagePolicy[Key] | undefined }
 
 /** From the strictest on. */
+const LEVELS: readonly Level[] = ['require', 'warn', 'off']
 const WIDENING = ['refuse', 'major', 'consent'] as const
 
 function policyFor(

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { ceilingsOf } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
 import { HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
 
@@ -51,20 +52,20 @@ describe('merging', () => {
         policy: { integrity: { global: 'warn' } }, approvals: { projectDays: 9, sessionMinutes: 9 },
       },
       project: {
-        roles: { allow_b: false }, tools: { t: { enabled: false, unit: 'f' }, u: {} },
+        roles: { allow_b: false }, tools: { t: { enabled: false, city: 'f' }, u: {} },
         isolation: { project: 'process' }, limits: { heapMb: 2 },
-        extensions: { e: { config: { b: { other: 2 } }, limits: { phaseMs: 3 } } },
+        extensions: { e: { config: { b: { other: 2 }, c: 3 }, limits: { phaseMs: 3 } } },
         policy: { integrity: { project: 'require' } }, approvals: { projectDays: 3 },
       },
     })).toEqual({
-      roles: { allow_a: true, allow_b: false }, tools: { t: { timeoutMs: 1, unit: 'f', enabled: false }, u: {} },
-      isolation: { global: 'thread', project: 'process' }, limits: { heapMb: 2, phaseMs: 1 },
-      extensions: { e: { isolation: 'process', config: { a: 1, b: { other: 2 } }, limits: { heapMb: 1, phaseMs: 3 } } },
+      roles: { allow_a: true, allow_b: false }, tools: { t: { timeoutMs: 1, unit: 'c', city: 'f', enabled: false }, u: {} },
+      isolation: { global: 'thread', project: 'process' }, limits: { heapMb: 1, phaseMs: 1 },
+      extensions: { e: { isolation: 'process', config: { a: 1, b: { deep: 1 }, c: 3 }, limits: { heapMb: 1, phaseMs: 3 } } },
       policy: { integrity: { global: 'warn', project: 'require' } }, approvals: { projectDays: 3, sessionMinutes: 9 },
     })
   })
 
-  test('concatenates command patterns, and replaces the order of guards', async () => {
+  test('concatenates command patterns, and keeps the order of guards of the user', async () => {
     const pattern = (id: string) =>
       ({ id, label: 'l', description: 'd', pattern: 'x', category: 'c', severity: 'warning', platform: 'all' })
     expect(await merged({
@@ -80,29 +81,31 @@ describe('merging', () => {
       watchdogs: {
         commandSafety: { patterns: [pattern('a'), pattern('b')], severity: { shutdown: 'warning', mkfs: 'critical' } },
       },
-      guards: { pre: ['b'], post: ['a'] },
+      guards: { pre: ['a'], post: ['a'] },
     })
   })
 
-  test('replaces servers and ceilings as a whole', async () => {
+  test('replaces servers as a whole', async () => {
     expect(await merged({
-      global: {
-        mcp: { s: { type: 'remote', url: 'https://mine.example', headers: { Authorization: { secret: 'TOKEN' } } } },
-        policy: { ceiling: { net: { hosts: ['a.example'] } } },
-      },
-      project: {
-        mcp: { s: { type: 'remote', url: 'https://theirs.example' } }, policy: { ceiling: { fs: { read: ['**'] } } },
-      },
-    })).toEqual({
-      mcp: { s: { type: 'remote', url: 'https://theirs.example' } }, policy: { ceiling: { fs: { read: ['**'] } } },
-    })
+      global: { mcp: { s: { type: 'remote', url: 'https://mine.example', headers: { Authorization: { secret: 'TOKEN' } } } } },
+      project: { mcp: { s: { type: 'remote', url: 'https://theirs.example' } } },
+    })).toEqual({ mcp: { s: { type: 'remote', url: 'https://theirs.example' } } })
+  })
+
+  test('keeps every ceiling, because they apply together', async () => {
+    using home = new HomeFixture()
+    const ceilings = [{ net: { hosts: ['a.example'] } }, { fs: { read: ['**'] } }, { fs: { read: ['src/**'] } }]
+    const files = [home.globalRoot, home.projectRoot].map((root, index) =>
+      home.write(configOf(root), { policy: { ceiling: ceilings[index]! } }))
+    const { config } = await home.load({}, 'trusted', { policy: { ceiling: ceilings[2]! } })
+    expect(ceilingsOf(config)).toEqual([...files, 'overrides'].map((location, index) => ({ location, ceiling: ceilings[index]! })))
   })
 
   test('keeps a required OS sandbox and audit in later layers', async () => {
     expect(await merged({
       global: { sandbox: { os: 'require', idleMs: 1 } }, project: { sandbox: { os: 'auto', idleMs: 2 } },
     }))
-      .toEqual({ sandbox: { os: 'require', idleMs: 2 } })
+      .toEqual({ sandbox: { os: 'require', idleMs: 1 } })
   })
 
   test('accepts names of inherited properties', async () => {

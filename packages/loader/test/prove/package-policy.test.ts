@@ -1,5 +1,6 @@
 import type { ConfigFile } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
+import { mergeLayers } from '../../src/config/merge-layers.ts'
 import { packagePolicy } from '../../src/prove/check-package.ts'
 import { HomeFixture } from '../home-fixture.ts'
 
@@ -44,6 +45,29 @@ describe('the narrowest setting applies', () => {
     expect(policyOf({ scopes }, 'weather', 'npm:@acme/weather@1.0.0', 'node_modules/@evil/weather')).toMatchObject({
       signature: undefined,
     })
+  })
+})
+
+describe('a narrower key of a project does not undo a policy of the user:', () => {
+  const bound = (user: ConfigFile['policy'], project: ConfigFile['policy']) => {
+    const layers = (['global', 'project'] as const).map((layer, index) =>
+      ({ layer, location: layer, config: { policy: [user, project][index] } }))
+    return packagePolicy({
+      config: { merged: mergeLayers(layers), layers },
+      locks: new Map([['global', { kind: 'deciding', source: 'npm:@acme/weather@1.0.0', attested: null }]]),
+    }, { layer: 'global', part: 'installed/x', outline: { id: 'acme-weather' } })
+  }
+  test.each<[string, ConfigFile['policy'], ConfigFile['policy'], object]>([
+    ['a level', { signature: { global: 'require' } }, { scopes: { 'acme*': { signature: 'off' } } }, { signature: 'require' }],
+    ['a lock', { scopes: { 'acme*': { lock: 'require' } } }, { scopes: { 'acme-weather': { lock: 'off' } } }, { lock: 'require' }],
+    ['an update', { update: { widening: 'refuse' } }, { scopes: { 'acme*': { widening: 'consent' } } }, { widening: 'refuse' }],
+    [
+      'a signer', { identities: { 'acme*': { issuer: 'user' } } }, { identities: { 'acme-weather': { issuer: 'project' } } },
+      { pin: { issuer: 'user' } },
+    ],
+  ])('%s', (_, user, project, expected) => {
+    expect(bound(user, project)).toMatchObject(expected)
+    expect(bound(undefined, project)).not.toMatchObject(expected)
   })
 })
 

@@ -111,7 +111,7 @@ export function fingerprintOf(descriptor: ExtensionDescriptor, settings: Setting
   const ofTools = manifest.tools.map(({ name }) => settings.common('timeoutMs', name, descriptor) ?? null)
   return canonicalJson([
     digests.package, digests.capability, version, integrity, arrange(descriptor, settings), ofTools,
-    ...settings.ceilings,
+    ...settings.ceilings.map(({ ceiling }) => ceiling),
   ] as unknown as Json)
 }
 
@@ -136,9 +136,12 @@ function powersOf(
   const subagents = layer === 'bundled' && name === AGENT_TOOL
   const extension = { env, secrets, state: stateSlot === null ? [] : [id], subagents }
   const declared = compileGrant(requires, variables, extension, server && 'server')
-  const grant =
-    settings.ceilings.reduce((most, ceiling) => narrowPower(most, compileCeiling(ceiling, variables)), declared)
-  return { declared, grant }
+  let grant = declared
+  const ceilings = settings.ceilings.map(({ location, ceiling }): ToolPowers['ceilings'][number] => {
+    grant = narrowPower(grant, compileCeiling(ceiling, variables))
+    return { source: `policy.ceiling of ${location}`, power: grant }
+  })
+  return { declared, grant, ceilings }
 }
 
 function dependency(dependent: Extension, id: string, { lookUp }: CandidateSources): Extension {

@@ -196,8 +196,9 @@ export class OfferedTools {
 
   #whyOff(name: string, offers: Offers, settings: Settings): string | undefined {
     if (settings.file.toolsEnabled === false) return 'Tools are disabled by the configuration.'
-    const enabled = settings.common('enabled', name, offers.get(name)?.tool.extension.descriptor)
-    if (enabled === false) return `The tool "${name}" is disabled by the configuration.`
+    const descriptor = offers.get(name)?.tool.extension.descriptor
+    const enabled = settings.common('enabled', name, descriptor)
+    if (enabled === false) return `The tool "${name}" is disabled by ${settings.disabledBy(name, descriptor)}.`
     return name !== PROGRAM_TOOL || enabled === true || this.#codeMode ? undefined : NOT_IN_CODE_MODE
   }
 }

@@ -15,10 +15,12 @@ export interface ToolDigests {
   readonly capability: string
 }
 
-/** What a tool may do, before and under the ceiling of the configuration. */
+/** What a tool may do, before and under the ceilings of the configuration. */
 export interface ToolPowers {
   readonly declared: Power
   readonly grant: Power
+  /** The power under the ceiling of each file and those before it. The last one is `grant`. */
+  readonly ceilings: readonly { readonly source: `policy.ceiling of ${string}`; readonly power: Power }[]
 }
 
 /** A registered tool with everything that a call needs, computed in advance. Frozen; a change creates a new one. */
@@ -34,7 +36,7 @@ export interface ToolEntry extends ToolPowers {
   readonly source: string | undefined
   /** What an approval is bound to besides its key. */
   readonly identity: string
-  /** Both, for a session in which the variables have other values. */
+  /** The same, for a session in which the variables have other values. */
   readonly powersWith: (values: VariableValues) => ToolPowers
   /** The items of the grant, with variables in paths, for a list. */
   readonly may: () => readonly PowerItem[]
@@ -66,7 +68,7 @@ export interface ToolSource extends ToolPowers, Pick<ToolEntry, 'powersWith'> {
 
 /** Throws ConfigSchemaInvalid or ApprovalKeyInvalid, with the field below the tool's in `data.path`. */
 export function compileTool(source: ToolSource, validators: Validators, settings: Settings): ToolEntry {
-  const { manifest, descriptor, declared, grant, powersWith, extension, variables } = source
+  const { manifest, descriptor, declared, grant, ceilings, powersWith, extension, variables } = source
   const { approvalKey: template } = manifest
   const { id, version, layer, digests, server } = descriptor
   const mode = classifyToolMode(manifest)
@@ -101,6 +103,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     identity: toolIdentity(manifest.name, origin, bound),
     declared,
     grant,
+    ceilings,
     powersWith,
     may: () => powerItems(withVariables(grant, variables)),
     check: layer === 'bundled'
