@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../src/model/errors.ts'
-import { CALL_LIMITS, COMPARTMENT_LIMITS, MANIFEST_LIMITS } from '../src/model/limits.ts'
+import { CALL_LIMITS, COMPARTMENT_LIMITS, MANIFEST_LIMITS, MCP_HTTP_LIMITS } from '../src/model/limits.ts'
 
 const INTRODUCTION = `# Limits
 
@@ -71,6 +71,17 @@ const PACKAGE: Readonly<Record<keyof typeof MANIFEST_LIMITS, Row>> = {
   packageBytes: [MANIFEST_LIMITS.packageBytes, 'Size of all files, in bytes.', 'PackageUnsafe'],
 }
 
+const MCP_HTTP: Readonly<Record<keyof typeof MCP_HTTP_LIMITS, readonly [meaning: string, then: string]>> = {
+  connections: ['Connections in all.', 'A new one is closed, unless one without a token or without a request can be closed instead'],
+  connectionsWithoutToken: ['Connections that have not presented a valid token. The other quarter is for clients with one.', 'The oldest one is closed'],
+  connectionsPerAddress: ['The same from one address.', 'The oldest one is closed'],
+  connectionsPerToken: ['Connections with one token, streams included.', 'One without a request is closed, otherwise 503'],
+  headersMs: ['Time until the headers of a request have arrived, and for the TLS handshake, in milliseconds.', '408, and the connection is closed'],
+  requestMs: ['Time until a whole request has arrived, in milliseconds.', '408, and the connection is closed'],
+  bodyBytes: ['Body of a request, in bytes.', '413, and the connection is closed'],
+  sessionsPerToken: ['Sessions of the older protocol era with one token (`maxSessions`). One that has not made a call yet is not replaced.', 'The one that was idle for longest ends, otherwise 503'],
+}
+
 const lines = (rows: Readonly<Record<string, Row>>): string => Object.entries(rows)
   .map(([name, [most, meaning, error]]) => `| \`${name}\` | ${grouped(most)} | ${meaning} | ${error === undefined ? 'cut: `truncated`' : `\`${error}\``} |\n`).join('')
 
@@ -83,4 +94,8 @@ export function limitsPage(): string {
     .map(([name, { most, meaning, error }]) => [name, [most, meaning, error] as const]))
   return INTRODUCTION + lines(compartment) + AFTER + lines(CALL)
     + '\n## Package\n| Name | Value | Meaning | Error |\n|---|---|---|---|\n' + lines(PACKAGE)
+    + '\n## MCP over HTTP\nOf `bulkhead mcp --http` and `serveToolsOverHttp`; more in the [guide](../guides/mcp.md#limits).\n\n'
+    + '| Name | Value | Meaning | Beyond it |\n|---|---|---|---|\n'
+    + Object.entries(MCP_HTTP).map(([name, [meaning, then]]) =>
+      `| \`${name}\` | ${grouped(MCP_HTTP_LIMITS[name as keyof typeof MCP_HTTP_LIMITS])} | ${meaning} | ${then} |\n`).join('')
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS } from '../src/model/limits.ts'
+import { CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, MANIFEST_LIMITS, MCP_HTTP_LIMITS } from '../src/model/limits.ts'
 
 it('limits have these values', () => {
   expect(DEFAULT_LIMITS).toEqual({
@@ -19,6 +19,10 @@ it('limits have these values', () => {
     manifestBytes: 262_144, tools: 128, connectedTools: 2_048, descriptionChars: 4_096, files: 2_000, fileBytes: 16_777_216,
     packageBytes: 67_108_864, schemaChars: 65_536, schemaDepth: 24, subschemas: 1_000, inPlaceSubschemas: 2_000,
     patternChars: 1_024,
+  })
+  expect(MCP_HTTP_LIMITS).toEqual({
+    connections: 512, connectionsWithoutToken: 384, connectionsPerAddress: 64, connectionsPerToken: 128,
+    headersMs: 10_000, requestMs: 60_000, bodyBytes: 10_000_000, sessionsPerToken: 32,
   })
 })
 

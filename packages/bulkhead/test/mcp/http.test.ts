@@ -1,106 +1,31 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { request as httpRequest } from 'node:http'
-import { request as httpsRequest } from 'node:https'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { serveToolsOverHttp, type HttpServeOptions, type HttpServing } from '@bulkhead/bridges/mcp'
+import type { HttpServing } from '@bulkhead/bridges/mcp'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createHost, type Host, type SessionOptions } from '../../src/index.ts'
-import { CACHE } from '../cache.ts'
 import { inside } from '../command-inside.ts'
 import { writeExtension } from '../extension-folder.ts'
+import { HttpWorld, inSession, PLAIN, send, sessionOf, TOKENS, type Raw } from './http-world.ts'
 import { clientOf, ERAS, type Era, type Person } from './served-world.ts'
 
-const TOKENS = ['first-token-of-two', 'second-token-of-two']
-
+let world: HttpWorld
 let folder: string
-let host: Host
-const ending: (() => unknown)[] = []
 beforeAll(async () => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-http-')))
-  const [workspace, home] = [join(folder, 'work'), join(folder, 'home')]
-  mkdirSync(workspace)
-  writeExtension(home, {
-    id: 'talk', tools: [
-      { name: 'wait' }, { name: 'count' }, { name: 'greet', requires: { capabilities: ['interact'] } },
-    ],
-  }, `export default { tools: {
-    wait: { execute: (args, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('stopped'))) },
-    count: { execute: (args, { progress }) => { progress('one'); return 'counted' } },
-    greet: { execute: async (args, { interact }) => 'Hello ' + await interact.ask('Who?') },
-  } }`)
-  host = await createHost({
-    workspace, home, cache: CACHE, trust: 'declined',
-    config: { isolation: { global: 'thread' }, sandbox: { spares: { thread: 0 } } },
-  })
+  world = await new HttpWorld().open()
+  ;({ folder } = world)
 })
-afterEach(async () => {
-  for (const end of ending.splice(0).toReversed()) await end()
-})
-afterAll(async () => {
-  await host.close()
-  rmSync(folder, { recursive: true })
-})
+afterEach(() => world.endAll())
+afterAll(() => world.close())
 
-/** Serves, and counts the open sessions. */
-async function serve({ session, ...options }: Partial<HttpServeOptions> & { readonly session?: SessionOptions } = {}) {
-  const open = new Set<string>()
-  const faults: string[] = []
-  const serving = await serveToolsOverHttp(host, {
-    info: { name: 'bulkhead', version: '1.0.0' }, tokens: TOKENS, onFault: ({ message }) => void faults.push(message),
-    async openSession(interactor) {
-      const opened = await host.openSession({ ...session, interactor })
-      open.add(opened.id)
-      return {
-        ...bound(opened),
-        close: async () => {
-          await opened.close()
-          open.delete(opened.id)
-        },
-      }
-    },
-    ...options,
-  })
-  ending.push(() => serving.close())
-  return { serving, open, faults }
-}
-const bound = (session: Awaited<ReturnType<Host['openSession']>>) =>
-  ({ id: session.id, tools: session.tools.bind(session), call: session.call.bind(session) as never })
+const serve: HttpWorld['serve'] = (options) => world.serve(options)
 
 async function connect({ url, tokens }: Pick<HttpServing, 'url' | 'tokens'>, era: Era, person?: Person, token = tokens[0]) {
   const client = clientOf(era, person)
   const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { Authorization: `Bearer ${token}` } } })
   await client.connect(transport)
-  ending.push(() => client.close())
+  world.ending.push(() => client.close())
   return { client, transport }
 }
-
-interface Raw {
-  readonly method?: string
-  readonly path?: string
-  readonly headers?: Record<string, string>
-  readonly body?: unknown
-}
-
-const PLAIN = { 'Authorization': `Bearer ${TOKENS[0]}`, 'Content-Type': 'application/json', 'Accept': 'application/json, text/event-stream' }
-const HELLO = {
-  jsonrpc: '2.0', id: 0, method: 'initialize',
-  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '0' } },
-}
-
-/** A request of a client that is not honest. Node's fetch does not let a caller set `Host`. */
-const send = ({ url }: HttpServing, { method = 'POST', path = '/mcp', headers = {}, body = HELLO }: Raw = {}) =>
-  new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; text: string }>((resolve, reject) => {
-    const request = url.startsWith('https') ? httpsRequest : httpRequest
-    const req = request(new URL(path, url), { method, headers: { ...PLAIN, ...headers }, rejectUnauthorized: false }, (res) => {
-      let text = ''
-      res.setEncoding('utf8').on('data', (chunk: string) => { text += chunk })
-      res.on('end', () => resolve({ status: res.statusCode!, headers: res.headers, text }))
-    })
-    req.on('error', reject)
-    req.end(method === 'POST' ? typeof body === 'string' ? body : JSON.stringify(body) : undefined)
-  })
 
 describe.each(ERAS)('a client of the %s era over HTTP', (era) => {
   it('lists and calls tools in one session, with questions and progress, and learns of changes', async () => {
@@ -119,7 +44,7 @@ describe.each(ERAS)('a client of the %s era over HTTP', (era) => {
     client.setNotificationHandler('notifications/tools/list_changed', changed)
     if (era === 'modern') await client.listen({ toolsListChanged: true })
     writeExtension(join(folder, 'home'), { id: `late-${era}`, tools: [{ name: `late_${era}` }] }, 'export default {}')
-    await host.reload()
+    await world.host.reload()
     await vi.waitFor(() => expect(changed).toHaveBeenCalledOnce(), 20_000)
   })
 
@@ -128,7 +53,7 @@ describe.each(ERAS)('a client of the %s era over HTTP', (era) => {
     const { client } = await connect(serving, era)
     const cancel = new AbortController()
     let started = 0
-    ending.push(host.on(() => void (started += 1), ['ToolInvocationStarted']))
+    world.ending.push(world.host.on(() => void (started += 1), ['ToolInvocationStarted']))
     const one = client.callTool({ name: 'wait', arguments: {} }, { signal: cancel.signal })
     const other = client.callTool({ name: 'wait', arguments: {} }).then(({ isError }) => isError, () => 'disconnected')
     await vi.waitFor(() => expect(started).toBe(2), 20_000)
@@ -165,13 +90,8 @@ it.each<[why: string, status: number, raw: Raw]>([
 })
 
 describe('a session of the older era', () => {
-  const sessionOf = async (serving: HttpServing, token = TOKENS[0]!) => {
-    const { status, headers } = await send(serving, { headers: { Authorization: `Bearer ${token}` } })
-    return { status, id: String(headers['mcp-session-id']) }
-  }
-  const list = async (serving: HttpServing, id: string, token = TOKENS[0]!) => (await send(serving, {
-    headers: { 'Authorization': `Bearer ${token}`, 'Mcp-Session-Id': id }, body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-  })).status
+  const list = async (serving: HttpServing, id: string, token?: string) =>
+    (await inSession(serving, id, { method: 'tools/list' }, token)).status
 
   it('belongs to its token, and ends with DELETE', async () => {
     const { serving, open } = await serve()
@@ -196,9 +116,11 @@ describe('a session of the older era', () => {
 
   it('makes room when the number of sessions is reached, and refuses another one while all are in use', async () => {
     const { serving, open } = await serve({ maxSessions: 2 })
-    const [first, second, third] = [await sessionOf(serving), await sessionOf(serving), await sessionOf(serving)]
-    expect([first, second, third].map(({ status }) => status)).toEqual([200, 200, 200])
-    expect([open.size, await list(serving, first!.id), await list(serving, third!.id)]).toEqual([2, 404, 200])
+    const [first, second] = [await sessionOf(serving), await sessionOf(serving)]
+    const { status } = await inSession(serving, first.id, { method: 'tools/call', params: { name: 'count', arguments: {} } })
+    expect(status).toBe(200)
+    const third = await sessionOf(serving)
+    expect([open.size, await list(serving, first.id), await list(serving, third.id)]).toEqual([2, 404, 200])
     const streams = await Promise.all([second, third].map(({ id }) => fetch(serving.url, { headers: { ...PLAIN, 'Mcp-Session-Id': id } })))
     expect((await sessionOf(serving)).status).toBe(503)
     await Promise.all(streams.map(({ body }) => body?.cancel()))

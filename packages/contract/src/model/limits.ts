@@ -93,3 +93,16 @@ export const MANIFEST_LIMITS = {
   fileBytes: 16 * 1024 * 1024,
   packageBytes: 64 * 1024 * 1024,
 } as const
+
+/** Limits of a server that offers tools over HTTP to MCP clients. */
+export const MCP_HTTP_LIMITS = {
+  connections: 512,
+  /** The others are for clients with a token. */
+  connectionsWithoutToken: 384,
+  connectionsPerAddress: 64,
+  connectionsPerToken: 128,
+  headersMs: 10_000,
+  requestMs: 60_000,
+  bodyBytes: 10_000_000,
+  sessionsPerToken: 32,
+} as const

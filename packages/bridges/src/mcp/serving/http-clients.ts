@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
+import { MCP_HTTP_LIMITS } from '@bulkhead/contract'
 import type { McpServer } from '@modelcontextprotocol/server'
 import { BoundedTransport } from './bounded-transport.ts'
 import { HttpFault } from './http-exchange.ts'
@@ -9,7 +10,10 @@ import type { ServedHost } from './served-session.ts'
 type Sdk = typeof import('@modelcontextprotocol/server')
 
 export interface HttpClientOptions extends ClientOptions {
-  /** Maximum number of sessions of the older era. If all are in use, a new one is refused. Default: 32. */
+  /**
+   * Maximum number of sessions of the older era with one token. If all are in use, or have not made a call yet, a new
+   * one is refused. Default: 32.
+   */
   readonly maxSessions?: number
   /** A client that sends nothing for so long, and waits for nothing, loses its session. Default: 30 minutes. */
   readonly idleMs?: number
@@ -47,6 +51,11 @@ class HttpClient {
   /** Whether no request, stream or call is open. */
   get isIdle(): boolean {
     return this.#open === 0 && this.#served.calls.size === 0
+  }
+
+  /** Whether it may lose its session to another client. A client that has not called yet is about to. */
+  get isReplaceable(): boolean {
+    return this.isIdle && this.#served.calls.hasBegun
   }
 
   get lastUsed(): number {
@@ -98,7 +107,6 @@ class HttpClient {
 type Send = (response: Response) => Promise<void>
 
 const IDLE_MS = 30 * 60_000
-const MAX_SESSIONS = 32
 
 /** All clients of one server. */
 export class HttpClients {
@@ -111,7 +119,8 @@ export class HttpClients {
   readonly #live = new Set<HttpClient>()
   /** Clients of the newer era, by token. */
   readonly #byToken = new Map<number, Promise<HttpClient>>()
-  #opening = 0
+  /** The tokens of sessions that are being opened. */
+  readonly #opening = new Set<{ readonly token: number }>()
 
   constructor(sdk: Sdk, host: ServedHost, options: HttpClientOptions) {
     this.#sdk = sdk
@@ -173,9 +182,10 @@ export class HttpClients {
     if (!this.#sdk.isInitializeRequest(body)) {
       throw new HttpFault(400, 'The header Mcp-Session-Id is missing. Send "initialize" first.')
     }
-    const leaving = this.#makeRoom()
-    this.#opening += 1
-    const { client, transport } = await this.#openSession(token, leaving).finally(() => { this.#opening -= 1 })
+    const leaving = this.#makeRoom(token)
+    const opening = { token }
+    this.#opening.add(opening)
+    const { client, transport } = await this.#openSession(token, leaving).finally(() => this.#opening.delete(opening))
     await client.exchange(request, body, (response) => {
       if (transport.sessionId !== undefined) this.#sessions.set(transport.sessionId, client)
       return send(response)
@@ -205,10 +215,12 @@ export class HttpClients {
   }
 
   /** The session that was idle for longest, if its place is needed: clients often leave without a word. */
-  #makeRoom(): HttpClient | undefined {
-    const { maxSessions = MAX_SESSIONS } = this.#options
-    if (this.#live.size + this.#opening < maxSessions) return undefined
-    const [oldest] = [...this.#live].filter(({ isIdle }) => isIdle)
+  #makeRoom(token: number): HttpClient | undefined {
+    const { maxSessions = MCP_HTTP_LIMITS.sessionsPerToken } = this.#options
+    const isOwn = (one: { readonly token: number }): boolean => one.token === token
+    const own = [...this.#live].filter(isOwn)
+    if (own.length + [...this.#opening].filter(isOwn).length < maxSessions) return undefined
+    const [oldest] = own.filter(({ isReplaceable }) => isReplaceable)
       .toSorted((one, other) => one.lastUsed - other.lastUsed)
     if (!oldest) throw new HttpFault(503, `${maxSessions} sessions are in use. Wait until one has ended.`)
     return oldest

@@ -1,9 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { MCP_HTTP_LIMITS } from '@bulkhead/contract'
 import type { Refusal } from './http-guard.ts'
 
-const MAX_BODY_BYTES = 10_000_000
+const { bodyBytes } = MCP_HTTP_LIMITS
 /** A client that does not read a stream is disconnected when so many bytes wait for it. */
 const MAX_UNREAD_BYTES = 32_000_000
+/** How much of a body is read and dropped after its request was refused, and for how long. */
+const MAX_DROPPED_BYTES = 64_000_000
+const DROP_MS = 5_000
 
 const PARSE_ERROR = -32_700
 const SERVER_ERROR = -32_000
@@ -30,13 +34,14 @@ export function webRequest({ method = 'GET', headers, url }: IncomingMessage, si
 
 /** Throws HttpFault for a body that is too long or is not JSON. */
 export async function jsonBody(req: IncomingMessage): Promise<unknown> {
-  const tooLong = new HttpFault(413, `The body is longer than ${MAX_BODY_BYTES} bytes.`)
-  if (Number(req.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLong
+  const tooLong = new HttpFault(413, `The body is longer than ${bodyBytes} bytes.`)
+  if (Number(req.headers['content-length'] ?? 0) > bodyBytes) throw tooLong
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of req as AsyncIterable<Buffer>) {
+  // Otherwise the loop would end the connection before the response is sent.
+  for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > MAX_BODY_BYTES) throw tooLong
+    if (length > bodyBytes) throw tooLong
     chunks.push(chunk)
   }
   try {
@@ -47,11 +52,30 @@ export async function jsonBody(req: IncomingMessage): Promise<unknown> {
 }
 
 export function refuse(res: ServerResponse, { status, message, code = SERVER_ERROR, headers }: Refusal): void {
-  const error = { code, message }
-  // Does not wait for a body that is not read.
+  const body = JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null })
   if (!res.req.complete) res.shouldKeepAlive = false
-  res.writeHead(status, { 'Content-Type': 'application/json', ...headers })
-  res.end(JSON.stringify({ jsonrpc: '2.0', error, id: null }))
+  res.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body), ...headers })
+  res.write(body)
+  // The client has the whole response now. A connection that is closed while the client sends is reset, and the
+  // response would be lost.
+  if (res.req.complete) res.end()
+  else dropBody(res.req, () => res.end())
+}
+
+/** Calls back once: at the end of the body, or when it is too long or too slow. */
+function dropBody(req: IncomingMessage, done: () => void): void {
+  let left = MAX_DROPPED_BYTES
+  const end = (): void => {
+    clearTimeout(timer)
+    req.pause().off('data', count).off('close', end)
+    done()
+  }
+  const count = ({ length }: Buffer): void => {
+    left -= length
+    if (left < 0) end()
+  }
+  const timer = setTimeout(end, DROP_MS)
+  req.once('close', end).on('data', count)
 }
 
 /** Resolves when the response is sent or the client has disconnected. */

@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { MCP_HTTP_LIMITS } from '@bulkhead/contract'
 import { HttpClients, type HttpClientOptions } from './http-clients.ts'
+import { HttpConnections } from './http-connections.ts'
 import { HttpFault, jsonBody, refuse, send, webRequest } from './http-exchange.ts'
 import { bracketed, HttpGuard, isLocal } from './http-guard.ts'
 import type { ServedHost } from './served-session.ts'
@@ -28,9 +30,9 @@ export interface HttpServing extends Serving {
 }
 
 const PATH = '/mcp'
-const MAX_CONNECTIONS = 512
-/** Time for a client to send a request. */
-const REQUEST_MS = 60_000
+const { connectionsPerToken, headersMs: headersTimeout, requestMs: requestTimeout } = MCP_HTTP_LIMITS
+/** How often Node looks for connections that are too slow. */
+const CHECK_MS = 1_000
 /** Time for responses to leave after the end of all sessions. */
 const FLUSH_MS = 1_000
 
@@ -56,6 +58,9 @@ export async function serveToolsOverHttp(host: ServedHost, options: HttpServeOpt
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const token = guard.check(req.headers)
     if (typeof token !== 'number') return refuse(res, token)
+    if (!connections.assign(req, res, token)) {
+      throw new HttpFault(503, `${connectionsPerToken} connections with this token are in use. Close some.`)
+    }
     if (isClosing) throw new HttpFault(503, 'The server is shutting down.')
     if (req.url?.split('?', 1)[0] !== PATH) throw new HttpFault(404, `The server answers at ${PATH} only.`)
     if (!METHODS.has(req.method)) throw new HttpFault(405, 'Send requests with POST.')
@@ -70,9 +75,11 @@ export async function serveToolsOverHttp(host: ServedHost, options: HttpServeOpt
     if (res.headersSent) return void res.destroy()
     refuse(res, error instanceof HttpFault ? error : { status: 500, message: 'The request failed.' })
   })
-  const limits = { requestTimeout: REQUEST_MS }
-  const server: Server = tls ? createHttpsServer({ ...limits, ...tls }, listener) : createHttpServer(limits, listener)
-  server.maxConnections = MAX_CONNECTIONS
+  const limits = { headersTimeout, requestTimeout, connectionsCheckingInterval: CHECK_MS }
+  const server: Server = tls
+    ? createHttpsServer({ ...limits, handshakeTimeout: headersTimeout, ...tls }, listener)
+    : createHttpServer(limits, listener)
+  const connections = new HttpConnections<number>(server)
   server.listen(port, address)
   await once(server, 'listening')
   server.on('error', (error) => onFault?.(error))

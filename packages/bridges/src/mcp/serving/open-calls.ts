@@ -161,6 +161,11 @@ export class OpenCalls {
     return this.#calls.size
   }
 
+  /** Whether there was any call. */
+  get hasBegun(): boolean {
+    return this.#count > 0
+  }
+
   /** Throws ClientFault if too many calls run. A cancelled call counts until its tool has stopped. */
   begin(asked: AskedCall, request: ClientRequest): OpenCall {
     const { maxOpen } = this.#options
