@@ -6,6 +6,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   deadlines: ['isPromiseLike', 'onAbort', 'settlesWithin', 'untilAborted', 'within'],
   'document-parts': ['documentDigest', 'findParts', 'partPath'],
   'error-message': ['errorCode', 'isQuotaFault', 'messageOf'],
+  'file-lock': ['LockBusyError', 'withFileLock'],
   folders: ['isAbsent', 'makeFolder', 'namesIn'],
   form: ['FIELD_NAME', 'formChoices', 'readFormSchema', 'readFormValues'],
   glob: [

@@ -3,9 +3,9 @@ import {
   writeSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { BulkheadError, LOCK_FILE } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { LockBusyError, withFileLock } from '@bulkhead/kit/file-lock'
 import { makeFolder } from '@bulkhead/kit/folders'
 import { packageDifferences } from '../files/integrity.ts'
 import { readPackage, type PackageContents } from '../files/read-package.ts'
@@ -36,15 +36,20 @@ export class LayerFiles {
     return lock.kind === 'read' ? lock.entries : new Map()
   }
 
-  /** Resolves with the digest of the new lock. */
-  async apply(change: LockChange): Promise<string> {
+  /** Resolves with the digest of the new lock. Rejects with InstallBusy if another process installs for longer. */
+  async apply(change: LockChange, waitMs = 10_000): Promise<string> {
     const installed = join(this.#root, INSTALLED_FOLDER)
     refuseLinks(this.#root, installed)
-    const release = claimExclusively(join(installed, '.busy'))
+    const lock = join(installed, '.busy')
     try {
-      return await this.#applyAlone(change, installed)
-    } finally {
-      release()
+      makeFolder(installed)
+      return await withFileLock(lock, () => this.#applyAlone(change, installed), { waitMs })
+    } catch (error) {
+      if (BulkheadError.is(error)) throw error
+      if (error instanceof LockBusyError) {
+        throw new BulkheadError('InstallBusy', `Another process is installing below ${installed}.`, { cause: error })
+      }
+      throw new BulkheadError('InstallFailed', `${lock} cannot be opened: ${messageOf(error)}`, { cause: error })
     }
   }
 
@@ -174,26 +179,4 @@ function syncFolder(path: string): void {
   } finally {
     closeSync(descriptor)
   }
-}
-
-/**
- * Takes an exclusive lock and returns its release. Uses the lock of an empty SQLite database, which the system releases
- * when a process dies, unlike a file with a process id. Throws InstallBusy.
- */
-export function claimExclusively(path: string, waitMs = 10_000): () => void {
-  let database: DatabaseSync | undefined
-  try {
-    makeFolder(dirname(path))
-    database = new DatabaseSync(path, { timeout: waitMs })
-    // No journal on disk: uninstalling must work on a full disk.
-    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
-  } catch (error) {
-    database?.close()
-    if (/locked|busy/i.test(messageOf(error))) {
-      throw new BulkheadError('InstallBusy', `Another process is installing below ${dirname(path)}.`, { cause: error })
-    }
-    throw new BulkheadError('InstallFailed', `${path} cannot be opened: ${messageOf(error)}`, { cause: error })
-  }
-  const held = database
-  return () => held.close()
 }

@@ -1,0 +1,75 @@
+import { closeSync, openSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+import { errorCode } from './error-message.ts'
+
+export interface LockOptions {
+  /** How long to wait for another holder. Default: 10 s. */
+  readonly waitMs?: number
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const WAIT_MS = 10_000
+const RETRY_MS = 20
+const SQLITE_BUSY = 5
+const OWNER_ONLY = 0o600
+
+/** Another process held the lock for too long. */
+export class LockBusyError extends Error {
+  override readonly name = 'LockBusyError'
+
+  constructor(file: string) {
+    super(`Another process uses ${file}.`)
+  }
+}
+
+/**
+ * Runs `work` while no other process, and nothing else in this one, runs under the lock of this file. What the lock
+ * protects must be read inside `work`: another holder may have changed it. The file stays, and nothing is written to it.
+ * Rejects with LockBusyError, or with the system's error if the file cannot be created in its folder.
+ */
+export async function withFileLock<Value>(
+  file: string, work: () => Value | Promise<Value>, { waitMs = WAIT_MS, signal }: LockOptions = {},
+): Promise<Value> {
+  const until = performance.now() + waitMs
+  create(file)
+  let release = tryLock(file)
+  while (release === undefined) {
+    signal?.throwIfAborted()
+    if (performance.now() >= until) throw new LockBusyError(file)
+    await delay(RETRY_MS, undefined, { signal })
+    release = tryLock(file)
+  }
+  try {
+    return await work()
+  } finally {
+    release()
+  }
+}
+
+/** An existing file is not opened: closing a descriptor would drop the locks that this process has on it. */
+function create(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', OWNER_ONLY))
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error
+  }
+}
+
+/**
+ * Takes the lock of an empty SQLite database, and returns its release; undefined if it is taken. The system releases it
+ * when its process ends, however it ends: unlike a file with a process id, it cannot be left behind.
+ */
+function tryLock(file: string): (() => void) | undefined {
+  const database = new DatabaseSync(file, { timeout: 0 })
+  try {
+    // No journal on disk: a lock must work on a full disk.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+    return () => database.close()
+  } catch (error) {
+    database.close()
+    if ((error as { readonly errcode?: number }).errcode === SQLITE_BUSY) return undefined
+    throw error
+  }
+}
