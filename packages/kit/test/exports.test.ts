@@ -19,6 +19,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   'json-edit': ['removeJson'],
   'node-version': ['nodeVersionFault', 'requireNodeVersion'],
   options: ['findOptionFault', 'forms'],
+  'private-file': ['ExposedFileError', 'readPrivateFile', 'writePrivateFile'],
   processes: [
     'MARK_LIMIT', 'hasProcessEnded', 'hasProcessMark', 'isResourceShortage', 'isUnmarked', 'markOption',
     'mentionsResourceShortage', 'newProcessMark', 'processIdentity', 'succeeds', 'workingLaunchers',

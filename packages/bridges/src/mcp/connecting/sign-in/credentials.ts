@@ -1,9 +1,10 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
-import { errorCode, messageOf } from '@bulkhead/kit/error-message'
+import { messageOf } from '@bulkhead/kit/error-message'
 import { makeFolder } from '@bulkhead/kit/folders'
 import { parseJson } from '@bulkhead/kit/json'
+import { ExposedFileError, readPrivateFile, writePrivateFile } from '@bulkhead/kit/private-file'
 import { z } from 'zod'
 import { sha512 } from '../../../connected/entries.ts'
 
@@ -52,14 +53,10 @@ export class CredentialFile {
     const next: Credentials = { ...change(this.read() ?? {}), url: this.#url }
     this.#memory = next
     if (this.#folder === undefined) return
-    const draft = `${this.#file}.${process.pid}.tmp`
     try {
       makeFolder(this.#folder, 0o700)
-      rmSync(draft, { force: true })
-      writeFileSync(draft, JSON.stringify(next), { mode: 0o600, flag: 'wx' })
-      renameSync(draft, this.#file)
+      writePrivateFile(this.#file, JSON.stringify(next))
     } catch (error) {
-      rmSync(draft, { force: true })
       throw this.#unavailable(`cannot be written: ${messageOf(error)}`)
     }
   }
@@ -77,20 +74,13 @@ export class CredentialFile {
   }
 
   #readFile(): string | undefined {
-    let descriptor: number
     try {
-      descriptor = openSync(this.#file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0))
+      return readPrivateFile(this.#file)
     } catch (error) {
-      if (errorCode(error) === 'ENOENT') return undefined
-      throw this.#unavailable(`cannot be read: ${messageOf(error)}`)
-    }
-    try {
-      const { mode, uid } = fstatSync(descriptor)
-      const isOpen = process.platform !== 'win32' && ((mode & 0o077) !== 0 || uid !== process.getuid?.())
-      if (isOpen) throw this.#unavailable('has tokens and other users can access it. Delete it, then sign in again')
-      return readFileSync(descriptor, 'utf8')
-    } finally {
-      closeSync(descriptor)
+      const isExposed = error instanceof ExposedFileError
+      const why = isExposed ? 'has tokens and other users can access it. Delete it, then sign in again'
+        : `cannot be read: ${messageOf(error)}`
+      throw this.#unavailable(why)
     }
   }
 
