@@ -10,7 +10,8 @@ export type {
   PromptInfo, PromptSource, PromptText, ResourceContents, ResourceInfo, ResourceSource, ResourceTemplateInfo,
   SourceContext,
 } from './serving/content-source.ts'
+export type { TokenClient } from './serving/served-client.ts'
 export {
-  serveToolsOverHttp, type HttpServeOptions, type HttpServing,
+  isToken, serveToolsOverHttp, type HttpServeOptions, type HttpServing,
 } from './serving/http-server.ts'
 export { serveTools, type ServeOptions, type Serving } from './serving/serve-tools.ts'

@@ -12,7 +12,7 @@ export const LOGIN_SUBCOMMANDS: Readonly<Record<'login' | 'logout', Subcommand>>
 }
 
 export const LOGIN_OPERANDS: Readonly<Record<string, Operand>> = {
-  NAME: { text: 'name of a server under "mcp" in the configuration' },
+  NAME: { text: 'name of a server under "mcp" in the configuration, or of a token' },
 }
 
 export const LOGIN_DETAILS = `"login" prints an address to open in a browser on this machine, and waits five minutes. The

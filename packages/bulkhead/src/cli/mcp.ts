@@ -10,15 +10,18 @@ import { defineCommand, ENDING_SIGNALS, UsageError } from './command.ts'
 import { add, ADD_DETAILS, ADD_OPTIONS, ADD_SUBCOMMANDS, ADD_USAGE, remove } from './mcp-add.ts'
 import { LISTEN_OPTIONS, listenFault, listenOptions, type ListenOptions } from './mcp-listen.ts'
 import { login, LOGIN_DETAILS, LOGIN_OPERANDS, LOGIN_SUBCOMMANDS, LOGIN_USAGE, logout } from './mcp-login.ts'
+import { token, TOKEN_DETAILS, TOKEN_OPTIONS, TOKEN_SUBCOMMANDS, TOKEN_USAGE } from './mcp-token.ts'
 import { diagnosticText, hint } from './output.ts'
 import { COMMON_OPTIONS, openHost, STORE_OPTIONS } from './host-options.ts'
+import { newToken, TokenBook, tokenFile } from './token-book.ts'
 
 export const mcp = defineCommand({
-  usage: 'bulkhead mcp [--http [--port N] [--host ADDRESS] [--cert FILE --key FILE] [--insecure]] '
+  usage: 'bulkhead mcp [--http [--port N] [--host ADDRESS] [--cert FILE --key FILE] [--insecure] [--token-file FILE]] '
     + '[--mode ask|allowlist|yolo] [--tools NAME,…] [--all] [--no-store] [--workspace DIR] [--home DIR] '
     + `[--trust-project]
 ${ADD_USAGE}
-${LOGIN_USAGE}`,
+${LOGIN_USAGE}
+${TOKEN_USAGE}`,
   subcommands: {
     '': {
       text: 'serve the tools of this host',
@@ -26,6 +29,7 @@ ${LOGIN_USAGE}`,
     },
     ...ADD_SUBCOMMANDS,
     ...LOGIN_SUBCOMMANDS,
+    ...TOKEN_SUBCOMMANDS,
   },
   operands: LOGIN_OPERANDS,
   options: {
@@ -39,6 +43,7 @@ ${LOGIN_USAGE}`,
     },
     ...LISTEN_OPTIONS,
     ...ADD_OPTIONS,
+    ...TOKEN_OPTIONS,
     ...STORE_OPTIONS, ...COMMON_OPTIONS, json: { type: 'boolean' },
   },
   details: `Speaks the Model Context Protocol on standard input and output until the client disconnects. In the
@@ -49,9 +54,12 @@ extensions are printed on standard error. There is no authentication: the proces
 tools. Besides tools a client gets resources (skills and long results) and prompts (kits, also those in "kits" of the
 home).
 
-With --http it serves Streamable HTTP at /mcp until it is stopped. Address and token are printed once, on standard
-error. Every request must carry the header "Authorization: Bearer TOKEN", and may come from this machine only, unless
-you pass --host. Each client gets its own session.
+With --http it serves Streamable HTTP at /mcp until it is stopped. The address is printed once, on standard error. Every
+request must carry the header "Authorization: Bearer TOKEN", and may come from this machine only, unless you pass
+--host. Each client gets its own session. The token is the one that you give, or one of "mcp token". Without either, a
+new one is printed with each start.
+
+${TOKEN_DETAILS}
 
 ${ADD_DETAILS}
 
@@ -62,6 +70,7 @@ ${LOGIN_DETAILS}`,
     { command: 'bulkhead mcp --mode allowlist --tools read,grep,glob', text: 'three tools, and no questions' },
     { command: "bulkhead mcp --tools 'web,git*'", text: 'web_fetch, web_search, and every tool that begins with git' },
     { command: 'bulkhead mcp --http --port 9000', text: 'serve over HTTP, to this machine only' },
+    { command: 'bulkhead mcp token add editor --role reviewer', text: 'a token for one client over HTTP' },
     {
       command: 'bulkhead mcp add notes --read ~/notes -- npx -y @acme/notes-server',
       text: 'add a local server, and let it read one folder',
@@ -74,6 +83,7 @@ ${LOGIN_DETAILS}`,
     if (act === 'remove') return remove(names, values)
     if (act === 'login') return login(names, values)
     if (act === 'logout') return logout(names, values)
+    if (act === 'token') return token(names, values)
     if (values.json) throw new UsageError('--json cannot be used with "mcp": standard output carries the protocol.')
     const { mode } = values
     const listening = await listenOptions(values)
@@ -92,7 +102,7 @@ ${LOGIN_DETAILS}`,
       const policy = { ...(mode === undefined ? {} : { mode }), ...(tools === undefined ? {} : { tools }) }
       const { createKitPrompts } = await import('@bulkhead/tools-bundled')
       const prompts = [createKitPrompts(kitFolder(values.home))]
-      await serveUntilGone(host, policy, values.all === true, listening, prompts)
+      await serveUntilGone(host, policy, values.all === true, listening && { ...listening, home: values.home }, prompts)
     } finally {
       await host.close()
     }
@@ -109,7 +119,7 @@ interface Policy {
 const WAITING = 'Waiting for an MCP client on standard input. Press Ctrl-D to stop.\n'
 
 async function serveUntilGone(
-  host: Awaited<ReturnType<typeof openHost>>, policy: Policy, all: boolean, listening: ListenOptions | undefined,
+  host: Awaited<ReturnType<typeof openHost>>, policy: Policy, all: boolean, listening: Listening | undefined,
   prompts: readonly PromptSource[],
 ): Promise<void> {
   // The bundled `task` tool needs an agent runner, which an MCP client has on its own side.
@@ -123,7 +133,8 @@ async function serveUntilGone(
   }
   const options: ServeOptions = {
     info: { name: 'bulkhead', title: 'Bulkhead', version: CORE_VERSION },
-    openSession: (interactor) => host.openSession({ ...policy, interactor }),
+    openSession: (interactor, client) =>
+      host.openSession({ ...policy, interactor, ...(client?.role !== undefined && { role: client.role }) }),
     prompts,
     onFault: faultReporter(),
   }
@@ -144,12 +155,25 @@ async function serveOverStdio(host: ServedHost, options: ServeOptions): Promise<
   return serving
 }
 
-async function serveOverHttp(host: ServedHost, options: ServeOptions, listening: ListenOptions): Promise<Serving> {
+interface Listening extends ListenOptions {
+  readonly home: string | undefined
+}
+
+async function serveOverHttp(host: ServedHost, options: ServeOptions, listening: Listening): Promise<Serving> {
   const { serveToolsOverHttp } = await import('@bulkhead/bridges/mcp')
-  const serving = await serveToolsOverHttp(host, { ...options, ...listening }).catch((error: unknown) => {
-    throw listenFault(error, listening)
+  const { token: given, home, ...place } = listening
+  const book = new TokenBook(tokenFile(home), (error) => options.onFault?.(error))
+  const { names } = book
+  const made = given === undefined && names.length === 0 ? newToken() : undefined
+  const tokens = [given, made].filter((one) => one !== undefined)
+  const serving = await serveToolsOverHttp(host, {
+    ...options, ...place, tokens, verify: (presented) => book.clientOf(presented),
+  }).catch((error: unknown) => {
+    throw listenFault(error, place)
   })
-  process.stderr.write(`Serving MCP at ${serving.url}\nAuthorization: Bearer ${serving.tokens.join(' ')}\n`)
+  void serving.closed.then(book.watch())
+  const known = [...(given === undefined ? [] : ['the given token']), ...names].join(', ')
+  process.stderr.write(`Serving MCP at ${serving.url}\nAuthorization: Bearer ${made ?? `TOKEN (${known})`}\n`)
   return serving
 }
 

@@ -85,7 +85,7 @@ export interface RawResponse {
 }
 
 export const PLAIN = { 'Authorization': `Bearer ${TOKENS[0]}`, 'Content-Type': 'application/json', 'Accept': 'application/json, text/event-stream' }
-export const HELLO = {
+const HELLO = {
   jsonrpc: '2.0', id: 0, method: 'initialize',
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '0' } },
 }
@@ -94,7 +94,7 @@ export const HELLO = {
 export const send = ({ url }: Pick<HttpServing, 'url'>, { method = 'POST', path = '/mcp', headers = {}, body = HELLO }: Raw = {}) =>
   new Promise<RawResponse>((resolve, reject) => {
     const request = url.startsWith('https') ? httpsRequest : httpRequest
-    const req = request(new URL(path, url), { method, headers: { ...PLAIN, ...headers }, rejectUnauthorized: false }, (res) => {
+    const req = request(new URL(path, url), { method, agent: false, headers: { ...PLAIN, ...headers }, rejectUnauthorized: false }, (res) => {
       let text = ''
       res.setEncoding('utf8').on('data', (chunk: string) => { text += chunk })
       res.on('end', () => resolve({ status: res.statusCode!, headers: res.headers, text }))
@@ -104,12 +104,12 @@ export const send = ({ url }: Pick<HttpServing, 'url'>, { method = 'POST', path 
   })
 
 /** Starts a session of the older era. */
-export async function sessionOf(serving: HttpServing, token = TOKENS[0]!) {
+export async function sessionOf(serving: Pick<HttpServing, 'url'>, token = TOKENS[0]!) {
   const { status, headers } = await send(serving, { headers: { Authorization: `Bearer ${token}` } })
   return { status, id: String(headers['mcp-session-id']) }
 }
 
 /** Sends a request in a session of the older era. */
-export const inSession = (serving: HttpServing, id: string, body: object, token = TOKENS[0]!) => send(serving, {
+export const inSession = (serving: Pick<HttpServing, 'url'>, id: string, body: object, token = TOKENS[0]!) => send(serving, {
   headers: { 'Authorization': `Bearer ${token}`, 'Mcp-Session-Id': id }, body: { jsonrpc: '2.0', id: 1, ...body },
 })

@@ -3,7 +3,9 @@ import { setImmediate } from 'node:timers/promises'
 import { MCP_HTTP_LIMITS } from '@bulkhead/contract'
 import type { McpServer } from '@modelcontextprotocol/server'
 import { BoundedTransport } from './bounded-transport.ts'
+import type { Era } from './client-request.ts'
 import { HttpFault } from './http-exchange.ts'
+import type { KnownClient } from './http-guard.ts'
 import { MAX_OPEN, notifierOf, ServedClient, type ClientOptions } from './served-client.ts'
 import type { ServedHost } from './served-session.ts'
 
@@ -11,8 +13,8 @@ type Sdk = typeof import('@modelcontextprotocol/server')
 
 export interface HttpClientOptions extends ClientOptions {
   /**
-   * Maximum number of sessions of the older era with one token. If all are in use, or have not made a call yet, a new
-   * one is refused. Default: 32.
+   * Maximum number of sessions of one client; four times as many in all. In the older era a client can have several. If
+   * all are in use, or have not made a call yet, a new one is refused. Default: 32.
    */
   readonly maxSessions?: number
   /** A client that sends nothing for so long, and waits for nothing, loses its session. Default: 30 minutes. */
@@ -25,9 +27,10 @@ interface Line {
   close(): Promise<void>
 }
 
-/** One client over HTTP: a session of the older era, or all requests with one token in the newer era. */
+/** One client over HTTP: a session of the older era, or all requests of a client in the newer era. */
 class HttpClient {
-  readonly token: number
+  /** Of the client whose token opened it. */
+  readonly key: string
   readonly #served: ServedClient
   readonly #line: Line
   readonly #ended: () => void
@@ -39,8 +42,8 @@ class HttpClient {
   #ending: Promise<void> | undefined
 
   /** `ended` is called when the client must not get further requests. */
-  constructor(token: number, served: ServedClient, line: Line, options: HttpClientOptions, ended: () => void) {
-    this.token = token
+  constructor(key: string, served: ServedClient, line: Line, options: HttpClientOptions, ended: () => void) {
+    this.key = key
     this.#served = served
     this.#line = line
     this.#ended = ended
@@ -64,6 +67,7 @@ class HttpClient {
 
   /** Serves a request and sends the response. A stream counts as open until it ends. */
   async exchange(request: Request, body: unknown, send: Send): Promise<void> {
+    if (this.#ending) throw new HttpFault(404, NO_SESSION)
     if (this.#open >= this.#maxOpen) {
       throw new HttpFault(503, `${this.#maxOpen} requests are open. Wait until some have finished.`)
     }
@@ -107,6 +111,9 @@ class HttpClient {
 type Send = (response: Response) => Promise<void>
 
 const IDLE_MS = 30 * 60_000
+/** Clients that may have all their sessions at the same time. */
+const FULL_CLIENTS = 4
+const NO_SESSION = 'There is no session with this id. Start a new one.'
 
 /** All clients of one server. */
 export class HttpClients {
@@ -115,12 +122,13 @@ export class HttpClients {
   readonly #options: HttpClientOptions
   /** Sessions of the older era, by id. */
   readonly #sessions = new Map<string, HttpClient>()
-  /** The same clients, and those that have no id yet. */
+  /** Clients of the newer era, by key. */
+  readonly #modern = new Map<string, Promise<HttpClient>>()
+  /** All of both. */
   readonly #live = new Set<HttpClient>()
-  /** Clients of the newer era, by token. */
-  readonly #byToken = new Map<number, Promise<HttpClient>>()
-  /** The tokens of sessions that are being opened. */
-  readonly #opening = new Set<{ readonly token: number }>()
+  /** Those that will be in it. */
+  readonly #opening = new Set<Pick<HttpClient, 'key'>>()
+  #isOver = false
 
   constructor(sdk: Sdk, host: ServedHost, options: HttpClientOptions) {
     this.#sdk = sdk
@@ -129,35 +137,55 @@ export class HttpClients {
   }
 
   /** `body` is undefined except for POST. Throws HttpFault for a request that belongs to no client. */
-  async serve(request: Request, body: unknown, token: number, send: Send): Promise<void> {
+  async serve(request: Request, body: unknown, client: KnownClient, send: Send): Promise<void> {
     if (!await this.#sdk.isLegacyRequest(request, body)) {
-      const client = await this.#clientOf(token)
-      return client.exchange(request, body, send)
+      const modern = await this.#modernOf(client)
+      return modern.exchange(request, body, send)
     }
     const id = request.headers.get('mcp-session-id')
-    if (id === null) return this.#begin(request, body, token, send)
+    if (id === null) return this.#begin(request, body, client, send)
     const session = this.#sessions.get(id)
-    if (session?.token !== token) throw new HttpFault(404, 'There is no session with this id. Start a new one.')
+    if (session?.key !== client.key) throw new HttpFault(404, NO_SESSION)
     return session.exchange(request, body, send)
   }
 
-  async end(): Promise<void> {
-    const byToken = await Promise.all([...this.#byToken.values()].map((client) => client.catch(() => undefined)))
-    await Promise.all([...this.#live, ...byToken].map((client) => client?.end()))
+  /** Ends the sessions of one client, or of all. Those that are being opened end too. */
+  async end(key?: string): Promise<void> {
+    this.#isOver ||= key === undefined
+    const opening = [...this.#modern].filter(([one]) => key === undefined || one === key).map(([, client]) => client)
+    await Promise.allSettled(opening)
+    await Promise.all([...this.#live].filter((one) => key === undefined || one.key === key).map((one) => one.end()))
   }
 
-  #clientOf(token: number): Promise<HttpClient> {
-    const known = this.#byToken.get(token)
+  #modernOf(client: KnownClient): Promise<HttpClient> {
+    const known = this.#modern.get(client.key)
     if (known) return known
-    const client = this.#openForToken(token)
-    this.#byToken.set(token, client)
-    client.catch(() => this.#byToken.delete(token))
-    return client
+    const opened = this.#open(client, 'modern', (served) => this.#openModern(client.key, served))
+    this.#modern.set(client.key, opened)
+    opened.catch(() => this.#modern.delete(client.key))
+    return opened
   }
 
-  async #openForToken(token: number): Promise<HttpClient> {
+  /** Opens a session when there is room for it. */
+  async #open<Opened>(
+    client: KnownClient, era: Era, use: (served: ServedClient) => Opened | Promise<Opened>,
+  ): Promise<Opened> {
+    const leaving = this.#makeRoom(client.key)
+    const opening = { key: client.key }
+    this.#opening.add(opening)
+    try {
+      await leaving?.end()
+      const served = await ServedClient.open(this.#host, this.#options, () => era, client)
+      if (!this.#isOver && !client.revoked?.aborted) return await use(served)
+      await served.end()
+      throw new HttpFault(404, NO_SESSION)
+    } finally {
+      this.#opening.delete(opening)
+    }
+  }
+
+  #openModern(key: string, served: ServedClient): HttpClient {
     const { maxOpen = MAX_OPEN, onFault } = this.#options
-    const served = await ServedClient.open(this.#host, this.#options, () => 'modern')
     const handler = this.#sdk.createMcpHandler(() => this.#withHeaders(served), {
       legacy: 'reject', maxSubscriptions: maxOpen, ...(onFault ? { onerror: onFault } : {}),
     })
@@ -166,7 +194,12 @@ export class HttpClients {
     const line: Line = {
       handle: (request, parsedBody) => handler.fetch(request, { parsedBody }), close: () => handler.close(),
     }
-    return new HttpClient(token, served, line, this.#options, () => this.#byToken.delete(token))
+    const client = new HttpClient(key, served, line, this.#options, () => {
+      this.#live.delete(client)
+      this.#modern.delete(key)
+    })
+    this.#live.add(client)
+    return client
   }
 
   /** The SDK compares headers with arguments (`x-mcp-header`) only for its own class, by the schema that it gives. */
@@ -177,15 +210,12 @@ export class HttpClients {
   }
 
   /** Only an `initialize` request starts a session. */
-  async #begin(request: Request, body: unknown, token: number, send: Send): Promise<void> {
+  async #begin(request: Request, body: unknown, known: KnownClient, send: Send): Promise<void> {
     if (request.method !== 'POST') throw new HttpFault(405, 'Send requests with POST.')
     if (!this.#sdk.isInitializeRequest(body)) {
       throw new HttpFault(400, 'The header Mcp-Session-Id is missing. Send "initialize" first.')
     }
-    const leaving = this.#makeRoom(token)
-    const opening = { token }
-    this.#opening.add(opening)
-    const { client, transport } = await this.#openSession(token, leaving).finally(() => this.#opening.delete(opening))
+    const { client, transport } = await this.#open(known, 'legacy', (served) => this.#openLegacy(known.key, served))
     await client.exchange(request, body, (response) => {
       if (transport.sessionId !== undefined) this.#sessions.set(transport.sessionId, client)
       return send(response)
@@ -193,10 +223,8 @@ export class HttpClients {
     if (transport.sessionId === undefined) await client.end()
   }
 
-  async #openSession(token: number, leaving: HttpClient | undefined) {
+  async #openLegacy(key: string, served: ServedClient) {
     const { maxOpen = MAX_OPEN, onFault } = this.#options
-    await leaving?.end()
-    const served = await ServedClient.open(this.#host, this.#options, () => 'legacy')
     const transport = new this.#sdk.WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: randomUUID })
     const server = served.server('legacy')
     Object.assign(server, { onerror: onFault })
@@ -204,7 +232,7 @@ export class HttpClients {
     const line: Line = {
       handle: (request, parsedBody) => transport.handleRequest(request, { parsedBody }), close: () => transport.close(),
     }
-    const client = new HttpClient(token, served, line, this.#options, () => {
+    const client = new HttpClient(key, served, line, this.#options, () => {
       this.#live.delete(client)
       if (transport.sessionId !== undefined) this.#sessions.delete(transport.sessionId)
     })
@@ -215,12 +243,12 @@ export class HttpClients {
   }
 
   /** The session that was idle for longest, if its place is needed: clients often leave without a word. */
-  #makeRoom(token: number): HttpClient | undefined {
+  #makeRoom(key: string): HttpClient | undefined {
     const { maxSessions = MCP_HTTP_LIMITS.sessionsPerToken } = this.#options
-    const isOwn = (one: { readonly token: number }): boolean => one.token === token
-    const own = [...this.#live].filter(isOwn)
-    if (own.length + [...this.#opening].filter(isOwn).length < maxSessions) return undefined
-    const [oldest] = own.filter(({ isReplaceable }) => isReplaceable)
+    const all = [...this.#live, ...this.#opening]
+    const isFull = all.filter((one) => one.key === key).length >= maxSessions
+    if (!isFull && all.length < maxSessions * FULL_CLIENTS) return undefined
+    const [oldest] = [...this.#live].filter((one) => one.isReplaceable && (!isFull || one.key === key))
       .toSorted((one, other) => one.lastUsed - other.lastUsed)
     if (!oldest) throw new HttpFault(503, `${maxSessions} sessions are in use. Wait until one has ended.`)
     return oldest

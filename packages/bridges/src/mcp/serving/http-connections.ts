@@ -4,11 +4,11 @@ import { MCP_HTTP_LIMITS } from '@bulkhead/contract'
 
 const { connections: MOST, connectionsWithoutToken, connectionsPerAddress, connectionsPerToken } = MCP_HTTP_LIMITS
 
-interface Connection<Client> {
+interface Connection {
   readonly socket: Socket
   readonly address: string
-  /** Of its last request. undefined until it has presented a token. */
-  client?: Client
+  /** The key of the client of its last request. undefined until it has presented a token. */
+  client?: string
   /** Requests without a complete response. */
   open: number
 }
@@ -18,16 +18,16 @@ interface Connection<Client> {
  * connection takes the place of the oldest one without a token: a silent connection must not keep out a client that is
  * about to present one.
  */
-export class HttpConnections<Client> {
+export class HttpConnections {
   /** Oldest first. */
-  readonly #all = new Map<string, Connection<Client>>()
+  readonly #all = new Map<string, Connection>()
 
   constructor(server: Server) {
     server.on('connection', (socket: Socket) => this.#accept(socket))
   }
 
   /** Assigns the connection of a request to a client. False if the client has too many, and all are in use. */
-  assign({ socket }: IncomingMessage, res: ServerResponse, client: Client): boolean {
+  assign({ socket }: IncomingMessage, res: ServerResponse, client: string): boolean {
     const connection = this.#all.get(keyOf(socket))
     // It has ended.
     if (connection === undefined) return false
@@ -41,13 +41,18 @@ export class HttpConnections<Client> {
     return true
   }
 
+  /** Ends all connections of a client. */
+  end(client: string): void {
+    for (const connection of [...this.#all.values()].filter((one) => one.client === client)) this.#drop(connection)
+  }
+
   #accept(socket: Socket): void {
     const { remoteAddress: address } = socket
     // The client has already disconnected.
     if (address === undefined) return void socket.destroy()
     if (!this.#makeRoom(address)) return void socket.destroy()
     const key = keyOf(socket)
-    const connection: Connection<Client> = { socket, address, open: 0 }
+    const connection: Connection = { socket, address, open: 0 }
     this.#all.set(key, connection)
     socket.once('close', () => {
       if (this.#all.get(key) === connection) this.#all.delete(key)
@@ -63,7 +68,7 @@ export class HttpConnections<Client> {
     return all.length < MOST || this.#drop(strangers[0] ?? all.find(isIdle))
   }
 
-  #drop(connection: Connection<Client> | undefined): boolean {
+  #drop(connection: Connection | undefined): boolean {
     if (connection === undefined) return false
     this.#all.delete(keyOf(connection.socket))
     connection.socket.destroy()

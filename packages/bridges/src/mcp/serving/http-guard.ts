@@ -2,8 +2,12 @@ import { createHash, timingSafeEqual, X509Certificate } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { isThisMachine } from '@bulkhead/kit/hosts'
+import type { TokenClient } from './served-client.ts'
 
 type Sdk = typeof import('@modelcontextprotocol/server')
+
+/** Finds the client of a token. undefined: the token is not valid. */
+export type VerifyToken = (token: string) => TokenClient | undefined | Promise<TokenClient | undefined>
 
 export interface GuardOptions {
   /** The SDK, which is imported only where tools are served. */
@@ -11,6 +15,7 @@ export interface GuardOptions {
   /** The address or name that the server listens on. */
   readonly host: string
   readonly tokens: readonly string[]
+  readonly verify?: VerifyToken | undefined
   readonly cert?: string | Buffer | undefined
 }
 
@@ -23,6 +28,12 @@ export interface Refusal {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** A client that has presented a token. */
+export interface KnownClient extends TokenClient {
+  /** The same for all requests of this client. */
+  readonly key: string
+}
+
 /** Decides from the headers whether a request is served. Nothing of the body has been read. */
 export class HttpGuard {
   readonly #sdk: Sdk
@@ -30,24 +41,34 @@ export class HttpGuard {
   readonly #isLocal: boolean
   readonly #certificate: X509Certificate | undefined
   readonly #digests: readonly Buffer[]
+  readonly #verify: VerifyToken
 
-  constructor({ sdk, host, tokens, cert }: GuardOptions) {
+  constructor({ sdk, host, tokens, verify = () => undefined, cert }: GuardOptions) {
     this.#sdk = sdk
     this.#names = [...sdk.localhostAllowedHostnames(), bracketed(host)]
     this.#isLocal = isLocal(host)
     this.#certificate = cert === undefined ? undefined : new X509Certificate(cert)
     this.#digests = tokens.map(digestOf)
+    this.#verify = verify
   }
 
-  /** The number of the token that a request carries, or why the request is refused. */
-  check({ host, origin, authorization }: IncomingHttpHeaders): number | Refusal {
+  /** Why a request is refused whatever its token is. */
+  refusalOf({ host, origin }: IncomingHttpHeaders): Refusal | undefined {
     // A web page can make a browser send requests here under a name of its own: DNS rebinding.
     const named = this.#sdk.validateHostHeader(host, this.#allowed(host, true))
     if (!named.ok) return { status: 403, message: named.message }
     const from = this.#sdk.validateOriginHeader(origin, this.#allowed(origin, false))
-    if (!from.ok) return { status: 403, message: from.message }
-    const token = this.#tokenOf(authorization)
-    return token < 0 ? UNAUTHORIZED : token
+    return from.ok ? undefined : { status: 403, message: from.message }
+  }
+
+  /** The client of the token that a request carries. undefined: it has no valid token. */
+  async clientOf({ authorization }: IncomingHttpHeaders): Promise<KnownClient | undefined> {
+    const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? []
+    if (token === undefined) return undefined
+    const number = this.#numberOf(token)
+    if (number >= 0) return { key: `token ${number}`, name: `token ${number + 1}` }
+    const client = await this.#verify(token)
+    return client && { ...client, key: JSON.stringify([client.name, client.role ?? null]) }
   }
 
   /** Rebinding needs a name, so beyond loopback a `Host` may be any address. An `Origin` may not. */
@@ -58,18 +79,11 @@ export class HttpGuard {
     return isAllowed ? [...this.#names, name] : [...this.#names]
   }
 
-  /** Compares with every token in constant time. */
-  #tokenOf(authorization: string | undefined): number {
-    const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? []
-    if (token === undefined) return -1
+  /** Compares with every token in constant time. -1: it is none of them. */
+  #numberOf(token: string): number {
     const digest = digestOf(token)
     return this.#digests.reduce((found, one, index) => timingSafeEqual(one, digest) ? index : found, -1)
   }
-}
-
-const UNAUTHORIZED: Refusal = {
-  status: 401, message: 'Send the header "Authorization: Bearer TOKEN" with the token that the server printed.',
-  headers: { 'WWW-Authenticate': 'Bearer realm="bulkhead"' },
 }
 
 const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest()

@@ -13,12 +13,24 @@ import type { ServedHost, ServedSession } from './served-session.ts'
 import { TASKS_CAPABILITY, Tasks } from './tasks.ts'
 import { ToolList, serveToolsOn } from './tool-server.ts'
 
+/** The client that a token belongs to. Requests with the same name and role come from the same client. */
+export interface TokenClient {
+  readonly name: string
+  /** For flags such as `allow_bash_reviewer`. */
+  readonly role?: string
+  /** Aborted when the token is revoked. The sessions, streams and calls of the client end then. */
+  readonly revoked?: AbortSignal
+}
+
 /** What every way of serving a client takes. */
 export interface ClientOptions {
   /** Name and version of the server. */
   readonly info: Implementation
-  /** Opens the session of a client. The interactor asks the person at the client. Called once per client. */
-  readonly openSession: (person: Interactor) => Promise<ServedSession>
+  /**
+   * Opens the session of a client. The interactor asks the person at the client. `client` is whose token it has, over
+   * HTTP. Called once per client.
+   */
+  readonly openSession: (person: Interactor, client?: TokenClient) => Promise<ServedSession>
   /** Further resources and prompts, for every client. */
   readonly resources?: readonly ResourceSource[]
   readonly prompts?: readonly PromptSource[]
@@ -80,7 +92,9 @@ export class ServedClient {
    * Rejects if `openSession` does, or if `@modelcontextprotocol/server` is not installed. `era` is known after the
    * first message.
    */
-  static async open(host: ServedHost, options: ClientOptions, era: () => Era | undefined): Promise<ServedClient> {
+  static async open(
+    host: ServedHost, options: ClientOptions, era: () => Era | undefined, client?: TokenClient,
+  ): Promise<ServedClient> {
     const { answerWithinMs = 300_000, maxOpen = MAX_OPEN } = options
     // Imported here because MCP clients do not need it.
     const { Server } = await import('@modelcontextprotocol/server')
@@ -92,7 +106,7 @@ export class ServedClient {
       }),
       answerWithinMs, maxOpen,
     })
-    const session = await options.openSession(clientInteractor(calls, answerWithinMs, era))
+    const session = await options.openSession(clientInteractor(calls, answerWithinMs, era), client)
     return new ServedClient(host, options, Server, session, calls)
   }
 
