@@ -5,6 +5,7 @@ export {
 } from './pack/publish.ts'
 export { signPackage, signTarball, type SignedPackage } from './pack/sign-package.ts'
 export { packFolder, type Packed, type PackOptions } from './pack/pack-folder.ts'
+export type { BundledFile, BundledFiles } from './pack/bundled-files.ts'
 export { isSourceFolder } from './pack/source.ts'
 export type { InstallerOptions, InstallPlan, NewerVersion, Verdict } from './install/install-plan.ts'
 export { capabilityDiffInWords, type CapabilityDiff, type DefinitionDiff } from './lock/version-diff.ts'

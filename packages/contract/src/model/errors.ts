@@ -46,7 +46,7 @@ export const ERRORS = Object.freeze({
   SignatureInvalid: permanent('Validation', 'extension', 'A signature is missing, does not verify, or is not by the pinned signer.', 'Check who published the package. Pin the new identity only if you know it.'),
   ConformanceUnproven: permanent('Validation', 'policy', 'The policy requires proof of conformance, and the package has none by a pinned signer.', 'Get an attestation by one of the signers in policy.conformance, and pass it with `--attestation`.'),
   SigningFailed: retryable('Session', 'host', 'A signature could not be made.', 'Sign in CI, where there is an identity token, or with a key if the command has --key. Check the network.'),
-  PackageUnsafe: permanent('Validation', 'extension', 'The package contains a link, a special file, too many bytes, or names that collide.', 'Ship only plain files, within the documented limits.'),
+  PackageUnsafe: permanent('Validation', 'extension', 'The package contains a link, a special file, too many bytes, or names that collide, or its code imports a file outside its folder.', 'Ship only plain files, within the documented limits, and import only files of the folder and its packages.'),
   DuplicateJsonKey: permanent('Validation', 'extension', 'A JSON file has the same key twice in one object.', 'Remove one of them.'),
   UsageInvalid: permanent('Validation', 'caller', 'The command line is invalid. Nothing was done.', 'Correct it as the usage shows; see `--help`.'),
   AgentNotFound: permanent('Session', 'caller', 'No agent with that name is defined.', 'List the agents with `bulkhead agents`, or with `host.agents()`.'),

@@ -14,6 +14,7 @@ import { byteOrder } from '../model/digest.ts'
 import { faultError, next, type Fault } from '../model/result.ts'
 import { Yielder } from '../model/yielder.ts'
 import { checkShape, readManifest } from '../prove/check-manifest.ts'
+import { BundledFiles, type BundledFile } from './bundled-files.ts'
 import { parseModules } from './parse-modules.ts'
 import { buildSource, isTypeScript, typeScriptSource, usesDependencies, type SourceTools } from './source.ts'
 
@@ -26,6 +27,8 @@ export interface PackOptions extends InspectOptions {
   readonly unsigned?: boolean
   /** A configuration to check against the configSchema. Without it, a required configuration is a warning. */
   readonly config?: JsonObject
+  /** Outer folder of a monorepo. Packages that a package.json declares are also bundled from there. */
+  readonly root?: string | undefined
   /**
    * Bundles a module with its imports into one ES module. Called if the main module is TypeScript, or the code uses
    * dependencies in node_modules.
@@ -44,6 +47,10 @@ export interface Packed {
   /** Files of the folder that are not in the package. */
   readonly leftOut: readonly string[]
   readonly bundled: boolean
+  /** The files that the bundle is made of. */
+  readonly sources: readonly BundledFile[]
+  /** Real path of the outer folder, if one was given. */
+  readonly root: string | undefined
   readonly integrityFile: string
   readonly tarball: Uint8Array
   readonly warnings: readonly string[]
@@ -55,7 +62,7 @@ export interface Packed {
  */
 export async function packFolder(
   folder: string,
-  { loader, bundle, describe, config, anyCore = false, forProject = false, unsigned = false }: PackOptions,
+  { loader, bundle, describe, config, root, anyCore = false, forProject = false, unsigned = false }: PackOptions,
 ): Promise<Packed> {
   const unconfigured = resolveSettings({ ...loader, roots: { ...loader.roots, global: null, machine: null } })
   const skipped: string[] = []
@@ -70,15 +77,17 @@ export async function packFolder(
   const unportable = [...files.keys()].flatMap(nameFaults)
   if (unportable.length > 0) throw faultError(unportable)
 
-  const bundled = source !== undefined || (skipped.includes('node_modules') && usesDependencies(folder, files))
+  const sources = new BundledFiles(folder, root)
+  const hasModules = skipped.includes('node_modules') || root !== undefined
+  const bundled = source !== undefined || (hasModules && usesDependencies(sources, files))
   if (bundled) {
     if (bundle === undefined) throw new BulkheadError('ModuleNotFound', NO_BUNDLER)
     if (source === undefined) {
       const main = mainOf(folder, files)
-      files.set(main, Buffer.from(await bundle(main)))
+      files.set(main, Buffer.from(await bundle(main, sources)))
     } else {
       const { coreVersion } = loader
-      files = await buildSource(source, files, { bundle, coreVersion, ...(describe && { describe }) })
+      files = await buildSource(source, files, { bundle, sources, coreVersion, ...(describe && { describe }) })
     }
   }
   const integrityFile = integrityText(coveredFiles(contentsOf(files).digests))
@@ -91,8 +100,9 @@ export async function packFolder(
   }, settings, forProject ? 'project' : 'global', null, { anyCore })
   await parseModules(extension.manifest.main.slice('./'.length), files)
   return {
-    extension, files, bundled, integrityFile, tarball: await writeTarball(files),
-    warnings: [...warnings, ...packageWarnings(files.get('package.json'), extension.version, skipped)],
+    extension, files, bundled, sources: sources.list(), root: sources.root, integrityFile,
+    tarball: await writeTarball(files),
+    warnings: [...warnings, ...packageWarnings(files.get('package.json'), extension.version, hasModules)],
     leftOut: [...skipped, ...[...bytes.keys()].filter((path) => !files.has(path))].toSorted(byteOrder),
   }
 }
@@ -108,13 +118,13 @@ function nameFaults(path: string): readonly Fault[] {
 
 /** Contradictions between package.json and the manifest. */
 function packageWarnings(
-  packageJson: Uint8Array | undefined, version: string, skipped: readonly string[],
+  packageJson: Uint8Array | undefined, version: string, hasModules: boolean,
 ): readonly string[] {
   const parsed = packageJson && parseStrictJson(packageJson)
   const { version: packageVersion = version, dependencies = {} } = parsed?.ok && isJsonObject(parsed.value)
     ? parsed.value : {}
   const isOther = typeof packageVersion === 'string' && packageVersion !== version
-  const lacks = isJsonObject(dependencies) && Object.keys(dependencies).length > 0 && !skipped.includes('node_modules')
+  const lacks = isJsonObject(dependencies) && Object.keys(dependencies).length > 0 && !hasModules
   return [
     ...(isOther ? [
       `package.json has version ${visibleText(packageVersion)} and ${MANIFEST_FILE} has ${version}. `

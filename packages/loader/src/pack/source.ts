@@ -7,6 +7,8 @@ import { parseStrictJson } from '../files/json-file.ts'
 import { readRegularFile } from '../files/read-file.ts'
 import { contentsOf } from '../files/read-package.ts'
 import { PACKAGE_FILE, readManifest } from '../prove/check-manifest.ts'
+import type { BundledFiles } from './bundled-files.ts'
+import { foldersUp } from './outer-folders.ts'
 
 type Files = ReadonlyMap<string, Uint8Array>
 
@@ -19,12 +21,16 @@ export interface TypeScriptSource {
 }
 
 export interface SourceTools {
-  /** Bundles a module with its imports into one ES module. */
-  readonly bundle: (main: string) => Promise<string>
+  /** Bundles a module with its imports into one ES module. All files come from `sources`. */
+  readonly bundle: (main: string, sources: BundledFiles) => Promise<string>
   /** Runs a module of these files in a compartment, and returns the part of the manifest that it declares. */
   readonly describe?: (module: string, files: Files) => Promise<JsonObject>
   /** The version of the host that a generated manifest requires. */
   readonly coreVersion: string
+}
+
+interface Building extends SourceTools {
+  readonly sources: BundledFiles
 }
 
 /** undefined if the main module is not TypeScript. */
@@ -81,12 +87,12 @@ export default extension
 
 /** The packed files with the bundle of the main module, its declaration and a manifest that names it. */
 export async function buildSource(
-  { main, manifest }: TypeScriptSource, packed: Files, { bundle, describe, coreVersion }: SourceTools,
+  { main, manifest }: TypeScriptSource, packed: Files, { bundle, sources, describe, coreVersion }: Building,
 ): Promise<Map<string, Uint8Array>> {
   const module = main.replace(/ts$/, 'js')
   const declaration = main.replace(/(m?)ts$/, 'd.$1ts')
   const files = new Map([[declaration, Buffer.from(DECLARATION)], ...packed])
-  files.set(module, Buffer.from(await bundle(main)))
+  files.set(module, Buffer.from(await bundle(main, sources)))
   const built = { ...manifest, main: `./${module}` }
   const whole = 'tools' in manifest ? built
     : { ...factsOf(packageJsonOf(files), coreVersion), ...built, ...await declaredBy(describe, module, files) }
@@ -116,11 +122,13 @@ const PROVIDED = '@bulkhead/contract'
  * Whether the code mentions a package in `node_modules`, so that it must be bundled. Does not parse: any quoted name
  * counts, because an unnecessary bundle costs less than a missing dependency.
  */
-export function usesDependencies(folder: string, files: Files): boolean {
+export function usesDependencies(
+  { folder, root = folder }: Pick<BundledFiles, 'folder' | 'root'>, files: Files,
+): boolean {
   // Import maps may point at dependencies; the bundler resolves them.
   if (packageJsonOf(files)?.['imports'] !== undefined) return true
   const code = [...files].filter(([path]) => /\.[cm]?js$/.test(path)).map(([, bytes]) => Buffer.from(bytes).toString())
-  const installed = installedIn(join(folder, 'node_modules'))
+  const installed = [...foldersUp(folder, root)].flatMap((one) => installedIn(join(one, 'node_modules')))
   return code.some((text) => text.includes('node_modules/') || installed.some((name) => names(text, name)))
 }
 
