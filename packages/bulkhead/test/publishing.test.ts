@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ it('the example of docs/guides/publishing.md conforms, uses a secret that it can
     const host = `localhost:${(server.address() as AddressInfo).port}`
     const here = (text: string) => text.replaceAll('https://api.weather.example', `http://${host}`).replaceAll('api.weather.example', host)
     mkdirSync(join(folder, 'weather-tool/node_modules'), { recursive: true })
-    symlinkSync(join(import.meta.dirname, '../../contract/node_modules/zod'), join(folder, 'weather-tool/node_modules/zod'))
+    cpSync(realpathSync(join(import.meta.dirname, '../../contract/node_modules/zod')), join(folder, 'weather-tool/node_modules/zod'), { recursive: true })
     writeFileSync(join(folder, 'weather-tool/package.json'), block('json package.json'))
     writeFileSync(join(folder, 'weather-tool/index.ts'), here(block('ts index.ts')))
     expect(await inside(['pack', './weather-tool'], folder)).toMatchObject({ code: 0, stderr: '' })
@@ -61,7 +61,7 @@ it('the example of docs/guides/libraries.md is packed with its libraries, and th
     const at = join(folder, 'bird-list')
     mkdirSync(join(at, 'node_modules'), { recursive: true })
     for (const name of ['ky', 'js-yaml']) {
-      symlinkSync(join(import.meta.dirname, '../../sandbox/node_modules', name), join(at, 'node_modules', name))
+      cpSync(realpathSync(join(import.meta.dirname, '../../sandbox/node_modules', name)), join(at, 'node_modules', name), { recursive: true })
     }
     writeFileSync(join(at, 'bulkhead.json'), here(block('json bulkhead.json', 'libraries.md')))
     writeFileSync(join(at, 'index.js'), here(block('js index.js', 'libraries.md')))

@@ -13,7 +13,9 @@ import { visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../facade/create-host.ts'
 import { type CommandOptions, defineCommand, ENDING_SIGNALS, UsageError } from './command.ts'
 import { hint, jsonText, printJson, serverMeant, table, tellFaults } from './output.ts'
-import { canAsk, COMMON_OPTIONS, openHost, STORE_OPTIONS, terminal } from './host-options.ts'
+import {
+  canAsk, COMMON_OPTIONS, openHost, refuseRoot, SOURCE_OPTIONS, STORE_OPTIONS, terminal, type SourceValues,
+} from './host-options.ts'
 
 /** Also for `mcp`. */
 export const MODE_OPTION = {
@@ -36,7 +38,7 @@ const TOOL_NAME = { NAME: { text: 'name of a tool, as "bulkhead tools" lists it'
 
 export const call = defineCommand({
   usage: 'bulkhead call [DIR] NAME [--args JSON] [--mode ask|allowlist|yolo] [--agent NAME] [--timeout MS] [--no-store] '
-    + '[--json] [--workspace DIR] [--home DIR] [--trust-project]',
+    + '[--root DIR] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   operands: { ...TOOL_NAME, DIR: { text: 'folder of an extension, such as ./weather, to call its tool from there' } },
   options: {
     ...CALL_OPTIONS,
@@ -44,7 +46,7 @@ export const call = defineCommand({
       type: 'string', value: 'MS',
       text: `timeout, from 1 to ${CALL_LIMITS.maxTimeoutMs} (default: from the configuration, else from the tool)`,
     },
-    ...STORE_OPTIONS, ...COMMON_OPTIONS,
+    ...STORE_OPTIONS, ...SOURCE_OPTIONS, ...COMMON_OPTIONS,
   },
   details: `With DIR, the extension in that folder is built as "bulkhead pack" does, and takes the place of an installed
 one with its id for this call. It gets what it declares and nothing else; policy, rules and approvals apply as for every
@@ -63,7 +65,8 @@ other tool.`,
       timeoutMs: readTimeout(values.timeout),
     }
 
-    const extension = folder === undefined ? undefined : await readTool(folder, name, values.home)
+    if (folder === undefined) refuseRoot(values)
+    const extension = folder === undefined ? undefined : await readTool(folder, name, values)
     const host = await openHost(values, true)
     try {
       if (extension !== undefined) await (await import('./extension-source.ts')).offer(host, extension)
@@ -95,9 +98,9 @@ function readTarget(
 }
 
 /** Builds the extension in a folder. Rejects with ToolNotRegistered if it has no such tool. */
-async function readTool(folder: string, name: string, home: string | undefined): Promise<ExtensionDescriptor> {
+async function readTool(folder: string, name: string, values: SourceValues): Promise<ExtensionDescriptor> {
   const { readForProject } = await import('./extension-source.ts')
-  const { extension, warnings } = await readForProject(folder, home)
+  const { extension, warnings } = await readForProject(folder, values)
   process.stderr.write(warnings.map((warning) => `Warning: ${visibleText(warning)}\n`).join(''))
   const names = extension.manifest.tools.map((tool) => tool.name)
   if (names.includes(name)) return extension

@@ -5,7 +5,7 @@ import { badgeOf, junitOf, reportLines, reportOf, type Mark } from '@bulkhead/co
 import { EXTENSION_ID_PATTERN, type ExtensionDescriptor } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { inspectPackage } from '@bulkhead/loader'
+import { inspectPackage, type Packed } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { CORE_VERSION } from '../facade/version.ts'
@@ -15,14 +15,14 @@ import { removeUnused, type FixedExtension } from './conformance-fix.ts'
 import { runSuite } from './conformance-run.ts'
 import { readInstalled } from './diff.ts'
 import { readExtensionFolder } from './extension-source.ts'
-import { COMMON_OPTIONS, type HostValues } from './host-options.ts'
+import { COMMON_OPTIONS, refuseRoot, SOURCE_OPTIONS, type HostValues, type SourceValues } from './host-options.ts'
 import { hint, printJson } from './output.ts'
-import { extensionLines } from './review.ts'
+import { extensionLines, sourceLines } from './review.ts'
 import { replaceFile, writing } from './write-file.ts'
 
 export const conformance = defineCommand({
   usage: 'bulkhead conformance TARGET [--only IDS] [--seed N] [--config JSON] [--json] [--junit FILE] [--badge FILE] '
-    + '[--live] [--fix] [--attest] [--key FILE] [--workspace DIR] [--home DIR] [--trust-project]',
+    + '[--live] [--fix] [--attest] [--key FILE] [--root DIR] [--workspace DIR] [--home DIR] [--trust-project]',
   operands: { TARGET: { text: 'folder, tarball, or id of an installed extension', completes: 'folder' } },
   options: {
     only: { type: 'string', value: 'IDS', text: 'requirements or groups to check, with commas between them' },
@@ -40,7 +40,7 @@ export const conformance = defineCommand({
       type: 'string', value: 'FILE', completes: 'file',
       text: 'private key (PEM) to sign with (default: the identity of the CI job)',
     },
-    ...COMMON_OPTIONS,
+    ...SOURCE_OPTIONS, ...COMMON_OPTIONS,
   },
   details: `For publishers. Verifies the extension as "pack" does, then starts and stops it, calls its tools with
 arguments that are generated from their schemas, cancels calls, and compares the powers that it uses with those that
@@ -83,7 +83,7 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
     if (fix && statSync(target, { throwIfNoEntry: false })?.isDirectory() !== true) {
       throw new UsageError(`--fix changes the manifest in a folder, and "${target}" is not one.`)
     }
-    const { extension, warnings } = await readTarget(target, values, config)
+    const { extension, warnings, ...packed } = await readTarget(target, values, config)
     const { results, unused } =
       await runSuite({ extension, warnings, config: config ?? {}, live, seed, onProgress, ...(only && { only }) })
     onProgress('')
@@ -95,7 +95,7 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
     if (values.json) printJson(report)
     else {
       process.stdout.write([
-        ...extensionLines(extension), '', ...reportLines(results, painted), '',
+        ...sourceLines(packed), ...extensionLines(extension), '', ...reportLines(results, painted), '',
         conforms ? 'It conforms.' : 'It does not conform.', '',
       ].join('\n'))
     }
@@ -104,7 +104,7 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
       process[values.json ? 'stderr' : 'stdout'].write(`Wrote ${file}\n`)
     }
     if (fix) {
-      const verify = (): Promise<unknown> => readExtensionFolder(target, values.home, config)
+      const verify = (): Promise<unknown> => readExtensionFolder(target, values, config)
       const { manifest } = extension
       const nothing = ['--fix removed nothing: first correct the failures.']
       const lines = conforms ? await fixed(resolve(target), { manifest, unused }, verify) : nothing
@@ -128,16 +128,19 @@ async function fixed(
   return lines.length === 0 ? ['--fix: every power is used.'] : lines
 }
 
-interface Read {
+interface Read extends Partial<Pick<Packed, 'sources' | 'root'>> {
   readonly extension: ExtensionDescriptor
   readonly warnings: readonly string[]
 }
 
 /** A folder or file of that name comes first; any other name is an id. */
-async function readTarget(given: string, values: HostValues, config: JsonObject | undefined): Promise<Read> {
+async function readTarget(
+  given: string, values: HostValues & SourceValues, config: JsonObject | undefined,
+): Promise<Read> {
   const found = EXTENSION_ID_PATTERN.test(given) && statSync(given, { throwIfNoEntry: false }) === undefined
+  if (!found && !/\.(?:tgz|tar\.gz)$/.test(given)) return readExtensionFolder(given, values, config)
+  refuseRoot(values)
   if (found) return { extension: await readInstalled(given, values), warnings: [] }
-  if (!/\.(?:tgz|tar\.gz)$/.test(given)) return readExtensionFolder(given, values.home, config)
   const { cache: _, ...options } = loaderOptions(homeFolder(values.home))
   return inspectPackage(resolve(given), process.cwd(), options)
 }

@@ -8,19 +8,21 @@ import {
 } from '@bulkhead/contract'
 import { parseJson } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
+import type { Packed } from '@bulkhead/loader'
 import type { Host } from '../facade/create-host.ts'
 import { MODE_OPTION, printOutcome } from './call.ts'
 import { defineCommand, UsageError } from './command.ts'
 import { complete, DEV_COMMANDS } from './dev-completion.ts'
 import { offer, readForProject } from './extension-source.ts'
-import { canAsk, COMMON_OPTIONS, openHost, STORE_OPTIONS, terminal } from './host-options.ts'
+import { canAsk, COMMON_OPTIONS, openHost, SOURCE_OPTIONS, STORE_OPTIONS, terminal } from './host-options.ts'
 import { faultText, hint } from './output.ts'
-import { extensionLines } from './review.ts'
+import { extensionLines, sourceLines } from './review.ts'
 
 export const dev = defineCommand({
-  usage: 'bulkhead dev DIR [--mode ask|allowlist|yolo] [--no-store] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'bulkhead dev DIR [--mode ask|allowlist|yolo] [--no-store] [--root DIR] [--workspace DIR] [--home DIR] '
+    + '[--trust-project]',
   operands: { DIR: { text: 'folder of an extension', completes: 'folder' } },
-  options: { ...MODE_OPTION, ...STORE_OPTIONS, ...COMMON_OPTIONS, json: { type: 'boolean' } },
+  options: { ...MODE_OPTION, ...STORE_OPTIONS, ...SOURCE_OPTIONS, ...COMMON_OPTIONS, json: { type: 'boolean' } },
   details: `Opens a host with the extension in DIR, and a prompt to call its tools: NAME {"argument": "value"}. Tab
 completes names, arguments and fixed values. When a file changes, the extension is built and loaded again. Logs,
 progress and what the tools used are printed on standard error, results on standard output. Rules and approvals apply
@@ -33,12 +35,13 @@ ${Object.entries(DEV_COMMANDS).map(([name, text]) => `  ${name.padEnd(8)}  ${tex
   async run({ values, positionals: [dir, ...more] }) {
     if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "dev".')
     if (values.json) throw new UsageError('--json cannot be used with "dev". Use "bulkhead call DIR NAME --json".')
-    const { extension } = await readForProject(dir, values.home)
+    const built = await readForProject(dir, values)
     const uses: CapabilityUse[] = []
     const host = await openHost(values, true, false, (use) => void uses.push(use))
     try {
-      const { home, mode, workspace = '.' } = values
-      await work({ host, folder: resolve(dir), home, workspace: resolve(workspace), mode, uses }, extension)
+      const { mode, workspace = '.' } = values
+      const build = () => readForProject(dir, values)
+      await work({ host, folder: resolve(dir), build, workspace: resolve(workspace), mode, uses }, built)
     } finally {
       await host.close()
     }
@@ -49,24 +52,24 @@ ${Object.entries(DEV_COMMANDS).map(([name, text]) => `  ${name.padEnd(8)}  ${tex
 interface Workbench {
   readonly host: Host
   readonly folder: string
-  readonly home: string | undefined
+  readonly build: () => Promise<Packed>
   readonly workspace: string
   readonly mode: 'ask' | 'allowlist' | 'yolo' | undefined
   readonly uses: readonly CapabilityUse[]
 }
 
-async function work(bench: Workbench, first: ExtensionDescriptor): Promise<void> {
-  const { host, folder, home, workspace, mode, uses } = bench
-  let extension = first
+async function work(bench: Workbench, first: Packed): Promise<void> {
+  const { host, folder, build, workspace, mode, uses } = bench
+  let { extension } = first
   const prompt = new Prompt((line) => complete(line, extension.manifest.tools))
   await offer(host, extension)
-  prompt.say(extensionLines(extension).join('\n'))
+  prompt.say([...sourceLines(first), ...extensionLines(extension)].join('\n'))
   prompt.say(hint('Call a tool: NAME {"argument": "value"}. Enter .help for more.'))
 
   let building: Promise<void> = Promise.resolve()
   const reload = (): Promise<void> => {
     building = building.then(async () => {
-      const built = await readForProject(folder, home)
+      const built = await build()
       if (built.extension.digests.package === extension.digests.package) return
       extension = built.extension
       await offer(host, extension)

@@ -8,19 +8,19 @@ import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { defineCommand, UsageError } from './command.ts'
 import { readExtensionFolder } from './extension-source.ts'
-import { COMMON_OPTIONS, type HostValues } from './host-options.ts'
+import { COMMON_OPTIONS, SOURCE_OPTIONS, type HostValues, type SourceValues } from './host-options.ts'
 import { workspaceFolder } from './install.ts'
 import { printJson } from './output.ts'
 
 const FORMS = 'folder (./weather), tarball (weather-1.4.0.tgz) or id of an installed extension (weather)'
 
 export const diff = defineCommand({
-  usage: 'bulkhead diff A B [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'bulkhead diff A B [--root DIR] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   operands: {
     A: { text: `the earlier version: ${FORMS}`, completes: 'file' },
     B: { text: 'the later version, in the same forms', completes: 'file' },
   },
-  options: COMMON_OPTIONS,
+  options: { ...SOURCE_OPTIONS, ...COMMON_OPTIONS },
   details: `For publishers. Lists what changed and the version that it needs:
   major  a tool or a field of its result is gone, arguments or configurations that were valid may be rejected, results
          may be other than before, it may do more, approvals change, or fewer hosts can run it
@@ -48,17 +48,17 @@ any other change a new patch version. No code is run, and nothing is written.`,
 })
 
 /** An id cannot contain a dot or a slash, so files in the working directory do not change the meaning. */
-async function readVersion(given: string, values: HostValues): Promise<ExtensionVersion> {
+async function readVersion(given: string, values: HostValues & SourceValues): Promise<ExtensionVersion> {
   const { manifest, code } = EXTENSION_ID_PATTERN.test(given)
-    ? await readInstalled(given, values) : await readPath(given, values.home)
+    ? await readInstalled(given, values) : await readPath(given, values)
   return { manifest, files: code.kind === 'files' ? await code.readFiles() : new Map() }
 }
 
 /** Without the configuration of this machine, which has no part in the comparison. */
-async function readPath(path: string, home: string | undefined): Promise<ExtensionDescriptor> {
+async function readPath(path: string, values: SourceValues): Promise<ExtensionDescriptor> {
   const reading = { anyCore: true }
-  if (!/\.(?:tgz|tar\.gz)$/.test(path)) return (await readExtensionFolder(path, home, undefined, reading)).extension
-  const { cache: _, roots, ...options } = loaderOptions(homeFolder(home))
+  if (!/\.(?:tgz|tar\.gz)$/.test(path)) return (await readExtensionFolder(path, values, undefined, reading)).extension
+  const { cache: _, roots, ...options } = loaderOptions(homeFolder(values.home))
   const loader = { ...options, roots: { ...roots, global: null, machine: null } }
   const given = /^[./]/.test(path) ? path : `./${path}`
   return (await inspectPackage(given, process.cwd(), loader, reading)).extension

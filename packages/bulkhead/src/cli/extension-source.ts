@@ -1,7 +1,5 @@
 import { rmSync, statSync } from 'node:fs'
-import { builtinModules } from 'node:module'
-import { join, resolve } from 'node:path'
-import { stripVTControlCharacters } from 'node:util'
+import { resolve } from 'node:path'
 import { BulkheadError, CALL_LIMITS, DEFAULT_LIMITS, NO_GRANT, type ExtensionDescriptor } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
@@ -9,6 +7,8 @@ import { packFolder, type Packed, type PackOptions } from '@bulkhead/loader'
 import type { Host } from '../facade/create-host.ts'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
+import { bundleModule } from './bundle.ts'
+import type { SourceValues } from './host-options.ts'
 import { temporaryFolder } from './write-file.ts'
 
 /**
@@ -16,7 +16,7 @@ import { temporaryFolder } from './write-file.ts'
  * checked against the configSchema. Writes nothing.
  */
 export async function readExtensionFolder(
-  given: string, home: string | undefined, config?: JsonObject,
+  given: string, { home, root }: SourceValues, config?: JsonObject,
   reading: Pick<PackOptions, 'anyCore' | 'forProject' | 'unsigned'> = {},
 ): Promise<Packed & { readonly folder: string }> {
   const folder = resolve(given)
@@ -26,9 +26,10 @@ export async function readExtensionFolder(
       'InstallSourceInvalid', `"${given}" ${fault}. Name the folder of an extension, such as ./weather.`,
     )
   }
-  const bundle = (main: string) => bundleModule(folder, main)
   const loader = loaderOptions(homeFolder(home))
-  const packed = await packFolder(folder, { loader, bundle, describe, ...reading, ...(config && { config }) })
+  const packed = await packFolder(folder, {
+    loader, root, bundle: bundleModule, describe, ...reading, ...(config && { config }),
+  })
   return { ...packed, folder }
 }
 
@@ -36,8 +37,8 @@ export async function readExtensionFolder(
  * Builds the extension of a folder that the user named, to run it from there. It counts as a part of the project: the
  * policy of that layer applies, and so do rules and approvals.
  */
-export const readForProject = (folder: string, home: string | undefined): Promise<Packed> =>
-  readExtensionFolder(folder, home, undefined, { forProject: true })
+export const readForProject = (folder: string, values: SourceValues): Promise<Packed> =>
+  readExtensionFolder(folder, values, undefined, { forProject: true })
 
 /** Offers an extension in a running host, in place of any other with its id. */
 export async function offer(host: Host, extension: ExtensionDescriptor): Promise<void> {
@@ -51,53 +52,6 @@ function folderFault(path: string): string | undefined {
     return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? undefined : 'is not a folder'
   } catch (error) {
     return `cannot be read: ${messageOf(error)}`
-  }
-}
-
-const NO_BUNDLER = 'The extension is TypeScript or has dependencies, and rolldown, which bundles them, cannot be '
-  + 'loaded. Install bulkhead again, with the optional dependencies of rolldown for this platform.'
-
-/** Modules that every compartment provides. */
-const PROVIDED: readonly (string | RegExp)[] = [
-  '@bulkhead/contract', '@bulkhead/contract/author', /^node:/, ...builtinModules,
-]
-
-/** Bundles a module and its dependencies into one ES module: a compartment has neither `require` nor packages. */
-async function bundleModule(folder: string, main: string): Promise<string> {
-  let rolldown: typeof import('rolldown')
-  let plugins: typeof import('rolldown/plugins')
-  try {
-    [rolldown, plugins] = await Promise.all([import('rolldown'), import('rolldown/plugins')])
-  } catch (error) {
-    throw new BulkheadError('ModuleNotFound', NO_BUNDLER, { cause: error })
-  }
-  try {
-    const build = await rolldown.rolldown({
-      input: join(folder, main), cwd: folder, logLevel: 'silent',
-      // The `node` platform would add `createRequire`, which compartments lack. The bundler adds the `import` or
-      // `require` condition per import; naming `require` here would select the CommonJS build of every dual package.
-      // The build for browsers of a package that has one: a compartment has web globals, and few modules of Node. If
-      // a package names builds for both, its order decides.
-      platform: 'neutral',
-      resolve: {
-        mainFields: ['browser', 'module', 'main'],
-        aliasFields: [['browser']],
-        conditionNames: ['browser', 'node', 'default'],
-      },
-      // Turns `require` of an external module into an import. The bundler would emit its own `require` otherwise.
-      plugins: [plugins.esmExternalRequirePlugin({ external: [...PROVIDED] })],
-    })
-    const { output } = await build.generate({ format: 'esm', codeSplitting: false })
-    await build.close()
-    const [chunk, ...others] = output
-    if (others.length > 0) throw new Error(`It needs ${others.length} further files.`)
-    return chunk.code
-  } catch (error) {
-    const text = stripVTControlCharacters(messageOf(error)).trim()
-    const isSyntax = text.includes('[PARSE_ERROR]')
-    throw isSyntax
-      ? new BulkheadError('CompartmentStartFailed', `${main} cannot be parsed. Correct it and try again.\n${text}`)
-      : new BulkheadError('ModuleNotFound', `${main} cannot be bundled: ${text}`, { cause: error })
   }
 }
 

@@ -8,7 +8,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import type { CreateHostOptions } from '../facade/create-host.ts'
 import { homeFolder, storeFile, userCacheFolder } from '../facade/folders.ts'
 import { createTerminalInteractor } from '../facade/terminal/terminal-interactor.ts'
-import type { CommandOptions } from './command.ts'
+import { UsageError, type CommandOptions } from './command.ts'
 
 /** Options of commands that do not need a project. */
 export const HOME_OPTIONS = {
@@ -31,6 +31,24 @@ export const COMMON_OPTIONS = {
 export const STORE_OPTIONS = {
   'no-store': { type: 'boolean', text: 'do not read or write state, approvals or the audit log' },
 } as const satisfies CommandOptions
+
+/** Options of commands that bundle the folder of an extension. */
+export const SOURCE_OPTIONS = {
+  root: {
+    type: 'string', value: 'DIR', completes: 'folder',
+    text: 'outer folder of a monorepo, to bundle packages from that a package.json declares',
+  },
+} as const satisfies CommandOptions
+
+export interface SourceValues {
+  readonly home?: string | undefined
+  readonly root?: string | undefined
+}
+
+/** For a command whose argument is not a folder. */
+export function refuseRoot({ root }: SourceValues): void {
+  if (root !== undefined) throw new UsageError('--root is for the folder of an extension that is bundled. Leave it out.')
+}
 
 /** Prompts need a terminal for both input and output. */
 export const canAsk = (): boolean => process.stdin.isTTY && process.stderr.isTTY

@@ -1,13 +1,13 @@
 import { realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { BulkheadError, type Diagnostic, type Interactor } from '@bulkhead/contract'
-import { createLoader, Installer, isSourceFolder, PROJECT_FOLDER, type LoaderOptions } from '@bulkhead/loader'
+import { createLoader, Installer, isSourceFolder, PROJECT_FOLDER, type LoaderOptions, type Packed } from '@bulkhead/loader'
 import { accountName, homeFolder } from '../facade/folders.ts'
 import { loaderOptions, workspaceError } from '../facade/loader-options.ts'
 import { ProjectConsent } from '../facade/project-trust.ts'
 import { type CommandOptions, defineCommand, UsageError } from './command.ts'
 import { agree, planJson, planText, readConsent } from './review.ts'
-import { COMMON_OPTIONS, terminal, type HostValues } from './host-options.ts'
+import { COMMON_OPTIONS, refuseRoot, SOURCE_OPTIONS, terminal, type HostValues, type SourceValues } from './host-options.ts'
 import { createProgress, diagnosticText, printJson, type Progress } from './output.ts'
 import { chooseRegistries } from './registries.ts'
 import { temporaryFolder, writing } from './write-file.ts'
@@ -39,7 +39,7 @@ export interface InstallerValues extends HostValues {
 
 export const install = defineCommand({
   usage: 'bulkhead install SPEC [--project] [--yes] [--accept DIGEST] [--dry-run] [--attestation FILE] '
-    + '[--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+    + '[--root DIR] [--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   operands: {
     SPEC: {
       text: `folder (./weather), tarball (weather-1.4.0.tgz) or package (@acme/weather@1.4.0);
@@ -54,7 +54,7 @@ a folder directly in "tools" of the layer is not copied`,
       text: `proof of conformance, if policy.conformance requires it
 (default: NAME-VERSION.conformance.json beside a tarball, or that of the registry)`,
     },
-    ...INSTALLER_OPTIONS, ...COMMON_OPTIONS,
+    ...SOURCE_OPTIONS, ...INSTALLER_OPTIONS, ...COMMON_OPTIONS,
   },
   details: `No code of the package runs during installation. A folder with TypeScript, dot files or node_modules is
 packed first, as "bulkhead pack" does.`,
@@ -75,18 +75,18 @@ packed first, as "bulkhead pack" does.`,
     const packed = await packedSource(spec, values, opened)
     const { installer, progress } = await openInstaller(values)
     const { attestation } = values
-    const plan = await installer.plan(packed ?? spec, { attestation }).finally(() => progress.end())
+    const plan = await installer.plan(packed?.file ?? spec, { attestation }).finally(() => progress.end())
       .catch((error: unknown) => { throw withFolder(error, spec) })
     const { id, version } = plan.extension
     // Standard output is for the result only.
-    if (!values.json) process.stderr.write(planText(plan))
+    if (!values.json) process.stderr.write(planText(plan, packed))
     if (values['dry-run']) {
-      if (values.json) printJson({ installed: false, ...planJson(plan) })
+      if (values.json) printJson({ installed: false, ...planJson(plan, packed) })
       return plan.verdict.kind === 'refused' ? 1 : 0
     }
     await agree(plan, consent)
     const entry = await installer.install(plan, accountName())
-    if (values.json) printJson({ installed: true, ...planJson(plan), accepted: entry.accepted })
+    if (values.json) printJson({ installed: true, ...planJson(plan, packed), accepted: entry.accepted })
     else if (plan.verdict.kind === 'unchanged') process.stdout.write(`${id} ${version} is already installed.\n`)
     else process.stdout.write(`Installed ${id} ${version} in the ${plan.layer} layer.\n`)
     return 0
@@ -98,19 +98,24 @@ packed first, as "bulkhead pack" does.`,
  * settings and dependencies. undefined for everything else, and for folders that are used in place.
  */
 async function packedSource(
-  spec: string, values: InstallerValues, opened: AsyncDisposableStack,
-): Promise<string | undefined> {
+  spec: string, values: InstallerValues & SourceValues, opened: AsyncDisposableStack,
+): Promise<Packed & { readonly file: string } | undefined> {
   const given = resolve(spec)
-  const { home, project, workspace } = values
+  const { home, project, root, workspace } = values
   const layer = project ? join(resolve(workspace ?? '.'), PROJECT_FOLDER) : homeFolder(home)
-  if (!/^[./]/.test(spec) || dirname(given) === join(layer, 'tools') || !isSourceFolder(given)) return undefined
+  const isCopied = /^[./]/.test(spec) && dirname(given) !== join(layer, 'tools')
+  if (!isCopied || (root === undefined && !isSourceFolder(given))) {
+    refuseRoot(values)
+    return undefined
+  }
   const { readExtensionFolder } = await import('./extension-source.ts')
-  const { extension: { id, version }, tarball } = await readExtensionFolder(spec, home)
+  const packed = await readExtensionFolder(spec, values)
+  const { extension: { id, version }, tarball } = packed
   const folder = temporaryFolder('bulkhead-install-')
   opened.defer(() => rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, `${id}-${version}.tgz`)
   writing(file, () => writeFileSync(file, tarball))
-  return file
+  return { ...packed, file }
 }
 
 /** A bare name is always a package. If a folder of that name exists, the error suggests `./NAME`. */

@@ -6,30 +6,31 @@ import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { defineCommand, UsageError } from './command.ts'
 import { readExtensionFolder } from './extension-source.ts'
-import { COMMON_OPTIONS, HOME_OPTIONS, type HostValues } from './host-options.ts'
+import { COMMON_OPTIONS, HOME_OPTIONS, SOURCE_OPTIONS, type HostValues } from './host-options.ts'
 import { workspaceFolder } from './install.ts'
 import { diagnosticText, printJson, sizeInWords, table } from './output.ts'
-import { extensionJson, extensionLines, line } from './review.ts'
+import { extensionJson, extensionLines, line, sourceLines, sourcesJson } from './review.ts'
 import { replaceFile, writing } from './write-file.ts'
 
 export const pack = defineCommand({
-  usage: 'bulkhead pack DIR [--out DIR] [--json] [--home DIR]',
+  usage: 'bulkhead pack DIR [--out DIR] [--root DIR] [--json] [--home DIR]',
   operands: { DIR: { text: 'folder of an extension', completes: 'folder' } },
   options: {
     out: { type: 'string', value: 'DIR', completes: 'folder', text: 'folder for the tarball (default: this folder)' },
-    ...HOME_OPTIONS,
+    ...SOURCE_OPTIONS, ...HOME_OPTIONS,
   },
   details: `Checks the folder as a host does. Writes ${INTEGRITY_FILE} into the folder, and ID-VERSION.tgz. Dot files,
 node_modules, earlier tarballs and files not listed in "files" of package.json are left out. A main module in
 TypeScript, or one that uses dependencies, is bundled into one ES module with them; types are not checked. If TypeScript
 has no manifest with tools, the manifest is generated: the module runs in a sandbox without any power and declares it.
-Other code is parsed and not run. To sign the tarball, use "bulkhead sign".`,
+Other code is parsed and not run. Only files of the folder and its node_modules are bundled, and with --root those of
+packages below that folder that a package.json declares; all of them are listed with their digests. To sign the tarball, use "bulkhead sign".`,
   examples: [{ command: 'bulkhead pack ./word-count --out dist', text: 'dist/word-count-0.1.0.tgz' }],
 
   async run({ values, positionals }) {
     const [dir, ...more] = positionals
     if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "pack".')
-    const { folder, ...packed } = await readExtensionFolder(dir, values.home)
+    const { folder, ...packed } = await readExtensionFolder(dir, values)
     const { id, version } = packed.extension
     const out = resolve(values.out ?? '.')
     const tarball = join(out, `${id}-${version}.tgz`)
@@ -41,12 +42,12 @@ Other code is parsed and not run. To sign the tarball, use "bulkhead sign".`,
     const bytes = packed.tarball.length
     if (values.json) {
       const contents = { files: [...files.keys()], leftOut, bundled, warnings }
-      printJson({ packed: true, tarball, bytes, ...contents, ...extensionJson(packed.extension) })
+      printJson({ packed: true, tarball, bytes, ...contents, ...sourcesJson(packed), ...extensionJson(packed.extension) })
       return 0
     }
     const size = `${files.size} files, packed ${sizeInWords(bytes)}${bundled ? ', the main module bundled' : ''}`
     process.stdout.write([
-      ...extensionLines(packed.extension), ...fileLines(files), line('size', size),
+      ...sourceLines(packed), ...extensionLines(packed.extension), ...fileLines(files), line('size', size),
       ...(leftOut.length === 0 ? [] : [line('left out', leftOut.join(', '))]),
       ...warnings.map((text) => line('warning', text)), line('written', tarball), '',
     ].join('\n'))

@@ -7,15 +7,15 @@ import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { defineCommand, UsageError } from './command.ts'
 import { readExtensionFolder } from './extension-source.ts'
-import { COMMON_OPTIONS, type HostValues } from './host-options.ts'
+import { COMMON_OPTIONS, SOURCE_OPTIONS, type HostValues } from './host-options.ts'
 import { isTrusted } from './install.ts'
 import { hint, printJson, sizeInWords } from './output.ts'
 import { fileLines } from './pack.ts'
 import { registryToPublish } from './registries.ts'
-import { extensionJson, extensionLines, line } from './review.ts'
+import { extensionJson, extensionLines, line, sourceLines, sourcesJson } from './review.ts'
 
 export const publish = defineCommand({
-  usage: 'bulkhead publish [DIR] [--dry-run] [--registry URL] [--json] [--home DIR] [--trust-project]',
+  usage: 'bulkhead publish [DIR] [--dry-run] [--root DIR] [--registry URL] [--json] [--home DIR] [--trust-project]',
   operands: { DIR: { text: 'folder of an extension (default: this folder)', completes: 'folder' } },
   options: {
     'dry-run': { type: 'boolean', text: 'show what the registry would get, and send nothing' },
@@ -24,7 +24,7 @@ export const publish = defineCommand({
       text: `registry to publish to; BULKHEAD_REGISTRY_TOKEN is sent to it if set
 (default: publishConfig.registry, else BULKHEAD_REGISTRY, else the registries in npm's configuration)`,
     },
-    'json': COMMON_OPTIONS.json, 'home': COMMON_OPTIONS.home,
+    'root': SOURCE_OPTIONS.root, 'json': COMMON_OPTIONS.json, 'home': COMMON_OPTIONS.home,
     'trust-project': { type: 'boolean', text: 'use the .npmrc of the folder' },
   },
   details: `Packs the folder as "pack" does and writes nothing into it. package.json must have a name and the version of
@@ -39,7 +39,7 @@ SIGSTORE_ID_TOKEN, a signed statement tells from which source the package was bu
 
   async run({ values, positionals: [dir = '.', ...more] }) {
     if (more.length > 0) throw new UsageError('Name one folder after "publish".')
-    const packed = await readExtensionFolder(dir, values.home)
+    const packed = await readExtensionFolder(dir, values)
     const publication = planPublication(packed)
     const registry = await registryOf(publication, packed.folder, values)
     const provenance = canStateProvenance(process.env)
@@ -49,14 +49,14 @@ SIGSTORE_ID_TOKEN, a signed statement tells from which source the package was bu
     const facts = { ...shown, registry: registry.url, authorized: isAuthorized, provenance, bytes: tarball.length }
     if (!values.json) {
       process.stderr.write([
-        ...extensionLines(extension), ...fileLines(files), ...publicationLines(facts, files.size),
+        ...sourceLines(packed), ...extensionLines(extension), ...fileLines(files), ...publicationLines(facts, files.size),
         ...warnings.map((text) => line('warning', text)), '',
       ].join('\n'))
     }
     const isDry = values['dry-run'] === true
     const log = isDry ? undefined : await publishPackage(publication, { registry, provenance })
     if (values.json) {
-      const extra = { transparencyLog: log ?? null, files: [...files.keys()], warnings }
+      const extra = { transparencyLog: log ?? null, files: [...files.keys()], warnings, ...sourcesJson(packed) }
       printJson({ published: !isDry, ...facts, ...extra, ...extensionJson(extension) })
     } else if (isDry) process.stdout.write(hint('Nothing was sent.\n'))
     else process.stdout.write(`${publishedText(publication, registry.url)}${log === undefined ? '' : `${log}\n`}`)

@@ -3,12 +3,31 @@ import {
   BulkheadError, declaredPower, powerItems, powerPhrases, type ExtensionDescriptor, type Interactor, type Power,
 } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
-import { capabilityDiffInWords, signerInWords, type InstallPlan } from '@bulkhead/loader'
+import { capabilityDiffInWords, signerInWords, type InstallPlan, type Packed } from '@bulkhead/loader'
 import { UsageError } from './command.ts'
 import { terminal } from './host-options.ts'
 
-/** The text of a plan to review: description, permissions, signer, and changes since the installed version. */
-export function planText(plan: InstallPlan): string {
+/** The files that the bundle of a folder is made of. */
+export type Sources = Partial<Pick<Packed, 'sources' | 'root'>>
+
+const DIGEST_SHOWN = 32
+
+export function sourceLines({ sources = [], root }: Sources = {}): readonly string[] {
+  if (sources.length === 0) return []
+  const from = root === undefined ? '' : `, with packages of ${visibleText(root)}`
+  return [
+    `Bundled from ${sources.length} ${sources.length === 1 ? 'file' : 'files'}${from}:`,
+    ...sources.map(({ path, digest }) => `  ${digest.slice(0, DIGEST_SHOWN)}  ${visibleText(path)}`),
+  ]
+}
+
+export const sourcesJson = ({ sources = [], root }: Sources = {}): object => ({ sources, root: root ?? null })
+
+/**
+ * The text of a plan to review: bundled files, description, permissions, signer, and changes since the installed
+ * version.
+ */
+export function planText(plan: InstallPlan, packed?: Sources): string {
   const { before, capabilities, definitions, warnings, verdict } = plan
   const changes = before === null ? [] : [
     line('before', `${before.version}, accepted ${before.accepted.at} by ${before.accepted.by}`),
@@ -16,7 +35,7 @@ export function planText(plan: InstallPlan): string {
     ...(definitions?.lines ?? []).map((text) => line('changed', text)),
   ]
   return [
-    ...extensionLines(plan.extension), line('from', plan.source), ...changes,
+    ...sourceLines(packed), ...extensionLines(plan.extension), line('from', plan.source), ...changes,
     ...(plan.conformance === null ? [] : [line('conforms', `attested by ${plan.conformance}`)]),
     ...warnings.map((text) => line('warning', text)),
     ...(verdict.kind === 'consent' ? verdict.reasons.map((text) => line('consent', text)) : []),
@@ -32,7 +51,7 @@ export function extensionLines(
   return [
     styleText('bold', `${id} ${version}`) + (manifest.title === undefined ? '' : `  ${visibleText(manifest.title)}`),
     ...(manifest.description === undefined ? [] : [line('about', manifest.description)]),
-    line('digest', digests.package.slice(0, 32)),
+    line('digest', digests.package.slice(0, DIGEST_SHOWN)),
     line('signed', signer === undefined ? unsigned : signerInWords(signer)),
     ...manifest.tools.flatMap(
       (tool) => [line('tool', `${tool.name}: ${wordsOf(declaredPower(tool.requires)).join(', ') || 'nothing'}`)],
@@ -45,8 +64,8 @@ export function extensionLines(
 export const line = (label: string, text: string): string => `  ${label.padEnd(8)} ${visibleText(text)}`
 
 /** A plan as JSON. */
-export function planJson({ contents: _, extension, ...plan }: InstallPlan): object {
-  return { ...extensionJson(extension), ...plan }
+export function planJson({ contents: _, extension, ...plan }: InstallPlan, packed?: Sources): object {
+  return { ...extensionJson(extension), ...sourcesJson(packed), ...plan }
 }
 
 export const extensionJson = ({ id, version, manifest, digests, signer, integrity }: ExtensionDescriptor): object => ({

@@ -1,19 +1,19 @@
 import { join, resolve } from 'node:path'
-import { INTEGRITY_FILE, SIGNATURE_FILE, signPackage, signTarball, type SignedPackage } from '@bulkhead/loader'
+import { INTEGRITY_FILE, SIGNATURE_FILE, signPackage, signTarball, type Packed, type SignedPackage } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { defineCommand, UsageError } from './command.ts'
 import { readSigning } from './conformance-attest.ts'
 import { readExtensionFolder } from './extension-source.ts'
-import { HOME_OPTIONS } from './host-options.ts'
+import { HOME_OPTIONS, refuseRoot, SOURCE_OPTIONS, type SourceValues } from './host-options.ts'
 import { hint, printJson } from './output.ts'
-import { extensionJson, extensionLines, line } from './review.ts'
+import { extensionJson, extensionLines, line, sourceLines, sourcesJson } from './review.ts'
 import { replaceFile, writing } from './write-file.ts'
 
 export const sign = defineCommand({
-  usage: 'bulkhead sign DIR|TGZ [--json] [--home DIR]',
+  usage: 'bulkhead sign DIR|TGZ [--root DIR] [--json] [--home DIR]',
   operands: { 'DIR|TGZ': { text: 'folder of an extension, or a tarball of "pack"', completes: 'file' } },
-  options: HOME_OPTIONS,
+  options: { ...SOURCE_OPTIONS, ...HOME_OPTIONS },
   details: `Signs ${INTEGRITY_FILE}, which covers all files, with sigstore: the certificate names the CI job or
 the person, and a public log has the signature. Needs an identity: GitHub Actions with the permission "id-token: write",
 or the variable SIGSTORE_ID_TOKEN. There is no option for a key, because a key alone does not identify the signer, and
@@ -28,11 +28,14 @@ hosts refuse it. A tarball is replaced. In a folder, ${SIGNATURE_FILE} is writte
     if (target === undefined || more.length > 0) throw new UsageError('Name one folder or tarball after "sign".')
     const options = { signing: readSigning(undefined, values.home), loader: loaderOptions(homeFolder(values.home)) }
     const isTarball = /\.(?:tgz|tar\.gz)$/.test(target)
-    const { extension, file } = isTarball ? await signFile(resolve(target), options)
-      : await signFolder(target, values.home, options)
-    if (values.json) printJson({ signed: true, file, ...extensionJson(extension) })
+    if (isTarball) refuseRoot(values)
+    const { extension, file, packed } = isTarball ? await signFile(resolve(target), options)
+      : await signFolder(target, values, options)
+    if (values.json) printJson({ signed: true, file, ...sourcesJson(packed), ...extensionJson(extension) })
     else {
-      process.stdout.write([...extensionLines(extension), line('written', file), ''].join('\n'))
+      process.stdout.write([
+        ...sourceLines(packed), ...extensionLines(extension), line('written', file), '',
+      ].join('\n'))
       if (!isTarball) process.stdout.write(hint(`Now run bulkhead pack or bulkhead publish on ${target}.\n`))
     }
     return 0
@@ -40,7 +43,12 @@ hosts refuse it. A tarball is replaced. In a folder, ${SIGNATURE_FILE} is writte
 })
 
 type Options = Parameters<typeof signTarball>[1]
-type Signed = Pick<SignedPackage, 'extension'> & { readonly file: string }
+
+interface Signed extends Pick<SignedPackage, 'extension'> {
+  readonly file: string
+  /** Of a folder. */
+  readonly packed?: Packed
+}
 
 async function signFile(file: string, options: Options): Promise<Signed> {
   const { extension, tarball } = await signTarball(file, options)
@@ -49,13 +57,14 @@ async function signFile(file: string, options: Options): Promise<Signed> {
 }
 
 /** The integrity file belongs to the signature. */
-async function signFolder(given: string, home: string | undefined, options: Options): Promise<Signed> {
-  const { folder, files, integrityFile } = await readExtensionFolder(given, home, undefined, { unsigned: true })
+async function signFolder(given: string, values: SourceValues, options: Options): Promise<Signed> {
+  const packed = await readExtensionFolder(given, values, undefined, { unsigned: true })
+  const { folder, files, integrityFile } = packed
   const { extension, signature } = await signPackage(files, folder, options)
   const file = join(folder, SIGNATURE_FILE)
   writing(folder, () => {
     replaceFile(join(folder, INTEGRITY_FILE), integrityFile)
     replaceFile(file, signature)
   })
-  return { extension, file }
+  return { extension, file, packed }
 }

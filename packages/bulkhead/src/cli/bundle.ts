@@ -1,0 +1,87 @@
+import { builtinModules } from 'node:module'
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { BulkheadError } from '@bulkhead/contract'
+import { messageOf } from '@bulkhead/kit/error-message'
+import type { BundledFiles } from '@bulkhead/loader'
+import type { Plugin } from 'rolldown'
+
+const NO_BUNDLER = 'The extension is TypeScript or has dependencies, and rolldown, which bundles them, cannot be '
+  + 'loaded. Install bulkhead again, with the optional dependencies of rolldown for this platform.'
+
+/** Modules that every compartment provides. */
+const PROVIDED: readonly (string | RegExp)[] = [
+  '@bulkhead/contract', '@bulkhead/contract/author', /^node:/, ...builtinModules,
+]
+
+/**
+ * Bundles a module and its dependencies into one ES module: a compartment has neither `require` nor packages. Throws
+ * PackageUnsafe if it imports a file that `sources` refuses.
+ */
+export async function bundleModule(main: string, sources: BundledFiles): Promise<string> {
+  let rolldown: typeof import('rolldown')
+  let plugins: typeof import('rolldown/plugins')
+  try {
+    [rolldown, plugins] = await Promise.all([import('rolldown'), import('rolldown/plugins')])
+  } catch (error) {
+    throw new BulkheadError('ModuleNotFound', NO_BUNDLER, { cause: error })
+  }
+  const tsconfig = sources.tsconfig() ?? false
+  let refusal: unknown
+  const reader = sourceReader(sources, (error) => { refusal ??= error })
+  try {
+    const build = await rolldown.rolldown({
+      input: join(sources.folder, main), cwd: sources.folder, logLevel: 'silent', tsconfig,
+      // The `node` platform would add `createRequire`, which compartments lack. The bundler adds the `import` or
+      // `require` condition per import; naming `require` here would select the CommonJS build of every dual package.
+      // The build for browsers of a package that has one: a compartment has web globals, and few modules of Node. If
+      // a package names builds for both, its order decides.
+      platform: 'neutral',
+      resolve: {
+        mainFields: ['browser', 'module', 'main'],
+        aliasFields: [['browser']],
+        conditionNames: ['browser', 'node', 'default'],
+      },
+      // The first turns `require` of an external module into an import. The bundler would emit its own `require`
+      // otherwise.
+      plugins: [plugins.esmExternalRequirePlugin({ external: [...PROVIDED] }), reader],
+    })
+    const { output } = await build.generate({ format: 'esm', codeSplitting: false })
+    await build.close()
+    const [chunk, ...others] = output
+    if (others.length > 0) throw new Error(`It needs ${others.length} further files.`)
+    return chunk.code
+  } catch (error) {
+    if (refusal !== undefined) throw refusal
+    const text = stripVTControlCharacters(messageOf(error)).trim()
+    const isSyntax = text.includes('[PARSE_ERROR]')
+    throw isSyntax
+      ? new BulkheadError('CompartmentStartFailed', `${main} cannot be parsed. Correct it and try again.\n${text}`)
+      : new BulkheadError('ModuleNotFound', `${main} cannot be bundled: ${text}`, { cause: error })
+  }
+}
+
+/** Reads the files of a bundle in place of the bundler, which would read any file. */
+function sourceReader(sources: BundledFiles, onRefusal: (error: unknown) => void): Plugin {
+  const checked = <Value>(work: () => Value): Value => {
+    try {
+      return work()
+    } catch (error) {
+      onRefusal(error)
+      // The bundler writes properties of its own to an error that a plugin throws.
+      throw new Error('refused', { cause: error })
+    }
+  }
+  return {
+    name: 'bulkhead:sources',
+    async resolveId(source, importer, { kind, isEntry }) {
+      const found = await this.resolve(source, importer, { kind, isEntry, skipSelf: true })
+      // Modules of the bundler itself have no path.
+      const isFile = found !== null && found.external === false && !found.id.startsWith('\0')
+      if (isFile) checked(() => sources.admit(found.id, importer))
+      // The bundler resolves it again. Should it then find another file, `load` refuses that.
+      return undefined
+    },
+    load: (id) => checked(() => new TextDecoder().decode(sources.read(id))),
+  }
+}
