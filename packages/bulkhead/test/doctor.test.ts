@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { Check } from '../src/cli/doctor-checks.ts'
+import type { Check } from '../src/cli/doctor-check.ts'
 import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
 

@@ -66,7 +66,8 @@ export async function recoverUpdates(folder: string): Promise<void> {
     if (state === undefined || !hasProcessEnded(name)) continue
     const path = join(folder, name)
     try {
-      for (const entry of readEntries(await readFile(path, 'utf8'))) await recover(entry, state === COMMITTED)
+      const isCommitted = state === COMMITTED
+      for (const entry of readEntries(await readFile(path, 'utf8'), isCommitted)) await recover(entry, isCommitted)
       await unlink(path)
     } catch {
       // The next host tries again.
@@ -74,10 +75,12 @@ export async function recoverUpdates(folder: string): Promise<void> {
   }
 }
 
-function readEntries(text: string): readonly JournalEntry[] {
+/** A journal that is cut short was not committed. Throws for one that was, and that is damaged. */
+function readEntries(text: string, isCommitted: boolean): readonly JournalEntry[] {
   try {
     return JSON.parse(text) as readonly JournalEntry[]
-  } catch {
+  } catch (error) {
+    if (isCommitted) throw error
     return []
   }
 }

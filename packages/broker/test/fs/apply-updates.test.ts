@@ -133,5 +133,9 @@ describe('the next host after one that was killed', () => {
     await recoverUpdates(journal)
     expect(await tree(workspace)).toEqual({ 'a.txt': 'mine', 'c.txt': 'c' })
     expect(await readdir(journal)).toEqual([])
+    // Unlike one that is cut short before it is committed, it may name changes that are half done.
+    await writeFile(join(journal, '999999999-3-x.committed'), '[{"fold')
+    await recoverUpdates(journal)
+    expect(await readdir(journal)).toEqual(['999999999-3-x.committed'])
   })
 })

@@ -1,45 +1,28 @@
-import { accessSync, constants, readFileSync, statSync, type Stats } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
-import { BulkheadError, CONFIG_FILE, ERRORS, type LocalServerConfig, LOCK_FILE, type Wall } from '@bulkhead/contract'
+import type { LocalServerConfig, Wall } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { isAbsent } from '@bulkhead/kit/folders'
 import { nodeVersionFault } from '@bulkhead/kit/node-version'
-import { findOwnershipFault, parseTrustRoot, TRUST_FILE } from '@bulkhead/loader'
-import { accountName, homeFolder, machinePolicyFile, storeFile } from '../facade/folders.ts'
-import { TRUST_ROOT_FILE } from '../facade/loader-options.ts'
+import { homeFolder, machinePolicyFile } from '../facade/folders.ts'
 import { operatorEnvironment } from '../facade/open-place.ts'
-import { type HostValues, withStore } from './host-options.ts'
+import { ok, problem, type Check } from './doctor-check.ts'
+import { fileChecks, permissionChecks, storeChecks, trustRootCheck } from './doctor-files.ts'
+import type { HostValues } from './host-options.ts'
 import { inspect, type Inspection } from './inspect.ts'
 import { documentWords } from './trust.ts'
-
-export interface Check {
-  readonly status: 'ok' | 'warning' | 'problem'
-  readonly name: string
-  readonly found: string
-  /** What it costs to leave it so. */
-  readonly cost?: string
-  readonly cure?: string
-}
-
-const ok = (name: string, found: string): Check => ({ status: 'ok', name, found })
-
-/** An error as a check. */
-function problem(name: string, error: unknown, cost: string): Check {
-  const { code, message } = BulkheadError.from(error)
-  return { status: 'problem', name, found: `${code}: ${message}`, cost, cure: ERRORS[code].cure }
-}
 
 /** Each check asks the code that decides when a call runs. Never rejects. */
 export async function allChecks(values: HostValues): Promise<readonly Check[]> {
   const home = homeFolder(values.home)
   // Before the store is opened, which restricts its file to the owner.
-  const files = permissionChecks(home)
+  const permissions = permissionChecks(home)
   const found = await inspect(values).catch((error: unknown) => problem('folder', error, 'No command works here.'))
-  if (!('host' in found)) return [nodeCheck(), found, await storeCheck(values.home), ...files]
+  const files = async () => [...await storeChecks(home), ...permissions, ...await fileChecks(home)]
+  if (!('host' in found)) return [nodeCheck(), found, ...await files()]
   try {
     return [
       nodeCheck(), ...await wallChecks(found), threadCheck(found), await trustRootCheck(home, found),
-      await storeCheck(values.home), ...files, machineCheck(found), projectCheck(found), ...await serverChecks(found),
+      ...await files(), machineCheck(found), projectCheck(found), ...await serverChecks(found),
       ...configurationChecks(found),
     ]
   } finally {
@@ -84,60 +67,6 @@ function threadCheck({ host }: Inspection): Check {
     cost: 'No wall is around them. Code that breaks out of Node has all rights of this user.',
     cure: 'Remove "isolation": "thread" from the configuration.',
   }
-}
-
-/** Authorities of sigstore are replaced about once a year. */
-const OLD_DAYS = 365
-
-async function trustRootCheck(home: string, { place: { report: { trustRoot } } }: Inspection): Promise<Check> {
-  const name = 'trust root'
-  try {
-    const own = join(home, TRUST_ROOT_FILE)
-    if (!isAbsent(own)) await parseTrustRoot(readFileSync(own, 'utf8'))
-  } catch (error) {
-    return { ...problem(name, error, 'Every signature is refused.'), cure: 'bulkhead trust-root --reset' }
-  }
-  const age = trustRoot?.ageDays ?? null
-  const found = `${trustRoot?.source}${age === null ? '' : `, ${age} days old`}`
-  if (age === null || age <= OLD_DAYS) return ok(name, found)
-  const cost = 'Signatures of newer authorities are refused, and withdrawn ones are accepted.'
-  return { status: 'warning', name, found, cost, cure: 'bulkhead trust-root --refresh' }
-}
-
-async function storeCheck(home: string | undefined): Promise<Check> {
-  const file = storeFile(home)
-  try {
-    const isMissing = statSync(file, { throwIfNoEntry: false }) === undefined
-    if (isMissing) return ok('store', `${file} does not exist; the first call creates it`)
-    const { first, last } = await withStore(home, 'store', (store) => store.auditSpan())
-    return ok('store', `${file} opens; ${Math.max(0, last - first + 1)} audit records`)
-  } catch (error) {
-    return problem('store', error, 'Calls fail, or with --no-store leave no approvals, state and audit.')
-  }
-}
-
-/** What another user could write would run as you, or decide for you. */
-function permissionChecks(home: string): readonly Check[] {
-  const names = [CONFIG_FILE, LOCK_FILE, TRUST_ROOT_FILE, TRUST_FILE, 'tools']
-  const faults = [home, storeFile(home), ...names.map((name) => join(home, name))].flatMap((path) => {
-    const fault = ownershipFault(path)
-    return fault === undefined ? [] : [{
-      status: 'problem' as const, name: 'permissions', found: `${path} ${fault}`,
-      cost: 'Another user can change your settings, tools, decisions or approvals.',
-      cure: `Make it yours alone: chown ${accountName()} ${path}; chmod go-w ${path}`,
-    }]
-  })
-  return faults.length > 0 ? faults : [ok('permissions', `only you can write ${home}`)]
-}
-
-function ownershipFault(path: string): string | undefined {
-  let found: Stats | undefined
-  try {
-    found = statSync(path, { throwIfNoEntry: false })
-  } catch (error) {
-    return `cannot be read: ${messageOf(error)}`
-  }
-  return found && findOwnershipFault(found)
 }
 
 /** The policy of this machine, which no configuration can loosen. */
@@ -234,10 +163,9 @@ function programPath(program: string, workspace: string): string | undefined {
 
 /** What the host reports: disabled extensions, invalid settings, and rules and names that match nothing. */
 function configurationChecks({ host, place: { report } }: Inspection): readonly Check[] {
-  // The project and the policy of the machine have their own checks.
+  // The project, the policy of the machine and the trust file have their own checks.
   const machine = report.config.layers.find(({ layer }) => layer === 'machine')?.location
-  const faults = host.diagnostics
-    .filter(({ code, location }) => code !== 'ProjectTrustRequired' && location !== machine)
+  const faults = host.diagnostics.filter(({ stage, location }) => stage !== 'trust' && location !== machine)
   if (faults.length === 0) return [ok('configuration', 'every extension, setting and name is valid')]
   return faults.map(({ severity, code, extensionId, message, location, path, cure }) => ({
     status: severity === 'error' ? 'problem' as const : 'warning' as const,

@@ -2,15 +2,17 @@ import { styleText } from 'node:util'
 import { visibleText } from '@bulkhead/kit/text'
 import { defineCommand, refuseArguments } from './command.ts'
 import { COMMON_OPTIONS } from './host-options.ts'
-import { allChecks, type Check } from './doctor-checks.ts'
+import type { Check } from './doctor-check.ts'
+import { allChecks } from './doctor-checks.ts'
 import { printJson } from './output.ts'
 
 export const doctor = defineCommand({
   usage: 'bulkhead doctor [--json] [--workspace DIR] [--home DIR]',
   options: { json: COMMON_OPTIONS.json, workspace: COMMON_OPTIONS.workspace, home: COMMON_OPTIONS.home },
-  details: `Checks Node, the isolation features of this machine, the age of the trust root, the store, the permissions
-of your files, the policy of this machine, the trust in this project, the configured servers, and the configuration. For
-each finding it prints what it costs and how to fix it. It starts no extension and connects to no server.`,
+  details: `Checks Node, the isolation features of this machine, the age of the trust root, the policy of this machine, the
+trust in this project, the configured servers, and the configuration. Opens every file of yours that a host uses: the
+store, the record of changes, decisions, kits, guidance and tokens. For each finding it prints what it costs and how to
+fix it. It starts no extension and connects to no server.`,
   exits: ['if there are only warnings, or nothing', 'if there is a problem'],
   examples: [
     { command: 'bulkhead doctor', text: 'why something does not work, or is less isolated than it could be' },

@@ -6,6 +6,7 @@ import {
   BulkheadError, type Diagnostic, type LanguageServers, type Loader, type LoadReport, type ServerJail,
 } from '@bulkhead/contract'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
+import { signInFolder } from './folders.ts'
 import { CORE_VERSION } from './version.ts'
 
 export interface ConnectedServersOptions {
@@ -149,7 +150,7 @@ export class ConnectedServers {
     const { McpServers: Servers } = await import('@bulkhead/bridges/mcp')
     const { cache, home, embedder } = this.#options
     return new Servers({
-      self: SELF, cache: join(cache, 'mcp'), credentials: join(home, 'oauth'), ...(embedder && { embedder }),
+      self: SELF, cache: join(cache, 'mcp'), credentials: signInFolder(home), ...(embedder && { embedder }),
       surroundings: this.#surroundings(), onChange: () => this.#changed(),
     })
   }

@@ -13,6 +13,12 @@ export const kitFolder = (home: string | undefined): string => join(homeFolder(h
 /** Where a user keeps guidance for the use of tools. Tools cannot write there. */
 export const guidanceFolder = (home: string | undefined): string => join(homeFolder(home), 'guidance')
 
+/** Where changes of several files are noted until they are complete. */
+export const changesFolder = (home: string): string => join(home, 'changes')
+
+/** Where the tokens of remote servers are kept. */
+export const signInFolder = (home: string): string => join(home, 'oauth')
+
 /** Always absolute: with an empty or relative HOME, user files would be read from the current project. */
 export function personFolder(): string {
   const named = homedir()

@@ -9,7 +9,7 @@ import { namesIn } from '@bulkhead/kit/folders'
 import type { FoundRoot, Host, Place, SwitchReport } from '@bulkhead/host'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { ConnectedServers } from './connected-servers.ts'
-import { keptFolders, ownCode } from './folders.ts'
+import { changesFolder, keptFolders, ownCode } from './folders.ts'
 import { lateJail, lateSandbox, loadLateCode } from './late-sandbox.ts'
 import { userFolder, workspaceError } from './loader-options.ts'
 import { ProjectConsent, type TrustOutcome } from './project-trust.ts'
@@ -57,7 +57,7 @@ export async function openPlace(
   const { cacheFolder: cache } = options
   const workspace = await canonicalFolder(folder)
   const projectLayer = join(workspace, projectFolder)
-  const journal = join(home, 'changes')
+  const journal = changesFolder(home)
   await finishChanges(journal)
   const special = Promise.all([keptFolders(home), ownCode()])
   special.catch(() => undefined)

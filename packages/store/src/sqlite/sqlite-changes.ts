@@ -13,6 +13,9 @@ export interface ChangeLimits {
   readonly changes: number
 }
 
+/** Beside the file of the store. */
+export const changesFile = (file: string): string => `${file}-undo`
+
 const DAY_MS = 86_400_000
 const CHANGE_LIMITS: ChangeLimits = { totalBytes: 256 * 1024 ** 2, ageMs: 30 * DAY_MS, changes: 100_000 }
 const IN_MEMORY = ':memory:'

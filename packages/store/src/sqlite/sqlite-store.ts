@@ -6,7 +6,7 @@ import {
 } from '../records/stored-record.ts'
 import { AuditPages, draftGroup } from '../records/audit-group.ts'
 import { removeMark } from '../records/audit-chain.ts'
-import { SqliteChanges } from './sqlite-changes.ts'
+import { changesFile, SqliteChanges } from './sqlite-changes.ts'
 import { AuditWriter } from './audit/audit-writer.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { JournalFiles } from './journal-file.ts'
@@ -39,7 +39,7 @@ export class SqliteStore implements Store {
     this.#identity = new FileIdentity(file)
     this.#queue = new CommitQueue(database, file)
     this.notes = new JournalFiles(file)
-    this.changes = new SqliteChanges(`${file}-undo`)
+    this.changes = new SqliteChanges(changesFile(file))
     this.#select = database.prepare('SELECT value FROM entry WHERE collection = ? AND key = ?')
     this.#upsert = database.prepare(
       'INSERT INTO entry VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
