@@ -66,6 +66,8 @@ describe('openSession', () => {
     [{ budget: { calls: 'ten' } }, '/budget/calls'], [{ workspace: 5 }, '/workspace'], [{ hooks: 5 }, '/hooks'], [{ hooks: [5] }, '/hooks'],
     [{ hooks: { onToolError: 5 } }, '/hooks/onToolError'], [{ watchdog: {} }, '/watchdog'], [{ watchdog: [() => {}, 5] }, '/watchdog'],
     [{ stateMachine: { id: 'x' } }, '/stateMachine'], [{ stateMachine: { stage: () => {} } }, '/stateMachine'], [{ guards: () => {} }, '/guards'],
+    [{ budget: { calls: -1 } }, '/budget/calls'], [{ budget: { tokens: -1 } }, '/budget/tokens'], [{ budget: -1 }, '/budget'],
+    [{ interactionTimeoutMs: 0 }, '/interactionTimeoutMs'],
     [{ guards: [{ id: 'x' }] }, '/guards/0'], [{ signal: new AbortController() }, '/signal'],
   ])('%j', async (options, path) => {
     await isRefusedAt((given) => host.openSession(given), options, path)
@@ -88,6 +90,9 @@ describe('the exported factories', () => {
     ['createLoader', createLoader, { coreVersion: '1.0.0', roots: { global: null }, bundled: [], limits: { files: '5' } }, '/limits/files'],
     ['Installer', (options) => new Installer(options), {}, '/loader'],
     ['createSandbox', createSandbox, {}, '/workspace'], ['createSandbox', createSandbox, { workspace: '/x', idleMs: 'long' }, '/idleMs'],
+    ['createSandbox', createSandbox, { workspace: '/x', idleMs: -1 }, '/idleMs'], ['createSandbox', createSandbox, { workspace: '/x', spares: { thread: 1e9 } }, '/spares/thread'],
+    ['createSandbox', createSandbox, { workspace: '/x', spares: { process: -1 } }, '/spares/process'], ['createSandbox', createSandbox, { workspace: '/x', most: { hulls: 0.5 } }, '/most/hulls'],
+    ['createLoader', createLoader, { coreVersion: '1.0.0', roots: { global: null }, bundled: [], limits: { files: -1 } }, '/limits/files'],
     ['createSandbox', createSandbox, { workspace: '/x', most: 5 }, '/most'], ['createSandbox', createSandbox, { workspace: '/x', os: true }, '/os'],
     ['createSandbox', createSandbox, { workspace: '/x', operator: { path: '/bin' } }, '/operator/path'],
     ['createHost of the core', createCore, {}, '/report'],

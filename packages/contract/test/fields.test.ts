@@ -24,7 +24,7 @@ describe('schemas inside a manifest', () => {
 
 const COMMON = {
   enabled: { type: 'boolean', description: 'Whether the tool is offered.' },
-  timeoutMs: { type: 'integer', minimum: 1, description: 'Deadline of a call, in milliseconds.' },
+  timeoutMs: { type: 'integer', minimum: 1, maximum: 3_600_000, description: 'Deadline of a call, in milliseconds.' },
 }
 
 describe('the keys that every configuration accepts', () => {

@@ -35,7 +35,7 @@ const OPTIONS: OptionForms<HostOptions> = {
   smokeCheck: forms.method,
   argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text), realPath: forms.method,
   findRoot: forms.method,
-  drainMs: forms.number, startsEager: forms.flag, agents: forms.list(forms.object),
+  drainMs: forms.from(0), startsEager: forms.flag, agents: forms.list(forms.object),
 }
 
 /** Creates a host. Throws ConfigInvalid for invalid options. */

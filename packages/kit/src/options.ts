@@ -63,6 +63,11 @@ export const forms = Object.freeze({
     isObject(value) && typeof value['aborted'] === 'boolean' && typeof value['addEventListener'] === 'function'),
   /** Checked elsewhere. */
   anything: form('anything', () => true),
+  /** A whole number. */
+  count: (least: number, most: number): OptionForm => form(`a whole number from ${least} to ${most}`, (value) =>
+    Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most),
+  from: (least: number): OptionForm =>
+    form(`a number from ${least}`, (value) => typeof value === 'number' && value >= least),
   above: (least: number): OptionForm =>
     form(`a number above ${least}`, (value) => typeof value === 'number' && value > least),
   oneOf: (...values: readonly (string | null)[]): OptionForm =>

@@ -1,5 +1,5 @@
 import {
-  BulkheadError, DEFAULT_LIMITS, requireOptions, type CompartmentLimits, type CompartmentRequest,
+  BulkheadError, DEFAULT_LIMITS, POOL_LIMITS, requireOptions, type CompartmentLimits, type CompartmentRequest,
   type CapabilityUse, type CompartmentSession, type DryRun, type Sandbox,
 } from '@bulkhead/contract'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
@@ -73,13 +73,17 @@ const IDLE_MS = 300_000
 /** A compartment that was just called will soon be called again, and is not evicted. */
 const MIN_IDLE_MS = 250
 
+const SPARE = forms.count(0, POOL_LIMITS.spares)
+const AT_ONCE = forms.count(1, POOL_LIMITS.most)
+
 const OPTIONS: OptionForms<SandboxOptions> = {
   workspace: forms.text, idleMs: forms.above(0),
   dryRun: forms.having('used'), onUse: forms.method,
   kept: forms.list(forms.text), ownCode: forms.list(forms.text), projectLayer: forms.text,
   journal: forms.text,
   operator: forms.fields({ path: forms.list(forms.text), env: forms.values(forms.text), outputBytes: forms.above(0) }),
-  spares: forms.values(forms.number), most: forms.values(forms.number), os: forms.oneOf('auto', 'require', 'off'),
+  spares: forms.fields({ process: SPARE, thread: SPARE }), most: forms.fields({ hulls: AT_ONCE, threads: AT_ONCE }),
+  os: forms.oneOf('auto', 'require', 'off'),
 }
 
 /** Creates a sandbox. `close` ends all its compartments. Throws ConfigInvalid for invalid options. */
@@ -185,14 +189,12 @@ function loadLateCode(): Promise<unknown> {
 const SPARES = 1
 const MOST = 64
 
-/** `crowded` is called while openings of that placement wait. Contract: throws ConfigInvalid for an invalid count. */
+/** `crowded` is called while openings of that placement wait. */
 function createPools(
   { spares = {}, most = {}, os = 'auto' }: PoolOptions,
   missing: MissingLayers,
   crowded: (placement: PooledPlacement) => void,
 ): Pools {
-  for (const [name, count] of Object.entries(spares)) requireCount(`spares.${name}`, count, 0)
-  for (const [name, count] of Object.entries(most)) requireCount(`most.${name}`, count, 1)
   return {
     process: new HullPool({
       starter: async () => {
@@ -213,10 +215,4 @@ function createPools(
       crowded: () => crowded('thread'),
     }),
   }
-}
-
-function requireCount(name: string, count: number, least: number): void {
-  if (Number.isSafeInteger(count) && count >= least) return
-  const why = `${name} of the sandbox is ${count}; it must be a whole number, ${least} or more.`
-  throw new BulkheadError('ConfigInvalid', why)
 }

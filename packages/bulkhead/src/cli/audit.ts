@@ -157,7 +157,7 @@ function readAnchor(given: string | undefined): Anchor | undefined {
 
 function readCount(given = String(LATEST)): number {
   const count = Number(given)
-  if (!Number.isInteger(count) || count < 1) {
+  if (!Number.isSafeInteger(count) || count < 1) {
     throw new UsageError(`--count must be a whole number from 1, not "${given}".`)
   }
   return count
@@ -189,7 +189,7 @@ function readDays(given = String(KEPT_DAYS)): number {
 
 function readPosition(given: string | undefined): number {
   const position = Number(given)
-  if (given === undefined || !Number.isInteger(position) || position < 1) {
+  if (given === undefined || !Number.isSafeInteger(position) || position < 1) {
     throw new UsageError('Missing position. Use: bulkhead audit show POSITION.')
   }
   return position

@@ -37,7 +37,7 @@ export interface LoginOptions {
 const LOGIN_MS = 5 * 60_000
 
 const CONNECTED = { names: forms.list(forms.text) }
-const LOGIN = { name: forms.text, show: forms.method, port: forms.number, signal: forms.signal }
+const LOGIN = { name: forms.text, show: forms.method, port: forms.count(0, 65_535), signal: forms.signal }
 const NAMED = { name: forms.text }
 
 /** `servers` returns those of the current workspace. */

@@ -77,6 +77,9 @@ export const CALL_LIMITS = {
   shownImages: 20,
 } as const
 
+/** The most that a configuration may ask for, of processes and of threads. */
+export const POOL_LIMITS = { spares: 256, most: 4_096 } as const
+
 /** Limits of a manifest and its package. */
 export const MANIFEST_LIMITS = {
   manifestBytes: 256 * 1024,

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@bulkhead/kit/json'
+import { CALL_LIMITS } from './limits.ts'
 
 /** The version of this contract. Manifests name the version they are written for. */
 export const CONTRACT_VERSION = '1.0.0'
@@ -100,7 +101,9 @@ export type ToolKind = (typeof TOOL_KINDS)[number]
 /** Keys that every tool configuration accepts besides its own. */
 const COMMON_CONFIG_PROPERTIES: JsonObject = {
   enabled: { type: 'boolean', description: 'Whether the tool is offered.' },
-  timeoutMs: { type: 'integer', minimum: 1, description: 'Deadline of a call, in milliseconds.' },
+  timeoutMs: {
+    type: 'integer', minimum: 1, maximum: CALL_LIMITS.maxTimeoutMs, description: 'Deadline of a call, in milliseconds.',
+  },
 }
 
 /** Adds the common keys to a configSchema, except those that it defines itself. */

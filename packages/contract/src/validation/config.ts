@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { COMPARTMENT_LIMITS, LONGEST_TIMER_MS, type CompartmentLimits } from '../model/limits.ts'
+import { CALL_LIMITS, COMPARTMENT_LIMITS, LONGEST_TIMER_MS, POOL_LIMITS, type CompartmentLimits } from '../model/limits.ts'
 import { NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, SECURITY_MODES } from '../model/names.ts'
 import { extensionId, headerName, secretName, toolName, webUrl } from './fields.ts'
 import { languageServer, localServer } from './local-servers.ts'
@@ -13,6 +13,7 @@ const packageName = z.string().max(NPM_NAME_CHARS)
 const positive = z.int().positive()
 /** A longer timer of the platform would fire at once. */
 const bound = positive.max(LONGEST_TIMER_MS)
+const timeoutMs = positive.max(CALL_LIMITS.maxTimeoutMs).optional().describe('Deadline of a call, in milliseconds.')
 
 const limits = z.strictObject(Object.fromEntries(
   Object.entries(COMPARTMENT_LIMITS).map(([name, { meaning }]) => [name, bound.optional().describe(meaning)]),
@@ -20,7 +21,7 @@ const limits = z.strictObject(Object.fromEntries(
 
 const toolConfig = z.looseObject({
   enabled: z.boolean().optional().describe('Whether the tool is offered.'),
-  timeoutMs: positive.optional().describe('Deadline of a call, in milliseconds.'),
+  timeoutMs,
 }).describe('Configuration of one tool: its own keys, enabled, timeoutMs.')
 
 const extensionConfig = z.strictObject({
@@ -40,7 +41,7 @@ const extensionConfig = z.strictObject({
 
 const remoteCall = {
   enabled: z.boolean().optional().describe('Whether its tools are offered.'),
-  timeoutMs: positive.optional().describe('Deadline of a call, in milliseconds.'),
+  timeoutMs,
 }
 
 const mcpServer = z.discriminatedUnion('type', [
@@ -152,19 +153,22 @@ const openapiSource = z.strictObject({
   ...remoteCall,
 })
 
+const spares = z.int().nonnegative().max(POOL_LIMITS.spares)
+const atOnce = positive.max(POOL_LIMITS.most)
+
 const sandbox = z.strictObject({
-  idleMs: positive.exactOptional()
+  idleMs: bound.exactOptional()
     .describe(
       'After how many milliseconds without a call a compartment stops. The next call starts it again. Default: '
       + '300000.',
     ),
   spares: z.strictObject({
-    process: z.int().nonnegative().exactOptional().describe('Child processes.'),
-    thread: z.int().nonnegative().exactOptional().describe('Threads.'),
+    process: spares.exactOptional().describe('Child processes.'),
+    thread: spares.exactOptional().describe('Threads.'),
   }).exactOptional().describe('How many spare processes and threads are kept ready.'),
   most: z.strictObject({
-    hulls: positive.exactOptional().describe('Child processes.'),
-    threads: positive.exactOptional().describe('Threads.'),
+    hulls: atOnce.exactOptional().describe('Child processes.'),
+    threads: atOnce.exactOptional().describe('Threads.'),
   }).exactOptional().describe(
     'How many processes and threads may exist at once, spares included. An extension that finds none free waits.',
   ),

@@ -29,7 +29,8 @@ export const packageVersion = z.string().max(256)
 
 /** A number of bytes, or a string such as `200KB`. */
 export const byteSize = z.union([
-  z.int().positive(), z.string().regex(/^[1-9]\d{0,9}(?:B|KB|MB)?$/, 'a size such as 200KB'),
+  z.int().positive().max(9_999_999_999),
+  z.string().regex(/^[1-9](?:\d{0,9}B?|\d{0,6}KB|\d{0,3}MB)$/, 'a size such as 200KB, below 10,000MB'),
 ]).describe('A size in bytes, or a string such as 200KB.')
 
 // JSON Schemas inside a manifest: only the outline is checked here. The loader compiles them under limits.

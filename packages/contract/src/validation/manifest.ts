@@ -1,7 +1,7 @@
 import parse from 'semver/functions/parse.js'
 import satisfies from 'semver/functions/satisfies.js'
 import { z } from 'zod'
-import { MANIFEST_LIMITS } from '../model/limits.ts'
+import { CALL_LIMITS, MANIFEST_LIMITS } from '../model/limits.ts'
 import { CONTRACT_VERSION, EXTENSION_ID_PATTERN, TOOL_KINDS, TOOL_MODES } from '../model/names.ts'
 import {
   anySchema, byteSize, configSchema, envName, exactVersion, objectSchema, packageVersion, toolName,
@@ -43,7 +43,7 @@ const toolManifest = z.strictObject({
   kind: z.enum(TOOL_KINDS).optional().describe('How an editor shows the call.'),
   idempotent: z.boolean().default(false)
     .describe('Whether repeating a call is harmless, so that the host may retry it.'),
-  timeoutMs: z.int().min(1).max(3_600_000).optional().describe('Deadline of a call, in milliseconds.'),
+  timeoutMs: z.int().min(1).max(CALL_LIMITS.maxTimeoutMs).optional().describe('Deadline of a call, in milliseconds.'),
   maxEntries: z.int().min(1).max(100_000).optional()
     .describe('How many entries of each list in a result the model sees; the rest goes to a file.'),
   maxOutput: byteSize.optional()

@@ -30,4 +30,5 @@ export const invalidAgents: readonly Sample[] = [
   ['an empty root', { ...reviewer, roots: [''] }],
   ['a root with a null byte', { ...reviewer, roots: ['a\0b'] }],
   ['a budget of nothing', { ...reviewer, budget: { calls: 0 } }],
+  ['a budget below zero', { ...reviewer, budget: { tokens: -1 } }],
 ]

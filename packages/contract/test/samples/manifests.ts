@@ -114,4 +114,8 @@ export const invalid: readonly (readonly [string, unknown, string])[] = [
   ['a timeout over an hour', withTool({ timeoutMs: 3_600_001 }), '/tools/0/timeoutMs'],
   ['a fractional timeout', withTool({ timeoutMs: 0.5 }), '/tools/0/timeoutMs'],
   ['a size in another unit', withTool({ maxOutput: '1GB' }), '/tools/0/maxOutput'],
+  ['a size beyond any result', withTool({ maxOutput: '9999999999MB' }), '/tools/0/maxOutput'],
+  ['a number of bytes beyond any result', withTool({ maxOutput: 1e12 }), '/tools/0/maxOutput'],
+  ['a deadline of years', withTool({ timeoutMs: 1e12 }), '/tools/0/timeoutMs'],
+  ['a thousand million entries', withTool({ maxEntries: 1e9 }), '/tools/0/maxEntries'],
 ]

@@ -15,7 +15,7 @@ export function lowerLimits(one: BudgetLimits | undefined, other: BudgetLimits |
 }
 
 /** A limit that is not a number would never be reached. */
-export const BUDGET_FORM = forms.fields({ tokens: forms.number, calls: forms.number })
+export const BUDGET_FORM = forms.fields({ tokens: forms.from(0), calls: forms.from(0) })
 
 /** The reservation of one call. */
 export interface Reservation {

@@ -78,7 +78,7 @@ const OPTIONS: OptionForms<LoaderOptions> = {
     packages: forms.text, machine: forms.either(forms.object, forms.oneOf(null)),
   }),
   bundled: forms.either(forms.method, forms.list(forms.object)),
-  defaults: forms.object, limits: forms.values(forms.number), cache: forms.text, trustRoot: forms.anything,
+  defaults: forms.object, limits: forms.values(forms.above(0)), cache: forms.text, trustRoot: forms.anything,
   trustRootSource: forms.object,
 }
 

@@ -231,6 +231,18 @@ const malformed: readonly Malformed[] = [
     name: 'a budget of zero', config: { budget: { tokens: 0, calls: 5 } }, path: '/budget/tokens', message: /Too small/,
     kept: { budget: { tokens: 1, calls: 5 } },
   },
+  {
+    name: 'a budget below zero', config: { budget: { tokens: 5, calls: -1 } }, path: '/budget/calls', message: /Too small/,
+    kept: { budget: { tokens: 5, calls: 1 } },
+  },
+  {
+    name: 'a deadline of years', config: { tools: { read: { timeoutMs: 1e12 }, grep: { timeoutMs: 5 } } },
+    path: '/tools/read/timeoutMs', message: /Too big/, kept: { tools: { read: {}, grep: { timeoutMs: 5 } } },
+  },
+  {
+    name: 'a thousand million spares', config: { sandbox: { spares: { process: 1e9, thread: 1 } } },
+    path: '/sandbox/spares/process', message: /Too big/, kept: { sandbox: { spares: { thread: 1 } } },
+  },
 ]
 
 describe('a configuration with an invalid part', () => {
