@@ -106,7 +106,8 @@ export class Broker {
       ...(anyHas('net') ? [netCapability({ secrets, answeredBy: dryRun?.port })] : []),
       ...(anyHas('shell') ? [shellCapability({
         workspace, tools, secrets, operator, projectLayer, missingSandbox, requiresSandbox, ...folders,
-        runsNothing: dryRun !== undefined, clientOf: services.client, changes: services.changes,
+        concurrentCommands: limits.concurrentCommands, runsNothing: dryRun !== undefined, clientOf: services.client,
+        changes: services.changes,
         isBundled: extension?.layer === 'bundled' && code?.kind === 'module',
       })] : []),
     ]

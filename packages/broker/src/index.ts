@@ -5,7 +5,10 @@ export { recoverUpdates } from './fs/update-journal.ts'
 export { powersOf, refuseUnenforceable, type OpenCall } from './model/capability.ts'
 export { openRelay, RELAY_SOCKET, type Relay, type RelayOptions } from './net/relay.ts'
 export { inheritableDescriptors, isInheritable, resourceShortage, startMasked } from './process/spawn.ts'
-export { hiddenPathAt, holdMountPoint, sensitivePaths, type MountPoint } from './shell/command-sandbox.ts'
+export {
+  coversIn, mountOptions, mountsOf, NO_PRIVILEGES, READ_ONLY_PROC, sensitivePaths, systemMounts, type Mount,
+} from './process/mounts.ts'
+export { holdMountPoint, type MountPoint } from './shell/command-sandbox.ts'
 export { UsedSecrets } from './secrets/vault.ts'
 export type { OperatorEnvironment } from './shell/command-environment.ts'
 export { commandsAreConfined } from './shell/starter.ts'

@@ -58,6 +58,14 @@ it('runs with the settings of the user, and without their keys', async () => {
   expect(await bash('echo "[$DOOR_KEY]"')).toMatchObject({ data: { stdout: '[]\n' } })
 })
 
+it('lets commands wait if many run at once, over all sessions', async () => {
+  writeFileSync(join(folder, 'a.txt'), 'here\n')
+  const sessions = await Promise.all([session('reject'), session('reject'), session('reject')])
+  const outcomes = await Promise.all(sessions.flatMap(({ bash }) => Array.from({ length: 6 }, () => bash('cat a.txt'))))
+  expect(outcomes.map((outcome) => outcome.type === 'output' ? outcome.data : outcome.error_text))
+    .toEqual(outcomes.map(() => ({ stdout: 'here\n', stderr: '', exit_code: 0 })))
+})
+
 it('returns the beginning of long output, and writes all of it to a file', async () => {
   const { bash } = await session('once')
   const outcome = await bash('seq 1 100000')

@@ -57,3 +57,32 @@ export function namesIn(folder: string): readonly string[] {
     return []
   }
 }
+
+/** A folder that changed within this time may change again without another time stamp. */
+const RECENT_MS = 1_000
+
+/**
+ * Scans a folder with the first call, and again when an entry of it was added, removed or renamed. undefined if there is
+ * no such folder.
+ */
+export function scanningOnce<Found>(scan: (folder: string) => Found): (folder: string) => Found | undefined {
+  const known = new Map<string, { readonly changed: bigint; readonly found: Found }>()
+  return (folder) => {
+    const changed = changeOf(folder)
+    if (changed === undefined) return undefined
+    const before = known.get(folder)
+    if (before?.changed === changed) return before.found
+    const found = scan(folder)
+    if (Date.now() - Number(changed / 1_000_000n) > RECENT_MS) known.set(folder, { changed, found })
+    return found
+  }
+}
+
+function changeOf(folder: string): bigint | undefined {
+  try {
+    const found = statSync(folder, { bigint: true, throwIfNoEntry: false })
+    return found?.isDirectory() ? found.ctimeNs : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -60,7 +60,7 @@ function environmentOf(path: string, depth: number): readonly string[] | undefin
 }
 
 /** Each file that a link leads to, link after link, and the real one. */
-function linkedFrom(path: string): readonly string[] {
+export function linkedFrom(path: string): readonly string[] {
   const real = realOf(path)
   if (real === undefined) return []
   const found: string[] = []

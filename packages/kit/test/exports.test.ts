@@ -6,8 +6,9 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   deadlines: ['isPromiseLike', 'onAbort', 'settlesWithin', 'untilAborted', 'within'],
   'document-parts': ['documentDigest', 'findParts', 'partPath'],
   'error-message': ['errorCode', 'isQuotaFault', 'messageOf'],
+  'fair-queue': ['FairQueue', 'WAITING_PER_SLOT'],
   'file-lock': ['LockBusyError', 'withFileLock'],
-  folders: ['isAbsent', 'makeFolder', 'namesIn'],
+  folders: ['isAbsent', 'makeFolder', 'namesIn', 'scanningOnce'],
   form: ['FIELD_NAME', 'formChoices', 'readFormSchema', 'readFormValues'],
   glob: [
     'compileGlob', 'globCovers', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments',
@@ -25,7 +26,8 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'mentionsResourceShortage', 'newProcessMark', 'processIdentity', 'succeeds', 'workingLaunchers',
   ],
   programs: [
-    'SYSTEM_FOLDERS', 'codeOfCommand', 'findProgram', 'includesPath', 'isOfSystem', 'isWithin', 'realOf',
+    'SYSTEM_FOLDERS', 'codeOfCommand', 'findProgram', 'includesPath', 'isOfSystem', 'isWithin', 'linkedFrom',
+    'realOf',
   ],
   schema: [
     'constrains', 'dialectOf', 'inModernKeywords', 'isMultipleOf', 'patternEngine', 'readSchema', 'schemaCompiler',

@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { isAbsent, makeFolder } from '../src/folders.ts'
+import { isAbsent, makeFolder, scanningOnce } from '../src/folders.ts'
 
 let root: string
 
@@ -40,4 +40,17 @@ it('calls a name absent only if nothing has it', () => {
   for (const name of ['file', 'file/below', 'link', 'link/below/it', 'loop', 'loop/below', '.']) {
     expect(isAbsent(join(root, name)), name).toBe(false)
   }
+})
+
+it('scans a folder again only if it may have changed', () => {
+  const scanned: string[] = []
+  const names = scanningOnce((folder) => {
+    scanned.push(folder)
+    return readdirSync(folder)
+  })
+  expect(names('/usr')).toEqual(names('/usr'))
+  expect(scanned).toEqual(['/usr'])
+  expect(names(root)).toEqual([])
+  writeFileSync(join(root, 'file'), '')
+  expect([names(root), names(join(root, 'file')), names(join(root, 'missing'))]).toEqual([['file'], undefined, undefined])
 })

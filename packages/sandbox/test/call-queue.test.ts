@@ -1,8 +1,9 @@
 import type { ToolInvocation } from '@bulkhead/contract'
+import { WAITING_PER_SLOT } from '@bulkhead/kit/fair-queue'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
-import { CallQueue, WAITING_PER_SLOT, type QueuedCall } from '../src/session/call-queue.ts'
+import { CallQueue, type QueuedCall } from '../src/session/call-queue.ts'
 import { invocation } from './fixture.ts'
 
 class Call implements QueuedCall<Call> {

@@ -82,6 +82,9 @@ const PROVOKED: Readonly<Record<Exclude<Name, 'savedBytes'>, () => Provoked>> = 
     await Promise.all(before)
     return error
   },
+  concurrentCommands: () => granted(
+    'return Promise.all(Array.from({ length: 100 }, () => runtime.shell.run("cat")))', { concurrentCommands: 1 },
+  ),
   messageBytes: () => called('return "x".repeat(5_000)', { messageBytes: 4_096 }),
   messagesPerSecond: () => sent({ messagesPerSecond: 100 }, 300),
   outstandingRequests: () => sent({ outstandingRequests: 100 }, 101),

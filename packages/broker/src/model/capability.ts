@@ -9,6 +9,10 @@ export interface OpenCall {
   readonly callId: string
   /** The host's id, where it differs: a call with the same id may still be running in the compartment. */
   readonly hostCallId?: string
+  /** The session that makes the call. */
+  readonly sessionId?: string | undefined
+  /** Whether a person or a rule allowed the call. */
+  readonly isApproved?: boolean | undefined
   readonly tool: CompartmentTool
   readonly signal: AbortSignal
   /** Set by the broker with the first capability call. */

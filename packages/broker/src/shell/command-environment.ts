@@ -1,16 +1,20 @@
-import { ANY_COMMAND, BulkheadError, type CompartmentTool } from '@bulkhead/contract'
+import { isAbsolute, resolve } from 'node:path'
+import { ANY_COMMAND, BulkheadError, isCertificateVariable, type CompartmentTool } from '@bulkhead/contract'
 import { markOption, succeeds, workingLaunchers, type Launchers } from '@bulkhead/kit/processes'
 import { Executables, requireUnchanged, type Executable, type UntrustedFolders } from '../process/executable.ts'
 import { RUN_VARIABLE } from '../process/run-processes.ts'
 import { startError } from '../process/spawn.ts'
+import { isWholeHome, ProgramFolders } from './program-folders.ts'
 
 /** Where the commands of a tool are searched, their variables, and how much output is kept. */
 export interface CommandEnvironment {
   readonly executables: Executables
   readonly outputBytes: number
-  variables(marker: string): NodeJS.ProcessEnv
+  variables(marker: string, isApproved: boolean): NodeJS.ProcessEnv
   /** PATH without folders that tools can write: for commands that run without approval and start others by name. */
   cleanPath(): Promise<string>
+  /** The files and folders outside the system that commands in a sandbox see, besides the workspace. */
+  visible(): Promise<readonly string[]>
 }
 
 /** The environment of the operator, for a tool that may run every command. */
@@ -19,27 +23,35 @@ export interface OperatorEnvironment {
   readonly path: readonly string[]
   /** All other variables. */
   readonly env: Readonly<Record<string, string>>
+  /** Variables with a password, for calls that were approved. */
+  readonly guarded?: Readonly<Record<string, string>>
+  /** Files and folders that commands in a sandbox see, besides those of programs. Absolute. */
+  readonly read?: readonly string[]
   /** Kept of each of stdout and stderr. */
   readonly outputBytes?: number
 }
 
-export const restrictedEnvironment = (
-  path: readonly string[], outputBytes: number, untrusted: UntrustedFolders,
-): CommandEnvironment => ({
-  executables: new Executables(path, untrusted),
-  outputBytes,
-  variables: (marker) => cleanVariables(path, marker),
-  cleanPath: once(() => trustedPath(untrusted, path)),
-})
+/** `home`: the home folder of the operator. */
+export function commandEnvironment(
+  { path, env, guarded = {}, read = [], outputBytes = 1024 * 1024 }: OperatorEnvironment, home: string | undefined,
+  untrusted: UntrustedFolders,
+): CommandEnvironment {
+  const programs = new ProgramFolders(path, home, untrusted)
+  const certificates = certificatePaths({ ...env, ...guarded }).filter((file) => !isWholeHome(file, home))
+  return {
+    executables: new Executables(path, untrusted),
+    outputBytes,
+    variables: (marker, isApproved) =>
+      ({ ...cleanVariables(path, marker), ...env, ...(isApproved ? guarded : {}), PATH: path.join(':') }),
+    cleanPath: once(() => trustedPath(untrusted, path)),
+    visible: async () => [...await programs.list(), ...certificates, ...read],
+  }
+}
 
-export const operatorEnvironment = (
-  { path, env, outputBytes = 1024 * 1024 }: OperatorEnvironment, untrusted: UntrustedFolders,
-): CommandEnvironment => ({
-  executables: new Executables(path, untrusted),
-  outputBytes,
-  variables: (marker) => ({ ...cleanVariables(path, marker), ...env, PATH: path.join(':') }),
-  cleanPath: once(() => trustedPath(untrusted, path)),
-})
+/** The files and folders with certificates that variables name. */
+const certificatePaths = (env: OperatorEnvironment['env']): readonly string[] => Object.entries(env)
+  .flatMap(([name, value]) => isCertificateVariable(name) ? value.split(':') : [])
+  .filter((path) => isAbsolute(path)).map((path) => resolve(path))
 
 async function trustedPath(untrusted: UntrustedFolders, path: readonly string[]): Promise<string> {
   const reached = await Promise.all(path.map((folder) => untrusted.reaches(folder).catch(() => true)))

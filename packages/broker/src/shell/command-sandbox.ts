@@ -1,29 +1,25 @@
-import { realpathSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { chmod, lstat, mkdir, realpath, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
+import { isOfSystem, realOf } from '@bulkhead/kit/programs'
 import { withFileErrors } from '../fs/file-errors.ts'
 import type { HostFolders } from '../fs/file-scope.ts'
 import { liesIn } from '../fs/paths.ts'
-import { isWorking, type Argv } from './command-environment.ts'
 import type { Executables } from '../process/executable.ts'
+import {
+  coversIn, mountOptions, mountsOf, NO_PRIVILEGES, sensitivePaths, systemMounts, type SandboxMount,
+} from '../process/mounts.ts'
 import { reaper } from '../process/reaper.ts'
+import { isWorking, type Argv } from './command-environment.ts'
+import { settingsMounts } from './system-settings.ts'
 
 export type SandboxKind = 'read' | 'work'
 
-/** Credentials and histories in a home folder. */
-const CREDENTIALS = [
-  '.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.config/gcloud', '.config/gh', '.password-store', '.mozilla',
-  '.netrc', '.npmrc', '.pypirc', '.git-credentials', '.pgpass', '.bash_history', '.zsh_history',
-]
-/** Access to these sockets means root. */
-const CONTROL_SOCKETS = ['/run/docker.sock', '/run/podman/podman.sock', '/run/containerd/containerd.sock']
 /** Buses and displays, through which a read-only command could make other programs write, start or connect. */
 const SESSION_SOCKETS = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix']
-/** What programs of the system need. An isolated command sees nothing else outside the workspace. */
-const SYSTEM_FOLDERS = [
-  '/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/etc/alternatives', '/etc/ld.so.cache', '/etc/localtime',
-]
+/** The settings that an isolated command sees. */
+const ISOLATED_SETTINGS = ['/etc/alternatives', '/etc/ld.so.cache', '/etc/localtime']
 
 /** Reports that commands run without a sandbox. */
 export interface MissingSandboxReporter {
@@ -69,10 +65,13 @@ export class CommandSandbox {
   }
 
   /**
-   * Without a kind, or without a working bubblewrap, the prefix is empty. Rejects with ResourceBusy during a shortage
-   * of resources, and with CapabilityUnavailable if a sandbox is required and none works.
+   * `visible`: what a command sees besides the workspace and the system, unless it is isolated. Without a kind, or
+   * without a working bubblewrap, the prefix is empty. Rejects with ResourceBusy during a shortage of resources, and with
+   * CapabilityUnavailable if a sandbox is required and none works.
    */
-  async prepare(kind: SandboxKind | undefined, isolated = false): Promise<SandboxPrefix> {
+  async prepare(
+    kind: SandboxKind | undefined, isolated = false, visible: readonly string[] = [],
+  ): Promise<SandboxPrefix> {
     const { workspace, roots = [], missingSandbox, requiresSandbox = false } = this.#options
     if (kind === undefined && !requiresSandbox) return NO_SANDBOX
     const real = await Promise.all([workspace, ...roots].map((folder) =>
@@ -81,7 +80,7 @@ export class CommandSandbox {
     if (bwrap === undefined && requiresSandbox) throw unavailable()
     if (bwrap === undefined) missingSandbox?.ofCommands()
     if (bwrap === undefined || kind === undefined) return NO_SANDBOX
-    const args = this.#args(kind, isolated, real)
+    const args = this.#args(kind, isolated, real, visible)
     // A read-only sandbox already covers everything.
     const protectedFolders = kind === 'work' ? this.#protectedFolders(real.slice(1)) : []
     const held = await Promise.all(protectedFolders.map(async (path) => ({ path, mount: await holdMountPoint(path) })))
@@ -121,21 +120,32 @@ export class CommandSandbox {
     return await isWorking(argv) ? bwrap!.path : undefined
   }
 
-  #args(kind: SandboxKind, isolated: boolean, writable: readonly string[]): Argv {
-    const { home } = this.#options
-    const hidden = [...sensitivePaths(home), ...(kind === 'read' ? SESSION_SOCKETS : [])].flatMap(hiddenPathAt)
-    const isInside = ({ path }: HiddenPath): boolean => writable.some((folder) => path.startsWith(join(folder, '/')))
-    const root = isolated ? SYSTEM_FOLDERS.flatMap((path) => ['--ro-bind-try', path, path]) : ['--ro-bind', '/', '/']
+  #args(kind: SandboxKind, isolated: boolean, writable: readonly string[], visible: readonly string[] = []): Argv {
+    const { home, folders: { reserved = [] } = {} } = this.#options
+    const hidden = [...sensitivePaths(home), ...(kind === 'read' ? SESSION_SOCKETS : [])]
+    const folders = mountsOf(writable, kind === 'work' ? 'write' : 'read')
+    const seen = mountsOf(isolated ? ISOLATED_SETTINGS : ['/opt', ...visible.filter((path) => !isOfSystem(path))], 'read')
+    const others: readonly SandboxMount[] = [
+      { to: '/tmp', kind: 'private' }, ...systemMounts(), ...(isolated ? [] : [...privateHome(home), ...settingsMounts()]),
+      ...seen, ...seen.flatMap((mount) => coversIn(mount, [...hidden, ...reserved], seen)),
+    ]
     return [
-      '--unshare-all', ...(kind === 'work' && !isolated ? ['--share-net'] : []), '--die-with-parent',
-      ...root, '--dev', '/dev', '--proc', '/proc', ...(kind === 'work' || isolated ? ['--tmpfs', '/tmp'] : []),
-      ...hidden.filter((place) => !isolated && !isInside(place)).flatMap(covered),
-      ...writable.flatMap((folder) => [kind === 'work' ? '--bind' : '--ro-bind', folder, folder]),
-      // Later mounts cover earlier ones: if the workspace is a home folder, its bind would expose the credentials
-      // again.
-      ...hidden.filter(isInside).flatMap(covered),
+      '--unshare-all', ...(kind === 'work' && !isolated ? ['--share-net'] : []), ...NO_PRIVILEGES,
+      ...mountOptions([
+        ...others.filter(({ to }) => !writable.some((folder) => liesIn(to, folder))),
+        { to: '/dev', kind: 'devices' }, { to: '/proc', kind: 'processes' },
+        ...folders, ...folders.flatMap((folder) => coversIn(folder, hidden, [])),
+      ]),
+      ...(kind === 'work' && writable.includes('/') ? [] : ['--remount-ro', '/']),
     ]
   }
+}
+
+/** At the path that programs know. A home inside the system belongs to a service. */
+function privateHome(home: string | undefined): readonly SandboxMount[] {
+  if (home === undefined || home === '/' || isOfSystem(home) || liesIn(home, '/etc')) return []
+  const real = realOf(home)
+  return real !== undefined && statSync(real).isDirectory() ? [{ to: home, kind: 'private' }] : []
 }
 
 const unavailable = (): BulkheadError => new BulkheadError(
@@ -144,28 +154,6 @@ const unavailable = (): BulkheadError => new BulkheadError(
     + 'Install bubblewrap and allow user namespaces, or set sandbox.os to "auto".',
   { data: { missing: ['bubblewrap'] } },
 )
-
-/** Credentials of a person, and sockets that give root. */
-export const sensitivePaths = (home: string | undefined): readonly string[] =>
-  [...(home === undefined ? [] : CREDENTIALS.map((name) => join(home, name))), ...CONTROL_SOCKETS]
-
-export interface HiddenPath {
-  readonly path: string
-  readonly isFolder: boolean
-}
-
-/** Resolved, because nothing can be mounted on a link. Empty if it does not exist. */
-export function hiddenPathAt(given: string): readonly HiddenPath[] {
-  try {
-    const path = realpathSync(given)
-    return [{ path, isFolder: statSync(path).isDirectory() }]
-  } catch {
-    return []
-  }
-}
-
-const covered = ({ path, isFolder }: HiddenPath): readonly string[] =>
-  isFolder ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path]
 
 /** This mode identifies a mount point, also for the loader and after a crash of the host. */
 const NO_RIGHTS = 0o000

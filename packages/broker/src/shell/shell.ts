@@ -1,20 +1,18 @@
-import { BulkheadError, type ChangeRecorder, type CompartmentTool, type WorkspaceClient } from '@bulkhead/contract'
-import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { DEFAULT_LIMITS, type ChangeRecorder, type CompartmentTool, type WorkspaceClient } from '@bulkhead/contract'
 import type { ClientOf } from '../fs/client-files.ts'
 import type { HostFolders } from '../fs/file-scope.ts'
 import type { CapabilityUnit, OpenCall } from '../model/capability.ts'
 import { UntrustedFolders } from '../process/executable.ts'
 import type { SecretsCapability } from '../secrets/secrets.ts'
-import {
-  operatorEnvironment, restrictedEnvironment, runsAnyCommand, type OperatorEnvironment,
-} from './command-environment.ts'
+import { commandEnvironment, runsAnyCommand, type OperatorEnvironment } from './command-environment.ts'
 import type { MissingSandboxReporter } from './command-sandbox.ts'
 import { fitsTerminal } from './client-terminal.ts'
 import {
   checkPipe, checkRequest, readPipeRequest, readRequest, withSecrets, withStageSecrets, type PipeRequest,
   type StageRequest,
 } from './request.ts'
-import { Starter, SYSTEM_PATH, type StartedCommand } from './starter.ts'
+import { RunningCommands } from './running-commands.ts'
+import { Starter, SYSTEM_PATH } from './starter.ts'
 
 export interface ShellOptions extends HostFolders {
   readonly workspace: string
@@ -22,8 +20,8 @@ export interface ShellOptions extends HostFolders {
   readonly tools: readonly Pick<CompartmentTool, 'grant'>[]
   /** Absolute folders where commands are searched. Also their PATH. */
   readonly path?: readonly string[]
-  /** Commands of one compartment at once, with cancelled ones that have not ended. → TooManyCalls */
-  readonly concurrentRuns?: number
+  /** Commands of one compartment at once, with cancelled ones that have not ended. Others wait. */
+  readonly concurrentCommands?: number
   /** Kept of the head of each stream, in bytes. */
   readonly outputBytes?: number
   /** The folder of the project layer, which no command in a sandbox may write. */
@@ -57,21 +55,23 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
   const { workspace, tools, secrets, operator, reserved, readOnly, layerName, projectLayer } = options
   const { missingSandbox, requiresSandbox, isBundled = false, runsNothing = false } = options
   const { path = SYSTEM_PATH, platform = process.platform } = options
-  const { concurrentRuns = 8, outputBytes = 200 * 1024, graceMs = 300, drainMs = 100, updateMs = 100 } = options
+  const { concurrentCommands = DEFAULT_LIMITS.concurrentCommands } = options
+  const { outputBytes = 200 * 1024, graceMs = 300, drainMs = 100, updateMs = 100 } = options
   // Without process groups a command cannot be ended together with what it started.
   if (platform === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
 
+  const home = operator?.env.HOME
   const starterIn = (roots: readonly string[]): Starter => {
     const untrusted = new UntrustedFolders(
       [workspace, ...roots, ...tools.flatMap(({ grant }) => grant.fs.write)],
       [workspace, ...roots, ...tools.flatMap(({ grant }) => grant.fs.roots ?? [])],
     )
-    const restricted = restrictedEnvironment(path, outputBytes, untrusted)
-    const operators = operator === undefined ? restricted : operatorEnvironment(operator, untrusted)
+    const restricted = commandEnvironment({ path, env: {}, outputBytes }, home, untrusted)
+    const operators = operator === undefined ? restricted : commandEnvironment(operator, home, untrusted)
     return new Starter({
       workspace, roots, untrusted, projectLayer, secrets, missingSandbox, requiresSandbox, graceMs, drainMs, updateMs,
       folders: { reserved, readOnly, layerName },
-      home: operator?.env.HOME,
+      home,
       environmentOf: ({ tool }) => runsAnyCommand(tool) ? operators : restricted,
     })
   }
@@ -79,7 +79,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
   /** Sessions with the same roots share a starter. */
   const starterOf = ({ tool: { grant: { fs: { commandRoots = [] } } } }: OpenCall): Starter =>
     starters.getOrInsertComputed(commandRoots.join('\0'), () => starterIn(commandRoots))
-  const running = new RunningCommands(concurrentRuns)
+  const running = new RunningCommands(concurrentCommands)
   /**
    * A terminal shows its output, and has the variables of its client. So it gets no secrets, no commands of tools with
    * a restricted environment, none that only read (they run without approval), and none whose output is not shown.
@@ -102,9 +102,11 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         checkRequest(call.tool, asked)
         if (runsNothing) return { ...SUCCESS, ...NO_OUTPUT }
         call.effects?.add('sentBytes', Buffer.byteLength(asked.input ?? ''))
-        await record(call, [asked])
         const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
-        return running.run(call, (stop) => starterOf(call).start(call, request, stop))
+        return running.run(call, async (stop) => {
+          await record(call, [asked])
+          return starterOf(call).start(call, request, stop)
+        })
       },
       async 'shell.pipe'(call, args) {
         const asked = readPipeRequest(args)
@@ -112,11 +114,18 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         if (runsNothing) return { exits: asked.stages.map(() => SUCCESS), ...NO_OUTPUT, timedOut: false }
         const { input } = asked.stages[0]!
         if (typeof input === 'string') call.effects?.add('sentBytes', Buffer.byteLength(input))
-        if (mayWrite(asked)) await record(call, asked.stages)
-        const request = secrets === undefined ? asked : withStageSecrets(asked, secrets.of(call.callId))
+        const whole = secrets === undefined ? asked : withStageSecrets(asked, secrets.of(call.callId))
         const run = terminalFor(call, asked)
-        return running.run(call, (stop) => run
-          ? starterOf(call).startInTerminal(call, request, run, stop) : starterOf(call).startPipe(call, request, stop))
+        const missed = {
+          ...NO_OUTPUT, exits: asked.stages.map(() => NOT_STARTED), timedOut: true,
+          stderr: `The command did not start before its timeout: ${concurrentCommands} others were running.\n`,
+        }
+        return running.run(call, async (stop, timeoutMs) => {
+          if (mayWrite(asked)) await record(call, asked.stages)
+          const request = { ...whole, timeoutMs }
+          const starter = starterOf(call)
+          return run ? starter.startInTerminal(call, request, run, stop) : starter.startPipe(call, request, stop)
+        }, { ms: asked.timeoutMs, missed })
       },
     },
     endCall: (callId) => running.endCall(callId),
@@ -133,75 +142,5 @@ const mayWrite = ({ stages, wall }: PipeRequest): boolean =>
   wall !== 'read' || stages.some(({ stdout, stderr }) => typeof stdout === 'object' || typeof stderr === 'object')
 
 const SUCCESS = { exitCode: 0, signal: null }
+const NOT_STARTED = { exitCode: null, signal: null }
 const NO_OUTPUT = { stdout: '', stderr: '', truncated: false }
-
-/** A command that is being looked up, running, or being ended. */
-interface Attempt {
-  readonly callId: string
-  readonly stop: AbortController
-  /** Whether it counts against the limit: until it has a result. */
-  busy: boolean
-  over: Promise<unknown>
-}
-
-/** The commands of a compartment. Limits their number, and ends each with its call. */
-class RunningCommands {
-  readonly #most: number
-  readonly #open = new Set<Attempt>()
-  #closed = false
-
-  constructor(most: number) {
-    this.#most = most
-  }
-
-  async run(call: OpenCall, start: (stop: AbortSignal) => Promise<StartedCommand>): Promise<Json> {
-    const attempt = this.#admit(call.callId)
-    const { stop } = attempt
-    const abort = (): void => stop.abort(BulkheadError.from(call.signal.reason, 'ToolCancelled'))
-    call.signal.addEventListener('abort', abort, { once: true })
-    const starting = start(stop.signal).then((started) => {
-      const end = (): void => started.end(BulkheadError.from(stop.signal.reason, 'ToolCancelled'))
-      stop.signal.addEventListener('abort', end, { once: true })
-      if (stop.signal.aborted) end()
-      return started
-    })
-    attempt.over = starting.then(({ gone }) => gone, () => undefined).finally(() => this.#open.delete(attempt))
-    try {
-      if (call.signal.aborted) abort()
-      const { result } = await starting
-      const settled = await result
-      attempt.busy = false
-      return { ...settled } as unknown as JsonObject
-    } finally {
-      call.signal.removeEventListener('abort', abort)
-    }
-  }
-
-  endCall(callId: string): void {
-    for (const attempt of this.#open) if (attempt.callId === callId) attempt.stop.abort(callOverError())
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true
-    for (const { stop } of this.#open) stop.abort(closedError())
-    await Promise.all([...this.#open].map(({ over }) => over))
-  }
-
-  #admit(callId: string): Attempt {
-    if (this.#closed) throw closedError()
-    if ([...this.#open].filter(({ busy }) => busy).length >= this.#most) {
-      throw new BulkheadError(
-        'TooManyCalls',
-        `The extension already runs ${this.#most} commands. Wait until one of them ends.`,
-      )
-    }
-    const attempt: Attempt = { callId, stop: new AbortController(), busy: true, over: Promise.resolve() }
-    this.#open.add(attempt)
-    return attempt
-  }
-}
-
-const callOverError = (): BulkheadError =>
-  new BulkheadError('ToolCancelled', 'The command was ended because its call has ended. Await it inside the call.')
-const closedError = (): BulkheadError =>
-  new BulkheadError('CompartmentKilled', 'The command was ended because its compartment is closed. Call again.')

@@ -18,7 +18,7 @@ import { Fifos, StreamFiles } from './streams.ts'
 import type { PipeRequest, ShellRequest } from './request.ts'
 import { throughShell, isPlainOutput, Pipeline, streamsOf } from './pipeline.ts'
 import { Run, type RunParts } from './run.ts'
-import { CommandSandbox, type CommandSandboxOptions } from './command-sandbox.ts'
+import { CommandSandbox, type CommandSandboxOptions, type SandboxPrefix } from './command-sandbox.ts'
 import { withFileErrors } from '../fs/file-errors.ts'
 
 /** Folders that only the administrator writes. */
@@ -92,7 +92,7 @@ export class Starter {
   }
 
   async startPipe(call: OpenCall, request: PipeRequest, stop: AbortSignal): Promise<StartedCommand> {
-    const sandbox = await this.#sandbox.prepare(request.wall, request.isolated)
+    const sandbox = await this.#sandboxOf(call, request)
     try {
       const pipeline = await this.#startStages(call, request, stop, sandbox.argv)
       const gone = pipeline.gone.then(() => sandbox.release())
@@ -110,9 +110,7 @@ export class Starter {
     const { workspace, environmentOf } = this.#parts
     const { cmd, args } = request.stages[0]!
     const { executables, outputBytes } = environmentOf(call)
-    const [executable, sandbox] = await Promise.all([
-      executables.find(cmd), this.#sandbox.prepare(request.wall, request.isolated),
-    ])
+    const [executable, sandbox] = await Promise.all([executables.find(cmd), this.#sandboxOf(call, request)])
     try {
       const cwd = await workingFolder(workspace, call, request.cwd)
       stop.throwIfAborted()
@@ -125,6 +123,11 @@ export class Starter {
       await sandbox.release()
       throw error
     }
+  }
+
+  async #sandboxOf(call: OpenCall, { wall, isolated }: PipeRequest): Promise<SandboxPrefix> {
+    const visible = wall === undefined || isolated ? [] : await this.#parts.environmentOf(call).visible()
+    return this.#sandbox.prepare(wall, isolated, visible)
   }
 
   async #startStages(call: OpenCall, request: PipeRequest, stop: AbortSignal, prefix: Argv): Promise<Pipeline> {
@@ -172,7 +175,7 @@ export class Starter {
       argv: launch(command, mark),
       leftovers: this.#leftovers,
       masked: this.#descriptorsToMask(),
-      env: path === undefined ? variables(marker) : { ...variables(marker), PATH: path },
+      env: { ...variables(marker, call.isApproved === true), ...(path !== undefined && { PATH: path }) },
     })
   }
 

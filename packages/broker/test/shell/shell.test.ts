@@ -12,58 +12,6 @@ beforeEach(async () => {
 afterAll(() => setup.clear())
 const cancelled = new BulkheadError('ExecutionTimeout', 'It took too long.')
 
-describe('the limit of concurrent commands', () => {
-  it('rejects one more command until one has ended', async () => {
-    const lines = setup.lifelines()
-    setup.sh('one', lines.hold('one'))
-    setup.sh('two', lines.hold('two'))
-    setup.sh('three', 'echo three')
-    const { shell } = setup.open({ shell: [...any('one'), ...any('two'), ...any('three')] }, { concurrentRuns: 2 })
-    const running = [shell.run('one'), shell.run('two')]
-    await expect(shell.run('three')).rejects.toMatchObject({ code: 'TooManyCalls' })
-    const [one, two] = await Promise.all([lines.of('one'), lines.of('two')])
-    process.kill(one.pid, 'SIGKILL')
-    expect(await running[0]).toMatchObject({ signal: 'SIGKILL' })
-    expect((await shell.run('three')).stdout).toBe('three\n')
-    process.kill(two.pid, 'SIGKILL')
-    await running[1]
-  })
-
-  it('counts a cancelled command until its processes have ended', async () => {
-    const lines = setup.lifelines()
-    setup.sh('deaf', `trap '' TERM; ${lines.hold('deaf')}`)
-    setup.sh('next', 'echo next')
-    const grant = { shell: [...any('deaf'), ...any('next')] }
-    const { shell, cancel, capability } = setup.open(grant, { concurrentRuns: 1, graceMs: 60_000 })
-    const deaf = shell.run('deaf')
-    const { pid } = await lines.of('deaf')
-    cancel(cancelled)
-    await expect(deaf).rejects.toBe(cancelled)
-    await expect(shell.run('next')).rejects.toMatchObject({ code: 'TooManyCalls' })
-    process.kill(pid, 'SIGKILL')
-    await capability.close()
-  })
-
-  it('does not count a command that is denied or missing', async () => {
-    setup.sh('tool', 'echo here')
-    const { shell } = setup.open({ shell: [...any('tool'), ...any('missing')] }, { concurrentRuns: 1 })
-    await expect(shell.run('missing')).rejects.toMatchObject({ code: 'NotFound' })
-    await expect(shell.run('tool', [], { cwd: '..' })).rejects.toMatchObject({ code: 'CapabilityDenied' })
-    expect((await shell.run('tool')).stdout).toBe('here\n')
-  })
-
-  it('allows eight at a time, many times in a row', async () => {
-    setup.sh('tool', 'echo "$1"')
-    const { shell } = setup.open({ shell: any('tool') })
-    for (let round = 0; round < thoroughly(2, 8); round++) {
-      const results = await Promise.all(Array.from({ length: 8 }, (_, index) =>
-        shell.run('tool', [`${round}.${index}`])))
-      expect(results.map(({ stdout }) => stdout))
-        .toEqual(Array.from({ length: 8 }, (_, index) => `${round}.${index}\n`))
-    }
-  })
-})
-
 describe('the end', () => {
   it('of a call ends its own commands only', async () => {
     const lines = setup.lifelines()

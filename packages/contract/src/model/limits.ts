@@ -32,6 +32,10 @@ export const COMPARTMENT_LIMITS = Object.freeze({
     64, 'Calls running at once. Further calls wait until their deadline, up to 16 times as many from each session.',
     'TooManyCalls',
   ),
+  concurrentCommands: row(
+    8, 'Commands running at once. Further commands wait until their deadline, up to 16 times as many from each session.',
+    'TooManyCalls',
+  ),
   messageBytes: row(16 * 1024 * 1024, 'One message across the boundary, in bytes.', 'MessageTooLarge'),
   messagesPerSecond: row(20_000, 'Messages from the code in one second.', 'MessageFlood'),
   outstandingRequests: row(1_024, 'Capability calls of the code that are open at once.', 'TooManyRequests'),

@@ -52,6 +52,8 @@ export interface ToolInvocation {
   readonly signal: AbortSignal
   /** The session that makes the call. Queued calls of different sessions take turns. */
   readonly sessionId?: string
+  /** Whether a person or a rule allowed the call. Commands of other calls get no variable with a password. */
+  readonly isApproved?: boolean
   /** Calls `revert` of the tool instead, for an earlier call with these arguments and this result. */
   readonly reverts?: { readonly result: Json } | undefined
   /** The calling call: the same object that was passed to `call` for it. */

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { release } from 'node:os'
+import { NO_PRIVILEGES, READ_ONLY_PROC } from '@bulkhead/broker'
 import { succeeds } from '@bulkhead/kit/processes'
 import { hardLimits, installed } from '../os/installed-layers.ts'
 import { serverFilter } from '../os/seccomp-filter.ts'
@@ -98,19 +99,16 @@ function taskLimit({ prlimit }: JailMeans): readonly string[] {
   return counts ? [prlimit, `--nproc=${TREE_LIMITS.tasks}`, '--'] : []
 }
 
-/**
- * No `--new-session`: the server leads a session already. /proc is read-only, because root could change settings of the
- * kernel there, and /dev, because it is a folder in memory without a limit.
- */
+/** No `--new-session`: the server leads a session already. /dev is read-only: it is in memory without a limit. */
 function wallArgs({ refusesNamespaces, hasProc, limitsSize }: JailForm): readonly string[] {
   const inMemory = (folder: string) =>
     [...(limitsSize ? ['--size', String(PRIVATE_SIZES.get(folder))] : []), '--tmpfs', folder]
   return [
     '--unshare-all', '--unshare-user', ...(refusesNamespaces ? ['--disable-userns'] : []),
-    '--uid', '1000', '--gid', '1000', '--hostname', 'server', '--die-with-parent', '--cap-drop', 'ALL',
+    '--uid', '1000', '--gid', '1000', '--hostname', 'server', ...NO_PRIVILEGES,
     ...systemArgs(),
     '--dev', '/dev', '--remount-ro', '/dev', ...inMemory('/dev/shm'),
-    ...(hasProc ? ['--proc', '/proc', '--remount-ro', '/proc'] : []),
+    ...(hasProc ? READ_ONLY_PROC : []),
     ...inMemory('/tmp'), ...inMemory(JAIL_HOME),
   ]
 }

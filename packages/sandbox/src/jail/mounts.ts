@@ -1,9 +1,8 @@
-import { lstatSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { hiddenPathAt } from '@bulkhead/broker'
+import { coversIn, mountOptions, mountsOf, systemMounts, type Mount } from '@bulkhead/broker'
 import { mustBeNamed, type JailGrant } from '@bulkhead/contract'
 import { namesIn } from '@bulkhead/kit/folders'
-import { isWithin, realOf, SYSTEM_FOLDERS } from '@bulkhead/kit/programs'
+import { isWithin, realOf } from '@bulkhead/kit/programs'
 
 /** The private home folder of a server. */
 export const JAIL_HOME = '/home/server'
@@ -22,13 +21,6 @@ export const ETC_FILES: readonly (readonly [path: string, content: string])[] = 
   ['/etc/hosts', '127.0.0.1 localhost\n::1 localhost\n'],
 ]
 
-/** A path of the host and where the server sees it. */
-interface Mount {
-  readonly from: string
-  readonly to: string
-  readonly kind: 'read' | 'write' | 'hide'
-}
-
 export interface MountPlan {
   readonly grant: JailGrant
   /** Files and folders of programs, besides those of the system. */
@@ -41,18 +33,11 @@ export interface MountPlan {
 
 /** The programs and settings of the system, as arguments of `bwrap`. */
 export const systemArgs = (): readonly string[] => [
-  ...SYSTEM_FOLDERS.flatMap((folder) => {
-    const found = lstatSync(folder, { throwIfNoEntry: false })
-    if (found === undefined) return []
-    return found.isSymbolicLink() ? ['--symlink', readlinkSync(folder), folder] : ['--ro-bind', folder, folder]
-  }),
+  ...mountOptions(systemMounts()),
   ...SETTINGS.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
 ]
 
-/**
- * Everything that is granted, as arguments of `bwrap`. A mount covers what is below it, so the outer ones come first.
- * Read at each start, because credentials and folders come and go.
- */
+/** Everything that is granted, as arguments of `bwrap`. Read at each start: credentials and folders come and go. */
 export function grantArgs(plan: MountPlan): readonly string[] {
   const { grant, code } = plan
   const isReadOnly = (path: string) => plan.readOnly.some((place) => isWithin(path, place))
@@ -62,34 +47,9 @@ export function grantArgs(plan: MountPlan): readonly string[] {
     && !plan.hidden.some((place) => isWithin(path, place))
   const programs = mountsOf(code.filter((path) => !isVisible(path)), 'read')
   const covers = granted.flatMap((mount) => [
-    ...hiddenIn(mount, plan, granted), ...(mount.kind === 'write' ? protectedIn(mount, plan, granted) : []),
+    ...coversIn(mount, plan.hidden, granted), ...(mount.kind === 'write' ? protectedIn(mount, plan, granted) : []),
   ])
-  // A later mount at the same path replaces an earlier one.
-  const all = new Map([...programs, ...granted, ...covers].map((mount) => [mount.to, mount]))
-  const ordered = [...all.values()].toSorted((one, other) => depthOf(one.to) - depthOf(other.to))
-  const hiddenFolders = ordered.filter(({ kind, from }) => kind === 'hide' && from === '')
-  return [
-    ...ordered.flatMap(mountArgs),
-    // Only now: mounts inside a hidden folder need a mount point there.
-    ...hiddenFolders.flatMap(({ to }) => ['--remount-ro', to]),
-  ]
-}
-
-const depthOf = (path: string): number => path.split('/').length
-
-/** Paths that do not exist are left out. */
-const mountsOf = (paths: readonly string[], kind: 'read' | 'write'): readonly Mount[] =>
-  paths.flatMap((to) => {
-    const from = realOf(to)
-    return from === undefined ? [] : [{ from, to, kind }]
-  })
-
-/** Hidden paths inside a granted folder, unless a grant names them. */
-function hiddenIn({ from, to }: Mount, { hidden }: MountPlan, granted: readonly Mount[]): readonly Mount[] {
-  return hidden.flatMap(hiddenPathAt)
-    .filter(({ path }) => path !== from && isWithin(path, from) && !granted.some((other) => other.from === path))
-    .map(({ path, isFolder }) =>
-      ({ from: isFolder ? '' : '/dev/null', to: to + path.slice(from.length), kind: 'hide' }))
+  return mountOptions([...programs, ...granted, ...covers])
 }
 
 /**
@@ -106,9 +66,4 @@ function protectedIn(mount: Mount, { readOnly }: MountPlan, granted: readonly Mo
     const real = realOf(path)
     return real === undefined ? [] : [{ from: real, to: to + path.slice(from.length), kind: 'read' as const }]
   })
-}
-
-function mountArgs({ from, to, kind }: Mount): readonly string[] {
-  if (kind === 'hide' && from === '') return ['--tmpfs', to]
-  return [kind === 'write' ? '--bind' : '--ro-bind', from, to]
 }

@@ -1,4 +1,5 @@
 import type { ToolInvocation } from '@bulkhead/contract'
+import { FairQueue } from '@bulkhead/kit/fair-queue'
 
 /** A call that has a slot, or waits for one. */
 export interface QueuedCall<Call> {
@@ -11,9 +12,6 @@ export interface QueuedCall<Call> {
   borrower: Call | undefined
 }
 
-/** How many calls of one session may wait, for each call that may run. */
-export const WAITING_PER_SLOT = 16
-
 /**
  * The call slots of one compartment, and the calls that wait for one. Sessions take turns; within a session, calls run
  * in order of arrival. A call that waits for a nested call in the same compartment lends its slot, to one call at a
@@ -24,14 +22,14 @@ export class CallQueue<Call extends QueuedCall<Call>> {
   readonly #admit: (call: Call) => void
   /** Searched only for a nested call that finds no free slot. */
   readonly #running: Call[] = []
-  /** Waiting calls by session. The first session has the next turn. */
-  readonly #lines = new Map<string | undefined, Call[]>()
+  readonly #waiting: FairQueue<string | undefined, Call>
   #taken = 0
 
   /** `admit` is called for a waiting call that gets a slot. */
   constructor(most: number, admit: (call: Call) => void) {
     this.#most = most
     this.#admit = admit
+    this.#waiting = new FairQueue(most)
   }
 
   enter(call: Call): 'running' | 'waiting' | 'full' {
@@ -44,17 +42,12 @@ export class CallQueue<Call extends QueuedCall<Call>> {
       this.#start(call, lender)
       return 'running'
     }
-    const session = call.invocation?.sessionId
-    const line = this.#lines.get(session)
-    if (line === undefined) this.#lines.set(session, [call])
-    else if (line.length >= this.#most * WAITING_PER_SLOT) return 'full'
-    else line.push(call)
-    return 'waiting'
+    return this.#waiting.add(call.invocation?.sessionId, call) ? 'waiting' : 'full'
   }
 
   /** For a call that has a slot or waits for one. */
   leave(call: Call): void {
-    if (call.at < 0) return this.#stopWaiting(call)
+    if (call.at < 0) return this.#waiting.remove(call.invocation?.sessionId, call)
     this.#remove(call)
     const { lender, borrower } = call
     call.lender = undefined
@@ -67,15 +60,13 @@ export class CallQueue<Call extends QueuedCall<Call>> {
       this.#admitNested(lender)
     } else {
       this.#taken--
-      if (this.#lines.size > 0) this.#admitNext()
+      if (!this.#waiting.isEmpty) this.#admitNext()
     }
   }
 
   /** Removes and returns all waiting calls. */
   takeWaiting(): readonly Call[] {
-    const waiting = [...this.#lines.values()].flat()
-    this.#lines.clear()
-    return waiting
+    return this.#waiting.takeAll()
   }
 
   #start(call: Call, lender: Call | undefined): void {
@@ -103,34 +94,19 @@ export class CallQueue<Call extends QueuedCall<Call>> {
   }
 
   #admitNext(): void {
-    const [turn] = this.#lines
-    if (turn === undefined) return
-    const [session, line] = turn
-    const call = line.shift()!
-    this.#lines.delete(session)
-    if (line.length > 0) this.#lines.set(session, line)
+    const call = this.#waiting.next()
+    if (call === undefined) return
     this.#start(call, undefined)
     this.#admit(call)
   }
 
   /** The slot of `lender` can be lent again. */
   #admitNested(lender: Call): void {
-    for (const line of this.#lines.values()) {
-      const call = line.find((one) => isNestedIn(one, lender))
-      if (call === undefined) continue
-      this.#stopWaiting(call)
-      this.#start(call, lender)
-      return this.#admit(call)
-    }
-  }
-
-  #stopWaiting(call: Call): void {
-    const session = call.invocation?.sessionId
-    const line = this.#lines.get(session)
-    const index = line?.indexOf(call) ?? -1
-    if (index < 0) return
-    line!.splice(index, 1)
-    if (line!.length === 0) this.#lines.delete(session)
+    const call = this.#waiting.find((one) => isNestedIn(one, lender))
+    if (call === undefined) return
+    this.#waiting.remove(call.invocation?.sessionId, call)
+    this.#start(call, lender)
+    this.#admit(call)
   }
 }
 

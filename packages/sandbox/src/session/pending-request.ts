@@ -23,6 +23,14 @@ export class InvokedCall implements OpenCall {
     return this.invocation.callId
   }
 
+  get sessionId(): string | undefined {
+    return this.invocation.sessionId
+  }
+
+  get isApproved(): boolean {
+    return this.invocation.isApproved === true
+  }
+
   get signal(): AbortSignal {
     return this.invocation.signal
   }

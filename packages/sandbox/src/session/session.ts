@@ -2,13 +2,14 @@ import type {
   CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, LifecyclePhase, Placement, StoredState,
   ToolInvocation,
 } from '@bulkhead/contract'
+import { WAITING_PER_SLOT } from '@bulkhead/kit/fair-queue'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { Broker } from '@bulkhead/broker'
 import type { CompartmentMethods } from '../wire/protocol.ts'
 import type { ReplyHandler } from '../wire/rpc.ts'
 import { AwakeDeadline } from './awake-deadline.ts'
-import { CallQueue, WAITING_PER_SLOT } from './call-queue.ts'
+import { CallQueue } from './call-queue.ts'
 import {
   closedEarly, compartmentError, compartmentGone, ON_APPROVAL_KEY, ON_CALL, ON_LIFECYCLE, ON_MIGRATION,
   type ErrorPolicy,

@@ -1,0 +1,32 @@
+/** How programs reach the network, which certificates they accept, and in which language and time zone they write. */
+const PROXY = /^(?:HTTPS?|FTP|ALL|NO)_PROXY$|^(?:https?|ftp|all|no)_proxy$|^NODE_USE_ENV_PROXY$/
+const CERTIFICATES: ReadonlySet<string> = new Set([
+  'SSL_CERT_FILE', 'SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS', 'NODE_USE_SYSTEM_CA', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE',
+  'PIP_CERT', 'AWS_CA_BUNDLE', 'CARGO_HTTP_CAINFO', 'NIX_SSL_CERT_FILE',
+])
+const LANGUAGE = /^(?:LANG|LANGUAGE|LC_[A-Z]+|TZ)$/
+
+/** Whether a variable names files with certificates. */
+export const isCertificateVariable = (name: string): boolean => CERTIFICATES.has(name)
+
+/** Whether commands get a variable of the host unless a configuration says otherwise. */
+export const isUsualVariable = (name: string): boolean =>
+  PROXY.test(name) || LANGUAGE.test(name) || isCertificateVariable(name)
+
+/** Variables that make shells, linkers and interpreters load or run something else. */
+const CODE = new RegExp(`^(?:${[
+  'LD_.*', 'DYLD_.*', 'GIT_.*', 'PYTHON.*', 'PERL.*', 'RUBY.*', 'BASH.*', 'LUA_.*', 'ENV', 'SHELLOPTS', 'PS[0-4]', 'IFS',
+  'PROMPT_COMMAND', 'CDPATH', 'ZDOTDIR', 'FPATH', 'NODE_OPTIONS', 'NODE_PATH', 'NODE_REPL_.*', 'NODE_V8_COVERAGE',
+  '(?:npm|NPM)_(?:config|CONFIG)_(?:(?:node|NODE)_(?:options|OPTIONS)|(?:script|SCRIPT)_(?:shell|SHELL)|git|GIT)',
+  'JAVA_TOOL_OPTIONS', '_JAVA_OPTIONS', 'JDK_JAVA_OPTIONS', 'CLASSPATH', 'PHPRC', 'PHP_INI_SCAN_DIR', 'MAKEFILES',
+  'MAKEFLAGS', 'RUSTC_WRAPPER', 'GCONV_PATH', 'LOCPATH', 'NLSPATH', 'GLIBC_TUNABLES', '.*PAGER', 'EDITOR', 'VISUAL',
+  'BROWSER', 'LESSOPEN', 'LESSCLOSE', '.*_ASKPASS', 'RIPGREP_CONFIG_PATH',
+].join('|')})$`)
+/** Variables that the host sets for every command. */
+const OF_HOST = /^(?:PATH|HOME|PWD|OLDPWD|BULKHEAD_.*)$/
+
+/** Why no configuration can give this variable to commands. undefined if one can. */
+export function refusedVariable(name: string): string | undefined {
+  if (OF_HOST.test(name)) return `the host sets ${name} for commands, and no configuration can change it`
+  return CODE.test(name) ? `${name} makes programs load or run other code, so commands never get it` : undefined
+}
