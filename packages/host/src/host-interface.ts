@@ -11,6 +11,7 @@ import type { BudgetLimits } from './model/budget.ts'
 import type { ApprovalBook } from './policy/approvals/approval-book.ts'
 import type { PausedCall } from './policy/interaction/paused-calls.ts'
 import type { InterruptedCall, Owner } from './records/interrupted-calls.ts'
+import type { LoopLag } from './records/loop-lag.ts'
 import type { ToolMetrics } from './records/metrics.ts'
 import type { Sidecar } from './records/timeouts.ts'
 import type { AgentRunner, Delegated, Delegation } from './sessions/delegation.ts'
@@ -112,6 +113,8 @@ export interface Host {
   on(listener: EventListener, types?: readonly EventType[]): () => void
   /** The outcomes of all calls so far, by tool. */
   metrics(): readonly ToolMetrics[]
+  /** For how long this process was too busy to serve calls, since the host was created. */
+  loopLag(): LoopLag
   /**
    * Waits for running calls, cancels the rest, then stops extensions in reverse order. Never rejects; idempotent.
    * Sandbox and store stay open: the caller that opened them closes them.

@@ -12,6 +12,7 @@ import { EventBus, requireSubscription } from './records/events.ts'
 import {
   statusOf, type ExtensionStatus, type CloseReport, type Host, type HostOptions, type SwitchReport,
 } from './host-interface.ts'
+import { LoopLagMonitor, type LoopLag } from './records/loop-lag.ts'
 import { MetricsRecorder, type ToolMetrics } from './records/metrics.ts'
 import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
 import { BUDGET_FORM, Workflows, type BudgetLimits } from './model/budget.ts'
@@ -52,6 +53,7 @@ class ToolHost implements Host {
   readonly #left = new Map<Workspace, PromiseWithResolvers<StopReport>>()
   readonly #audit: AuditTrail | undefined
   readonly #metrics = new MetricsRecorder()
+  readonly #loopLag = new LoopLagMonitor()
   #workspace: Workspace
   #closing: Promise<CloseReport> | undefined
 
@@ -162,6 +164,10 @@ class ToolHost implements Host {
     return this.#metrics.snapshot()
   }
 
+  loopLag(): LoopLag {
+    return this.#loopLag.snapshot()
+  }
+
   async openSession(options: SessionOptions = {}): Promise<Session> {
     const workspace = await this.#readyWorkspace()
     return workspace.openSession(options, () => this.#unloadIfEmpty(workspace))
@@ -264,6 +270,7 @@ class ToolHost implements Host {
     await this.flush().catch(() => undefined)
     // That event must be stored too.
     await this.flush().catch(() => undefined)
+    this.#loopLag.stop()
     return {
       stopped: reports.flatMap(({ stopped }) => stopped), faults: reports.flatMap(({ faults }) => faults),
       cancelledCalls,

@@ -194,6 +194,7 @@ export async function assembleHost(
     flush: () => host.flush(),
     on: (listener, types) => host.on(listener, types),
     metrics: () => host.metrics(),
+    loopLag: () => host.loopLag(),
     mcp: mcpBook(() => places.servers),
     async switchWorkspace(folder, chosen = {}) {
       requireOptions('switchWorkspace', chosen, SWITCHED)

@@ -34,7 +34,7 @@ export type {
   KitPrompts, OmittedPrompt, PromptSection, PromptSectionId, PromptSections,
 } from '@bulkhead/tools-bundled'
 export type {
-  BudgetLimits, CallOptions, CloseReport, ExplainedStep, Explanation, HistogramSnapshot, ToolCall, ToolMetrics,
+  BudgetLimits, CallOptions, CloseReport, ExplainedStep, Explanation, HistogramSnapshot, LoopLag, ToolCall, ToolMetrics,
 } from '@bulkhead/host'
 export { BulkheadError } from '@bulkhead/contract'
 export { defineAgent, defineTool } from '@bulkhead/contract/author'
