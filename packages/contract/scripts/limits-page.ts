@@ -47,6 +47,11 @@ const CALL: Readonly<Record<keyof typeof CALL_LIMITS, Row>> = {
   ],
   maxTimeoutMs: [CALL_LIMITS.maxTimeoutMs, 'The largest `timeoutMs` of a call, in milliseconds.', 'InputInvalid'],
   attempts: [CALL_LIMITS.attempts, 'Attempts of a call that fails with a retryable error.', 'MaxRetriesExceeded'],
+  waitingPerSlot: [
+    CALL_LIMITS.waitingPerSlot,
+    'Calls of one session that may wait for an extension, for each of its `concurrentCalls`. `callAll` waits itself.',
+    'TooManyCalls',
+  ],
   approvalKeyBytes: [CALL_LIMITS.approvalKeyBytes, 'Length of an approval key, in bytes.', 'ApprovalKeyInvalid'],
   argumentChanges: [CALL_LIMITS.argumentChanges, 'How often watchdogs and guards may change the arguments.', 'ArgumentsUnsettled'],
   judgeMs: [CALL_LIMITS.judgeMs, 'Time for a watchdog, a guard or a before-hook to answer, in milliseconds.', 'WatchdogDenied'],

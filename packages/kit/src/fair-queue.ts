@@ -1,15 +1,12 @@
-/** How many items of one owner may wait, for each that may run. */
-export const WAITING_PER_SLOT = 16
-
 /** Items that wait, by owner. Owners take turns; the items of one owner come in the order of their arrival. */
 export class FairQueue<Owner, Item> {
   readonly #most: number
   /** The first owner has the next turn. No line is empty. */
   readonly #lines = new Map<Owner, Set<Item>>()
 
-  /** `slots`: how many items may run. */
-  constructor(slots: number) {
-    this.#most = slots * WAITING_PER_SLOT
+  /** `most`: how many items of one owner may wait. */
+  constructor(most: number) {
+    this.#most = most
   }
 
   get isEmpty(): boolean {

@@ -6,7 +6,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   deadlines: ['isPromiseLike', 'onAbort', 'settlesWithin', 'untilAborted', 'within'],
   'document-parts': ['documentDigest', 'findParts', 'partPath'],
   'error-message': ['errorCode', 'isQuotaFault', 'messageOf'],
-  'fair-queue': ['FairQueue', 'WAITING_PER_SLOT'],
+  'fair-queue': ['FairQueue'],
   'file-lock': ['LockBusyError', 'withFileLock'],
   folders: ['isAbsent', 'makeFolder', 'namesIn', 'scanningOnce'],
   form: ['FIELD_NAME', 'formChoices', 'readFormSchema', 'readFormValues'],

@@ -1,5 +1,4 @@
-import type { ToolInvocation } from '@bulkhead/contract'
-import { WAITING_PER_SLOT } from '@bulkhead/kit/fair-queue'
+import { CALL_LIMITS, type ToolInvocation } from '@bulkhead/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
@@ -43,7 +42,7 @@ describe('the call queue of a compartment', () => {
   it('limits the waiting calls of each session separately', () => {
     const { queue } = queueFor(2)
     for (const call of named(['x', 'y'], 'a')) expect(queue.enter(call)).toBe('running')
-    for (let count = 0; count < 2 * WAITING_PER_SLOT; count++) {
+    for (let count = 0; count < 2 * CALL_LIMITS.waitingPerSlot; count++) {
       expect(queue.enter(new Call(`${count}`, 'a'))).toBe('waiting')
     }
     expect(queue.enter(new Call('one too many', 'a'))).toBe('full')

@@ -1,5 +1,5 @@
-import { BulkheadError } from '@bulkhead/contract'
-import { FairQueue, WAITING_PER_SLOT } from '@bulkhead/kit/fair-queue'
+import { BulkheadError, CALL_LIMITS } from '@bulkhead/contract'
+import { FairQueue } from '@bulkhead/kit/fair-queue'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { OpenCall } from '../model/capability.ts'
 import type { StartedCommand } from './starter.ts'
@@ -43,7 +43,7 @@ export class RunningCommands {
 
   constructor(most: number) {
     this.#most = most
-    this.#waiting = new FairQueue(most)
+    this.#waiting = new FairQueue(most * CALL_LIMITS.waitingPerSlot)
   }
 
   /**
@@ -155,7 +155,7 @@ export class RunningCommands {
   #tooMany(): BulkheadError {
     return new BulkheadError(
       'TooManyCalls',
-      `The extension runs ${this.#most} commands, and ${this.#most * WAITING_PER_SLOT} more of the session wait. `
+      `The extension runs ${this.#most} commands, and ${this.#most * CALL_LIMITS.waitingPerSlot} more of the session wait. `
         + 'Wait until some of them end, or raise concurrentCommands for this extension.',
       { data: { limit: 'concurrentCommands' } },
     )

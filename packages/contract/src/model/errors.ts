@@ -108,7 +108,7 @@ export const ERRORS = Object.freeze({
   SignInFailed: permanent('Session', 'caller', 'The sign-in to a server failed. Earlier tokens are unchanged.', 'Read the message, then sign in again. If the server does not register clients, set oauth.clientId in its entry.'),
   ServerLost: retryable('ExtensionHost', 'extension', 'The server of the tool ended or became unreachable while the call ran. How much of it was done is unknown.', 'Check what the call did before you call again.'),
   ToolDefinitionChanged: permanent('ToolTerminal', 'extension', 'The server changed the definition of the tool after it was offered and approved. The call was not sent.', 'Read the new description in the next turn. Earlier approvals do not apply to it.'),
-  TooManyCalls: retryable('ToolTransient', 'host', 'The compartment runs as many calls or commands as it may, and the queue of the session is full.', 'Wait until some of them end.'),
+  TooManyCalls: retryable('ToolTransient', 'host', 'The compartment runs as many calls or commands as it may, and the queue of the session is full.', 'Wait until some of them end, or use `callAll`, which waits.'),
 
   // Cancellation, from the outside in.
   SessionCancelled: permanent('Cancellation', 'person', 'The session was cancelled or closed.', 'Open another session.'),

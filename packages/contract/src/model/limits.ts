@@ -67,6 +67,8 @@ export const CALL_LIMITS = {
   defaultTimeoutMs: 30_000,
   maxTimeoutMs: 60 * 60 * 1000,
   attempts: 3,
+  /** How many calls of one session may wait for an extension, for each call that may run. */
+  waitingPerSlot: 16,
   approvalKeyBytes: 1_024,
   subagentDepth: 5,
   /** How often watchdogs and guards may change the arguments of one call. */

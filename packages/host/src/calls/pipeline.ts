@@ -2,7 +2,8 @@ import { BulkheadError, type Outcome } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { SKIPPED_BY_STEERING } from '../model/outcome.ts'
 import {
-  eventFields, type AllowedCall, type ExecutedCall, type HostContext, type RawCall, type ValidatedCall,
+  eventFields, type AllowedCall, type ExecutedCall, type HostContext, type RawCall, type ResolvedCall,
+  type ValidatedCall,
 } from '../policy/call.ts'
 import { askPerson, redeemApprovals, redeemPermits, requireAllowed } from './authorize.ts'
 import {
@@ -21,7 +22,7 @@ export async function runCall(proposal: Proposal, host: HostContext): Promise<Ou
   let ending: Ending
   try {
     host.order.enter(call)
-    const evaluated = await evaluateCall(open(check(call), host), host)
+    const evaluated = await evaluateCall(open(validate(admit(find(call))), host), host)
     const turn = host.order.turn(call)
     if (turn) await turn
     if (auditFault(host)) await retryAudit(call, host)
@@ -58,6 +59,19 @@ async function authorize(call: RawCall, host: HostContext): Promise<AllowedCall>
   return decided.decision.verdict.action === 'ask' ? askPerson(decided, host) : requireAllowed(decided, host)
 }
 
+/**
+ * A prepared call starts when its session has fewer calls of the extension under way than run at once. Until then its
+ * time does not run. Returns undefined if it need not wait; never rejects.
+ */
+export function untilAdmitted({ call }: PreparedCall): Promise<unknown> | undefined {
+  // What will not run needs no place.
+  if (!call.allowed || call.scope.cancel.reason) return undefined
+  const admitted = call.tool!.extension.admission.pace(call.session, call.signal)
+  if (admitted instanceof Promise) return admitted.then((later) => { call.admitted = later })
+  call.admitted = admitted
+  return undefined
+}
+
 /** Runs a prepared call after those before it. Never rejects. */
 export async function finishCall({ call, allowed }: PreparedCall, host: HostContext): Promise<Outcome> {
   const performed = allowed.then(async (ready) => perform(await redeemApprovals(ready, host), host))
@@ -80,9 +94,21 @@ export async function skipCall({ call, allowed }: PreparedCall, host: HostContex
  * What can be checked at once: before `call()` returns, later changes by the caller have no effect. Throws what refuses
  * the call.
  */
-export function check(call: RawCall): ValidatedCall {
+export const check = (call: RawCall): ValidatedCall => validate(find(call))
+
+function find(call: RawCall): ResolvedCall {
   call.throwIfCancelled()
-  return validate(resolve(receive(call)))
+  return resolve(receive(call))
+}
+
+/**
+ * Before the arguments are read. A call that a tool makes runs in the place of its caller, so it is not counted; the
+ * compartment limits those that wait.
+ */
+function admit(call: ResolvedCall): ResolvedCall {
+  const { parent, session, tool } = call
+  if (parent === undefined || parent.isProgram) call.admitted = tool.extension.admission.admit(session)
+  return call
 }
 
 function open(call: ValidatedCall, host: HostContext): ValidatedCall {

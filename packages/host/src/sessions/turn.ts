@@ -1,7 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BulkheadError, requireOptions, type Outcome, type ToolDefinition } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
-import { finishCall, prepareCall, skipCall, type PreparedCall } from '../calls/pipeline.ts'
+import { finishCall, prepareCall, skipCall, untilAdmitted, type PreparedCall } from '../calls/pipeline.ts'
 import type { CallOptions, Proposal } from '../calls/receive.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { turnCancelled, type CancelReason, type CancelScope } from '../model/cancel-scope.ts'
@@ -99,8 +100,8 @@ export class HostTurn implements Turn {
 }
 
 /**
- * How the calls of one response run. sequential: one after the other. parallel: all at once. batched: this many at
- * once. Results come in the order of the calls.
+ * How the calls of one response run. sequential: one after the other. parallel: all at once, as far as their extensions
+ * run them at once. batched: this many at once. Results come in the order of the calls.
  */
 export type ExecutionStrategy = 'sequential' | 'parallel' | { readonly batched: number }
 
@@ -124,6 +125,8 @@ export interface StrategyRun {
   skip(call: PreparedCall): Promise<Outcome>
 }
 
+const PREPARED_AT_A_TIME = 256
+
 /** The calls of one response. Contract: never rejects. */
 export async function runAll(
   proposals: readonly Proposal[],
@@ -131,7 +134,11 @@ export async function runAll(
 ): Promise<readonly Outcome[]> {
   const prepared: PreparedCall[] = []
   // One after the other, so that questions come in the order of the calls.
-  for (const proposal of proposals) prepared.push(await prepareCall(proposal, host))
+  for (const proposal of proposals) {
+    // The event loop serves others meanwhile.
+    if (prepared.length % PREPARED_AT_A_TIME === PREPARED_AT_A_TIME - 1) await nextTurn()
+    prepared.push(await prepareCall(proposal, host))
+  }
   return runByStrategy(prepared, {
     ...how, events: host.events, finish: (call) => finishCall(call, host), skip: (call) => skipCall(call, host),
   })
@@ -143,7 +150,13 @@ async function runByStrategy(calls: readonly PreparedCall[], run: StrategyRun): 
   let steered = false
   for (let start = 0; start < calls.length; start += run.batchSize) {
     const batch = calls.slice(start, start + run.batchSize)
-    outcomes.push(...await Promise.all(batch.map((call) => steered ? run.skip(call) : run.finish(call))))
+    const ends: Promise<Outcome>[] = []
+    for (const call of batch) {
+      const admitted = steered ? undefined : untilAdmitted(call)
+      if (admitted) await admitted
+      ends.push(steered ? run.skip(call) : run.finish(call))
+    }
+    for (const end of ends) outcomes.push(await end)
     steered ||= await isSteered(run)
   }
   return outcomes

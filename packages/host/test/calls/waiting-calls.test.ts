@@ -20,13 +20,13 @@ function realWorld(
   const sandbox: Sandbox = {
     ...real,
     open: async (request) => {
-      const session = await real.open({ ...request, placement: 'thread', concurrency, limits: { ...request.limits, ...limits } })
+      const session = await real.open({ ...request, placement: 'thread' })
       opened.push(session)
       return session
     },
   }
   const world = createWorld({
-    sandbox, ...(clock && { clock }),
+    sandbox, ...(clock && { clock }), config: { extensions: { sample: { compartments: concurrency, ...(limits && { limits }) } } },
     extensions: [{ readFiles: async () => new Map([['index.js', new TextEncoder().encode(code)]]), ...sketch }],
   })
   onTestFinished(async () => {
@@ -39,19 +39,19 @@ function realWorld(
 const ACTS: ToolSketch = { requires: { net: { hosts: ['example.com'] } } }
 const attemptOf = ({ metadata }: Outcome): number => metadata.attempt
 
-describe('more concurrent calls than an extension may run', () => {
-  const COUNTING = `
-    let running = 0, most = 0
-    const waiting = []
-    export default { tools: { echo: { async execute({ hang, together = 0 }) {
-      most = Math.max(most, ++running)
-      if (most >= together) for (const go of waiting.splice(0)) go()
-      if (hang || most < together) await new Promise((resolve) => hang || waiting.push(resolve))
-      running--
-      return most
-    } } } }
-  `
+const COUNTING = `
+  let running = 0, most = 0
+  const waiting = []
+  export default { tools: { echo: { async execute({ hang, together = 0 }) {
+    most = Math.max(most, ++running)
+    if (most >= together) for (const go of waiting.splice(0)) go()
+    if (hang || most < together) await new Promise((resolve) => hang || waiting.push(resolve))
+    running--
+    return most
+  } } } }
+`
 
+describe('more concurrent calls than an extension may run', () => {
   test('all run, each at its first attempt', async () => {
     const { host } = realWorld(COUNTING, { tools: { echo: ACTS } })
     const session = await host.openSession({ mode: 'yolo' })
@@ -70,7 +70,7 @@ describe('more concurrent calls than an extension may run', () => {
     const hanging = session.call({ id: 'hangs', name: 'echo', arguments: { hang: true } }, { signal: giveUp.signal })
     const waiting = Array.from({ length: 16 }, (_, n) => call(`waits${n}`, 50, false))
     const full = await call('full', 600_000, false)
-    expect(full).toMatchObject({ error: { code: 'TooManyCalls', data: { limit: 'concurrentCalls' } }, metadata: { attempt: 1 } })
+    expect(full).toMatchObject({ error: { code: 'TooManyCalls', data: { limit: 'concurrentCalls' } }, metadata: { attempt: 0 } })
     await clock.advance(50)
     expect(new Set((await Promise.all(waiting)).map(verdictOf))).toEqual(new Set(['ExecutionTimeout']))
     giveUp.abort()
@@ -106,6 +106,45 @@ describe('more concurrent calls than an extension may run', () => {
     const session = await host.openSession({ mode: 'yolo' })
     const outcomes = await Promise.all([1, 2, 3].map((n) => session.call({ id: `c${n}`, name: 'outer', arguments: { depth: 2 } })))
     expect(outcomes).toMatchObject(outcomes.map(() => ({ type: 'output', data: ['output', 'output', 'output'] })))
+  })
+})
+
+describe('a burst of 10,000 calls of one session', () => {
+  const RUN = 'export default { tools: { echo: { execute: ({ n }) => n } } }'
+  const burst = Array.from({ length: 10_000 }, (_, n) => ({ id: `c${n}`, name: 'echo', arguments: { n } }))
+  const count = (words: readonly string[]) => Object.fromEntries(Map.groupBy(words, (word) => word).entries().map(([word, all]) => [word, all.length]))
+  const ADMITTED = 64 + 16 * 64
+
+  test('callAll runs every one of them', async () => {
+    const { host } = realWorld(RUN, { tools: { echo: ACTS } })
+    const session = await host.openSession({ mode: 'yolo' })
+    const outcomes = await session.callAll(burst)
+    expect(count(outcomes.map(verdictOf))).toEqual({ output: burst.length })
+    expect(outcomes.map((outcome) => outcome.type === 'output' && outcome.data)).toEqual(burst.map((_, n) => n))
+  })
+
+  test('calls of callAll that have not started end when it is cancelled, and leave their places to others', async () => {
+    const { host, eventsOf } = realWorld(COUNTING, { tools: { echo: ACTS } }, { limits: { concurrentCalls: 1 } })
+    const session = await host.openSession({ mode: 'yolo' })
+    const cancel = new AbortController()
+    host.on(() => cancel.abort(), ['ToolInvocationStarted'])
+    const outcomes = await session.callAll(burst.slice(0, 3).map((call) => ({ ...call, arguments: { hang: true } })), { signal: cancel.signal })
+    expect(outcomes.map(verdictOf)).toEqual(['ToolCancelled', 'ToolCancelled', 'ToolCancelled'])
+    expect(eventsOf('ToolInvocationStarted')).toHaveLength(1)
+    expect((await session.callAll(burst.slice(0, 3))).map(verdictOf)).toEqual(['output', 'output', 'output'])
+  })
+
+  test('single calls beyond the queue are refused before anything else is done for them, and each ends once', async () => {
+    const { host, eventsOf } = realWorld(RUN, { tools: { echo: ACTS } })
+    const session = await host.openSession({ mode: 'yolo' })
+    // What would be invalid is not even read.
+    const outcomes = await Promise.all(burst.map((call, n) => session.call(n < ADMITTED ? call : { ...call, arguments: 'none' })))
+    expect(count(outcomes.map((outcome) => `${verdictOf(outcome)} ${attemptOf(outcome)}`)))
+      .toEqual({ 'output 1': ADMITTED, 'TooManyCalls 0': burst.length - ADMITTED })
+    expect(eventsOf('ToolInvocationProposed')).toHaveLength(ADMITTED)
+    const ended = [...eventsOf('ToolInvocationSucceeded'), ...eventsOf('ToolInvocationCancelled'), ...eventsOf('ToolInvocationFailed')]
+    expect([ended.length, new Set(ended.map(({ callId }) => callId)).size]).toEqual([burst.length, burst.length])
+    expect(verdictOf(await session.call({ id: 'after', name: 'echo', arguments: {} }))).toBe('output')
   })
 })
 

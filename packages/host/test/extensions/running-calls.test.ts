@@ -50,3 +50,17 @@ test('every call has a unique id, also with many similar ids', () => {
   for (const call of running) calls.leave(call)
   expect([calls.size, ...wanted.map((id) => calls.get(id))]).toEqual([0, ...wanted.map(() => undefined)])
 })
+
+test('to enter costs the same, however many calls run', () => {
+  const calls = new RunningCalls()
+  let compared = 0
+  const costs = Array.from({ length: 10_000 }, (_, index) => {
+    const before = compared
+    let callId = ''
+    const running: Running = { get callId() { compared++; return callId } }
+    callId = calls.enter(running, { id: `${index}`, attempt: 1 })
+    expect(calls.get(callId)).toBe(running)
+    return compared - before
+  })
+  expect(Math.max(...costs)).toBeLessThan(200)
+})

@@ -1,4 +1,4 @@
-import type { ToolInvocation } from '@bulkhead/contract'
+import { CALL_LIMITS, type ToolInvocation } from '@bulkhead/contract'
 import { FairQueue } from '@bulkhead/kit/fair-queue'
 
 /** A call that has a slot, or waits for one. */
@@ -29,7 +29,7 @@ export class CallQueue<Call extends QueuedCall<Call>> {
   constructor(most: number, admit: (call: Call) => void) {
     this.#most = most
     this.#admit = admit
-    this.#waiting = new FairQueue(most)
+    this.#waiting = new FairQueue(most * CALL_LIMITS.waitingPerSlot)
   }
 
   enter(call: Call): 'running' | 'waiting' | 'full' {

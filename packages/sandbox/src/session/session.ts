@@ -2,9 +2,8 @@ import type {
   CompartmentEnd, CompartmentRequest, CompartmentSession, CompartmentTool, LifecyclePhase, Placement, StoredState,
   ToolInvocation,
 } from '@bulkhead/contract'
-import { WAITING_PER_SLOT } from '@bulkhead/kit/fair-queue'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS } from '@bulkhead/contract'
 import type { Broker } from '@bulkhead/broker'
 import type { CompartmentMethods } from '../wire/protocol.ts'
 import type { ReplyHandler } from '../wire/rpc.ts'
@@ -247,7 +246,7 @@ export class Session implements CompartmentSession {
     const { extension: { id }, limits: { concurrentCalls } } = this.#request
     return new BulkheadError(
       'TooManyCalls',
-      `The compartment of ${id} runs ${concurrentCalls} calls, and ${concurrentCalls * WAITING_PER_SLOT} more of `
+      `The compartment of ${id} runs ${concurrentCalls} calls, and ${concurrentCalls * CALL_LIMITS.waitingPerSlot} more of `
         + 'the session wait for it. Wait for some of them.',
       { data: { limit: 'concurrentCalls' } },
     )

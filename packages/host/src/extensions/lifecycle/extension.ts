@@ -4,6 +4,7 @@ import {
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
 import type { Json } from '@bulkhead/kit/json'
+import { Admission } from '../admission.ts'
 import type { RunningCalls } from '../running-calls.ts'
 import type { Arrangement } from '../../model/settings.ts'
 import { Leases } from '../../model/waiting.ts'
@@ -23,6 +24,7 @@ export class Extension {
   readonly #parts: ExtensionParts
   readonly #lifecycle: Lifecycle
   readonly #restarts = new Restarts()
+  readonly admission: Admission
   /** Calls that are bound to it, from when they were resolved until they have settled. */
   readonly leases = new Leases()
   /** Joined by the deadlines of the calls that wait for the start. */
@@ -35,6 +37,7 @@ export class Extension {
 
   constructor(parts: ExtensionParts) {
     this.#parts = parts
+    this.admission = new Admission(parts.descriptor.id, parts.arrangement)
     this.#lifecycle = new Lifecycle(parts.descriptor.id, parts.generation, parts.events)
   }
 
