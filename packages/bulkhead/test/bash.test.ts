@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { ApprovalRequest, Outcome } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost, type Host } from '../src/index.ts'
-import { operatorEnvironment } from '../src/facade/open-place.ts'
+import { operatorEnvironment } from '../src/facade/command-environment.ts'
 import { CACHE } from './cache.ts'
 
 let folder: string

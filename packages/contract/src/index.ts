@@ -5,7 +5,9 @@ export type {
   FileWatch, FileWriter, FindOptions, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions,
   PipeResult, Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget,
 } from './author/runtime.ts'
-export { isCertificateVariable, isUsualVariable } from './model/command-variables.ts'
+export {
+  isCertificateVariable, isProxyVariable, isUsualVariable, type CommandVariable,
+} from './model/command-variables.ts'
 export { BulkheadError, ERRORS, isErrorCode, requireOptions, VALIDATION_STAGES } from './model/errors.ts'
 export type { Diagnostic, ErrorClass, ErrorCode, ErrorFault, ValidationStage } from './model/errors.ts'
 export { EVENT_TYPES } from './model/events.ts'

@@ -81,7 +81,10 @@ const OPTIONS: OptionForms<SandboxOptions> = {
   dryRun: forms.having('used'), onUse: forms.method,
   kept: forms.list(forms.text), ownCode: forms.list(forms.text), projectLayer: forms.text,
   journal: forms.text,
-  operator: forms.fields({ path: forms.list(forms.text), env: forms.values(forms.text), outputBytes: forms.above(0) }),
+  operator: forms.fields({
+    path: forms.list(forms.text), env: forms.values(forms.text), guarded: forms.values(forms.text),
+    read: forms.list(forms.text), outputBytes: forms.above(0),
+  }),
   spares: forms.fields({ process: SPARE, thread: SPARE }), most: forms.fields({ hulls: AT_ONCE, threads: AT_ONCE }),
   os: forms.oneOf('auto', 'require', 'off'),
 }

@@ -8,10 +8,11 @@ import type { HostFolders } from '../fs/file-scope.ts'
 import { liesIn } from '../fs/paths.ts'
 import type { Executables } from '../process/executable.ts'
 import {
-  coversIn, mountOptions, mountsOf, NO_PRIVILEGES, sensitivePaths, systemMounts, type SandboxMount,
+  coversIn, mountOptions, mountsOf, NO_PRIVILEGES, sensitivePaths, systemMounts, type Mount, type SandboxMount,
 } from '../process/mounts.ts'
 import { reaper } from '../process/reaper.ts'
 import { isWorking, type Argv } from './command-environment.ts'
+import { GitIdentity } from './git-identity.ts'
 import { settingsMounts } from './system-settings.ts'
 
 export type SandboxKind = 'read' | 'work'
@@ -59,9 +60,12 @@ const NO_SANDBOX: SandboxPrefix = { argv: [], release: async () => undefined }
 export class CommandSandbox {
   readonly #options: CommandSandboxOptions
   readonly #trials = new Map<string, Promise<string | undefined>>()
+  readonly #git: GitIdentity | undefined
 
   constructor(options: CommandSandboxOptions) {
+    const { executables, home } = options
     this.#options = options
+    this.#git = home === undefined ? undefined : new GitIdentity(executables, home)
   }
 
   /**
@@ -80,7 +84,8 @@ export class CommandSandbox {
     if (bwrap === undefined && requiresSandbox) throw unavailable()
     if (bwrap === undefined) missingSandbox?.ofCommands()
     if (bwrap === undefined || kind === undefined) return NO_SANDBOX
-    const args = this.#args(kind, isolated, real, visible)
+    const identity = isolated ? undefined : await this.#git?.mount()
+    const args = this.#args(kind, isolated, real, visible, identity)
     // A read-only sandbox already covers everything.
     const protectedFolders = kind === 'work' ? this.#protectedFolders(real.slice(1)) : []
     const held = await Promise.all(protectedFolders.map(async (path) => ({ path, mount: await holdMountPoint(path) })))
@@ -120,14 +125,17 @@ export class CommandSandbox {
     return await isWorking(argv) ? bwrap!.path : undefined
   }
 
-  #args(kind: SandboxKind, isolated: boolean, writable: readonly string[], visible: readonly string[] = []): Argv {
+  #args(
+    kind: SandboxKind, isolated: boolean, writable: readonly string[], visible: readonly string[] = [], identity?: Mount,
+  ): Argv {
     const { home, folders: { reserved = [] } = {} } = this.#options
     const hidden = [...sensitivePaths(home), ...(kind === 'read' ? SESSION_SOCKETS : [])]
     const folders = mountsOf(writable, kind === 'work' ? 'write' : 'read')
     const seen = mountsOf(isolated ? ISOLATED_SETTINGS : ['/opt', ...visible.filter((path) => !isOfSystem(path))], 'read')
+    const isSeen = ({ to }: SandboxMount): boolean => seen.some((mount) => liesIn(to, mount.to))
     const others: readonly SandboxMount[] = [
       { to: '/tmp', kind: 'private' }, ...systemMounts(), ...(isolated ? [] : [...privateHome(home), ...settingsMounts()]),
-      ...seen, ...seen.flatMap((mount) => coversIn(mount, [...hidden, ...reserved], seen)),
+      ...(identity === undefined || isSeen(identity) ? [] : [identity]), ...seen, ...seen.flatMap((mount) => coversIn(mount, [...hidden, ...reserved], seen)),
     ]
     return [
       '--unshare-all', ...(kind === 'work' && !isolated ? ['--share-net'] : []), ...NO_PRIVILEGES,

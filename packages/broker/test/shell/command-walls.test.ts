@@ -8,7 +8,7 @@ import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vite
 import type { ShellOptions } from '../../src/shell/shell.ts'
 import { ShellSetup } from './shell-setup.ts'
 
-const WORKS = spawnSync('bwrap', ['--unshare-all', '--ro-bind', '/', '/', 'true']).status === 0
+const WORKS = spawnSync('/usr/bin/env', ['bwrap', '--unshare-all', '--ro-bind', '/', '/', 'true']).status === 0
 
 let setup = new ShellSetup()
 beforeEach(async () => {
@@ -94,6 +94,28 @@ describe.skipIf(!WORKS)('commands behind bubblewrap', () => {
     const { stdout } = await run('work', 'ls -A ~; echo x > ~/.cache; echo x > /tmp/x; cat ~/.cache /tmp/x', { operator })
     expect(stdout).toBe('x\nx\n')
     expect(existsSync(join(home, '.cache'))).toBe(false)
+  })
+})
+
+const HAS_GIT = spawnSync('/usr/bin/env', ['git', '--version']).status === 0
+
+describe.skipIf(!WORKS || !HAS_GIT)('git behind bubblewrap', () => {
+  it('knows the user, and nothing else of their settings', async () => {
+    const home = folderOutside()
+    file(join(home, 'more'), '[user]\n\temail = "me@example.com"\n')
+    file(join(home, '.gitconfig'), [
+      '[user]\n\tname = "A \\"B\\" C"\n', '[include]\n\tpath = more\n', '[credential]\n\thelper = secret\n',
+      '[safe]\n\tdirectory = /one\n\tdirectory = /two\n',
+    ].join(''))
+    const operator = { path: ['/usr/bin', '/bin'], env: { HOME: home } }
+    const work = async (script: string) => (await run('work', script, { operator })).stdout.trim().split('\n')
+    const settings = ['user.name=A "B" C', 'user.email=me@example.com', 'safe.directory=/one', 'safe.directory=/two']
+    expect((await work('git config --global --list')).toSorted()).toEqual(settings.toSorted())
+    const commit = 'git commit -q --allow-empty -m "$(echo one)" && git log -1 --format="%an <%ae>"'
+    expect(await work(`git init -q && ${commit}`)).toEqual(['A "B" C <me@example.com>'])
+    expect(await work(`git config user.email other@example.com && ${commit}`)).toEqual(['A "B" C <other@example.com>'])
+    file(join(home, '.gitconfig'), '[user]\n\tname = New\n')
+    expect(await work('git config user.name')).toEqual(['New'])
   })
 })
 

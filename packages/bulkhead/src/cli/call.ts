@@ -3,7 +3,7 @@ import { text as readAll } from 'node:stream/consumers'
 import { styleText } from 'node:util'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import {
-  BulkheadError, CALL_LIMITS, PROGRAM_TOOL, SECURITY_MODES, type ExtensionDescriptor, type Outcome, type SecurityMode,
+  BulkheadError, CALL_LIMITS, PROGRAM_TOOL, SECURITY_MODES, type CommandVariable, type ExtensionDescriptor, type Outcome, type SecurityMode,
 } from '@bulkhead/contract'
 import { canonicalCall, textOfBlock } from '@bulkhead/contract/dialects'
 import type { ExplainedStep, Explanation, ProgramTool } from '@bulkhead/host'
@@ -211,7 +211,7 @@ const COLOURS = {
 const WORDS = { allow: 'would be allowed', ask: 'would require approval', deny: 'would be denied' } as const
 
 function explanationText(
-  { tool, decision, code, approvalKey, arguments: changed, chain, program, remedies }: Explanation,
+  { tool, decision, code, approvalKey, arguments: changed, chain, program, environment, remedies }: Explanation,
 ): string {
   const rows = chain.map(({ stage, action, source, reason }) => [stage, action, source, reason])
   return [
@@ -220,10 +220,14 @@ function explanationText(
     ...(changed === undefined ? [] : [`with: ${visibleText(JSON.stringify(changed))}\n`]),
     '\n', table(['STAGE', 'ACTION', 'SOURCE', 'REASON'], rows),
     ...(program === undefined ? [] : ['\nAt most, the program can\n', ...program.map(programLine)]),
+    ...(environment === undefined ? [] : ['\nIts commands get\n', ...environment.map(variableLine)]),
     ...(remedies.length === 0 ? [] : ['\nTo change this\n']),
     ...remedies.map((remedy) => `  - ${visibleText(remedy)}\n`),
   ].join('')
 }
+
+const variableLine = ({ name, value, guarded }: CommandVariable): string =>
+  `  - ${visibleText(value === undefined ? name : `${name}=${value}`)}${guarded ? ', after approval: it has a password' : ''}\n`
 
 function programLine({ tool, may, gated, denied }: ProgramTool): string {
   const can = `${gated ? ' with approval' : ''}, which may ${may.join('; ') || 'touch nothing'}`

@@ -12,11 +12,12 @@ import { createLoader, PROJECT_FOLDER } from '@bulkhead/loader'
 import { createMemoryStore } from '@bulkhead/store'
 import { argumentsReaders, type PromptSections } from '@bulkhead/tools-bundled'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
+import { operatorEnvironment } from './command-environment.ts'
 import { homeFolder } from './folders.ts'
 import { cacheFolder, type LayerFolders, loaderOptions, userFolder } from './loader-options.ts'
 import { type McpBook, mcpBook } from './mcp-book.ts'
 import {
-  canonicalFolder, type OpenPlace, openPlace, OpenPlaces, operatorEnvironment, type PlaceOptions, type TrustChoice,
+  canonicalFolder, type OpenPlace, openPlace, OpenPlaces, type PlaceOptions, type TrustChoice,
 } from './open-place.ts'
 import { OwnTools, type Registrable } from './own-tools.ts'
 import { type PromptSectionsOptions, SessionPrompts } from './session-prompts.ts'
@@ -132,7 +133,7 @@ export async function assembleHost(
   const closing = new AbortController()
   const projectFolder = options.projectFolder ?? PROJECT_FOLDER
   const surroundings = {
-    operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options), signal: closing.signal, onUse,
+    variables: env, operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options), signal: closing.signal, onUse,
   }
   const enter = (folder: string, trust: TrustChoice | undefined) =>
     openPlace(loader, folder, trust, { ...options, ...surroundings })

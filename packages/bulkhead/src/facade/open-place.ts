@@ -1,13 +1,14 @@
 import type { McpEmbedder } from '@bulkhead/bridges/mcp'
 import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, sep } from 'node:path'
+import { basename, dirname, join, sep } from 'node:path'
 import type {
   CapabilityUse, ConfigFile, Interactor, LanguageServers, Loader, LoadReport, ProjectStanding, ProjectTrust, ResolvedConfig,
 } from '@bulkhead/contract'
 import { namesIn } from '@bulkhead/kit/folders'
 import type { FoundRoot, Host, Place, SwitchReport } from '@bulkhead/host'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
+import { commandEnvironment, shownVariables, type Variables } from './command-environment.ts'
 import { ConnectedServers } from './connected-servers.ts'
 import { changesFolder, keptFolders, ownCode } from './folders.ts'
 import { lateJail, lateSandbox, loadLateCode } from './late-sandbox.ts'
@@ -29,6 +30,8 @@ export interface PlaceOptions {
 }
 
 export interface PlaceSurroundings {
+  /** Of this process, or as the embedder gave them. */
+  readonly variables: Variables
   readonly operator: OperatorEnvironment
   readonly home: string
   /** Name of the project layer's folder. */
@@ -53,7 +56,7 @@ export type TrustChoice = ProjectTrust | 'as found'
 export async function openPlace(
   loader: Loader, folder: string, choice: TrustChoice | undefined, options: PlaceOptions & PlaceSurroundings,
 ): Promise<OpenPlace> {
-  const { interactor, watch, config, mcp, operator, home, projectFolder, env, signal, onUse } = options
+  const { interactor, watch, config, mcp, variables, operator, home, projectFolder, env, signal, onUse } = options
   const { cacheFolder: cache } = options
   const workspace = await canonicalFolder(folder)
   const projectLayer = join(workspace, projectFolder)
@@ -83,15 +86,18 @@ export async function openPlace(
   const report = await load()
   const watching = watch === true ? (onChange: () => void) => watcher.start(onChange) : watch || undefined
   const [kept, code] = await special
+  const { commands, sandbox } = report.config.merged
+  const ofCommands = commandEnvironment(variables, commands)
   return {
     workspace, report, servers,
     neverWritten: [projectLayer, ...code],
     realPath: realPathOf,
     findRoot: (path) => findRoot(path, kept, projectFolder),
+    commandVariables: shownVariables(ofCommands, commands),
     sandbox: lateSandbox(async () => {
       const { createSandbox } = await import('@bulkhead/sandbox')
       return createSandbox({
-        workspace, operator, kept, ownCode: code, projectLayer, journal, ...report.config.merged.sandbox,
+        workspace, operator: ofCommands, kept, ownCode: code, projectLayer, journal, ...sandbox,
         ...(onUse && { onUse }),
       })
     }, () => loadLateCode(servers)),
@@ -228,25 +234,4 @@ export class OpenPlaces {
     this.#open.delete(place)
     await Promise.all([place.sandbox.close(), place.servers.close()])
   }
-}
-
-type Variables = Readonly<Record<string, string | undefined>>
-
-/** Variables that programs need to find the settings of the user. No credentials. */
-const KEPT = /^(?:HOME|USER|LOGNAME|LANG|LANGUAGE|LC_[A-Z]+|TZ|XDG_CONFIG_HOME|XDG_DATA_HOME|XDG_CACHE_HOME)$/
-
-/** Disables pagers, editors and prompts, because commands run without a terminal. */
-const UNATTENDED = {
-  TERM: 'dumb', PAGER: 'cat', GIT_PAGER: 'cat', EDITOR: 'false', VISUAL: 'false', GIT_EDITOR: 'false',
-  GIT_TERMINAL_PROMPT: '0',
-  GIT_SSH_COMMAND: 'ssh -o BatchMode=yes', DEBIAN_FRONTEND: 'noninteractive',
-}
-
-/** The environment for tools that run commands as the user of this process. */
-export function operatorEnvironment(env: Variables): OperatorEnvironment {
-  const kept = Object.entries(env)
-    .filter((entry): entry is [string, string] => KEPT.test(entry[0]) && entry[1] !== undefined)
-  const folders = (env.PATH ?? '').split(':').filter((folder) => isAbsolute(folder))
-  const path = folders.length > 0 ? [...new Set(folders)] : ['/usr/local/bin', '/usr/bin', '/bin']
-  return { path, env: { ...Object.fromEntries(kept), ...UNATTENDED } }
 }

@@ -6,12 +6,24 @@ const CERTIFICATES: ReadonlySet<string> = new Set([
 ])
 const LANGUAGE = /^(?:LANG|LANGUAGE|LC_[A-Z]+|TZ)$/
 
+/** Whether a variable says how to reach the network. */
+export const isProxyVariable = (name: string): boolean => PROXY.test(name)
+
 /** Whether a variable names files with certificates. */
 export const isCertificateVariable = (name: string): boolean => CERTIFICATES.has(name)
 
 /** Whether commands get a variable of the host unless a configuration says otherwise. */
 export const isUsualVariable = (name: string): boolean =>
-  PROXY.test(name) || LANGUAGE.test(name) || isCertificateVariable(name)
+  isProxyVariable(name) || LANGUAGE.test(name) || isCertificateVariable(name)
+
+/** An environment variable of commands, for people. */
+export interface CommandVariable {
+  readonly name: string
+  /** Set by a configuration, and no secret. */
+  readonly value?: string
+  /** It contains a password, so only calls that a person or a rule allowed get it. */
+  readonly guarded?: true
+}
 
 /** Variables that make shells, linkers and interpreters load or run something else. */
 const CODE = new RegExp(`^(?:${[
@@ -24,6 +36,9 @@ const CODE = new RegExp(`^(?:${[
 ].join('|')})$`)
 /** Variables that the host sets for every command. */
 const OF_HOST = /^(?:PATH|HOME|PWD|OLDPWD|BULKHEAD_.*)$/
+
+/** For schemas. */
+export const REFUSED_VARIABLES: readonly string[] = [CODE.source, OF_HOST.source]
 
 /** Why no configuration can give this variable to commands. undefined if one can. */
 export function refusedVariable(name: string): string | undefined {

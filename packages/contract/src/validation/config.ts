@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { CALL_LIMITS, COMPARTMENT_LIMITS, LONGEST_TIMER_MS, POOL_LIMITS, type CompartmentLimits } from '../model/limits.ts'
 import { NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, SECURITY_MODES } from '../model/names.ts'
+import { commands } from './commands.ts'
 import { extensionId, headerName, secretName, toolName, webUrl } from './fields.ts'
 import { languageServer, localServer } from './local-servers.ts'
 import { budgetLimits, commandSafetyConfigSchema, packagePolicy, perLayer, ruleSchema } from './policy.ts'
@@ -222,6 +223,8 @@ export const configFileSchema = z.strictObject({
   }).optional().describe('Where skills come from.'),
   limits: limits.optional().describe('Bounds on every compartment.'),
   sandbox: sandbox.optional().describe('How many compartments run, and how they are isolated.'),
+  commands: commands.optional()
+    .describe('What commands of tools see and get. Of no effect in the configuration of a project.'),
   budget: budgetLimits.optional().describe('The budget of one workflow.'),
   watchdogs: z.strictObject({
     commandSafety: commandSafetyConfigSchema.optional()

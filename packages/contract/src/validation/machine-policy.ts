@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { COMMAND_SEVERITIES } from '../model/names.ts'
+import { commands } from './commands.ts'
 import { configFileSchema } from './config.ts'
 import { extensionId, toolName } from './fields.ts'
 import { commandSafetyConfigSchema, packagePolicy, ruleSchema } from './policy.ts'
@@ -46,6 +47,13 @@ export const machinePolicySchema = z.strictObject({
   }).optional().describe('What packages must prove before they are used.'),
   sandbox: z.strictObject({ os: z.literal('require').exactOptional().describe('The only value.') }).optional()
     .describe('All isolation by the operating system, or nothing runs.'),
+  commands: z.strictObject({
+    read: commands.shape.read.describe('The most that configurations may name. What is not inside is left out.'),
+    env: z.strictObject({
+      pass: commands.shape.env.unwrap().shape.pass.describe('The most that configurations may name.'),
+      set: commands.shape.env.unwrap().shape.set.describe('Values that no configuration changes.'),
+    }).exactOptional().describe('The environment of commands.'),
+  }).optional().describe('What commands of tools see and get.'),
   watchdogs: z.strictObject({
     commandSafety: z.strictObject({
       enabled: z.literal(true).optional().describe('Commands are compared with the patterns.'),

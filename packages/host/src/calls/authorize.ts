@@ -11,7 +11,7 @@ import type { CallAnalysis } from '../policy/checked-call.ts'
 import { findApprovals } from '../policy/evaluate.ts'
 import type { PersonAnswer } from '../policy/interaction/interactions.ts'
 import { permitsIn, stageGrant } from '../policy/policies.ts'
-import { allow, deny, errorOf, headless, type Verdict } from '../policy/verdict.ts'
+import { approve, deny, errorOf, headless, type Verdict } from '../policy/verdict.ts'
 import { approvalDiff } from './approval-diff.ts'
 import { beginRecord } from './decide.ts'
 
@@ -42,7 +42,7 @@ function carryOut(call: DecidedCall, verdict: Verdict, host: HostContext): Allow
   if (verdict.action !== 'allow') throw refuse(call, verdict, host)
   beginRecord(call, host)
   if (host.events.hears('ToolInvocationDecided')) emitDecided(call, 'allow', verdict, host)
-  return call.allow()
+  return call.allow(verdict.approves === true || call.decision.verdicts.some(({ approves }) => approves))
 }
 
 /** Emits the deny. Returns the error that ends the call. */
@@ -97,7 +97,7 @@ async function askForGrant(
   const answer = await call.session.interactions.grant(request, call.signal)
   if (answer.unavailable) return unanswered(headless(answer.reason))
   if (answer.decision === 'reject') return rejected(answer)
-  return allow('state-machine', 'sm-grant-token', answer.reason ?? 'a person granted this one call')
+  return approve('state-machine', 'sm-grant-token', answer.reason ?? 'a person granted this one call')
 }
 
 async function askForApproval(
@@ -128,7 +128,7 @@ function heed(answer: PersonAnswer, call: ValidatedCall, { approvalKey, keyByToo
   if (decision === 'reject') return rejected(answer)
   const scope = decision === 'project' && keyByTool ? 'session' : decision
   if (scope !== 'once') call.session.approvals.remember(call, approvalKey, scope, by)
-  return allow('approval', 'person', reason ?? `approved: ${scope}`)
+  return approve('approval', 'person', reason ?? `approved: ${scope}`)
 }
 
 /**

@@ -1,5 +1,5 @@
 import {
-  BulkheadError, ERRORS, powerItems, powerPhrases, type ErrorCode, type OutcomeOrigin, type RuleAction,
+  ANY_COMMAND, BulkheadError, ERRORS, powerItems, powerPhrases, type CommandVariable, type ErrorCode, type OutcomeOrigin, type RuleAction,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { changedWords, endedWords, standingWords, type Approval } from '../policy/approvals/approval.ts'
@@ -40,6 +40,8 @@ export interface Explanation {
   readonly chain: readonly ExplainedStep[]
   /** For `code_mode`: the most that the program can do. Each of its calls is decided when it makes the call. */
   readonly program?: readonly ProgramTool[]
+  /** For a tool that may run any command: the environment variables of its commands. */
+  readonly environment?: readonly CommandVariable[]
   /** What would change the answer, each a thing to do. Empty for a call that is allowed. */
   readonly remedies: readonly string[]
 }
@@ -96,6 +98,7 @@ function explainDecision(call: DecidedCall, host: HostContext): Explanation {
   const { action: decision, code } = final
   const approvals = found.map((approval) => approval.view(now))
   const program = programTools(call, host)
+  const environment = call.tool.grant.shell.some(({ cmd }) => cmd === ANY_COMMAND) ? host.commandVariables : undefined
   const chain: ExplainedStep[] = [
     ...checkedSteps(call),
     ...narrowedStep(call),
@@ -114,7 +117,8 @@ function explainDecision(call: DecidedCall, host: HostContext): Explanation {
     remedies(stage, own, { source, cure, tool: call.tool.name, keyByTool, answeredByRule, approvalKey }))
   return conclude(call, {
     decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals,
-    ...(changes.length === 0 ? {} : { arguments: call.args }), ...(program && { program }), chain,
+    ...(changes.length === 0 ? {} : { arguments: call.args }), ...(program && { program }),
+    ...(environment && { environment }), chain,
     remedies: [...new Set(hints)],
   })
 }

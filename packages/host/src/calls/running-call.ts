@@ -61,6 +61,10 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
     return this.call.session.id
   }
 
+  get isApproved(): boolean {
+    return this.call.isApproved
+  }
+
   get reverts(): ToolInvocation['reverts'] {
     return this.call.scope.reverts
   }

@@ -1,5 +1,5 @@
 import type {
-  ArgumentsReader, BulkheadError, CallLog, CallProgress, ChangeStore, Clock, Sandbox, ToolInvocation,
+  ArgumentsReader, BulkheadError, CallLog, CallProgress, ChangeStore, Clock, CommandVariable, Sandbox, ToolInvocation,
 } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
@@ -107,6 +107,8 @@ export class RawCall implements Ordered {
   changes: readonly MadeChange[] = NO_CHANGES
   decision: Decision | undefined = undefined
   allowed = false
+  /** Whether a person or a rule allowed it. */
+  isApproved = false
   /** The earlier approvals that allow it. */
   approvals: readonly KeptApproval[] | undefined = undefined
   reservation: Reservation | undefined = undefined
@@ -202,8 +204,9 @@ export class RawCall implements Ordered {
     return this as DecidedCall
   }
 
-  allow(): AllowedCall {
+  allow(isApproved: boolean): AllowedCall {
     this.allowed = true
+    this.isApproved = isApproved
     return this as AllowedCall
   }
 
@@ -284,6 +287,8 @@ export interface HostContext {
   readonly changes?: ChangeStore | undefined
   /** Shows what a call would write. */
   readonly diff?: Sandbox['diff']
+  /** What commands get, for people. */
+  readonly commandVariables?: readonly CommandVariable[] | undefined
   /** Follows the links of a path. */
   readonly realPath?: ((path: string) => string) | undefined
 }

@@ -9,7 +9,7 @@ import type { ArgumentsChange, Opinion } from './guards.ts'
 import type { Evaluation } from './policies.ts'
 import type { SessionPolicy } from './session-policy.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
-import { allow, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
+import { allow, approve, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
 
 /** Applies a change that a policy wants. Returns the verdict that denies the call if the change cannot be made. */
 type ApplyChange = (change: ArgumentsChange, call: ValidatedCall, changesBefore: number) => MadeChange | Verdict
@@ -118,7 +118,7 @@ function answerByMode(
   if (policy.isModeOfProject && asks.some(({ isWritten }) => isWritten)) return undefined
   if (policy.mode === 'yolo') return allow('approval', 'mode yolo', 'this mode allows every call that would ask')
   const isListed = asks.every(({ answeredByApproval }) => answeredByApproval) && policy.allowlisted(tool, subjects)
-  return isListed ? allow('approval', 'allowlist', 'the key is on the allowlist') : undefined
+  return isListed ? approve('approval', 'allowlist', 'the key is on the allowlist') : undefined
 }
 
 /** Whether the host itself reads from the arguments what a call needs. Of a program it reads only which tools it names. */

@@ -11,7 +11,7 @@ import type { CallAnalysis, Subject } from './checked-call.ts'
 import { inOrder, type Guard, type Judge } from './guards.ts'
 import { policiesOf, type Policy } from './policies.ts'
 import { expandRule, meantRules, resourcesOf, resourcesOfCall } from './resources.ts'
-import { allow, ask, ceilingVerdict, deny, strictest, type CeilingSource, type Verdict } from './verdict.ts'
+import { approve, ask, ceilingVerdict, deny, strictest, type CeilingSource, type Verdict } from './verdict.ts'
 
 export interface PolicySources {
   readonly mode: SecurityMode
@@ -236,7 +236,7 @@ function verdictOf({ action, rule }: RuleVerdict): Verdict {
     const isWritten = rule.author !== 'project' && rule.author !== 'bundled'
     return { ...ask('rules', source, `${name} asks`, true), ...(isWritten && { isWritten }) }
   }
-  return allow('rules', source, `${name} allows it`)
+  return approve('rules', source, `${name} allows it`)
 }
 
 /** A server cannot be confined, so one that can do more than a ceiling allows is denied. */

@@ -26,6 +26,8 @@ export interface Verdict {
   readonly answeredByApproval: boolean
   /** Of a rule that neither a project nor a default has: a mode that a project chose does not answer it. */
   readonly isWritten?: true
+  /** For an allow: a person or a rule said so. Without it, nothing asked. */
+  readonly approves?: true
   /** From a state machine: what the call needs to run. For an ask, a person has to grant it. */
   readonly permit?: StagePermit
 }
@@ -38,6 +40,10 @@ export const ask = (stage: DecisionStage, source: string, reason: string, answer
 
 export const allow = (stage: DecisionStage, source: string, reason: string): Verdict =>
   ({ action: 'allow', stage, source, reason, code: 'InternalError', answeredByApproval: true })
+
+/** An allow of a person or a rule. */
+export const approve = (stage: DecisionStage, source: string, reason: string): Verdict =>
+  ({ ...allow(stage, source, reason), approves: true })
 
 /** What sets a ceiling: a file of the configuration, the session, or its agent. */
 export type CeilingSource = `policy.ceiling of ${string}` | 'ceiling of the session' | `requires of the agent ${string}`

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
-  AGENT_TOOL, BulkheadError, LOCKED_TOOLS, type AgentDescriptor, type ArgumentsReader, type Clock, type Diagnostic, type Interactor,
-  type LoadReport, type MissingWall, type Sandbox, type Store, type VariableValues,
+  AGENT_TOOL, BulkheadError, LOCKED_TOOLS, type AgentDescriptor, type ArgumentsReader, type Clock, type CommandVariable, type Diagnostic,
+  type Interactor, type LoadReport, type MissingWall, type Sandbox, type Store, type VariableValues,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
 import { stopAll, Retirement, type StopReport } from '../extensions/reload/retirement.ts'
@@ -55,6 +55,8 @@ export interface Place {
    * belongs to the host. Without it sessions work in the workspace only.
    */
   readonly findRoot?: (path: string) => FoundRoot
+  /** The environment variables that the sandbox gives to commands of tools that may run any. For `explain`. */
+  readonly commandVariables?: readonly CommandVariable[]
 }
 
 export interface WorkspaceSources {
@@ -100,7 +102,7 @@ export class Workspace {
   #unloading: Promise<StopReport> | undefined
 
   constructor(place: Place, sources: WorkspaceSources) {
-    const { report, workspace, sandbox, source, neverWritten = [], realPath } = place
+    const { report, workspace, sandbox, source, neverWritten = [], realPath, commandVariables } = place
     this.#sandbox = sandbox
     this.findRoot = place.findRoot
     this.#agents = sources.agents
@@ -122,7 +124,7 @@ export class Workspace {
     registry.register(report.extensions)
     this.context = {
       registry, events, clock, sidecar, turns, journal, audit, metrics, argumentsReaders, workspace, neverWritten,
-      realPath, changes: store.changes, diff: sandbox.diff?.bind(sandbox),
+      realPath, commandVariables, changes: store.changes, diff: sandbox.diff?.bind(sandbox),
       order: new TickOrder(),
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
     }

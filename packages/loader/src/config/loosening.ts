@@ -98,7 +98,7 @@ const STRICTER: readonly (readonly [RegExp, IsStricter])[] = [
   [/^rules\/\*$/, (rule) => isJsonObject(rule) && rule['action'] !== 'allow'],
   [/^roles\/\*$/, (allowed) => allowed === false],
   [/^toolsEnabled$|^sandbox\/os$|^audit\/require$|^approvals\/projectDays$|^watchdogs(?:\/|$)/, noEffect],
-  [/^policy\/conformance\//, noEffect],
+  [/^policy\/conformance\/|^commands\//, noEffect],
   [/^approvals\/sessionMinutes$|^budget\/|^search\/callsPerSession$|^(?:tools\/\*|search)\/timeoutMs$/, lower],
   [/^(?:tools\/\*|extensions\/\*|skills)\/enabled$/, switchedOff],
   [/^audit\/enabled$/, (value) => value === true],

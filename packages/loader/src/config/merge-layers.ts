@@ -1,8 +1,9 @@
 import { SECURITY_MODES, type ConfigFile, type LayerConfig } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { deepFreeze } from '@bulkhead/kit/json-copy'
+import { isWithin } from '@bulkhead/kit/programs'
 import { lowerThan, stricterIn, type IsStricter } from './loosening.ts'
-import { JOINED_LISTS, MERGED_MAPS, placeBelow } from './places.ts'
+import { BOUNDED_LISTS, JOINED_LISTS, MERGED_MAPS, placeBelow } from './places.ts'
 
 /**
  * The effective configuration. Later layers override earlier ones, except where a layer can only restrict. Maps in the
@@ -15,12 +16,15 @@ export function mergeLayers(layers: readonly LayerConfig[]): ConfigFile {
   return deepFreeze(whole as ConfigFile)
 }
 
-/** A machine only restricts. A project, which may be third-party, cannot lengthen approvals or disable watchdogs. */
+/**
+ * A machine only restricts. A project, which may be third-party, cannot lengthen approvals or disable watchdogs, and has
+ * no say in what commands see and get.
+ */
 function partsOf({ layer, config }: LayerConfig): Readonly<Record<'overrides' | 'restrictions', JsonObject>> {
   const all = config as unknown as JsonObject
   if (layer === 'machine') return { overrides: {}, restrictions: all }
   if (layer !== 'project') return { overrides: all, restrictions: {} }
-  const { approvals, watchdogs, ...overrides } = all
+  const { approvals, watchdogs, commands: _commands, ...overrides } = all
   return { overrides, restrictions: { ...(approvals && { approvals }), ...(watchdogs && { watchdogs }) } }
 }
 
@@ -66,6 +70,11 @@ const RESTRICTIONS: readonly (readonly [RegExp, IsStricter])[] = [
 function restrict(earlier: Json | undefined, later: Json, place: string): Json | undefined {
   const merged = mergeParts(earlier, later, place, restrict)
   if (merged !== undefined) return merged
+  if (BOUNDED_LISTS.has(place) && Array.isArray(later)) return bounded(earlier, later as readonly string[])
   const isStricter = RESTRICTIONS.find(([pattern]) => pattern.test(place))?.[1]
   return isStricter === undefined || isStricter(later, earlier) ? later : earlier
 }
+
+/** A name, or a path inside a folder. */
+const bounded = (given: Json | undefined, most: readonly string[]): Json | undefined =>
+  Array.isArray(given) ? (given as readonly string[]).filter((one) => most.some((folder) => isWithin(one, folder))) : undefined

@@ -8,9 +8,12 @@ export const MERGED_MAPS: ReadonlySet<string> = new Set([
   'policy/scopes/*', 'policy/update', 'policy/conformance',
   'mcp', 'openapi', 'lsp', 'search', 'skills', 'limits', 'sandbox', 'sandbox/spares', 'sandbox/most', 'budget', 'audit',
   'approvals', 'watchdogs', 'watchdogs/commandSafety', 'watchdogs/commandSafety/severity', 'guards',
+  'commands', 'commands/env', 'commands/env/set',
 ])
 /** Lists that are concatenated over all layers. */
 export const JOINED_LISTS: ReadonlySet<string> = new Set(['rules', 'allowlist', 'watchdogs/commandSafety/patterns'])
+/** Lists of which a layer that can only restrict leaves what it names as well. */
+export const BOUNDED_LISTS: ReadonlySet<string> = new Set(['commands/read', 'commands/env/pass'])
 
 /** Maps whose keys are names that others choose. */
 const NAMED: ReadonlySet<string> = new Set(['tools', 'extensions', 'roles', 'policy/scopes', 'policy/identities'])

@@ -138,8 +138,16 @@ export interface ConfigWarning {
 }
 
 function configWarnings(layers: readonly LayerConfig[]): readonly ConfigWarning[] {
-  return layers.flatMap((source) =>
-    allowlistWithoutMode(source.config, layers).map((fault) => ({ source, fault })))
+  return layers.flatMap((source) => [...allowlistWithoutMode(source.config, layers), ...commandsOfProject(source)]
+    .map((fault) => ({ source, fault })))
+}
+
+/** A project could make commands see more of the user, or load its own code. */
+function commandsOfProject({ layer, config }: LayerConfig): Fault[] {
+  if (layer !== 'project' || config.commands === undefined) return []
+  const message = 'A project cannot change what commands see and get, so this has no effect. '
+    + 'Set it in your own configuration.'
+  return [{ stage: 'configSchema', code: 'ConfigInvalid', path: '/commands', message }]
 }
 
 /** Without the mode, the entries have no effect. */

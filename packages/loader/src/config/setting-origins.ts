@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LayerConfig, ResolvedConfig } from '@bulkhead/contract'
 import { isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { JOINED_LISTS, MERGED_MAPS, placeBelow } from './places.ts'
+import { BOUNDED_LISTS, JOINED_LISTS, MERGED_MAPS, placeBelow } from './places.ts'
 
 /** One effective setting and the layer that decides it. */
 export interface SettingOrigin extends Pick<LayerConfig, 'layer' | 'location'> {
@@ -32,7 +32,10 @@ function settingsIn(
     })
   }
   if (/^(?:mcp|openapi|lsp)\//.test(place)) return [ownedEntry(steps, layers)]
-  const origin = layers.findLast((layer) => isDeepStrictEqual(memberAt(layer, steps), value))
+  const counting = place.startsWith('commands/') ? layers.filter(({ layer }) => layer !== 'project') : layers
+  const origin = counting.findLast((layer) => isDeepStrictEqual(memberAt(layer, steps), value))
+    // A machine has shortened it.
+    ?? (BOUNDED_LISTS.has(place) ? layers.find(({ layer }) => layer === 'machine') : undefined)
   return origin === undefined ? [] : [settingOf(steps, value, origin)]
 }
 

@@ -45,6 +45,7 @@ describe('does not list a setting that tightens or has no effect', () => {
     [{ policy: { signature: { project: 'require' }, ceiling: { fs: { read: [] } } } }, {}],
     [{ policy: { ceiling: { fs: { read: ['**'] } } } }, { policy: { ceiling: { fs: { read: ['{workspace}/**'] } } } }],
     [{ audit: { enabled: true, require: true } }, {}],
+    [{ commands: { read: ['~'], env: { pass: ['TOKEN'], set: { HTTPS_PROXY: 'http://evil.example' } } } }, {}],
     [{ audit: { require: false } }, { audit: { require: true } }],
     [{ policy: { conformance: { require: false, signers: [] } } }, { policy: { conformance: { require: true } } }],
   ]

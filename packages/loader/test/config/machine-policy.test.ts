@@ -26,6 +26,12 @@ describe('the stricter value wins', () => {
       'proof of conformance', { policy: { conformance: { require: false, signers: [] } } }, { policy: { conformance: { require: true } } },
       { policy: { conformance: { require: true, signers: [] } } },
     ],
+    [
+      'what commands see and get', { commands: { read: ['~/.pyenv/versions', '/srv'], env: { pass: ['A', 'B'], set: { C: 'user', D: 'user' } } } },
+      { commands: { read: ['~/.pyenv'], env: { pass: ['B', 'E'], set: { C: 'machine' } } } },
+      { commands: { read: ['~/.pyenv/versions'], env: { pass: ['B'], set: { C: 'machine', D: 'user' } } } },
+    ],
+    ['names for commands that no one asks for', {}, { commands: { read: ['/srv'], env: { pass: ['A'] } } }, { commands: { env: {} } }],
     ['the audit', { audit: { enabled: false } }, { audit: { enabled: true, require: true } }, { audit: { enabled: true, require: true } }],
     [
       'watchdogs', { watchdogs: { commandSafety: { enabled: false, severity: { mkfs: 'critical', sudo: 'off' } } } },
@@ -33,6 +39,12 @@ describe('the stricter value wins', () => {
       { watchdogs: { commandSafety: { enabled: true, severity: { mkfs: 'critical', sudo: 'warning' } } } },
     ],
   ])('%s', (_, user, machine, expected) => expect(merged(user, machine)).toEqual(expected))
+
+  test('a list that it shortened has its origin there', () => {
+    const layers = [layer('global', { commands: { env: { pass: ['A', 'B'] } } }), layer('machine', { commands: { env: { pass: ['A'] } } })]
+    const origins = settingOrigins({ merged: mergeLayers(layers), layers })
+    expect(origins.map(({ layer: of, path, value }) => [of, path, value])).toEqual([['machine', '/commands/env/pass', ['A']]])
+  })
 
   test('two ceilings apply together, and both have an origin', () => {
     const layers = [layer('global', { policy: { ceiling: { fs: { read: ['**'] } } } }), layer('machine', { policy: { ceiling: { net: { hosts: ['a.example'] } } } })]

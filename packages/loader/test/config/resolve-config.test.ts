@@ -65,6 +65,29 @@ describe('merging', () => {
     })
   })
 
+  test('what a project says about commands has no effect, and is reported', async () => {
+    using home = new HomeFixture()
+    home.write(configOf(home.globalRoot), { commands: { read: ['/srv'], env: { pass: ['A'], set: { B: 'user' } } } })
+    home.write(configOf(home.projectRoot), { commands: { read: ['~'], env: { pass: ['TOKEN'], set: { B: 'project' } } } })
+    const { config: { merged: { commands } }, diagnostics } = await home.load({}, 'trusted', { commands: { env: { set: { C: 'embedder' } } } })
+    expect(commands).toEqual({ read: ['/srv'], env: { pass: ['A'], set: { B: 'user', C: 'embedder' } } })
+    expect(diagnostics).toMatchObject([{
+      severity: 'warning', layer: 'project', code: 'ConfigInvalid', path: '/commands',
+      message: expect.stringMatching(/^A project cannot change what commands see and get, so this has no effect\./) as string,
+    }])
+  })
+
+  test('a variable that commands never get is left out alone, and the reason is reported', async () => {
+    using home = new HomeFixture()
+    home.write(configOf(home.globalRoot), { commands: { env: { pass: ['A', 'LD_PRELOAD'], set: { PATH: '/evil', B: '1' } } } })
+    const { config: { merged: { commands } }, diagnostics } = await home.load()
+    expect(commands).toEqual({ env: { pass: ['A'], set: { B: '1' } } })
+    expect(diagnostics.map(({ severity, path, message }) => [severity, path, message])).toEqual([
+      ['error', '/commands/env/pass/1', '/commands/env/pass/1 is wrong: LD_PRELOAD makes programs load or run other code, so commands never get it.'],
+      ['error', '/commands/env/set/PATH', '/commands/env/set/PATH is not a valid key: the host sets PATH for commands, and no configuration can change it.'],
+    ])
+  })
+
   test('concatenates command patterns, and keeps the order of guards of the user', async () => {
     const pattern = (id: string) =>
       ({ id, label: 'l', description: 'd', pattern: 'x', category: 'c', severity: 'warning', platform: 'all' })

@@ -1,4 +1,4 @@
-import { allow, type Verdict } from '../verdict.ts'
+import { approve, type Verdict } from '../verdict.ts'
 import { spanOf, viewOf, type Approval, type ApprovalEnd, type ApprovalGrant, type StoredApproval } from './approval.ts'
 
 /** An approval in memory. It is checked and counted for every call, so both are cheap. */
@@ -18,7 +18,7 @@ export class KeptApproval {
 
   constructor(grant: ApprovalGrant, { uses = 0, lastUsedAt = null, ended = null }: Partial<StoredApproval> = {}) {
     this.grant = grant
-    this.verdict = allow('approval', 'approval', `the key was approved before (${grant.scope} approval ${grant.id})`)
+    this.verdict = approve('approval', 'approval', `the key was approved before (${grant.scope} approval ${grant.id})`)
     this.#savedUses = uses
     this.#lastUsedAt = lastUsedAt === null ? Number.NaN : Date.parse(lastUsedAt)
     this.#end = ended
