@@ -47,7 +47,7 @@ of \`createHost\` overrides both. A [machine policy](../guides/machine-policy.md
 - A rule for an unknown capability, such as \`net\` or \`fs.wrtie\`, is a warning. If it denies or asks, it applies to every capability with that
   prefix; if it allows, it allows nothing.
 - Rules and allowlists of the layers are concatenated, maps are merged by key, servers are replaced as a whole, and ceilings apply together.
-- A project can tighten anything. What it loosens counts once the project is trusted with that content (\`bulkhead trust\`), and against defaults only:
+- A project can tighten anything, and has no say in \`commands\`. What it loosens counts once the project is trusted with that content (\`bulkhead trust\`), and against defaults only:
   a setting that you wrote stays unless the project's is known to be stricter, with a warning, and rules of a project do not undo yours
   ([what a project can change](../guides/approvals.md#what-a-project-can-change)).
 - Secrets are named, never written here.

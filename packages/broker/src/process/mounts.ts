@@ -57,6 +57,18 @@ export const mountsOf = (paths: readonly string[], kind: 'read' | 'write'): read
     return from === undefined ? [] : [{ from, to, kind }]
   })
 
+/**
+ * Without mounts that others show already. To mount them as well could fail: their paths may lead through links in a
+ * folder that is read-only.
+ */
+export function outermostMounts(given: readonly Mount[], hidden: readonly string[]): readonly Mount[] {
+  const mounts = [...new Map(given.map((mount) => [mount.to, mount])).values()]
+  const shows = (outer: Mount, { from, to }: Mount): boolean =>
+    outer.from === outer.to && isWithin(to, outer.to) && isWithin(from, outer.from)
+    && !hidden.some((place) => isWithin(from, place) && isWithin(place, outer.from))
+  return mounts.filter((mount) => !mounts.some((other) => other !== mount && shows(other, mount)))
+}
+
 /** Covers for the hidden paths inside a mount, unless another mount names them. */
 export const coversIn = (
   { from, to }: Mount, hidden: readonly string[], others: readonly Mount[],

@@ -8,7 +8,8 @@ import type { HostFolders } from '../fs/file-scope.ts'
 import { liesIn } from '../fs/paths.ts'
 import type { Executables } from '../process/executable.ts'
 import {
-  coversIn, mountOptions, mountsOf, NO_PRIVILEGES, sensitivePaths, systemMounts, type Mount, type SandboxMount,
+  coversIn, mountOptions, mountsOf, NO_PRIVILEGES, outermostMounts, sensitivePaths, systemMounts, type Mount,
+  type SandboxMount,
 } from '../process/mounts.ts'
 import { reaper } from '../process/reaper.ts'
 import { isWorking, type Argv } from './command-environment.ts'
@@ -131,7 +132,8 @@ export class CommandSandbox {
     const { home, folders: { reserved = [] } = {} } = this.#options
     const hidden = [...sensitivePaths(home), ...(kind === 'read' ? SESSION_SOCKETS : [])]
     const folders = mountsOf(writable, kind === 'work' ? 'write' : 'read')
-    const seen = mountsOf(isolated ? ISOLATED_SETTINGS : ['/opt', ...visible.filter((path) => !isOfSystem(path))], 'read')
+    const wanted = isolated ? ISOLATED_SETTINGS : ['/opt', ...visible.filter((path) => !isOfSystem(path))]
+    const seen = outermostMounts(mountsOf(wanted, 'read'), hidden)
     const isSeen = ({ to }: SandboxMount): boolean => seen.some((mount) => liesIn(to, mount.to))
     const others: readonly SandboxMount[] = [
       { to: '/tmp', kind: 'private' }, ...systemMounts(), ...(isolated ? [] : [...privateHome(home), ...settingsMounts()]),

@@ -41,7 +41,7 @@ const run = async (kind: 'read' | 'work', script: string, options: Partial<Shell
   return shell.pipe([{ cmd: 'sh', args: ['-c', script] }], { wall: kind })
 }
 
-describe.skipIf(!WORKS)('commands behind bubblewrap', () => {
+describe.runIf(WORKS)('commands behind bubblewrap', () => {
   describe.each(['read', 'work'] as const)('of the kind %s', (kind) => {
     it('cannot take the wall down, also if the host is root', async () => {
       const outside = folderOutside()
@@ -99,7 +99,7 @@ describe.skipIf(!WORKS)('commands behind bubblewrap', () => {
 
 const HAS_GIT = spawnSync('/usr/bin/env', ['git', '--version']).status === 0
 
-describe.skipIf(!WORKS || !HAS_GIT)('git behind bubblewrap', () => {
+describe.runIf(WORKS && HAS_GIT)('git behind bubblewrap', () => {
   it('knows the user, and nothing else of their settings', async () => {
     const home = folderOutside()
     file(join(home, 'more'), '[user]\n\temail = "me@example.com"\n')
@@ -134,7 +134,7 @@ function homeWithNode(): string {
   return home
 }
 
-describe.skipIf(!WORKS)('programs in a home', () => {
+describe.runIf(WORKS)('programs in a home', () => {
   const operatorOf = (home: string, ...folders: readonly string[]) =>
     ({ path: [...folders.map((folder) => join(home, folder)), '/usr/bin', '/bin'], env: { HOME: home } })
   const NODE = '.nvm/versions/node/v1.0.0/bin'
@@ -163,6 +163,14 @@ describe.skipIf(!WORKS)('programs in a home', () => {
     const through = async (folder: string) => (await run('read', 'npm', { operator: operatorOf(home, folder) })).stdout
     expect([await through('bin'), await through('.nvm/current/bin')])
       .toEqual(['{ "version": "1.0.0" }', '{ "version": "1.0.0" }'])
+  })
+
+  it('run in a folder that is visible anyway, through links in it', async () => {
+    const home = homeWithNode()
+    symlinkSync(join(home, '.nvm/versions/node/v1.0.0'), join(home, '.nvm/current'))
+    const operator = { ...operatorOf(home, '.nvm/current/bin'), read: [join(home, '.nvm')] }
+    expect((await run('read', 'npm && cat ~/.nvm/alias/default', { operator })).stdout)
+      .toBe('{ "version": "1.0.0" }secret')
   })
 
   it.each(['.', '.local', 'link'])('do not make a whole home visible, if PATH has %s', async (folder) => {

@@ -86,12 +86,13 @@ export interface ShellStage {
 }
 export interface PipeOptions {
   readonly cwd?: string
-  /** After this time the commands are killed; the result has their output so far. */
+  /** After this time the commands are killed, or do not start if they still wait; the result has their output so far. */
   readonly timeoutMs?: number
   /**
-   * Isolation by the operating system. `read`: no writing and no network. `work`: writing to the workspace only. Where
-   * the system does not support it, the commands run without, unless `sandbox.os` is `require`. `isolated` adds: no
-   * network, and no folders except the workspace and those of the system's programs.
+   * Isolation by the operating system. `read`: no writing and no network. `work`: writing to the workspace only. Both
+   * see the system, programs on PATH, and what the operator names. Where the system does not support it, the commands
+   * run without, unless `sandbox.os` is `require`. `isolated` adds: no network, and no folders except the workspace and
+   * those of the system's programs.
    */
   readonly wall?: 'read' | 'work'
   readonly isolated?: boolean

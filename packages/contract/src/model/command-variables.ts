@@ -26,22 +26,26 @@ export interface CommandVariable {
 }
 
 /** Variables that make shells, linkers and interpreters load or run something else. */
-const CODE = new RegExp(`^(?:${[
-  'LD_.*', 'DYLD_.*', 'GIT_.*', 'PYTHON.*', 'PERL.*', 'RUBY.*', 'BASH.*', 'LUA_.*', 'ENV', 'SHELLOPTS', 'PS[0-4]', 'IFS',
-  'PROMPT_COMMAND', 'CDPATH', 'ZDOTDIR', 'FPATH', 'NODE_OPTIONS', 'NODE_PATH', 'NODE_REPL_.*', 'NODE_V8_COVERAGE',
-  '(?:npm|NPM)_(?:config|CONFIG)_(?:(?:node|NODE)_(?:options|OPTIONS)|(?:script|SCRIPT)_(?:shell|SHELL)|git|GIT)',
-  'JAVA_TOOL_OPTIONS', '_JAVA_OPTIONS', 'JDK_JAVA_OPTIONS', 'CLASSPATH', 'PHPRC', 'PHP_INI_SCAN_DIR', 'MAKEFILES',
-  'MAKEFLAGS', 'RUSTC_WRAPPER', 'GCONV_PATH', 'LOCPATH', 'NLSPATH', 'GLIBC_TUNABLES', '.*PAGER', 'EDITOR', 'VISUAL',
-  'BROWSER', 'LESSOPEN', 'LESSCLOSE', '.*_ASKPASS', 'RIPGREP_CONFIG_PATH',
-].join('|')})$`)
+const CODE: readonly RegExp[] = [
+  /^(?:LD|DYLD|GIT|LUA|NODE_REPL)_.*$/,
+  /^(?:BASH|PERL|PYTHON|RUBY).*$/,
+  /^(?:ENV|SHELLOPTS|PS[0-4]|IFS|PROMPT_COMMAND|CDPATH|ZDOTDIR|FPATH)$/,
+  /^(?:NODE_OPTIONS|NODE_PATH|NODE_V8_COVERAGE|PHPRC|PHP_INI_SCAN_DIR|CLASSPATH|MAKEFILES|MAKEFLAGS|RUSTC_WRAPPER)$/,
+  /^(?:JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS)$/,
+  /^(?:npm_config|NPM_CONFIG)_(?:node_options|NODE_OPTIONS|script_shell|SCRIPT_SHELL|git|GIT)$/,
+  /^(?:GCONV_PATH|LOCPATH|NLSPATH|GLIBC_TUNABLES|RIPGREP_CONFIG_PATH)$/,
+  /^(?:EDITOR|VISUAL|BROWSER|LESSOPEN|LESSCLOSE)$/,
+  /(?:PAGER|_ASKPASS)$/,
+]
 /** Variables that the host sets for every command. */
 const OF_HOST = /^(?:PATH|HOME|PWD|OLDPWD|BULKHEAD_.*)$/
 
 /** For schemas. */
-export const REFUSED_VARIABLES: readonly string[] = [CODE.source, OF_HOST.source]
+export const REFUSED_VARIABLES: readonly string[] = [...CODE, OF_HOST].map(({ source }) => source)
 
 /** Why no configuration can give this variable to commands. undefined if one can. */
 export function refusedVariable(name: string): string | undefined {
   if (OF_HOST.test(name)) return `the host sets ${name} for commands, and no configuration can change it`
-  return CODE.test(name) ? `${name} makes programs load or run other code, so commands never get it` : undefined
+  const isCode = CODE.some((pattern) => pattern.test(name))
+  return isCode ? `${name} makes programs load or run other code, so commands never get it` : undefined
 }
