@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, statSync, type Dirent } from 'node:fs'
 import { dirname } from 'node:path'
 import { errorCode } from './error-message.ts'
 
@@ -53,6 +53,15 @@ export function isAbsent(path: string): boolean {
 export function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+/** The entries of a folder; none if it cannot be read. */
+export function entriesIn(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
   } catch {
     return []
   }

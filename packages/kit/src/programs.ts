@@ -21,7 +21,7 @@ export function findProgram(name: string, cwd: string, path: string): string | u
   return candidates.find(isExecutable)
 }
 
-function isExecutable(path: string): boolean {
+export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)
     return statSync(path).isFile()

@@ -8,7 +8,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   'error-message': ['errorCode', 'isQuotaFault', 'messageOf'],
   'fair-queue': ['FairQueue'],
   'file-lock': ['LockBusyError', 'withFileLock'],
-  folders: ['isAbsent', 'makeFolder', 'namesIn', 'scanningOnce'],
+  folders: ['entriesIn', 'isAbsent', 'makeFolder', 'namesIn', 'scanningOnce'],
   form: ['FIELD_NAME', 'formChoices', 'readFormSchema', 'readFormValues'],
   glob: [
     'compileGlob', 'globCovers', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments',
@@ -26,8 +26,8 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'mentionsResourceShortage', 'newProcessMark', 'processIdentity', 'succeeds', 'workingLaunchers',
   ],
   programs: [
-    'SYSTEM_FOLDERS', 'codeOfCommand', 'findProgram', 'includesPath', 'isOfSystem', 'isWithin', 'linkedFrom',
-    'realOf',
+    'SYSTEM_FOLDERS', 'codeOfCommand', 'findProgram', 'includesPath', 'isExecutable', 'isOfSystem', 'isWithin',
+    'linkedFrom', 'realOf',
   ],
   schema: [
     'constrains', 'dialectOf', 'inModernKeywords', 'isMultipleOf', 'patternEngine', 'readSchema', 'schemaCompiler',

@@ -134,10 +134,10 @@ export class CommandSandbox {
     const folders = mountsOf(writable, kind === 'work' ? 'write' : 'read')
     const wanted = isolated ? ISOLATED_SETTINGS : ['/opt', ...visible.filter((path) => !isOfSystem(path))]
     const seen = outermostMounts(mountsOf(wanted, 'read'), hidden)
-    const isSeen = ({ to }: SandboxMount): boolean => seen.some((mount) => liesIn(to, mount.to))
     const others: readonly SandboxMount[] = [
-      { to: '/tmp', kind: 'private' }, ...systemMounts(), ...(isolated ? [] : [...privateHome(home), ...settingsMounts()]),
-      ...(identity === undefined || isSeen(identity) ? [] : [identity]), ...seen, ...seen.flatMap((mount) => coversIn(mount, [...hidden, ...reserved], seen)),
+      { to: '/tmp', kind: 'private' }, ...systemMounts(),
+      ...(isolated ? [] : [...privateHome(home, seen, identity), ...settingsMounts()]),
+      ...seen, ...seen.flatMap((mount) => coversIn(mount, [...hidden, ...reserved], seen)),
     ]
     return [
       '--unshare-all', ...(kind === 'work' && !isolated ? ['--share-net'] : []), ...NO_PRIVILEGES,
@@ -151,11 +151,18 @@ export class CommandSandbox {
   }
 }
 
-/** At the path that programs know. A home inside the system belongs to a service. */
-function privateHome(home: string | undefined): readonly SandboxMount[] {
+/**
+ * An empty home at the path that programs know, with the settings of git unless the real ones are `seen`. A home inside
+ * the system belongs to a service.
+ */
+function privateHome(
+  home: string | undefined, seen: readonly Mount[], identity: Mount | undefined,
+): readonly SandboxMount[] {
   if (home === undefined || home === '/' || isOfSystem(home) || liesIn(home, '/etc')) return []
   const real = realOf(home)
-  return real !== undefined && statSync(real).isDirectory() ? [{ to: home, kind: 'private' }] : []
+  if (real === undefined || !statSync(real).isDirectory()) return []
+  const isHidden = identity !== undefined && !seen.some(({ to }) => liesIn(identity.to, to))
+  return [{ to: home, kind: 'private' }, ...(isHidden ? [identity] : [])]
 }
 
 const unavailable = (): BulkheadError => new BulkheadError(

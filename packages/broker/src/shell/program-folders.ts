@@ -1,20 +1,18 @@
-import { lstatSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { namesIn, scanningOnce } from '@bulkhead/kit/folders'
-import { isWithin, linkedFrom, realOf } from '@bulkhead/kit/programs'
+import { entriesIn, scanningOnce } from '@bulkhead/kit/folders'
+import { isExecutable, isWithin, linkedFrom, realOf } from '@bulkhead/kit/programs'
 import type { UntrustedFolders } from '../process/executable.ts'
 
-/** Homes, `.local` in them, and folders that every sandbox has its own of. */
-const WHOLES = /^\/(?:(?:home|Users)(?:\/[^/]+)?|root)?(?:\/\.local)?$|^\/(?:tmp|(?:proc|dev)(?:\/.*)?)$/
+/** Homes and `.local` in them; folders that every sandbox has its own of; settings of the system, which have secrets. */
+const WHOLES = /^\/(?:(?:home|Users)(?:\/[^/]+)?|root)?(?:\/\.local)?$|^\/(?:tmp|(?:proc|dev|etc)(?:\/.*)?)$/
 
 /** Whether a folder is, or contains, a home or the `.local` in it: such a folder holds more than programs. */
 export const isWholeHome = (folder: string, home: string | undefined): boolean =>
   WHOLES.test(folder) || (home !== undefined && (isWithin(home, folder) || folder === join(home, '.local')))
 
-/** Where links in a folder lead: the folder of each file on the way. */
-const linkedFolders = scanningOnce((folder) => [...new Set(namesIn(folder)
-  .map((name) => join(folder, name))
-  .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+/** Where the links to programs in a folder lead: the folder of each file on the way. */
+const linkedFolders = scanningOnce((folder) => [...new Set(entriesIn(folder)
+  .filter((entry) => entry.isSymbolicLink()).map(({ name }) => join(folder, name)).filter(isExecutable)
   .flatMap(linkedFrom).map((path) => dirname(path)))])
 
 /** The folders with the programs of a PATH, as written and with links followed. */
@@ -32,9 +30,13 @@ export class ProgramFolders {
 
   /** Without homes, and without folders that tools can write: there they could leave programs for later commands. */
   async list(): Promise<readonly string[]> {
-    const found = [...new Set(this.#path.flatMap(foldersAt))]
-    const usable = await Promise.all(found.map((folder) => this.#isUsable(folder)))
-    return found.filter((_, index) => usable[index])
+    const own = await this.#usableOf(this.#path)
+    return this.#usableOf([...new Set(own.flatMap(foldersAt))])
+  }
+
+  async #usableOf(folders: readonly string[]): Promise<readonly string[]> {
+    const usable = await Promise.all(folders.map((folder) => this.#isUsable(folder)))
+    return folders.filter((_, index) => usable[index])
   }
 
   #isUsable(folder: string): Promise<boolean> {

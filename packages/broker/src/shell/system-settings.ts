@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync, statSync, type Dirent } from 'node:fs'
+import { readFileSync, statSync, type Dirent } from 'node:fs'
 import { join } from 'node:path'
-import { scanningOnce } from '@bulkhead/kit/folders'
+import { entriesIn, scanningOnce } from '@bulkhead/kit/folders'
 import { isOfSystem, isWithin, linkedFrom } from '@bulkhead/kit/programs'
 import { mountsOf, type Cover, type SandboxMount } from '../process/mounts.ts'
 
@@ -29,7 +29,8 @@ const secretsIn = (folder: string): readonly Cover[] => {
 const scan = scanningOnce((folder) => {
   const secrets: Cover[] = []
   const folders: string[] = []
-  for (const entry of entriesOf(folder)) {
+  // A folder that the host cannot read, commands cannot read either.
+  for (const entry of entriesIn(folder)) {
     if (!entry.isFile() && !entry.isDirectory()) continue
     const to = join(folder, entry.name)
     if (isSecret(entry, to)) secrets.push({ to, kind: entry.isDirectory() ? 'folder' : 'file' })
@@ -49,14 +50,5 @@ function isSecret(entry: Dirent, path: string): boolean {
   } catch {
     // It has gone, or cannot be read by commands either.
     return false
-  }
-}
-
-/** A folder that the host cannot read, commands cannot read either. */
-function entriesOf(folder: string): readonly Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return []
   }
 }

@@ -3,7 +3,8 @@ import { text as readAll } from 'node:stream/consumers'
 import { styleText } from 'node:util'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import {
-  BulkheadError, CALL_LIMITS, PROGRAM_TOOL, SECURITY_MODES, type CommandVariable, type ExtensionDescriptor, type Outcome, type SecurityMode,
+  BulkheadError, CALL_LIMITS, PROGRAM_TOOL, SECURITY_MODES, type CommandVariable, type ExtensionDescriptor,
+  type Outcome, type SecurityMode,
 } from '@bulkhead/contract'
 import { canonicalCall, textOfBlock } from '@bulkhead/contract/dialects'
 import type { ExplainedStep, Explanation, ProgramTool } from '@bulkhead/host'
@@ -227,7 +228,8 @@ function explanationText(
 }
 
 const variableLine = ({ name, value, guarded }: CommandVariable): string =>
-  `  - ${visibleText(value === undefined ? name : `${name}=${value}`)}${guarded ? ', after approval: it has a password' : ''}\n`
+  `  - ${visibleText(value === undefined ? name : `${name}=${value}`)}`
+    + `${guarded ? ', after approval: it has a password' : ''}\n`
 
 function programLine({ tool, may, gated, denied }: ProgramTool): string {
   const can = `${gated ? ' with approval' : ''}, which may ${may.join('; ') || 'touch nothing'}`

@@ -31,7 +31,8 @@ export function commandEnvironment(
 ): OperatorEnvironment {
   const base = operatorEnvironment(env)
   const named = new Set(pass)
-  const all: Readonly<Record<string, string>> = { ...base.env, ...taken(env, (name) => isUsualVariable(name) || named.has(name)), ...set }
+  const passed = taken(env, (name) => isUsualVariable(name) || named.has(name))
+  const all: Readonly<Record<string, string>> = { ...base.env, ...passed, ...set }
   const { HOME: home } = base.env
   return {
     path: base.path,

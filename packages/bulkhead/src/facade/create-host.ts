@@ -133,7 +133,8 @@ export async function assembleHost(
   const closing = new AbortController()
   const projectFolder = options.projectFolder ?? PROJECT_FOLDER
   const surroundings = {
-    variables: env, operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options), signal: closing.signal, onUse,
+    variables: env, operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options),
+    signal: closing.signal, onUse,
   }
   const enter = (folder: string, trust: TrustChoice | undefined) =>
     openPlace(loader, folder, trust, { ...options, ...surroundings })

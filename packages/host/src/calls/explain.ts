@@ -1,5 +1,6 @@
 import {
-  ANY_COMMAND, BulkheadError, ERRORS, powerItems, powerPhrases, type CommandVariable, type ErrorCode, type OutcomeOrigin, type RuleAction,
+  ANY_COMMAND, BulkheadError, ERRORS, powerItems, powerPhrases, type CommandVariable, type ErrorCode,
+  type OutcomeOrigin, type RuleAction,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { changedWords, endedWords, standingWords, type Approval } from '../policy/approvals/approval.ts'

@@ -236,7 +236,8 @@ function verdictOf({ action, rule }: RuleVerdict): Verdict {
     const isWritten = rule.author !== 'project' && rule.author !== 'bundled'
     return { ...ask('rules', source, `${name} asks`, true), ...(isWritten && { isWritten }) }
   }
-  return approve('rules', source, `${name} allows it`)
+  const answer = rule.author === 'project' ? allow : approve
+  return answer('rules', source, `${name} allows it`)
 }
 
 /** A server cannot be confined, so one that can do more than a ceiling allows is denied. */

@@ -26,7 +26,7 @@ export interface Verdict {
   readonly answeredByApproval: boolean
   /** Of a rule that neither a project nor a default has: a mode that a project chose does not answer it. */
   readonly isWritten?: true
-  /** For an allow: a person or a rule said so. Without it, nothing asked. */
+  /** For an allow: a person, or a rule that is not of a project, said so. */
   readonly approves?: true
   /** From a state machine: what the call needs to run. For an ask, a person has to grant it. */
   readonly permit?: StagePermit
@@ -41,7 +41,7 @@ export const ask = (stage: DecisionStage, source: string, reason: string, answer
 export const allow = (stage: DecisionStage, source: string, reason: string): Verdict =>
   ({ action: 'allow', stage, source, reason, code: 'InternalError', answeredByApproval: true })
 
-/** An allow of a person or a rule. */
+/** An allow of a person, or of a rule that is not of a project. */
 export const approve = (stage: DecisionStage, source: string, reason: string): Verdict =>
   ({ ...allow(stage, source, reason), approves: true })
 

@@ -77,4 +77,5 @@ function restrict(earlier: Json | undefined, later: Json, place: string): Json |
 
 /** A name, or a path inside a folder. */
 const bounded = (given: Json | undefined, most: readonly string[]): Json | undefined =>
-  Array.isArray(given) ? (given as readonly string[]).filter((one) => most.some((folder) => isWithin(one, folder))) : undefined
+  Array.isArray(given)
+    ? (given as readonly string[]).filter((one) => most.some((folder) => isWithin(one, folder))) : undefined
