@@ -67,7 +67,7 @@ describe('a password of a proxy', () => {
     mkdirSync(join(folder, 'bin'))
     for (const name of ['ls', 'show']) writeFileSync(join(folder, 'bin', name), '#!/bin/sh\nenv\n', { mode: 0o755 })
     const host = await createHost({
-      workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, config,
+      workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, config, trust: 'trusted',
       env: { PATH: `${join(folder, 'bin')}:/usr/bin:/bin`, HOME: join(folder, 'home'), HTTPS_PROXY: PROXY, HTTP_PROXY: 'http://proxy.example' },
     })
     onTestFinished(async () => void await host.close())
@@ -90,6 +90,14 @@ describe('a password of a proxy', () => {
     const bash = await sessionWith({ mode: 'yolo', rules: [{ permission: 'bash', pattern: 'show', action: 'allow' }] })
     expect(await bash('show')).toEqual(['http://proxy.example', 'password'])
     expect(await bash('show now')).toEqual(['http://proxy.example'])
+  })
+
+  it('is not there if only a rule of the project allows the command', async () => {
+    mkdirSync(join(folder, 'work/.bulkhead'))
+    const rules = [{ permission: 'bash', pattern: 'show', action: 'allow' }]
+    writeFileSync(join(folder, 'work/.bulkhead/config.json'), JSON.stringify({ rules }))
+    const bash = await sessionWith({ mode: 'yolo' })
+    expect(await bash('show')).toEqual(['http://proxy.example'])
   })
 })
 

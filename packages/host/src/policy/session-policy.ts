@@ -11,7 +11,7 @@ import type { CallAnalysis, Subject } from './checked-call.ts'
 import { inOrder, type Guard, type Judge } from './guards.ts'
 import { policiesOf, type Policy } from './policies.ts'
 import { expandRule, meantRules, resourcesOf, resourcesOfCall } from './resources.ts'
-import { approve, ask, ceilingVerdict, deny, strictest, type CeilingSource, type Verdict } from './verdict.ts'
+import { allow, approve, ask, ceilingVerdict, deny, strictest, type CeilingSource, type Verdict } from './verdict.ts'
 
 export interface PolicySources {
   readonly mode: SecurityMode
