@@ -3,20 +3,25 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestOptions } from 'vitest'
+import { publicData } from './public-data.ts'
 import { runsIf } from './skips.ts'
 
 /** A mount in a namespace of the command's own, as this user can make it. */
-const PRIVATE_MOUNT = ['unshare', '--mount', ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'])]
+const PRIVATE_MOUNT: readonly [string, ...string[]] = [
+  'unshare', '--mount', ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']),
+]
 
-/** Commands that succeed where it is installed and works. */
+/** Whether it is there, or a command that succeeds where it is installed and works. */
 const TRIALS = {
+  'public test data': publicData('') !== undefined,
+  Linux: process.platform === 'linux',
+  root: process.getuid?.() === 0,
   bubblewrap: ['bwrap', '--unshare-all', '--unshare-user', '--ro-bind', '/', '/', '--proc', '/proc', 'true'],
-  'private mounts': [...PRIVATE_MOUNT, 'true'],
   git: ['git', '--version'],
   bash: ['bash', '-c', 'true'],
   zsh: ['zsh', '-c', 'true'],
   fish: ['fish', '-c', 'true'],
-} as const
+} as const satisfies Readonly<Record<string, boolean | readonly [string, ...string[]]>>
 
 export type Part = keyof typeof TRIALS
 
@@ -24,10 +29,15 @@ const known = new Map<Part, boolean>()
 
 /** Whether this machine has it, and it works. */
 export function has(part: Part): boolean {
-  const [program, ...args] = TRIALS[part]
-  const found = known.get(part) ?? spawnSync(program, args, { stdio: 'ignore' }).status === 0
+  const found = known.get(part) ?? succeeds(TRIALS[part])
   known.set(part, found)
   return found
+}
+
+function succeeds(trial: (typeof TRIALS)[Part]): boolean {
+  if (typeof trial === 'boolean') return trial
+  const [program, ...args] = trial
+  return spawnSync(program, args, { stdio: 'ignore' }).status === 0
 }
 
 export const missingParts = (): readonly Part[] => (Object.keys(TRIALS) as Part[]).filter((part) => !has(part))

@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** @param {string} folder of a package @returns {string[]} test files that ask what the machine has */
 const filesOf = (folder) => globSync('test/**/*.test.ts', { cwd: folder })
-  .filter((file) => readFileSync(join(folder, file), 'utf8').includes("/scripts/machine.ts'"))
+  .filter((file) => /@module-tag walls|\/scripts\/machine\.ts/.test(readFileSync(join(folder, file), 'utf8')))
 
 /** @param {readonly string[]} prefix */
 async function runHidden([program = '', ...args]) {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { thoroughly } from '../../scripts/thoroughly.ts'
+import { ONLY_IN_SOAK } from '../../scripts/thoroughly.ts'
 import { startFleet, layOutFleet, openFleet } from '../src/loads/fleet.ts'
 import { hostSession, hostStart } from '../src/subjects/host-fleet.ts'
 
@@ -24,7 +24,7 @@ it('a fleet has the requested number of extensions and sessions', async () => {
   await expect(startFleet(host, { ...SMALL, active: 1 })).rejects.toThrow('2 extensions are active instead of 1')
 })
 
-it.runIf(thoroughly(false, true))('a separate process reports the memory of a fleet', async () => {
+it('a separate process reports the memory of a fleet', ONLY_IN_SOAK, async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [peer, 'host', JSON.stringify(SMALL)], {
     timeout: 540_000,
   })

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConfigFile, InteractionResponse, Interactor } from '@bulkhead/contract'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, type CreateHostOptions, type Host } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
@@ -83,11 +83,11 @@ describe('a project layer that appears after the start', () => {
   it('is not used by a host that watches for changes', async () => {
     const host = await open({ watch: true })
     writeLayer()
-    await vi.waitUntil(() => host.diagnostics.length > 0 || host.tool('evil'), { timeout: 60_000 })
+    await expect.poll(() => host.diagnostics.length > 0 || host.tool('evil') !== undefined).toBe(true)
     expect(await used(host)).toEqual([])
     // A change of another layer loads everything again.
     writeExtension(join(folder, 'home'), { id: 'honest', tools: [{ name: 'honest' }] }, CODE.replace('evil', 'honest'))
-    await vi.waitUntil(() => host.tool('honest'), { timeout: 60_000 })
+    await expect.poll(() => host.tool('honest')).toBeDefined()
     expect(await used(host)).toEqual([])
   })
 

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { WALLS } from '../../../scripts/machine.ts'
 import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
+import { afterWallWarning } from './wall-warning.ts'
 
 let folder: string
 beforeAll(() => {
@@ -22,14 +24,15 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const call = (...args: string[]) => inside(['call', ...args], folder)
 
-it('runs a tool from its folder in place of the installed one', async () => {
-  expect(await call('./work/tools/echo', 'echo')).toEqual({ code: 0, stdout: 'built\n', stderr: '' })
+it('runs a tool from its folder in place of the installed one', WALLS, async () => {
+  const { stderr, ...rest } = await call('./work/tools/echo', 'echo')
+  expect([rest, afterWallWarning(stderr)]).toEqual([{ code: 0, stdout: 'built\n' }, ''])
 })
 
-it('gives it nothing that it does not declare, and reads arguments from a file and from standard input', async () => {
+it('gives it nothing that it does not declare, and reads arguments from a file and from standard input', WALLS, async () => {
   writeFileSync(join(folder, 'arguments.json'), '{ "path": "arguments.json" }')
-  const denied = { code: 1, stderr: expect.stringMatching(/^CapabilityDenied /) }
-  expect(await call('./work/tools/echo', 'echo', '--args', '@arguments.json')).toMatchObject(denied)
+  const { code, stderr } = await call('./work/tools/echo', 'echo', '--args', '@arguments.json')
+  expect([code, afterWallWarning(stderr)]).toEqual([1, expect.stringMatching(/^CapabilityDenied /)])
   expect(await call('echo', '--args', '@gone.json')).toMatchObject({ code: 2, stderr: expect.stringMatching(/^--args: "gone\.json" cannot be read: /) })
   const stdin = Object.getOwnPropertyDescriptor(process, 'stdin')!
   Object.defineProperty(process, 'stdin', { value: Readable.from(['{ "other"', ': 1 }']), configurable: true })

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { ONLY_IN_SOAK, thoroughly } from '../../../scripts/thoroughly.ts'
 import { CACHE, shareVerified } from './cache.ts'
 
 let folder: string
@@ -37,7 +37,9 @@ async function start() {
   let stdout = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => { stdout += text })
   const ended = once(child, 'close')
-  while (!isAlive(mark)) await delay(100)
+  const early = ended.then(() => { throw new Error(`It ended before its command ran: ${stdout}`) })
+  early.catch(() => undefined)
+  while (!isAlive(mark)) await Promise.race([delay(100), early])
   return { child, ended, mark, stdout: () => stdout }
 }
 
@@ -50,9 +52,9 @@ it.each(thoroughly<readonly NodeJS.Signals[]>(['SIGINT'], ['SIGINT', 'SIGTERM', 
 })
 
 // The tests of the broker and of the sandbox kill a host as well.
-it.runIf(thoroughly(false, true))('a killed call leaves no process behind', async () => {
+it('a killed call leaves no process behind', ONLY_IN_SOAK, async () => {
   const { child, ended, mark } = await start()
   child.kill('SIGKILL')
   expect(await ended).toEqual([null, 'SIGKILL'])
-  while (isAlive(mark)) await delay(20)
+  await expect.poll(() => isAlive(mark)).toBe(false)
 })

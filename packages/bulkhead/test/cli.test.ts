@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { has, WALLS } from '../../../scripts/machine.ts'
 import { COMMANDS } from '../src/cli/main.ts'
 import { inside } from './command-inside.ts'
 import { bulkhead } from './command.ts'
@@ -127,12 +128,14 @@ describe('bulkhead call', () => {
     expect((await inside(['call', 'own'], folder)).stderr).toMatch(/^ToolNotRegistered .*\n\nwarning ProjectTrustRequired [\s\S]*cure: .*`bulkhead trust`/)
   })
 
-  it('reports the failure of the server that should have the tool', async () => {
+  it('reports the failure of the server that should have the tool', WALLS, async () => {
     mkdirSync(global(), { recursive: true })
     const mcp = { gone: { type: 'local', command: ['bulkhead-there-is-no-such-server'] }, other: { type: 'local', command: ['nor-this'] } }
     writeFileSync(join(global(), 'config.json'), JSON.stringify({ mcp }))
     const { code, stderr } = await inside(['call', 'gone_look'], folder)
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^ToolNotRegistered .*\ngone: ServerUnavailable .*\n$/) })
+    const fault = has('bubblewrap') ? /^ToolNotRegistered .*\ngone: ServerUnavailable .*\n$/
+      : /^ToolNotRegistered .*\ngone: CapabilityUnavailable Local servers run in a jail, but .*"jail": false.*\n$/
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(fault) })
   })
 
   it('escapes control sequences in the output of a tool', async () => {

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { needs } from '../../../scripts/machine.ts'
 import { COMMANDS } from '../src/cli/main.ts'
 import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
@@ -53,10 +54,9 @@ function ask(shell: string, args: readonly string[], script: (line: string) => s
 
 /** The words of a line; an empty last one if it ends with a space. */
 const quotedWords = (line: string): string => line.split(' ').map((word) => `'${word}'`).join(' ')
-const has = (shell: string): boolean => spawnSync(shell, ['-c', 'true']).status === 0
 const expected = CASES.map(([, offered]) => offered)
 
-describe.runIf(has('bash'))('bash', () => {
+describe('bash', needs('bash'), () => {
   it('completes commands, options, values and names', () => {
     const before = 'bulkhead() { cat "$3"; }\nsource script.bash'
     const one = (line: string) => `COMP_WORDS=(${quotedWords(line)}); COMP_CWORD=${line.split(' ').length - 1}; _bulkhead; printf '%s\\n' "\${COMPREPLY[@]}"`
@@ -64,7 +64,7 @@ describe.runIf(has('bash'))('bash', () => {
   })
 })
 
-describe.runIf(has('zsh'))('zsh, if it is installed', () => {
+describe('zsh', needs('zsh'), () => {
   it('completes commands, options, values and names', () => {
     // Outside a widget the builtins of zsh refuse to run, so these list what they would offer.
     const before = `setopt no_nomatch
@@ -80,7 +80,7 @@ source ./script.zsh`
   })
 })
 
-describe.runIf(has('fish'))('fish, if it is installed', () => {
+describe('fish', needs('fish'), () => {
   it('completes commands, options, values and names', () => {
     const before = 'function bulkhead; cat $argv[3]; end\nsource script.fish'
     const one = (line: string) => `complete -C '${line}' | string replace -r '(/?)\\t.*$' '' | string trim -r -c /`

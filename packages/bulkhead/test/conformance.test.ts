@@ -8,6 +8,7 @@ import { conform, HOST_REQUIREMENTS, REQUIREMENTS, verifyHost, type HostTarget, 
 import { conformanceReportSchema } from '@bulkhead/contract/validation'
 import { packFolder } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
+import { runsIf } from '../../../scripts/skips.ts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { brokenBy, expectEachBroken, faultsIn } from '../../conformance/test/ports/gate.ts'
 import { loaderOptions } from '../src/facade/loader-options.ts'
@@ -48,7 +49,7 @@ it('a new extension conforms, installs and runs', async () => {
   expect(JSON.parse((await inside([...call, '--mode', 'yolo'], folder)).stdout)).toEqual({ path: 'notes.md', words: 3 })
 })
 
-it.runIf(thoroughly(true, false))('the life cycle of a new extension conforms', async () => {
+it('the life cycle of a new extension conforms', runsIf(thoroughly(true, false), 'pnpm soak tests more'), async () => {
   await inside(['new', 'word-count', '--template', 'tool'], folder)
   const { extension } = await packFolder(join(folder, 'word-count'), { loader: loaderOptions(join(folder, 'home/.bulkhead')) })
   const sandbox = createSandbox({ workspace: folder, spares: { thread: 0 } })

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import type { ToolManifest } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
 import { complete } from '../src/cli/dev-completion.ts'
 import { inside } from './command-inside.ts'
 import { NO_NPM } from './command.ts'
@@ -69,7 +69,7 @@ class Session {
   }
 }
 
-it.runIf(thoroughly(false, true))('reloads on change, and keeps the last version that can be built', async () => {
+it('reloads on change, and keeps the last version that can be built', ONLY_IN_SOAK, async () => {
   const at = writeTool()
   const session = new Session('./tools/show', '--mode', 'yolo')
   await session.see(/Enter \.help/)
@@ -136,7 +136,7 @@ it.each<[string, readonly string[], string]>([
   expect(complete(line, tools)).toEqual([completions, part])
 })
 
-it.runIf(thoroughly(false, true))('completes and asks at a terminal', async () => {
+it('completes and asks at a terminal', ONLY_IN_SOAK, async () => {
   writeTool()
   const terminal = new PseudoTerminal(['dev', './tools/show'], folder)
   await terminal.see('> ')

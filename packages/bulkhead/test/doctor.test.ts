@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { has, WALLS } from '../../../scripts/machine.ts'
 import type { Check } from '../src/cli/doctor-check.ts'
 import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
@@ -20,7 +21,7 @@ async function diagnose(...args: readonly string[]): Promise<{ readonly code: nu
   return { code, checks: Object.fromEntries(checks.toReversed().map((check) => [check.name, check])) }
 }
 
-it('an empty folder has no problem, and the walls are those that the sandbox uses', async () => {
+it('an empty folder has no problem, and the walls are those that the sandbox uses', WALLS, async () => {
   const { code, checks } = await diagnose()
   expect(code).toBe(0)
   for (const name of ['Node', 'trust root', 'store', 'permissions', 'project', 'thread', 'configuration']) expect(checks[name], name).toMatchObject({ status: 'ok' })
@@ -34,7 +35,7 @@ it('an empty folder has no problem, and the walls are those that the sandbox use
   expect(stdout).toMatch(/\n(?:Everything is fine\.|0 problems, \d warnings?\.)\n$/)
 })
 
-it('finds broken files, servers, settings and a project that is not trusted', async () => {
+it('finds broken files, servers, settings and a project that is not trusted', WALLS, async () => {
   writeExtension(global(), { id: 'greeter', tools: [{ name: 'greet' }] }, 'export default {}')
   writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, 'export default {}')
   writeFileSync(join(global(), 'config.json'), JSON.stringify({
@@ -54,7 +55,8 @@ it('finds broken files, servers, settings and a project that is not trusted', as
     'project': { status: 'warning', cure: 'bulkhead trust' },
     'thread': { status: 'warning', found: expect.stringContaining('greeter') },
     'mcp gone': { status: 'problem', found: '"bulkhead-no-such-program" is not an executable file on your PATH' },
-    'mcp here': { status: 'ok', found: expect.stringMatching(/^starts \/.*\/sh$/) },
+    'mcp here': has('bubblewrap') ? { status: 'ok', found: expect.stringMatching(/^starts \/.*\/sh$/) }
+      : { status: 'problem', found: expect.stringMatching(/^needs a jail, but /), cure: expect.stringContaining('mcp.here.jail') },
     'mcp free': { status: 'warning', found: expect.stringContaining('without a jail'), cure: expect.stringContaining('mcp.free.requires') },
     'lsp rust': { status: 'problem', found: '"bulkhead-no-such-server" is not an executable file on your PATH', cure: 'Install it, or correct lsp.rust.command in the configuration.' },
     'lsp off': { status: 'ok', found: 'disabled' },

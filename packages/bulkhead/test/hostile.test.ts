@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { ConfigFile, Outcome } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runsIf } from '../../../scripts/skips.ts'
 import { createHost, type Host, type Session } from '../src/index.ts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { CACHE } from './cache.ts'
@@ -181,7 +182,7 @@ describe.each(thoroughly<readonly ('process' | 'thread')[]>(['process'], ['proce
     await expectRestarted('results')
   })
 
-  describe.runIf(isolation === 'process')('of its own', () => {
+  describe('of its own', runsIf(isolation === 'process', 'is for processes'), () => {
     it.each(Object.entries(MEMORY))('that exhausts %s ends that process only', async (title, [code]) => {
       expect(codeOf(await callOf(title, 'attack'))).toBe(code)
       await expectRestarted(title)

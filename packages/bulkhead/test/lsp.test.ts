@@ -1,17 +1,18 @@
+// @module-tag walls
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { has, needs } from '../../../scripts/machine.ts'
 import { createHost, type ConfigFile, type Host, type SessionOptions } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 
 /** The compiler of TypeScript is a language server. Without bubblewrap it runs without a jail. */
 const TYPESCRIPT = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
-const HAS_JAIL = existsSync('/usr/bin/bwrap')
-const LSP: ConfigFile['lsp'] = { typescript: { command: [process.execPath, TYPESCRIPT, '--lsp', '--stdio'], ...(!HAS_JAIL && { jail: false }) } }
+const LSP: ConfigFile['lsp'] = { typescript: { command: [process.execPath, TYPESCRIPT, '--lsp', '--stdio'], ...(!has('bubblewrap') && { jail: false }) } }
 
 let folder: string
 let host: Host
@@ -61,7 +62,7 @@ it('sees changes of other files', async () => {
   expect(await ask({ action: 'diagnostics', path: 'use.ts' })).toMatchObject({ total: 0 })
 })
 
-it.runIf(HAS_JAIL)('names a place outside of the workspace without its text', async () => {
+it('names a place outside of the workspace without its text', needs('bubblewrap'), async () => {
   expect(await ask({ action: 'definition', path: 'sum.ts', line: 2, query: 'number' })).toMatchObject({ total: 0 })
   writeFileSync(join(folder, 'work/array.ts'), 'export const first = [1].at(0)\n')
   expect(await ask({ action: 'definition', path: 'array.ts', line: 1, query: 'at(' })).toEqual({
@@ -128,7 +129,7 @@ process.stdin.on('data', (chunk) => {
 }).on('end', () => process.exit())
 `
 
-it.runIf(HAS_JAIL)('confines a server to reading the workspace', async () => {
+it('confines a server to reading the workspace', needs('bubblewrap'), async () => {
   const listener = createServer().listen(0, '127.0.0.1')
   await once(listener, 'listening')
   onTestFinished(() => void listener.close())

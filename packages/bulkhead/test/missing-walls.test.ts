@@ -4,18 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConfigFile, Diagnostic } from '@bulkhead/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { needs, WALLS, withoutBubblewrap } from '../../../scripts/machine.ts'
+import { runsIf } from '../../../scripts/skips.ts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import type { Check } from '../src/cli/doctor-check.ts'
 import { shareVerified } from './cache.ts'
 import type { Ran } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
 
-/** Hides bubblewrap behind a file without execute permission, in a mount namespace of the command's own. */
-const HIDDEN = ['/usr/bin/bwrap', '/bin/bwrap'].filter((path) => existsSync(path)).slice(0, 1)
-  .flatMap((path) => ['unshare', '--mount', ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']),
-    'sh', '-c', `mount --bind /dev/null ${path} && exec "$@"`, 'sh'])
-const [file = 'true', ...rest] = [...HIDDEN, 'true']
-const canHide = process.platform === 'linux' && spawnSync(file, rest).status === 0
+/** Undefined where this user may not hide bubblewrap. */
+const HIDDEN = withoutBubblewrap()
 
 const call = (tool: string, args: object = {}): readonly string[] => ['call', tool, '--mode', 'yolo', '--args', JSON.stringify(args)]
 const SHELL = ['ls', 'touch made', 'for i in 1; do touch made; done'].map((command) => ['bash', { command }] as const)
@@ -35,7 +33,7 @@ function writeHome(name: string, config: ConfigFile): string {
   return home
 }
 
-describe.runIf(canHide)('on a machine without bubblewrap', () => {
+describe('on a machine without bubblewrap', { ...WALLS, ...needs('Linux'), ...runsIf(HIDDEN !== undefined, 'needs private mounts') }, () => {
   /** All commands share a process, because hiding bubblewrap and loading the command take most of the time. */
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'bulkhead-walls-'))
@@ -49,7 +47,7 @@ describe.runIf(canHide)('on a machine without bubblewrap', () => {
       ...Object.fromEntries(REFUSED.map(([tool, args]) => [JSON.stringify([tool, args]), [...call(tool, args), ...requiring]])),
     }
     const script = join(import.meta.dirname, 'fixtures/commands.ts')
-    const [program = '', ...argv] = [...HIDDEN, process.execPath, script, JSON.stringify(commands)]
+    const [program = '', ...argv] = [...HIDDEN!, process.execPath, script, JSON.stringify(commands)]
     const { PATH, NODE_COMPILE_CACHE } = process.env
     const env = { NO_COLOR: '1', HOME: join(folder, 'home'), PATH, NODE_COMPILE_CACHE }
     const { stdout, stderr } = spawnSync(program, argv, { cwd: folder, encoding: 'utf8', env })

@@ -3,7 +3,7 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
 import { TEMPLATES } from '../src/cli/templates.ts'
 import { inside } from './command-inside.ts'
 import { SharedTerminal } from './terminal/pseudo-terminal.ts'
@@ -55,7 +55,7 @@ it('names versions that this workspace is tested with', () => {
   }
 })
 
-it.runIf(thoroughly(false, true))('asks at a terminal for what is missing', async () => {
+it('asks at a terminal for what is missing', ONLY_IN_SOAK, async () => {
   await using terminal = new SharedTerminal(folder)
   await terminal.run(['new'])
   await terminal.see('Your answer')
@@ -66,7 +66,7 @@ it.runIf(thoroughly(false, true))('asks at a terminal for what is missing', asyn
   expect(filesOf('asked')).toEqual(filesOf('plain'))
 })
 
-it.runIf(thoroughly(false, true)).each(Object.keys(TEMPLATES))('%s compiles, and its tests and the conformance requirements hold', (template) => {
+it.each(Object.keys(TEMPLATES))('%s compiles, and its tests and the conformance requirements hold', ONLY_IN_SOAK, (template) => {
   const at = join(folder, `${template}-thorough`)
   spawnSync(process.execPath, [join(ROOT, 'packages/bulkhead/src/bin.ts'), 'new', at, '--template', template])
   mkdirSync(join(at, 'node_modules/@types'), { recursive: true })
@@ -78,4 +78,4 @@ it.runIf(thoroughly(false, true)).each(Object.keys(TEMPLATES))('%s compiles, and
   if (template !== 'tool') expect(run('tsc')).toMatchObject({ status: 0, stdout: '' })
   const { status, stdout } = run('vitest', 'run')
   expect(status, stdout).toBe(0)
-}, 300_000)
+})

@@ -3,7 +3,8 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { runsIf } from '../../../scripts/skips.ts'
+import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
 
 const packages = join(import.meta.dirname, '../..')
 let folder: string
@@ -45,7 +46,7 @@ const old = ['/usr/local/bin/node', '/usr/bin/node', '/bin/node'].find((path) =>
 })
 
 // Builds three packages.
-describe.runIf(old !== undefined && thoroughly(false, true))('on an older Node, as published', () => {
+describe('on an older Node, as published', { ...runsIf(old !== undefined, 'needs an older Node'), ...ONLY_IN_SOAK }, () => {
   beforeAll(() => {
     for (const [name, from] of [['bulkhead', 'bulkhead'], ['@bulkhead/contract', 'contract'], ['@bulkhead/kit', 'kit']] as const) {
       const to = join(folder, 'node_modules', name)

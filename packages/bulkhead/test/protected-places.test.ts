@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { has, WALLS } from '../../../scripts/machine.ts'
 import { createHost, type CreateHostOptions } from '../src/index.ts'
 import { ownCode } from '../src/facade/folders.ts'
 import { CACHE } from './cache.ts'
@@ -33,7 +34,7 @@ async function open(options: Partial<CreateHostOptions> = {}) {
 }
 
 describe.each([['.bulkhead', {}], ['agent', { projectFolder: 'agent' }]])('the project layer in %s', (folder, options) => {
-  it('cannot be written by a tool, with any grant', async () => {
+  it('cannot be written by a tool, with any grant', WALLS, async () => {
     const { host, run } = await open(options)
     for (const path of ['config.json', 'tools/evil/manifest.json']) {
       expect(await run('put', { path: `${folder}/${path}` })).toMatch(/^CapabilityDenied: .*no tool writes/)
@@ -45,7 +46,7 @@ describe.each([['.bulkhead', {}], ['agent', { projectFolder: 'agent' }]])('the p
     await run('bash', { command: `for f in config.json; do mkdir -p ${folder}; echo '{}' > ${folder}/$f; done` })
     await host.close()
     // Without an operating system sandbox the shell could write it. Then the digest of the layer protects.
-    if (existsSync('/usr/bin/bwrap')) expect(existsSync(join(workspace, folder))).toBe(false)
+    expect(existsSync(join(workspace, folder))).toBe(!has('bubblewrap'))
   })
 })
 

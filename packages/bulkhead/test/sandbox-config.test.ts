@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConfigFile } from '@bulkhead/contract'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createHost } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { writeExtension } from './extension-folder.ts'
@@ -49,7 +49,7 @@ it('closes an idle compartment, and restarts it for the next call', async () => 
   }
   const first = await who()
   expect(first).toBeTypeOf('number')
-  await vi.waitFor(async () => expect(await who()).not.toBe(first), { timeout: 60_000, interval: 20 })
+  await expect.poll(who, { interval: 20 }).not.toBe(first)
   expect(await who()).toBeTypeOf('number')
   await sleepy.close()
 })

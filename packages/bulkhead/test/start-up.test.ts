@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
 import { bulkhead } from './command.ts'
 
 let folder: string
@@ -89,13 +89,13 @@ it('a list of tools loads no sandbox, network, prompts or signatures, and the se
   expect((await loadsOf(['tools'])).filter((name) => [...HEAVY, 'ajv', 're2js'].includes(name))).toEqual([])
 })
 
-it.runIf(thoroughly(false, true))('a list of tools with --connect loads the MCP client', async () => {
+it('a list of tools with --connect loads the MCP client', ONLY_IN_SOAK, async () => {
   mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
   writeFileSync(join(folder, 'home/.bulkhead/config.json'), SERVERS)
   expect(await loadsOf(['tools', '--connect'])).toContain(MCP_CLIENT)
 })
 
-it.runIf(thoroughly(false, true))('the same holds without a home folder, and none is created', async () => {
+it('the same holds without a home folder, and none is created', ONLY_IN_SOAK, async () => {
   const cached = { XDG_CACHE_HOME: join(folder, 'cache'), NODE_COMPILE_CACHE: undefined }
   expect(await loadsOf(['tools'], 0, cached)).toEqual(expect.arrayContaining(['ajv', 're2js']))
   expect((await loadsOf(['tools'], 0, cached)).filter((name) => ['ajv', 're2js'].includes(name))).toEqual([])

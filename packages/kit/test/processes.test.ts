@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import { needs } from '../../../scripts/machine.ts'
 import {
   hasProcessMark, isResourceShortage, isUnmarked, MARK_LIMIT, markOption, mentionsResourceShortage, newProcessMark,
   succeeds, workingLaunchers,
@@ -74,7 +75,7 @@ it('creates random marks and the option of prlimit', () => {
   expect(markOption(marks[0]!)).toBe(`--locks=${marks[0]}`)
 })
 
-it.runIf(process.platform === 'linux')('reads the limits that Linux prints', () => {
+it('reads the limits that Linux prints', needs('Linux'), () => {
   expect(readFileSync('/proc/self/limits', 'latin1')).toContain(MARK_LIMIT)
 })
 

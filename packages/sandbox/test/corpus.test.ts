@@ -1,3 +1,4 @@
+// @module-tag walls
 import { visibleText } from '@bulkhead/kit/text'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { firstData } from '../../../scripts/first-data.ts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { loadImage } from '../src/process/image.ts'
 import { withoutLayers } from '../src/os/os-layers.ts'
@@ -36,7 +37,7 @@ describe('a hull', () => {
         node, ['--no-warnings', fixture('starting-host.ts'), os], { stdio: ['ignore', 'pipe', 'inherit'] },
       )
       onTestFinished(() => void host.kill('SIGKILL'))
-      await new Promise((resolve) => host.stdout.once('data', resolve))
+      await firstData(host.stdout)
       await new Promise((later) => setTimeout(later, ms))
       host.kill('SIGKILL')
     }))
@@ -76,7 +77,7 @@ describe('a hull', () => {
     const host = spawn(process.execPath, ['--no-warnings', fixture('host.ts'), os], { stdio })
     onTestFinished(() => void host.kill('SIGKILL'))
     // It reports when a compartment spins and a spare is ready.
-    await new Promise((resolve) => host.stdout!.once('data', resolve))
+    await firstData(host.stdout!)
     expect(await targetsOf(host.pid!)).toContain(secret)
     const hulls = descendantsOf(host.pid!)
     expect(hulls.length).toBeGreaterThanOrEqual(2)

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import { Editor } from './editor.ts'
 import { World, type WorldOptions } from './world.ts'
 
@@ -112,7 +112,7 @@ describe('the terminal of an editor', () => {
     })
   })
 
-  it.runIf(thoroughly(false, true))('runs opaque commands in our sandbox, and kills one that takes too long', async () => {
+  it('runs opaque commands in our sandbox, and kills one that takes too long', ONLY_IN_SOAK, async () => {
     await open()
     const outcomes = await world.call(
       // The sandbox has its own /tmp.
@@ -128,7 +128,7 @@ describe('the terminal of an editor', () => {
     expect(editor.released).toEqual(['t1', 't2'])
   })
 
-  it.runIf(thoroughly(false, true))('gets no command that is rejected, that only reads, or whose streams a terminal does not have', async () => {
+  it('gets no command that is rejected, that only reads, or whose streams a terminal does not have', ONLY_IN_SOAK, async () => {
     await open({ person: ({ toolCall }) => JSON.stringify(toolCall).includes('rejected') ? 'reject_once' : 'allow_once' })
     await world.call(
       ['bash', { command: 'touch rejected.txt' }], ['bash', { command: 'ls' }], ['bash', { command: 'echo 1 > out.txt' }],

@@ -25,7 +25,9 @@ async function whileFlipping(
   const done = new AbortController()
   const exited = once(child, 'exit')
   try {
-    await once(child, 'message')
+    const early = exited.then((end) => { throw new Error(`It ended before it flipped anything: ${end}`) })
+    await Promise.race([once(child, 'message'), early])
+    early.catch(() => undefined)
     child.once('message', () => done.abort())
     for (let index = 0, met = false; (index < attempts || !met) && !done.signal.aborted; index++) {
       met = await attempt(index)

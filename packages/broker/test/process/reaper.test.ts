@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as turn, setTimeout } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { firstData } from '../../../../scripts/first-data.ts'
 import { isTemporaryName } from '../../src/fs/write-file.ts'
 import { temporaryFolder } from '../fixture.ts'
 import { ShellSetup, starts } from '../shell/shell-setup.ts'
@@ -41,7 +42,7 @@ describe('after SIGKILL of the host, the reaper', () => {
     const host = spawn(
       process.execPath, [fixture('fixtures/writing-host.ts'), workspace], { stdio: ['ignore', 'pipe', 'inherit'] },
     )
-    await once(host.stdout, 'data')
+    await firstData(host.stdout)
     // A stopped process does not finish the write while the test reads the folder.
     for (host.kill('SIGSTOP'); unfinished().length === 0; host.kill('SIGSTOP')) {
       host.kill('SIGCONT')
@@ -49,7 +50,7 @@ describe('after SIGKILL of the host, the reaper', () => {
     }
     host.kill('SIGKILL')
     await once(host, 'exit')
-    while (unfinished().length > 0) await setTimeout(5)
+    await expect.poll(unfinished, { interval: 5 }).toEqual([])
     expect(readdirSync(workspace).toSorted()[0]).toMatch(/^(?:a|first)\.txt$/)
   })
 })

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { needs } from '../../../../scripts/machine.ts'
 import { createHost, openSqliteStore, type Host, type InteractionRequest, type Json, type Outcome, type Session } from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
 import { inside } from '../command-inside.ts'
@@ -14,7 +15,7 @@ const VERSION = 'v1'
 const expected = expectedOf(VERSION)
 
 // On other systems /tmp may be a link, and then the workspace has another path.
-describe.runIf(process.platform === 'linux')('files that an earlier version wrote:', () => {
+describe('files that an earlier version wrote:', needs('Linux'), () => {
   let place: Disposable
   let hosts: Host[]
   beforeAll(async () => { place = await claimPlace() })

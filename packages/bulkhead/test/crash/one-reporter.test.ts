@@ -1,11 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { firstData } from '../../../../scripts/first-data.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { createHost, openSqliteStore } from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
@@ -36,8 +36,7 @@ async function leaveCalls(...audited: readonly string[]): Promise<void> {
 
 async function startHost() {
   const child = spawn(process.execPath, [HOST, folder, CACHE], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const [ready] = await once(child.stdout, 'data') as [Buffer]
-  expect(ready.toString()).toBe('ready\n')
+  expect(await firstData(child.stdout)).toBe('ready\n')
   return { begin: () => child.stdin.end('.'), output: text(child.stdout) }
 }
 

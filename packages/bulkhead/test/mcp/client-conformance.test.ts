@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { drive, type Scenario } from './client-conformance/drive.ts'
 
 const FOLDER = join(import.meta.dirname, 'client-conformance')
@@ -46,11 +46,11 @@ async function suite(...args: readonly string[]): Promise<{ readonly code: numbe
   return { code, output: `${stdout}\n${stderr}` }
 }
 
-it.runIf(thoroughly(false, true))('signs in again for a scope that a call demands', async () => {
+it('signs in again for a scope that a call demands', ONLY_IN_SOAK, async () => {
   const { code, output } = await suite('--scenario', 'auth/scope-step-up', '--spec-version', '2026-07-28')
   expect(output).toContain('OVERALL: PASSED')
   expect(code).toBe(0)
-}, LIMIT_MS)
+})
 
 it.each(thoroughly([], ['2025-11-25', '2026-07-28']))(
   'passes every client scenario that %s requires',

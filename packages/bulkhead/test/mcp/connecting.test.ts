@@ -1,9 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+// @module-tag walls
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { configFileSchema } from '@bulkhead/contract/validation'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { has } from '../../../../scripts/machine.ts'
 import { inShell } from '../../../bridges/test/mcp/connecting/setup.ts'
 import {
   createHost, createProgrammaticInteractor, type ConfigFile, type CreateHostOptions, type Host, type InteractionEnvelope,
@@ -30,9 +32,10 @@ afterEach(async () => {
 const SERVER = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/sdk-server.ts')
 /** The fixture, its packages and the sources that Node runs for it. */
 const SOURCES = join(import.meta.dirname, '../../../..')
+/** In a jail where that is possible. */
 const ship = () => ({
   type: 'local' as const, command: [process.execPath, SERVER, join(folder, 'notes')], env: ['NODE_COMPILE_CACHE'],
-  requires: { fs: { read: [SOURCES], write: ['{workspace}'] } },
+  requires: { fs: { read: [SOURCES], write: ['{workspace}'] } }, ...(!has('bubblewrap') && { jail: false }),
 })
 const RAW = join(import.meta.dirname, '../../../bridges/test/mcp/connecting/fixtures/raw-server.js')
 /** A server without the SDK, which starts four times as fast. It notes its start too. */
@@ -49,13 +52,8 @@ const configure = (config: ConfigFile, root = home) => {
   mkdirSync(root, { recursive: true })
   writeFileSync(join(root, 'config.json'), JSON.stringify(config))
 }
-const notes = (): readonly string[] => {
-  try {
-    return readFileSync(join(folder, 'notes'), 'utf8').trim().split('\n')
-  } catch {
-    return []
-  }
-}
+const notes = (): readonly string[] =>
+  existsSync(join(folder, 'notes')) ? readFileSync(join(folder, 'notes'), 'utf8').trim().split('\n') : []
 async function open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
   const host = await createHost({ workspace: folder, home, ...options })
   hosts.push(host)
@@ -65,10 +63,13 @@ async function open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
 async function openSession(host: Host, options: SessionOptions = {}): Promise<Session> {
   const session = await host.openSession(options)
   if (names(host).length > 0) return session
-  await vi.waitUntil(() => names(host).length > 0, { timeout: 300_000 })
+  // One that failed does not come back while a test waits.
+  await expect.poll(() => names(host).length > 0 || shipOf(host)?.state === 'unavailable').toBe(true)
+  expect(shipOf(host)).toMatchObject({ state: 'connected' })
   await session.close()
   return host.openSession(options)
 }
+const shipOf = (host: Host) => host.mcp.servers().find(({ name }) => name === 'ship')
 const environment = () => ({ PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] })
 const names = (host: Host) => host.tools().map(({ name }) => name).filter((name) => name.startsWith('ship_'))
 
@@ -157,7 +158,7 @@ it('when a server changes its tool, a session asks again, and a turn that began 
   await call('2', 'ship_count')
   await call('3', 'ship_rewrite')
   expect(approvals()).toBe(3)
-  await vi.waitUntil(() => host.tool('ship_echo')!.description.includes('IMPORTANT'), { timeout: 60_000 })
+  await expect.poll(() => host.tool('ship_echo')!.description).toContain('IMPORTANT')
   expect(host.diagnostics).toContainEqual(expect.objectContaining({ code: 'TextSuspicious', path: '/tools/ship_echo/description' }))
 
   expect(await callInTurn('4', 'ship_echo', { text: 'x' })).toMatchObject({ error: { code: 'ToolDefinitionChanged' } })
@@ -182,7 +183,7 @@ it('applies deadlines, rules by origin, and the refusal without a user', async (
   // The deadline covers the first start, and the request must be sent.
   await yolo.call({ id: 'warm', name: 'ship_echo', arguments: { text: 'x' } }, { timeoutMs: 60_000 })
   expect(await call('ship_hang', yolo)).toMatchObject({ error: { code: 'ExecutionTimeout' } })
-  await vi.waitUntil(() => notes().includes('cancelled'), { timeout: 60_000 })
+  await expect.poll(notes).toContain('cancelled')
   expect(await call('ship_variables')).toMatchObject({ error: { code: 'ApprovalDenied' } })
 })
 
@@ -207,15 +208,14 @@ it('a local server outside a jail is marked, fails calls after a crash, reconnec
   expect(await call('ship_crash')).toMatchObject({ error: { code: 'ServerLost' } })
   expect(await call('ship_echo', { text: 'x' })).toMatchObject({ error: { code: 'ServerUnavailable' }, error_text: expect.stringContaining('mcp server ship is unavailable') })
   expect(names(host)).toContain('ship_echo')
-  const state = () => host.mcp.servers().find(({ name }) => name === 'ship')
-  expect(state()).toMatchObject({ state: 'unavailable', tools: 2 })
-  await vi.waitUntil(async () => (await call('ship_echo', { text: 'back' })).type === 'output', { timeout: 60_000, interval: 200 })
+  expect(shipOf(host)).toMatchObject({ state: 'unavailable', tools: 2 })
+  await expect.poll(() => call('ship_echo', { text: 'back' }), { interval: 200 }).toMatchObject({ type: 'output' })
   configure({ mcp: { ship: { ...near, enabled: false }, far } })
   await host.reload()
-  expect([names(host), state()]).toMatchObject([[], { state: 'disabled' }])
+  expect([names(host), shipOf(host)]).toMatchObject([[], { state: 'disabled' }])
   const pids = notes().map((line) => Number(/started (\d+)/.exec(line)![1]))
   expect(pids).toHaveLength(2)
-  await vi.waitUntil(() => !pids.some(isAlive), { timeout: 60_000 })
+  await expect.poll(() => pids.filter(isAlive)).toEqual([])
 })
 
 it('ignores servers of an untrusted project, and connects on demand after trust', async () => {
@@ -246,7 +246,7 @@ it('a list of tools starts no server without --connect, and remembers the tools'
   const before = await run('tools')
   expect(before.code).toBe(0)
   expect(before.stdout).not.toContain('ship_echo')
-  expect(before.stdout).toMatch(/ship +local +global +unknown +- /)
+  expect(before.stdout).toMatch(has('bubblewrap') ? /ship +local +global +unknown +- / : /ship +local, not confined +global +unknown +- /)
   expect(before.stdout).toMatch(/off +local, not confined +global +disabled/)
   expect((await run('call', 'read', '--args', '{"path":"notes"}')).code).toBe(1)
   expect(notes()).toEqual([])
@@ -287,7 +287,7 @@ it('a session keeps the servers of its folder after a switch, and they end with 
   await session.close()
   await unloaded
   const [first, second] = notes().map((line) => Number(/started (\d+)/.exec(line)![1]))
-  await vi.waitUntil(() => !isAlive(first!), { timeout: 60_000 })
+  await expect.poll(() => isAlive(first!)).toBe(false)
   expect(isAlive(second!)).toBe(true)
 })
 

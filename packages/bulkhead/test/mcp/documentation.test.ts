@@ -5,7 +5,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import { startInside } from '../program-inside.ts'
 import { clientOf, OneProcess } from './served-world.ts'
 
@@ -51,7 +51,7 @@ it.each(PROGRAMS)('the program of %s serves a client, and ends with its connecti
   await ended
 })
 
-it.runIf(thoroughly(false, true)).each(PROGRAMS)('the process of %s ends with its connection', async (_, Transport, program) => {
+it.each(PROGRAMS)('the process of %s ends with its connection', ONLY_IN_SOAK, async (_, Transport, program) => {
   writeFileSync(join(folder, 'server.ts'), program)
   const client = clientOf('modern')
   const env = { HOME: folder, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }

@@ -45,7 +45,7 @@ describe.each(ERAS)('a client of the %s era over HTTP', (era) => {
     if (era === 'modern') await client.listen({ toolsListChanged: true })
     writeExtension(join(folder, 'home'), { id: `late-${era}`, tools: [{ name: `late_${era}` }] }, 'export default {}')
     await world.host.reload()
-    await vi.waitFor(() => expect(changed).toHaveBeenCalledOnce(), 20_000)
+    await expect.poll(() => changed).toHaveBeenCalledOnce()
   })
 
   it('cancels a call with its request, and the others with the server', async () => {
@@ -56,7 +56,7 @@ describe.each(ERAS)('a client of the %s era over HTTP', (era) => {
     world.ending.push(world.host.on(() => void (started += 1), ['ToolInvocationStarted']))
     const one = client.callTool({ name: 'wait', arguments: {} }, { signal: cancel.signal })
     const other = client.callTool({ name: 'wait', arguments: {} }).then(({ isError }) => isError, () => 'disconnected')
-    await vi.waitFor(() => expect(started).toBe(2), 20_000)
+    await expect.poll(() => started).toBe(2)
     cancel.abort()
     await expect(one).rejects.toThrow('abort')
     await serving.close()
@@ -99,7 +99,7 @@ describe('a session of the older era', () => {
     expect([await list(serving, id), await list(serving, id, TOKENS[1])]).toEqual([200, 404])
     const remove = (token: string) => send(serving, { method: 'DELETE', headers: { 'Authorization': `Bearer ${token}`, 'Mcp-Session-Id': id } })
     expect([(await remove(TOKENS[1]!)).status, open.size, (await remove(TOKENS[0]!)).status]).toEqual([404, 1, 200])
-    await vi.waitFor(() => expect(open.size).toBe(0), 20_000)
+    await expect.poll(() => open.size).toBe(0)
     expect(await list(serving, id)).toBe(404)
   })
 
@@ -108,7 +108,7 @@ describe('a session of the older era', () => {
     const { client } = await connect(serving, 'legacy')
     const call = client.callTool({ name: 'wait', arguments: {} }).catch(() => undefined)
     const { id } = await sessionOf(serving)
-    await vi.waitFor(() => expect(open.size).toBe(1), 20_000)
+    await expect.poll(() => open.size).toBe(1)
     expect(await list(serving, id)).toBe(404)
     await serving.close()
     await call
@@ -132,7 +132,7 @@ describe('a session of the older era', () => {
     const stream = await fetch(serving.url, { headers: { ...PLAIN, 'Mcp-Session-Id': id } })
     expect([stream.status, await list(serving, id)]).toEqual([200, 503])
     await stream.body?.cancel()
-    await vi.waitFor(async () => expect(await list(serving, id)).toBe(200), 20_000)
+    await expect.poll(() => list(serving, id)).toBe(200)
   })
 })
 

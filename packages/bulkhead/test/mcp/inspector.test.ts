@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { serveToolsOverHttp, type HttpServing } from '@bulkhead/bridges/mcp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import { createHost, type Host } from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
 import { ERAS } from './served-world.ts'
@@ -53,7 +53,7 @@ const TARGETS: readonly (readonly [string, () => readonly string[]])[] = [
 ]
 
 /** Each command starts the inspector, which takes a second. */
-describe.runIf(thoroughly(false, true)).each(TARGETS)('the official inspector over %s', (_, target) => {
+describe.each(TARGETS)('the official inspector over %s', ONLY_IN_SOAK, (_, target) => {
   it.each(ERAS)('lists and calls tools in the %s era', async (era) => {
     const { told, result } = await inspect(target(), ['--protocol-era', era, '--method', 'tools/list', '--strict'])
     expect(told).toContain('0 errors')

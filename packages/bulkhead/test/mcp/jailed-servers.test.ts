@@ -7,7 +7,8 @@ import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { has, needs, WALLS } from '../../../../scripts/machine.ts'
+import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import { createHost, type ConfigFile, type Host } from '../../src/index.ts'
 import { shareVerified } from '../cache.ts'
 import { inside } from '../command-inside.ts'
@@ -56,7 +57,7 @@ const local = (command: string[], requires?: NonNullable<Extract<Servers[string]
 const hostile = (requires: Parameters<typeof local>[1] = {}) =>
   local([HOSTILE], { ...requires, fs: { read: ['{workspace}', dirname(HOSTILE)], ...requires.fs } })
 
-describe.runIf(existsSync('/usr/bin/bwrap'))('in a jail', () => {
+describe('in a jail', needs('bubblewrap'), () => {
   it('a server reads the workspace, and writes only with a grant', async () => {
     const call = await open({ files: local([OFFICIAL.files, '.']) })
     expect(await call('files_read_text_file', { path: 'note' })).toEqual({ content: 'work/note' })
@@ -65,7 +66,7 @@ describe.runIf(existsSync('/usr/bin/bwrap'))('in a jail', () => {
     expect(host!.tool('files_write_file')!.server).not.toHaveProperty('unconfined')
   })
 
-  it.runIf(thoroughly(false, true))('the official servers work', async () => {
+  it('the official servers work', ONLY_IN_SOAK, async () => {
     const call = await open({
       files: local([OFFICIAL.files, '.'], { fs: { write: ['{workspace}'] } }),
       everything: local([OFFICIAL.everything]), memory: { ...local([OFFICIAL.memory], { fs: { write: ['{workspace}'] } }), env: ['MEMORY_FILE_PATH'] }, thinking: local([OFFICIAL.thinking]),
@@ -91,7 +92,7 @@ describe.runIf(existsSync('/usr/bin/bwrap'))('in a jail', () => {
     expect(await attempt('fetch', { url: 'http://example.com/' })).toMatch(/^refused/)
   })
 
-  it.runIf(thoroughly(false, true))('a hostile server with a host reaches no other', async () => {
+  it('a hostile server with a host reaches no other', ONLY_IN_SOAK, async () => {
     const service = createServer((_, response) => void response.end()).listen(0, '127.0.0.1')
     const port = await new Promise<number>((resolve) => service.once('listening', () => resolve((service.address() as AddressInfo).port)))
     try {
@@ -106,25 +107,34 @@ describe.runIf(existsSync('/usr/bin/bwrap'))('in a jail', () => {
     }
   })
 
-  it.runIf(thoroughly(false, true))('a hostile server cannot outlive its host', async () => {
+  it('a hostile server cannot outlive its host', ONLY_IN_SOAK, async () => {
     const beats = join(folder, 'work/beats')
     const call = await open({ evil: hostile({ fs: { write: ['{workspace}'] } }) })
     expect(await call('evil_try', { what: 'outlive', path: beats })).toBe('left')
-    while (!existsSync(beats)) await wait(20)
+    await expect.poll(() => existsSync(beats)).toBe(true)
     await host!.close()
     const { size } = statSync(beats)
     await wait(500)
     expect(statSync(beats).size).toBe(size)
   })
 
-  it.runIf(thoroughly(false, true)).each([
+  it.each([
     ['disk', { what: 'fill', path: '/tmp/full' }, /refused ENOSPC/], ['processes', { what: 'forks' }, /ServerLost|ended/],
     ['memory', { what: 'memory' }, /ServerLost|refused/],
-  ])('a hostile server cannot exhaust the machine: %s', async (_, args, what) => {
+  ])('a hostile server cannot exhaust the machine: %s', ONLY_IN_SOAK, async (_, args, what) => {
     const call = await open({ evil: hostile(), good: hostile() })
     expect(await call('evil_try', args)).toMatch(what)
     expect(await call('good_try', { what: 'list', path: join(folder, 'work') })).toBe('note')
   })
+})
+
+it('a server is refused at once, with a cure, where no jail can be made', WALLS, async () => {
+  host = await createHost({ workspace: join(folder, 'work'), home: join(folder, '.bulkhead'), config: { mcp: { evil: hostile() } } })
+  await host.openSession()
+  const message = expect.stringMatching(/^Local servers run in a jail, but .*Install bubblewrap.*"jail": false/)
+  expect(await host.mcp.connect()).toMatchObject([has('bubblewrap') ? { state: 'connected' }
+    : { state: 'unavailable', error: { code: 'CapabilityUnavailable', message } }])
+  expect(host.tool('evil_try') !== undefined).toBe(has('bubblewrap'))
 })
 
 it('an entry names what it lacks, and one without a jail is marked', async () => {

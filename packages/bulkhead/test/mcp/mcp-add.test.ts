@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync,
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import { readLauncher } from '../../src/cli/mcp-pin.ts'
 import { inside } from '../command-inside.ts'
 import { startRegistry } from '../registry.ts'
@@ -53,7 +53,7 @@ it('reads the package and the program of a launcher', () => {
   expect(() => readLauncher(['npx', '-y'])).toThrow(/Name the package/)
 })
 
-it.runIf(thoroughly(false, true))('installs the package of npx with exact version and digest, runs no script of it, and starts it without a network', async () => {
+it('installs the package of npx with exact version and digest, runs no script of it, and starts it without a network', ONLY_IN_SOAK, async () => {
   const source = join(folder, 'package')
   mkdirSync(source)
   const scripts = { install: `touch ${join(folder, 'ran')}`, postinstall: `touch ${join(folder, 'ran')}` }

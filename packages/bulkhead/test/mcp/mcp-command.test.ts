@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { StreamableHTTPClientTransport, type Client, type ClientOptions } from '@modelcontextprotocol/client'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { shareVerified } from '../cache.ts'
 import { inside } from '../command-inside.ts'
 import { useThreads, writeExtension } from '../extension-folder.ts'
@@ -81,7 +81,7 @@ function descendants(pid: number): readonly number[] {
 }
 
 // serve-tools.test.ts has the same in one process.
-describe.runIf(thoroughly(false, true)).each(ERAS)('a client of the %s era that starts the command', (era) => {
+describe.each(ERAS)('a client of the %s era that starts the command', ONLY_IN_SOAK, (era) => {
   it('lists and calls tools, and its user is asked', async () => {
     const asked: string[] = []
     const client = await connect(era, ({ message }) => {
@@ -124,7 +124,7 @@ describe('the command', () => {
     const command = [process.execPath, '-e', `require('fs').writeFileSync(${JSON.stringify(join(folder, 'ran'))}, '')`]
     writeFileSync(join(layer, 'config.json'), JSON.stringify({ mode: 'yolo', mcp: { evil: { type: 'local', command, jail: false } } }))
     tool(join(folder, 'home'), 'honest')
-    await vi.waitUntil(() => seen.includes('honest'), { timeout: 60_000 })
+    await expect.poll(() => seen).toContain('honest')
     expect(seen.filter((name) => ['evil', 'good'].includes(name))).toEqual([])
     expect(await client.callTool({ name: 'honest' })).toMatchObject({ content: [{ text: '1' }] })
     await expect(client.callTool({ name: 'evil' })).rejects.toMatchObject({ code: -32602 })
@@ -138,7 +138,8 @@ describe('the command', () => {
     await expectLaterTools(more, async (options) => {
       const { child, written, ended } = start([...more, '--http', '--port', '0'])
       const printed = /^Serving MCP at (http:\/\/127\.0\.0\.1:\d+\/mcp)\nAuthorization: Bearer ([\w-]{43})\n/m
-      await vi.waitFor(() => expect(written.err).toMatch(printed), 60_000)
+      await expect.poll(() => printed.test(written.err) || child.exitCode !== null).toBe(true)
+      expect(written.err).toMatch(printed)
       const [, url, token] = printed.exec(written.err)!
       const client = clientOf('modern', undefined, options)
       ending.push(() => client.close())
@@ -153,11 +154,11 @@ describe('the command', () => {
     await signalled()
   })
 
-  it.runIf(thoroughly(false, true)).each([[], ['--trust-project'], ['--trust-project', '--all']])(
-    'offers tools that are installed later, uses no project layer that appears or changes, and lists all with --all (%s %s)',
+  it.each([[], ['--trust-project'], ['--trust-project', '--all']])(
+    'offers tools that are installed later, uses no project layer that appears or changes, and lists all with --all (%s %s)', ONLY_IN_SOAK,
     async (...more) => expectLaterTools(more, (options) => connect('modern', undefined, more, options)))
 
-  it.runIf(thoroughly(false, true))('lists more than twenty tools only with --all', async () => {
+  it('lists more than twenty tools only with --all', ONLY_IN_SOAK, async () => {
     tool(join(folder, 'home'), ...MANY)
     const { tools } = await (await connect('modern')).listTools()
     expect(tools.filter(({ name }) => MANY.includes(name))).toEqual([])
@@ -218,7 +219,7 @@ describe('the command', () => {
     expect(world.faults).toMatchObject([{ message: expect.stringContaining('maximum size') }])
   })
 
-  it.runIf(thoroughly(false, true))('ends on a message that is too long', async () => {
+  it('ends on a message that is too long', ONLY_IN_SOAK, async () => {
     const { child, written, ended } = start()
     const answered = lineOf(child, /"id":0/)
     send(child, HELLO)
@@ -240,7 +241,7 @@ describe('the command', () => {
     expect(new Set(world.faults.map(({ message }) => message))).toContain('A request was refused: 128 requests are open. Wait until some have finished.')
   })
 
-  it.runIf(thoroughly(false, true))('ends if its output is not read', async () => {
+  it('ends if its output is not read', ONLY_IN_SOAK, async () => {
     writeFileSync(join(folder, 'work/long.txt'), LONG)
     const child = spawn(process.execPath, argumentsOf([]), { env: environment(), stdio: ['pipe', 'pipe', 'pipe'] })
     ending.push(() => child.kill('SIGKILL'))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { serveTools, serveToolsOverHttp, type ServeOptions } from '@bulkhead/bridges/mcp'
 import { StreamableHTTPClientTransport, type Client } from '@modelcontextprotocol/client'
 import { InMemoryTransport } from '@modelcontextprotocol/server'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { writeExtension } from '../extension-folder.ts'
 import { clientOf, servedWorld, type Person, type ServedWorld } from './served-world.ts'
 
@@ -74,7 +74,7 @@ describe.each([['one connection', inMemory], ['HTTP', overHttp]] as const)('a ta
     expect(client.getServerCapabilities()?.tasks).toEqual({ list: {}, cancel: {}, requests: { tools: { call: {} } } })
     const { taskId, ttl } = await begin(client, 'greet', { ttl: 60_000 })
     expect(ttl).toBe(60_000)
-    await vi.waitFor(async () => expect((await get(client, taskId)).status).toBe('input_required'), 20_000)
+    await expect.poll(async () => (await get(client, taskId)).status).toBe('input_required')
     const related = { 'io.modelcontextprotocol/related-task': { taskId } }
     expect(await ask(client, 'tasks/result', { taskId })).toMatchObject({ structuredContent: { hello: 'Ada' }, _meta: related })
     expect(shown).toEqual([related])
@@ -110,7 +110,7 @@ it('tells a failure from a result, and knows no other tasks', async () => {
 it('forgets a task after its time, and ended ones when there are too many', async () => {
   const client = await inMemory(undefined, 2)
   const short = await begin(client, 'wait', { ttl: 1 })
-  await vi.waitFor(() => expect(get(client, short.taskId)).rejects.toThrow('There is no such task'), 20_000)
+  await expect.poll(() => get(client, short.taskId).then(() => 'known', String)).toContain('There is no such task')
   const ended = await begin(client, 'fail')
   await ask(client, 'tasks/result', { taskId: ended.taskId })
   const running = [await begin(client, 'wait'), await begin(client, 'wait')]

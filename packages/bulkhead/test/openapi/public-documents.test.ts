@@ -1,13 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { needs } from '../../../../scripts/machine.ts'
+import { publicData } from '../../../../scripts/public-data.ts'
+import { ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { caller, OpenapiFixture } from './fixture.ts'
-import { findDocuments } from './public-documents.ts'
 
-const documents = findDocuments()
-const textOf = (file: string): string => gunzipSync(readFileSync(join(documents!, `${file}.gz`))).toString()
+const textOf = (file: string): string => gunzipSync(readFileSync(publicData(`openapi/${file}.gz`)!)).toString()
 
 let fixture: OpenapiFixture
 beforeEach(async () => {
@@ -26,15 +25,10 @@ async function offeredOf(file: string) {
   return { host, ids, tools }
 }
 
-describe('public OpenAPI documents', () => {
-  it(`are ${documents === undefined ? 'not on this machine: none of them was read' : 'here'}`, () => {
-    expect(documents === undefined || existsSync(join(documents, 'k8s-core.json.gz'))).toBe(true)
-  })
-
+describe('public OpenAPI documents', needs('public test data'), () => {
   const small: readonly (readonly [string, number])[] = [['petstore.yaml', 19]]
   const large = [['k8s-apps.json', 77], ['k8s-core.json', 248], ['stripe.json', 417], ['discord.json', 242]] as const
   it.each(thoroughly(small, [...small, ...large]))('offers every operation of %s', async (file, count) => {
-    if (documents === undefined) return
     const { host, ids, tools } = await offeredOf(file)
     expect([ids.length, tools.length]).toEqual([count, count])
     // A long name ends in a digest.
@@ -44,8 +38,7 @@ describe('public OpenAPI documents', () => {
     expect(tools.filter(({ description, inputSchema }) => description.length > 4_096 || JSON.stringify(inputSchema).length > 65_536)).toEqual([])
   })
 
-  it.runIf(thoroughly(false, true))('encodes the forms of Stripe with brackets', async () => {
-    if (documents === undefined) return
+  it('encodes the forms of Stripe with brackets', ONLY_IN_SOAK, async () => {
     fixture.inHome(textOf('stripe.json'), 'stripe.json')
     fixture.configure({ stripe: { document: 'stripe.json', baseUrl: fixture.shop.url, operations: ['PostCheckoutSessions', 'PostCustomers'] } })
     const call = await caller(await fixture.open())

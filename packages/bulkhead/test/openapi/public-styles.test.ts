@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Json } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { needs } from '../../../../scripts/machine.ts'
+import { publicData } from '../../../../scripts/public-data.ts'
 import { caller, OpenapiFixture, namesOf } from './fixture.ts'
-import { findDocuments } from './public-documents.ts'
-
-const documents = findDocuments()
 
 let fixture: OpenapiFixture
 beforeEach(async () => {
@@ -111,9 +109,8 @@ describe('parameters and bodies', () => {
     expect(arrived).toEqual(CASES.map(({ id, sent }) => `${id} ${sent}`))
   })
 
-  it(`of the document with one operation per style are ${documents === undefined ? 'not on this machine: none was called' : 'sent as specified'}`, async () => {
-    if (documents === undefined) return
-    fixture.inHome(readFileSync(join(documents, 'styles.json'), 'utf8'), 'styles.json')
+  it('of the document with one operation per style are sent as specified', needs('public test data'), async () => {
+    fixture.inHome(readFileSync(publicData('openapi/styles.json')!, 'utf8'), 'styles.json')
     fixture.configure({ styles: { document: 'styles.json', baseUrl: fixture.shop.url } })
     const host = await fixture.open()
     expect([namesOf(host), host.diagnostics]).toEqual([Object.keys(SENT).toSorted(), []])

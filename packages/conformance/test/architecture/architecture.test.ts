@@ -103,8 +103,16 @@ const PLANTED: readonly (readonly [rule: string, file: string, text: string, fou
   ],
   ['has a README', 'packages/store/README.md', '\n'.repeat(60), 'packages/store/README.md is too long'],
   [
-    'no test is skipped', 'packages/store/test/planted.test.ts', `it.${'skip'}("x", () => {})`,
-    'packages/store/test/planted.test.ts skips or singles out a test',
+    'a test is skipped with a reason', 'packages/store/test/planted.test.ts', `it.${'skip'}("x", () => {})`,
+    'packages/store/test/planted.test.ts: use needs() or runsIf(), so that the reason is counted',
+  ],
+  [
+    'waits with words', 'packages/store/test/planted.test.ts', `await vi.${'waitUntil'}(isOpen)`,
+    'packages/store/test/planted.test.ts: use expect.poll(), which says what it waits for',
+  ],
+  [
+    'tag of walls', 'packages/store/test/planted.test.ts', `it('x', () => { expect(has('${'bubblewrap'}')).toBe(true) })`,
+    'packages/store/test/planted.test.ts has no WALLS',
   ],
 ]
 

@@ -150,14 +150,32 @@ const shortReadmes: Rule = {
   }),
 }
 
-const everyTestRuns: Rule = {
-  name: 'no test is skipped or singled out',
-  check: (root) => [...packagesOf(root).map((name) => `packages/${name}/test`), 'apps/demo/test', 'bench/test']
-    .flatMap((folder) =>
-    walk(join(root, folder)).filter((path) => path.endsWith('.test.ts')).flatMap((path) =>
-      /\b(?:it|test|describe)\.(?:skip|only|todo)\b|\bskipIf\(/.test(readFileSync(path, 'utf8')) ? [`${path.slice(root.length + 1)} skips or singles out a test`] : [])),
+const testsOf = (root: string): readonly string[] =>
+  [...packagesOf(root).map((name) => `packages/${name}/test`), 'apps/demo/test', 'bench/test'].flatMap((folder) =>
+    walk(join(root, folder)).filter((path) => path.endsWith('.test.ts')))
+
+/** What a test may not contain, and what it should have instead. */
+const NOT_IN_TESTS: readonly (readonly [RegExp, string])[] = [
+  [/\b(?:it|test|describe)\.(?:skip|only|todo)\b|\b(?:skip|run)If\(/, 'use needs() or runsIf(), so that the reason is counted'],
+  [/existsSync\([^)]*bwrap/, "use has('bubblewrap') of scripts/machine.ts: it may be installed and not work"],
+  [/\bvi\.waitUntil\(/, 'use expect.poll(), which says what it waits for'],
+]
+
+const explainedTests: Rule = {
+  name: 'a test is skipped with a reason, waits with words, and asks in one place what the machine has',
+  check: (root) => testsOf(root).flatMap((path) => NOT_IN_TESTS.flatMap(([found, instead]) =>
+    found.test(readFileSync(path, 'utf8')) ? [`${path.slice(root.length + 1)}: ${instead}`] : [])),
+}
+
+const taggedWalls: Rule = {
+  name: 'a test that depends on bubblewrap has the tag of walls',
+  check: (root) => testsOf(root).filter((path) => {
+    const text = readFileSync(path, 'utf8')
+    return /\bhas\('bubblewrap'\)/.test(text) && !/^\/\/ @module-tag walls$|', WALLS, |\.\.\.WALLS\b/m.test(text)
+  }).map((path) => `${path.slice(root.length + 1)} has no WALLS`),
 }
 
 export const RULES: readonly Rule[] = [
-  star, pureContract, portsOnlyHost, twoSides, noCycles, floors, shortFiles, namedFolders, smallIndexes, pinnedExports, shortReadmes, everyTestRuns,
+  star, pureContract, portsOnlyHost, twoSides, noCycles, floors, shortFiles, namedFolders, smallIndexes, pinnedExports, shortReadmes,
+  explainedTests, taggedWalls,
 ]

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { notingStore } from '../twin/notes.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
 
@@ -58,7 +58,7 @@ test('a call that waits for a person is in the journal', async () => {
   const pending = session.call(call(1))
   await asked.promise
   // The form, and the call.
-  await vi.waitFor(() => expect(log).toEqual(['put 1', 'put 2', 'save']), { timeout: 60_000, interval: 5 })
+  await expect.poll(() => log, { interval: 5 }).toEqual(['put 1', 'put 2', 'save'])
   answer.resolve({ decision: 'once' })
   expect(verdictOf(await pending)).toBe('output')
   expect(log).toEqual(['put 1', 'put 2', 'save', 'drop 2'])

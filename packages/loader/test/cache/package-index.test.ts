@@ -4,7 +4,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import type { LoadReport } from '@bulkhead/contract'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { emptyModule, HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
 import { readIndexFile, writeIndexFile, type IndexContent } from '../../src/cache/package-index.ts'
 import { PackageFixture } from '../signature/signed-package.ts'
@@ -22,10 +22,10 @@ class WarmFixture extends HomeFixture {
   /** Loads until everything is cached. Files that were just written are not cached at first. */
   async remember(over: Parameters<HomeFixture['load']>[0] = {}): Promise<void> {
     const count = (await this.warm(over)).extensions.length
-    await vi.waitUntil(async () => {
+    await expect.poll(async () => {
       await this.warm(over)
-      return this.remembered() === count
-    }, { timeout: 60_000, interval: 20 })
+      return this.remembered()
+    }, { interval: 20 }).toBe(count)
   }
 
   remembered(): number {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConfigFile } from '@bulkhead/contract'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { HomeFixture, manifestOf, toolOf } from '../home-fixture.ts'
 import { PackageFixture } from '../signature/signed-package.ts'
 
@@ -71,10 +71,10 @@ describe('an extension in the bundled folder', () => {
     const tools = [toolOf({ requires: { shell: [{ cmd: '*' }] } })]
     new PackageFixture('weather', '1.4.0', { tools }).install(home, undefined, home.shippedRoot)
     const cache = join(home.base, 'cache')
-    await vi.waitUntil(async () => {
-      expect((await home.shipped({}, cache)).extensions).toHaveLength(1)
-      return existsSync(cache) && readdirSync(cache).length > 0
-    }, { timeout: 60_000, interval: 20 })
+    await expect.poll(async () => {
+      const { extensions: loaded } = await home.shipped({}, cache)
+      return [loaded.length, existsSync(cache) && readdirSync(cache).length > 0]
+    }, { interval: 20 }).toEqual([1, true])
     const { extensions, diagnostics } = await home.load({ roots: { global: home.shippedRoot }, cache })
     expect([extensions, diagnostics.map(({ code }) => code)]).toEqual([[], ['RequirementInvalid']])
   })

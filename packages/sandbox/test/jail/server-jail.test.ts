@@ -1,11 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { JailGrant, ServerStart } from '@bulkhead/contract'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { needs, WALLS } from '../../../../scripts/machine.ts'
+import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import { createServerJail } from '../../src/index.ts'
 import { runJailed } from './run-jailed.ts'
 
@@ -43,7 +44,7 @@ async function probe(grant: Partial<JailGrant>, attempts: Readonly<Record<string
 const reading = (path: string) => `fs.readFileSync(${JSON.stringify(path)}, 'utf8')`
 const writing = (path: string) => `fs.writeFileSync(${JSON.stringify(path)}, 'x')`
 
-describe.runIf(existsSync('/usr/bin/bwrap'))('a server in a jail', () => {
+describe('a server in a jail', needs('bubblewrap'), () => {
   it('sees what it is granted, without credentials and folders of the host, and nothing else', async () => {
     const core = '/proc/sys/kernel/core_pattern'
     const results = await probe({ read: [person] }, {
@@ -105,26 +106,18 @@ describe.runIf(existsSync('/usr/bin/bwrap'))('a server in a jail', () => {
     expect(readdirSync(sockets).filter((name) => name.startsWith('bulkhead-relay-'))).toEqual([])
   })
 
-  it('is refused with a cure where bubblewrap is missing', async () => {
-    const bare = createServerJail({ kept: [], ownCode: [], projectLayer: '/none', home: undefined, folders: [join(person, 'more')] })
-    await expect(bare.prepare(start({}), () => undefined)).rejects.toMatchObject({
-      code: 'CapabilityUnavailable', message: expect.stringMatching(/bwrap is not installed.*"jail": false/),
-    })
-    expect(await bare.findFault()).toBe('bwrap is not installed')
-  })
-
   const BOMBS = [
     ['memory', ['sh', '-c', 'tail /dev/zero & tail /dev/zero & wait'], /MB of memory/],
     ['processes', ['sh', '-c', 'f() { f & f & wait; }; f'], /processes and threads/],
   ] as const
-  it.runIf(thoroughly(false, true)).each(BOMBS)('is ended by the host if it takes too much: %s', async (_, command, what) => {
+  it.each(BOMBS)('is ended by the host if it takes too much: %s', ONLY_IN_SOAK, async (_, command, what) => {
     const { signal, stderr, reported } = await runJailed(jail(), start({}, [...command]))
     // The kernel stops processes of ordinary users before the host does.
     if (process.getuid!() === 0) expect([signal, reported]).toEqual(['SIGKILL', [expect.stringMatching(what)]])
     else expect(`${reported.join()} ${stderr}`).toMatch(/jail ended|cannot allocate|fork|Resource|memory/i)
   })
 
-  it.runIf(thoroughly(false, true))('cannot fill the disk', async () => {
+  it('cannot fill the disk', ONLY_IN_SOAK, async () => {
     const fill = (path: string) => `run('sh', '-c', 'dd if=/dev/zero of=${path}/full bs=1M count=600 2>&1 || true')`
     const results = await probe({ read: [] }, {
       home: fill('/home/server'), temporary: fill('/tmp'), shared: fill('/dev/shm'), workspace: fill(join(person, 'work')), usr: fill('/usr'),
@@ -133,7 +126,7 @@ describe.runIf(existsSync('/usr/bin/bwrap'))('a server in a jail', () => {
     for (const place of ['workspace', 'usr']) expect(results[place]).toMatch(/Read-only|nonexistent|No such file/)
   })
 
-  it.runIf(thoroughly(false, true))('does not outlive the process that started it', async () => {
+  it('does not outlive the process that started it', ONLY_IN_SOAK, async () => {
     let killed = false
     await runJailed(jail(), start({}, ['sh', '-c', 'setsid sleep 1000.5 & sleep 1000.5']), '', (pid) => {
       setTimeout(() => { killed = process.kill(pid, 'SIGKILL') }, 500)
@@ -148,4 +141,12 @@ describe.runIf(existsSync('/usr/bin/bwrap'))('a server in a jail', () => {
     })
     expect(left).toEqual([])
   })
+})
+
+it('a server is refused with a cure where bubblewrap is missing', WALLS, async () => {
+  const bare = createServerJail({ kept: [], ownCode: [], projectLayer: '/none', home: undefined, folders: [join(person, 'more')] })
+  await expect(bare.prepare(start({}), () => undefined)).rejects.toMatchObject({
+    code: 'CapabilityUnavailable', message: expect.stringMatching(/bwrap is not installed.*"jail": false/),
+  })
+  expect(await bare.findFault()).toBe('bwrap is not installed')
 })

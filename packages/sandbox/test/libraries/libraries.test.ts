@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import type { CompartmentSession } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { serve, type Loopback } from '../../../broker/test/net/loopback.ts'
 import { invocation, newSandbox, refusal, REMOTE, requestOf, temporaryFolder, toolOf } from '../fixture.ts'
 import { bundle } from './bundle.ts'
@@ -76,10 +76,10 @@ describe.each(REMOTE.slice(0, thoroughly(1, 2)))('libraries from npm in a %s', (
 
   it('work together, each with what its tool declares', () => work(names))
 
-  it.runIf(thoroughly(false, true)).each(names)('work alone: %s', (name) => work([name]))
+  it.each(names)('work alone: %s', ONLY_IN_SOAK, (name) => work([name]))
 })
 
-describe.runIf(thoroughly(false, true))('a library whose tool declares nothing', () => {
+describe('a library whose tool declares nothing', ONLY_IN_SOAK, () => {
   it.each(names)('fails with what to declare: %s', async (name) => {
     const { needs, args } = LIBRARIES[name]!
     const opening = newSandbox().open(requestOf({

@@ -1,8 +1,10 @@
+// @module-tag walls
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { firstData } from '../../../../scripts/first-data.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import type { OsLayers } from '../../src/os/os-layer.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
@@ -34,7 +36,7 @@ async function startDeaf(
   layers: OsLayers,
 ): Promise<{ readonly child: ChildProcess; readonly chain: readonly number[] }> {
   const child = start(layers, DEAF)
-  await new Promise((ready) => pipesOf(child).control.once('data', ready))
+  await firstData(pipesOf(child).control)
   return { child, chain: chainOf(child.pid!) }
 }
 
@@ -56,7 +58,7 @@ const groupOf = (leader: number): readonly string[] => readdirSync('/proc').filt
 
 it('all processes of a hull end with its first process', async () => {
   const child = start(withoutLayers('nothing ties them together'), LEAVES_ONE)
-  await new Promise((ready) => pipesOf(child).control.once('data', ready))
+  await firstData(pipesOf(child).control)
   process.kill(child.pid!, 'SIGKILL')
   await outcomeOf(child)
   await expect.poll(() => groupOf(child.pid!), { interval: 1 }).toEqual([])

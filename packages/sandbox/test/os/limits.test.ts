@@ -1,6 +1,8 @@
+// @module-tag walls
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { firstData } from '../../../../scripts/first-data.ts'
 import type { OsLayers } from '../../src/os/os-layer.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { temporaryFolder } from '../fixture.ts'
@@ -83,7 +85,7 @@ describe('limits', () => {
     const child = start(
       here, `import { Socket } from 'node:net'; new Socket({ fd: 3 }).on('data', () => {}).write('ready')`,
     )
-    await new Promise((ready) => pipesOf(child).control.once('data', ready))
+    await firstData(pipesOf(child).control)
     const text = readFileSync(`/proc/${chainOf(child.pid!).at(-1)}/limits`, 'latin1')
     const limitOf = (line: string): readonly string[] =>
       new RegExp(`^${line} +(\\w+) +(\\w+)`, 'm').exec(text)!.slice(1)

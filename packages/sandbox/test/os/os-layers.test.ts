@@ -1,3 +1,4 @@
+// @module-tag walls
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { chmod, symlink, writeFile } from 'node:fs/promises'
@@ -107,8 +108,8 @@ describe('a layer is inactive, with a reason, when', () => {
     const folder = await folderOf(
       { bwrap: `echo $$ >> '${noted}'; exec '${process.execPath}' -e 'setInterval(() => {}, 1000)'` },
     )
-    const { bubblewrap } = await probe({ folders: [folder], timeoutMs: 10_000 })
-    expect(bubblewrap).toEqual({ active: false, reason: 'it had not ended after 10000 ms' })
+    const { bubblewrap } = await probe({ folders: [folder], timeoutMs: 5_000 })
+    expect(bubblewrap).toEqual({ active: false, reason: 'it had not ended after 5000 ms' })
     expect(readFileSync(noted, 'utf8').trim().split('\n').map(Number).every(isGone)).toBe(true)
   })
 

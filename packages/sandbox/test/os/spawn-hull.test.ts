@@ -1,5 +1,7 @@
+// @module-tag walls
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { firstData } from '../../../../scripts/first-data.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { attempt, chainOf, outcomeOf, layersWithoutBubblewrap, pipesOf, start } from './run-under-layers.ts'
 
@@ -21,9 +23,7 @@ describe.each(LAYERS)('a hull under %s', (_, layers) => {
   it('has two duplex channels, no other descriptor of the host, and one process group without a terminal', async () => {
     const child = start(layers, ECHO)
     const { control, channel } = pipesOf(child)
-    const answers = [control, channel].map(
-      (pipe) => new Promise((resolve) => pipe.once('data', (data) => resolve(String(data)))),
-    )
+    const answers = [control, channel].map(firstData)
     control.write('control')
     channel.write('channel')
     expect(await Promise.all(answers)).toEqual(['3 control', '4 channel'])

@@ -1,9 +1,12 @@
+// @module-tag walls
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { statSync } from 'node:fs'
 import { chmod, copyFile, link, mkdir, realpath, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { has, needs } from '../../../../scripts/machine.ts'
+import { runsIf } from '../../../../scripts/skips.ts'
 import type { OsLayers } from '../../src/os/os-layer.ts'
 import { probeOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { temporaryFolder } from '../fixture.ts'
@@ -11,7 +14,7 @@ import { attempt, layersWithoutBubblewrap } from './run-under-layers.ts'
 
 const nothing = withoutLayers('it is not wanted here')
 const fallback = await layersWithoutBubblewrap()
-const isRoot = process.getuid?.() === 0
+const isRoot = has('root')
 /** Another user cannot start a hull from a checkout in a private folder, such as one that `mktemp -d` makes. */
 const isOpenToOthers = (path: string): boolean =>
   (statSync(path).mode & 0o001) !== 0 && (path === dirname(path) || isOpenToOthers(dirname(path)))
@@ -34,7 +37,7 @@ async function listening(
   return { port: (server.address() as AddressInfo).port, reached: () => reached }
 }
 
-describe.runIf(process.platform === 'linux')('without bubblewrap, unrestricted Node code', () => {
+describe('without bubblewrap, unrestricted Node code', needs('Linux'), () => {
   it('is confined by util-linux', () => {
     expect(fallback.bubblewrap).toEqual({ active: false, reason: 'bwrap is not installed' })
     expect(fallback.utilLinux).toMatchObject({ active: true })
@@ -46,13 +49,13 @@ describe.runIf(process.platform === 'linux')('without bubblewrap, unrestricted N
       .toEqual({ value: ['1', ...sets.map(() => '0000000000000000')] })
   })
 
-  it.runIf(isRoot && isOpenToOthers(import.meta.dirname))('is not root when the host is', async () => {
+  it('is not root when the host is', { ...runsIf(isOpenToOthers(import.meta.dirname), 'needs a checkout that all users can read'), ...needs('root') }, async () => {
     const ids = '[process.getuid(), process.getgid(), process.getgroups()]'
     expect(process.getuid?.()).toBe(0)
     expect(await attempt(fallback, ids)).toEqual({ value: [65534, 65534, [65534]] })
   })
 
-  it.runIf(canSeparate)('cannot reach servers of the host, nor signal or inspect its processes', async () => {
+  it('cannot reach servers of the host, nor signal or inspect its processes', runsIf(canSeparate, 'needs namespaces'), async () => {
     const loopback = { port: 0, host: '127.0.0.1' }
     const abstract = `\0bulkhead-${process.pid}-${Math.random()}`
     const servers = [await listening(loopback), await listening(abstract)]
@@ -70,7 +73,7 @@ describe.runIf(process.platform === 'linux')('without bubblewrap, unrestricted N
   })
 })
 
-describe.runIf(process.platform === 'linux')('the util-linux layer', () => {
+describe('the util-linux layer', needs('Linux'), () => {
   const probe = async (programs: Readonly<Record<string, string>>, node = process.execPath): Promise<OsLayers> => {
     const folder = await temporaryFolder()
     await chmod(folder, 0o755)
@@ -110,7 +113,7 @@ describe.runIf(process.platform === 'linux')('the util-linux layer', () => {
     })
   })
 
-  it.runIf(isRoot)('stays root without capabilities when no other user can start Node', async () => {
+  it('stays root without capabilities when no other user can start Node', needs('root'), async () => {
     const folder = join(await temporaryFolder(), 'private')
     await mkdir(folder, { mode: 0o700 })
     await link(await realpath(process.execPath), join(folder, 'node'))

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { DEFAULT_LIMITS } from '@bulkhead/contract'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { firstData } from '../../../../scripts/first-data.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { loadImage } from '../../src/process/image.ts'
 import { withoutLayers } from '../../src/os/os-layers.ts'
@@ -159,7 +160,7 @@ describe('spare hulls', () => {
       const host = spawn(process.execPath, ['--no-warnings', path, how, os], { stdio: ['pipe', 'pipe', 'inherit'] })
       onTestFinished(() => void host.kill('SIGKILL'))
       const exited = new Promise((resolve) => host.once('exit', (...end) => resolve(end)))
-      await new Promise((resolve) => host.stdout.once('data', resolve))
+      await firstData(host.stdout)
       const hulls = descendantsOf(host.pid!)
       expect(hulls.length).toBeGreaterThanOrEqual(1)
       const signal = how === 'SIGKILL' || how === 'SIGTERM' ? how : null

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -8,6 +7,7 @@ import { manifestSchema } from '@bulkhead/contract/validation'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { has, WALLS } from '../../../../scripts/machine.ts'
 import { bundledExtensions } from '../../src/index.ts'
 import { toolRequest } from '../tool-request.ts'
 
@@ -145,16 +145,15 @@ describe('commands that need a shell run in one', () => {
     expect(await bash(command)).toMatchObject({ stdout, exit_code: 0 })
   })
 
-  const hasWall = spawnSync('/usr/bin/env', ['bwrap', '--unshare-all', '--ro-bind', '/', '/', 'true']).status === 0
   it.each([
     'for i in 1; do touch ../outside; done', "sh -c 'touch ../outside'", "bash -ec 'touch ../outside'", "timeout 9 sh -c 'touch ../outside'", "env sh -c 'touch ../outside'", "echo 'touch ../outside' | sh", "sh <<< 'touch ../outside'",
     "bash -s <<EOF\ntouch ../outside\nEOF", "find . -maxdepth 0 -exec sh -c 'touch ../outside' \\;", "echo x | xargs sh -c 'touch ../outside'", "setsid -w sh -c 'touch ../outside'", "true && sh -c 'touch ../outside'", "bash -c 'sh -c \"touch ../outside\"'",
-  ])('the shell runs in a sandbox: %s', async (command) => {
+  ])('the shell runs in a sandbox: %s', WALLS, async (command) => {
     await bash(command)
     const isWritten = existsSync(join(root, 'outside'))
     rmSync(join(root, 'outside'), { force: true })
     // Without a sandbox, a command can do whatever the user can.
-    expect(isWritten).toBe(!hasWall)
+    expect(isWritten).toBe(!has('bubblewrap'))
   })
 
   it('a shell can write the workspace', async () => {

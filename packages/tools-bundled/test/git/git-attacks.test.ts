@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { git } from '../../src/git/git.ts'
+import { needs } from '../../../../scripts/machine.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { toolSession } from '../tool-session.ts'
 import { configure, gitIn, repositoryIn, writeIn } from './repository.ts'
@@ -195,7 +196,7 @@ describe('a repository cannot lead out of the workspace', () => {
   })
 })
 
-describe('with the wall', () => {
+describe('with the wall', needs('bubblewrap'), () => {
   const session = toolSession(git)
   it('other folders are not visible', async () => {
     const hidden = repositoryIn(join(root, 'hidden'), { 'b.txt': 'precious\n' })

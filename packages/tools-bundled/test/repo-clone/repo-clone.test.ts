@@ -7,7 +7,7 @@ import { basename, join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createRepoClone, readCloneArguments } from '../../src/repo-clone/repo-clone.ts'
 import { gitIn, repositoryIn, writeIn } from '../git/repository.ts'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { serve } from '../loopback.ts'
 import { toolSession } from '../tool-session.ts'
 
@@ -97,7 +97,7 @@ describe('over http', () => {
     expect(existsSync(inside(missing))).toBe(false)
   })
 
-  it.runIf(thoroughly(false, true))('clones as many commits as asked', async () => {
+  it('clones as many commits as asked', ONLY_IN_SOAK, async () => {
     const path = target()
     expect(await session.call({ url, path, depth: 2 })).toEqual({ path, commit: third, branch: 'main', depth: 2 })
     expect([log(path), gitIn(inside(path), 'rev-parse', '--is-shallow-repository')]).toEqual(['third second', 'true\n'])
@@ -134,7 +134,7 @@ describe('over http', () => {
     expect(existsSync(inside(path))).toBe(false)
   })
 
-  it.runIf(thoroughly(false, true))('clones up to 32 MB', async () => {
+  it('clones up to 32 MB', ONLY_IN_SOAK, async () => {
     const large = repositoryIn(join(root, 'large'), {})
     writeFileSync(join(large, 'random'), randomBytes(20 * 1024 * 1024))
     gitIn(large, 'add', '.')

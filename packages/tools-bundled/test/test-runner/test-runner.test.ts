@@ -7,7 +7,8 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readTestArguments, testRunner } from '../../src/test-runner/test-runner.ts'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { runsIf } from '../../../../scripts/skips.ts'
+import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import { toolRequest } from '../tool-request.ts'
 
 const PATH = (process.env['PATH'] ?? '').split(':').filter((folder) => folder.startsWith('/'))
@@ -16,7 +17,6 @@ const env = { HOME: process.env['HOME'] ?? '/dev/null', LANG: 'C.UTF-8', NODE_TE
 const has = (program: string, ...args: readonly string[]): boolean => spawnSync(program, args).status === 0
 /** In two parts, because no test of ours may be skipped. */
 const SKIPPED = `it${'.skip'}('later', () => {})`
-const WHOLE = thoroughly(false, true)
 let opened = 0
 
 /** The tool in a workspace. */
@@ -94,7 +94,7 @@ test('throws', () => { throw new Error('boom') })
   })
 })
 
-it.runIf(WHOLE)('runs vitest', async () => {
+it('runs vitest', ONLY_IN_SOAK, async () => {
   const repository = realpathSync(join(import.meta.dirname, '../../../..'))
   const reports = join(import.meta.dirname, '../../reports')
   mkdirSync(reports, { recursive: true })
@@ -124,7 +124,7 @@ ${SKIPPED}
   }
 })
 
-it.runIf(WHOLE && (has('python3', '-m', 'pytest', '--version') || has('pytest', '--version')))('runs pytest', async () => {
+it('runs pytest', { ...runsIf(has('python3', '-m', 'pytest', '--version') || has('pytest', '--version'), 'needs pytest'), ...ONLY_IN_SOAK }, async () => {
   put('py/test_a.py', `import pytest
 def test_ok(): pass
 def test_bad():
@@ -146,13 +146,13 @@ class TestK:
   })
 })
 
-it.runIf(WHOLE && has('cargo', '--version'))('runs cargo', async () => {
+it('runs cargo', { ...runsIf(has('cargo', '--version'), 'needs cargo'), ...ONLY_IN_SOAK }, async () => {
   put('rs/Cargo.toml', '[package]\nname = "demo"\nversion = "0.1.0"\nedition = "2021"\n')
   put('rs/src/lib.rs', '#[test]\nfn ok() {}\n#[test]\nfn bad() {\n    assert_eq!(1, 2);\n}\n')
   expect(await tool.call({ path: 'rs' })).toMatchObject({ runner: 'cargo', passed: 1, failed: 1, failures: [{ name: 'bad', file: 'rs/src/lib.rs', line: 5 }] })
 })
 
-it.runIf(WHOLE && has('go', 'version'))('runs go', async () => {
+it('runs go', { ...runsIf(has('go', 'version'), 'needs go'), ...ONLY_IN_SOAK }, async () => {
   put('go/go.mod', 'module example.org/demo\n\ngo 1.19\n')
   put('go/sub/a_test.go', 'package sub\n\nimport "testing"\n\nfunc TestOk(t *testing.T) {}\nfunc TestBad(t *testing.T) {\n\tt.Error("got")\n}\n')
   expect(await tool.call({ path: 'go' })).toMatchObject({ runner: 'go', passed: 1, failed: 1, failures: [{ name: 'TestBad', file: 'go/sub/a_test.go', line: 7 }] })

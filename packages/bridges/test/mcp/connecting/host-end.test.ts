@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { firstData } from '../../../../../scripts/first-data.ts'
 import { Setup } from './setup.ts'
 
 let setup: Setup
@@ -25,21 +24,21 @@ async function host(end: 'exit' | 'wait') {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/host.ts'), end, ...command], {
     cwd: setup.folder, stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const [line] = await once(createInterface({ input: child.stdout }), 'line') as [string]
+  const line = await firstData(child.stdout)
   const server = Number(/started (\d+)/.exec(setup.notes[0]!)![1])
   return { child, server, started: Number(line) }
 }
 
 it('ends its servers and their children when the host exits', async () => {
   const { server, started } = await host('exit')
-  await vi.waitUntil(() => isGone(server) && isGone(started), { timeout: 60_000 })
+  await expect.poll(() => [server, started].filter((pid) => !isGone(pid))).toEqual([])
   expect(server).not.toBe(started)
 })
 
 it('lets the system end a server when the host is killed', async () => {
   const { child, server, started } = await host('wait')
   child.kill('SIGKILL')
-  await vi.waitUntil(() => isGone(server), { timeout: 60_000 })
+  await expect.poll(() => isGone(server)).toBe(true)
   // When a server is killed with its host, no process remains to end what the server started.
   if (!isGone(started)) process.kill(started, 'SIGKILL')
 })

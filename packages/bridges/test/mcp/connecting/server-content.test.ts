@@ -96,10 +96,10 @@ describe('resources and prompts', () => {
     const servers = await connected({}, onChange)
     onChange.mockClear()
     notes = ['tide', 'wind']
-    await vi.waitFor(() => {
+    await expect.poll(() => {
       handler.notify.resourcesChanged()
-      expect(servers.contents.get('port')!.resources!.map(({ name }) => name)).toEqual(['tide', 'wind'])
-    }, { timeout: 30_000, interval: 600 })
+      return servers.contents.get('port')!.resources!.map(({ name }) => name)
+    }, { interval: 600 }).toEqual(['tide', 'wind'])
     // Notifications are collected for a moment, so the interval is longer than that. The tools are the same.
     expect(onChange).not.toHaveBeenCalled()
   })

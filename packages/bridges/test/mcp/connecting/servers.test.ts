@@ -33,7 +33,6 @@ const isAlive = (pid: number): boolean => {
     return false
   }
 }
-const until = (condition: () => boolean): Promise<true> => vi.waitUntil(condition, { timeout: 60_000, interval: 5 })
 
 it('offers cached tools without starting a server', async () => {
   const cache = join(setup.folder, 'cache')
@@ -91,10 +90,10 @@ describe('a connected server', () => {
   it('cancels a call at the server without affecting others', async () => {
     const stop = new AbortController()
     const hanging = call(extension, 'ship_hang', {}, { signal: stop.signal })
-    await until(() => shared.notes.includes('hanging'))
+    await expect.poll(() => shared.notes, { interval: 5 }).toContain('hanging')
     stop.abort(new Error('enough'))
     await expect(hanging).rejects.toThrow('enough')
-    await until(() => shared.notes.includes('cancelled'))
+    await expect.poll(() => shared.notes, { interval: 5 }).toContain('cancelled')
     expect(await call(extension, 'ship_echo', { text: 'still there' })).toMatchObject({
       content: [{ text: 'still there' }],
     })
@@ -166,7 +165,7 @@ it('ends a server and its descendants, also one that left the process group', as
   const pids = [Number(/started (\d+)/.exec(setup.notes[0]!)![1]), await child(false), await child(true)]
   expect(pids.map(isAlive)).toEqual([true, true, true])
   await servers.close()
-  await until(() => !pids.some(isAlive))
+  await expect.poll(() => pids.filter(isAlive), { interval: 5 }).toEqual([])
   await expect(call(extension, 'ship_echo', { text: 'x' })).rejects.toMatchObject({ code: 'ServerUnavailable' })
   expect(servers.offer(config)).toEqual({ extensions: [], diagnostics: [] })
 })
@@ -180,7 +179,7 @@ it('ends a server that the configuration disables', async () => {
   expect(servers.offer(resolved({ ship: { ...ship, enabled: false } })).extensions).toEqual([])
   expect(servers.status).toMatchObject([{ name: 'ship', state: 'disabled' }])
   await servers.connect(now())
-  await until(() => !isAlive(server))
+  await expect.poll(() => isAlive(server), { interval: 5 }).toBe(false)
   expect(setup.notes).toHaveLength(1)
 })
 
@@ -191,7 +190,7 @@ it('does not call a tool whose definition has changed', async () => {
   const extension = await connected(servers, config)
   expect(changes).toBe(1)
   await call(extension, 'ship_rewrite')
-  await until(() => changes === 2)
+  await expect.poll(() => changes, { interval: 5 }).toBe(2)
   await expect(call(extension, 'ship_echo', { text: 'x' })).rejects.toMatchObject({
     code: 'ToolDefinitionChanged', data: { server: 'ship', tool: 'echo' },
   })

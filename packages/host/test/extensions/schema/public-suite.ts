@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join, relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 
 export interface SuiteGroup {
@@ -10,14 +10,6 @@ export interface SuiteGroup {
 }
 
 type Draft = 'draft2020-12' | 'draft7'
-
-const IN_SHARED = 'shared/fixtures/json-schema-test-suite'
-
-/** The public suite, if a folder above the repository has it. */
-export function findSuite(from = import.meta.dirname): string | undefined {
-  if (existsSync(join(from, IN_SHARED))) return join(from, IN_SHARED)
-  return dirname(from) === from ? undefined : findSuite(dirname(from))
-}
 
 const readJson = (path: string): Json => JSON.parse(readFileSync(path, 'utf8')) as Json
 

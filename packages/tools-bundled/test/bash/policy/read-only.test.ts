@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { needs } from '../../../../../scripts/machine.ts'
+import { publicData } from '../../../../../scripts/public-data.ts'
 import { analyzeCommand } from '../../../src/bash/policy/analyze-command.ts'
 
 const context = { workspace: '/home/dev/project', folder: '.' }
@@ -28,11 +29,8 @@ describe('read-only commands inside the workspace', () => {
     expect(isUnasked(command)).toBe(true)
   })
 
-  it('cover at least 90% of ordinary commands', ({ skip }) => {
-    const file = fixture('ordinary-commands.txt')
-    if (file === undefined) process.stderr.write('Not run: shared/fixtures/ordinary-commands.txt is not beside this checkout.\n')
-    skip(file === undefined, 'shared/fixtures/ordinary-commands.txt is not beside this checkout')
-    const commands = readFileSync(file!, 'utf8').split('\n').filter((line) => line !== '').map((line) => line.replaceAll(String.raw`\n`, '\n'))
+  it('cover at least 90% of ordinary commands', needs('public test data'), () => {
+    const commands = readFileSync(publicData('ordinary-commands.txt')!, 'utf8').split('\n').filter((line) => line !== '').map((line) => line.replaceAll(String.raw`\n`, '\n'))
     const others = commands.filter((command) => !isUnasked(command))
     expect(commands.length).toBeGreaterThan(200)
     expect(1 - others.length / commands.length, others.join('\n')).toBeGreaterThanOrEqual(0.9)
@@ -102,12 +100,3 @@ describe('commands with effects, or that read outside the workspace, need approv
     for (const command of ['ps aux | sh', 'timeout 5 ps', 'NO_COLOR=1 ps', 'lsof -D x', 'pgrep -F x', 'git config --get x y']) expect([command, isAllowed(command)]).toEqual([command, false])
   })
 })
-
-/** Finds a fixture in a folder next to the checkout. */
-function fixture(name: string): string | undefined {
-  for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
-    const path = join(folder, 'shared/fixtures', name)
-    if (existsSync(path)) return path
-  }
-  return undefined
-}
