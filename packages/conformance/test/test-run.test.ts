@@ -15,12 +15,12 @@ const FILES = {
   rejects: `it('passes', () => { void Promise.reject(new Error('lost')) })`,
   hook: `afterAll(() => { throw new Error('not removed') })\nit('passes', () => undefined)`,
   skips: `
-    import { needs, WALLS } from ${ofScripts('machine.ts')}
+    import { needs } from ${ofScripts('machine.ts')}
     import { runsIf } from ${ofScripts('skips.ts')}
-    describe('a group', runsIf(false, 'no harbour'), () => it.each([1, 2])('test %d', WALLS, () => { throw new Error('ran') }))
+    describe('a group', runsIf(false, 'no harbour'), () => it.each([1, 2])('test %d', () => { throw new Error('ran') }))
     it('bare', { skip: true }, () => undefined)
     it('runs', runsIf(true, 'no harbour'), () => undefined)
-    it('needs', needs('bubblewrap'), () => undefined)`,
+    it('needs', needs('Linux'), () => undefined)`,
   waits: `
     it('polls', () => expect.poll(() => 1, { message: 'the tide' }).toBe(2))
     it('hangs', async () => {
@@ -67,7 +67,7 @@ it('counts a failed hook as a failure', () => {
 })
 
 it('has the reason of each skipped test', () => {
-  expect(counts.skips.toSorted().filter((reason) => reason !== 'needs bubblewrap'))
+  expect(counts.skips.toSorted().filter((reason) => reason !== 'needs Linux'))
     .toEqual(['no harbour', 'no harbour', 'without a reason'])
 })
 

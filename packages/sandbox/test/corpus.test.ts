@@ -16,6 +16,8 @@ import type { HostFate, Observation } from '../corpus/run/verdict.ts'
 import { faultsOf, reached } from '../corpus/run/verdict.ts'
 import { renderSection } from '../corpus/section.ts'
 
+/** For all attacks together. Each has a limit of its own, and fails by name. */
+const ALL_MS = 600_000
 /** Two at a time, because many attacks wait for a deadline rather than compute. Each lane needs its own host. */
 const lanes = [new Lane(), new Lane()]
 /** Where few attacks run. One host after the other builds each image of the worker less often. */
@@ -77,7 +79,7 @@ describe('an attack', () => {
       { attacks: IN_THREAD, placements: ['thread'], lanes: thoroughly(oneLane, lanes) },
     )
     seen = byKey([...inProcess, ...inThread])
-  })
+  }, ALL_MS)
 
   const required = [
     ...ATTACKS_HERE.map((attack) => ['process', attack] as const),
@@ -121,7 +123,7 @@ describe('the same code', () => {
 
   beforeAll(async () => {
     controls = byKey(await runControls(sample, { lanes: oneLane }))
-  })
+  }, ALL_MS)
 
   it.each(sample.map(({ id, title, section }) => [section, id,
     title] as const))('succeeds where nothing confines it: %s %i %s', (_section, id) => {

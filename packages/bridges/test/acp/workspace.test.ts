@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { needs } from '../../../../scripts/machine.ts'
 import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import { Editor } from './editor.ts'
 import { World, type WorldOptions } from './world.ts'
@@ -112,7 +113,7 @@ describe('the terminal of an editor', () => {
     })
   })
 
-  it('runs opaque commands in our sandbox, and kills one that takes too long', ONLY_IN_SOAK, async () => {
+  it('runs opaque commands in our sandbox, and kills one that takes too long', { ...needs('bubblewrap'), ...ONLY_IN_SOAK }, async () => {
     await open()
     const outcomes = await world.call(
       // The sandbox has its own /tmp.

@@ -9,7 +9,7 @@ import type { HostFate, Observation } from './verdict.ts'
 const WATCH_MS = 25
 const PONG_MS = 1_500
 /** Long, because other work on this machine may slow an attack down. */
-const PATIENCE_MS = 300_000
+const PATIENCE_MS = 60_000
 /** Far above the memory of the host, the other extension and one compartment together. */
 const SWOLLEN_MB = 900
 
