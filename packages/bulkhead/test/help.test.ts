@@ -20,7 +20,8 @@ it('every example is a valid command line, and does what it says', async () => {
   writeFileSync(join(folder, '.bulkhead/config.json'), '{}')
   await inside(['new', 'word-count', '--template', 'tool'], folder)
   await inside(['pack', 'word-count'], folder)
-  // A store and an extension to work with.
+  // A store, a change and an extension to work with.
+  await inside(['call', 'write', '--mode', 'yolo', '--args', '{"path":"note.txt","content":"a note"}'], folder)
   await inside(['call', 'read', '--args', '{"path":"README.md"}'], folder)
   for (const [name, { load }] of COMMANDS) {
     const command = await load()

@@ -61,6 +61,20 @@ const SHOWN_CHARS = 8
 export const shortTarget = ({ session, call }: Pick<ChangedCall, 'session' | 'call'>): string =>
   `${session.slice(0, SHOWN_CHARS)}/${call}`
 
+/** In place of a call. A call with this id is named with its session. */
+export const LAST = 'last'
+
+export const targetOf = ({ session, call }: Pick<ChangedCall, 'session' | 'call'>): UndoTarget =>
+  ({ session, selection: { call } })
+
+/** The last call that can be undone and is no undo itself, so that the next one goes further back. Throws NotFound. */
+export function lastCall(calls: readonly ChangedCall[]): ChangedCall {
+  const last = calls.find(({ tool, state }) => tool !== 'undo' && (state === 'done' || state === 'partly undone'))
+  if (last !== undefined) return last
+  const message = 'There is no call to undo here: each is already undone, or cannot be undone.'
+  throw new BulkheadError('NotFound', `${message} Run "bulkhead undo" for the list.`)
+}
+
 /**
  * `SESSION/CALL`, `SESSION:TURN`, a session or a call. The beginning of a session is enough. Throws NotFound with the
  * nearest names, or with all that are meant.
@@ -73,10 +87,10 @@ export function readTarget(text: string, calls: readonly ChangedCall[]): UndoTar
   const turn = /^([^:/]+):(\d+)$/.exec(text)
   const named = calls.filter(({ call }) => call === text)
   const found: readonly UndoTarget[] = [
-    ...named.map(({ session, call }) => ({ session, selection: { call } })),
+    ...named.map(targetOf),
     ...(slash < 0 ? [] : calls.filter(({ session, call }) =>
       begun(text.slice(0, slash)).includes(session) && call === text.slice(slash + 1))
-      .map(({ session, call }) => ({ session, selection: { call } }))),
+      .map(targetOf)),
     ...(turn ? begun(turn[1]!).map((session) => ({ session, selection: { turn: Number(turn[2]) } })) : []),
     ...(named.length > 0 ? [] : begun(text).map((session) => ({ session, selection: { session: true } }))),
   ]

@@ -7,7 +7,9 @@ import { printOutcome } from './call.ts'
 import { defineCommand, UsageError } from './command.ts'
 import { COMMON_OPTIONS, openHost, withStore, type HostValues } from './host-options.ts'
 import { hint, printJson, table } from './output.ts'
-import { changedCalls, readTarget, shortTarget, type ChangedCall, type UndoTarget } from './undo-target.ts'
+import {
+  changedCalls, LAST, lastCall, readTarget, shortTarget, targetOf, type ChangedCall, type UndoTarget,
+} from './undo-target.ts'
 
 /** Older calls are listed with --all. */
 const MOST_LISTED = 30
@@ -15,9 +17,10 @@ const MOST_FILES = 3
 
 export const undo = defineCommand({
   usage: `bulkhead undo [--all] [--json] [--workspace DIR] [--home DIR]
-bulkhead undo (CALL | SESSION:TURN | SESSION) [--dry-run] [--force] [--json] [--workspace DIR] [--home DIR]
+bulkhead undo (last | CALL | SESSION:TURN | SESSION) [--dry-run] [--force] [--json] [--workspace DIR] [--home DIR]
   [--trust-project]`,
   operands: {
+    'last': { text: 'the last call of the list that is not undone yet', values: [LAST] },
     'CALL': { text: 'call from the list, such as 1f0c2a7e/call_4, or its id alone if only one session has it' },
     'SESSION:TURN': { text: 'all calls of a turn, such as 1f0c2a7e:3' },
     'SESSION': { text: 'all calls of a session; the first four characters of its id are enough' },
@@ -34,6 +37,7 @@ cannot be undone.`,
   exits: ['on success', 'if something would be lost, or if there is no such call'],
   examples: [
     { command: 'bulkhead undo', text: 'what tools changed here, the latest first' },
+    { command: 'bulkhead undo last', text: 'put back what the last call changed' },
     { command: 'bulkhead undo 1f0c2a7e --dry-run', text: 'what undoing a session would change' },
   ],
 
@@ -50,7 +54,9 @@ cannot be undone.`,
       return 0
     }
     if (values.all) throw new UsageError('--all is for the list.')
-    const outcome = await undoTarget(readTarget(target, calls), values)
+    const last = target === LAST ? lastCall(calls) : undefined
+    if (last) process.stderr.write(hint(visibleText(`Undo of ${shortTarget(last)}, a call of ${last.tool}.`) + '\n'))
+    const outcome = await undoTarget(last ? targetOf(last) : readTarget(target, calls), values)
     if (values.json || outcome.type === 'error') printOutcome(outcome, values.json === true)
     else process.stdout.write(reportText(outcome.data as unknown as UndoReport))
     return outcome.type === 'output' ? 0 : 1
@@ -102,10 +108,11 @@ function changesText({ files, commands }: ChangedCall, workspace: string): strin
 const DONE = { restore: 'restored', remove: 'removed', recreate: 'created again' } as const
 
 function reportText(report: UndoReport): string {
-  const { applied, files, lost, commands, reverts, diff, notEmpty = [], failed = [] } = report
+  const { applied, alreadyUndone, files, lost, commands, reverts, diff, notEmpty = [], failed = [] } = report
+  const isIdle = files.length === 0 && reverts.length === 0
   const lines = [
     ...(applied ? files.map(({ path, action }) => `${DONE[action]} ${path}`) : []),
-    ...(files.length === 0 && reverts.length === 0 ? ['There is nothing to put back.'] : []),
+    ...(isIdle ? [alreadyUndone ? 'It is already undone.' : 'There is nothing to put back.'] : []),
     ...lost.map(({ path, reason }) => {
       const isChanged = files.some((file) => file.path === path)
       const what = isChanged ? applied ? 'lost' : 'would be lost' : applied ? 'not put back' : 'cannot be put back'

@@ -45,10 +45,33 @@ it('lists the calls that changed files, shows the diff, puts files back, and can
   })
   expect(world.read('a.txt')).toBe('one\n')
   expect((await undo()).stdout).toMatch(/call_1 .* undone +a\.txt/)
-  expect(await undo('call_1')).toMatchObject({ code: 0, stdout: 'There is nothing to put back.\n' })
+  expect(await undo('call_1')).toMatchObject({ code: 0, stdout: 'It is already undone.\n' })
+  expect(await undo('call_1', '--dry-run')).toMatchObject({ code: 0, stdout: 'It is already undone.\n' })
+  expect(JSON.parse((await undo('call_1', '--json')).stdout)).toMatchObject({ data: { alreadyUndone: true, applied: false } })
+  expect(await undo(short)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^It is already undone\.\nnot undoable: the command/) })
   expect((await undo()).stdout.match(/\/undo/g)).toHaveLength(1)
+  world.write('a.txt', 'later\n')
+  expect(await undo('call_1')).toMatchObject({
+    code: 1, stderr: expect.stringMatching(/UndoConflict It is already undone\. .*\n- a\.txt: it was changed since/),
+  })
+  world.write('a.txt', 'one\n')
   expect(await undo('undo')).toMatchObject({ code: 0 })
   expect(world.read('a.txt')).toBe('mine\n')
+})
+
+it('undoes the last call that is not undone, and then the one before', async () => {
+  const host = await world.open({ store: await openSqliteStore({ file: join(world.home, 'bulkhead.db') }) })
+  const session = await host.openSession({ mode: 'yolo' })
+  await world.call(session, 'write', { path: 'a.txt', content: 'one\n' }, 'call_1')
+  await world.call(session, 'write', { path: 'a.txt', content: 'two\n' }, 'call_2')
+  await world.call(session, 'bash', { command: 'touch made' }, 'call_3')
+  await host.close()
+  const short = session.id.slice(0, 8)
+  expect(await undo('last', '--dry-run')).toMatchObject({ code: 0, stdout: expect.stringMatching(/-two\n\+one\n/), stderr: `Undo of ${short}/call_2, a call of write.\n` })
+  expect(await undo('last')).toMatchObject({ code: 0, stdout: 'restored a.txt\n' })
+  expect(world.read('a.txt')).toBe('one\n')
+  expect(await undo('last')).toMatchObject({ code: 0, stdout: 'removed a.txt\n', stderr: `Undo of ${short}/call_1, a call of write.\n` })
+  expect(await undo('last')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^NotFound There is no call to undo here: each is already undone, or cannot be undone\./) })
 })
 
 it('refuses wrong usage, and a folder without records', async () => {

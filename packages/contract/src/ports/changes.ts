@@ -98,6 +98,8 @@ export interface UndoRequest extends UndoSelection {
 /** Paths are relative to the workspace, if they are in it. */
 export interface UndoReport {
   readonly applied: boolean
+  /** Nothing is left to put back, because an earlier undo did it. */
+  readonly alreadyUndone?: boolean
   readonly files: readonly { readonly path: string; readonly action: 'restore' | 'remove' | 'recreate' }[]
   /** Files that would lose later changes, or that cannot be put back. Without `force` the undo is refused. */
   readonly lost: readonly { readonly path: string; readonly reason: string }[]
@@ -123,6 +125,8 @@ export interface SelectedChanges {
   readonly selected: readonly RecordedChange[]
   /** All changes of the workspace since the first of the session. */
   readonly all: readonly RecordedChange[]
+  /** Whether earlier undos have put back everything of it that can be put back. */
+  readonly isUndone: boolean
 }
 
 /** The changes that a call may undo: those of its session. */

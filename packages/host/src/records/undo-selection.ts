@@ -24,6 +24,12 @@ export function undoneChanges(all: readonly RecordedChange[]): ReadonlySet<numbe
 export const isReversible = (change: RecordedChange): boolean => change.kind === 'effect'
   || (change.kind === 'file' && !(change.before.kind === 'file' && change.before.digest === null))
 
+/** Whether all of these that can be put back are undone. False if none can. */
+export function areUndone(changes: readonly RecordedChange[], undone: ReadonlySet<number>): boolean {
+  const reversible = changes.filter(isReversible)
+  return reversible.length > 0 && reversible.every(({ id }) => undone.has(id))
+}
+
 /** Of the changes of a session, those to undo. `undone`: changes that are undone. Throws NotFound. */
 export function selectChanges(
   all: readonly RecordedChange[], { call, turn, session = false }: UndoSelection, undone: ReadonlySet<number>,

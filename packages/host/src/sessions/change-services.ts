@@ -8,7 +8,7 @@ import { changeSource } from '../calls/record-effect.ts'
 import type { RunningCall } from '../calls/running-call.ts'
 import type { RunningCalls } from '../extensions/running-calls.ts'
 import { readEffect } from '../records/effects.ts'
-import { selectChanges, sessionChanges, undoneChanges } from '../records/undo-selection.ts'
+import { areUndone, selectChanges, sessionChanges, undoneChanges } from '../records/undo-selection.ts'
 
 export interface ChangeSources {
   readonly store: Pick<Store, 'changes'>
@@ -62,7 +62,8 @@ function undoAccess(changes: ChangeStore, sources: ChangeSources): UndoAccess {
       const undone = undoneChanges(all)
       // An effect is reverted once. Files are compared instead.
       const isOpen = ({ kind, id }: RecordedChange): boolean => kind !== 'effect' || !undone.has(id)
-      return { all, selected: selectChanges(own, selection, undone).filter(isOpen) }
+      const selected = selectChanges(own, selection, undone)
+      return { all, selected: selected.filter(isOpen), isUndone: areUndone(selected, undone) }
     },
     content: (digest) => changes.content(digest),
     async revert(callId, effect) {

@@ -47,7 +47,7 @@ export async function undoChanges(given: Json | undefined, parts: UndoParts): Pr
   const { workspace, call, access, changes } = parts
   const request = readUndoRequest(given)
   const callId = call.hostCallId ?? call.callId
-  const { all, selected } = await access.select(callId, request)
+  const { all, selected, isUndone } = await access.select(callId, request)
   const { located, denied } = await locateAll(chainsOf(selected, all), parts)
   const reals = [...located.values()].map(({ resolved }) => resolved.real)
   const resolved = new Map([...located].map(([path, found]) => [path, found.resolved]))
@@ -64,8 +64,10 @@ export async function undoChanges(given: Json | undefined, parts: UndoParts): Pr
       files: steps.map((step) => ({ path: shown(step.path), action: actionOf(step) })), lost, commands,
       reverts: effects.map(({ callId: of, tool }) => ({ call: of, tool })),
     }
+    const isIdle = isUndone && steps.length === 0 && stuck.length === 0 && effects.length === 0
+    if (isIdle) return { ...report, applied: false, alreadyUndone: true }
     if (request.dryRun) return { ...report, applied: false, diff: await diffOf(steps, parts, shown) }
-    if (lost.length > 0 && !request.force) throw conflict(lost)
+    if (lost.length > 0 && !request.force) throw conflict(lost, isUndone)
     const left = await applySteps(steps, {
       scope: parts.scopes.write, resolved, content: (digest) => access.content(digest), client: parts.client,
       journal: parts.journal,
@@ -172,11 +174,12 @@ async function revertAll(effects: readonly RecordedChange[], callId: string, { a
 /** Named in the message. All are in the data. */
 const MOST_NAMED = 20
 
-function conflict(lost: readonly Loss[]): BulkheadError {
+function conflict(lost: readonly Loss[], isUndone: boolean): BulkheadError {
   const named = lost.slice(0, MOST_NAMED).map(({ path, reason }) => `- ${path}: ${reason}`)
   const more = lost.length > MOST_NAMED ? [`- and ${lost.length - MOST_NAMED} more`] : []
   const message = [
-    'Nothing was undone, because this would be lost or cannot be put back:', ...named, ...more,
+    `${isUndone ? 'It is already undone. ' : ''}Nothing was undone, because this would be lost or cannot be put back:`,
+    ...named, ...more,
     'Look at it with a dry run. To undo anyway, use force.',
   ].join('\n')
   return new BulkheadError('UndoConflict', message, { data: { lost: lost as unknown as Json } })
