@@ -4,6 +4,7 @@ import { BulkheadError, CONFIG_FILE } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isAbsent, makeFolder } from '@bulkhead/kit/folders'
 import { parseJson, pointerKey, pointerStep } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { editConfig, findKeyFault, PROJECT_FOLDER, settingOrigins, type SettingOrigin } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { defineCommand, UsageError } from './command.ts'
@@ -84,7 +85,8 @@ async function get(key: string, steps: readonly string[], values: Values): Promi
   if (values.json) {
     printJson({ key, ...(first.path === path && { value: first.value }), settings: found.map(settingJson) })
   } else if (first.path === path && !values.origin) {
-    process.stdout.write(`${typeof first.value === 'string' ? first.value : JSON.stringify(first.value)}\n`)
+    const value = typeof first.value === 'string' ? first.value : JSON.stringify(first.value)
+    process.stdout.write(`${visibleText(value, { keepLines: true })}\n`)
   } else process.stdout.write(settingTable(found, values.origin === true))
   return 0
 }
@@ -101,9 +103,11 @@ async function set(key: string, steps: readonly string[], text: string, values: 
   const inEffect = settings.some((setting) => `${setting.path}/`.startsWith(`${path}/`) && setting.location === file)
   if (values.json) printJson({ set: true, key, value, file, effective: now ? settingJson(now) : null, project })
   else {
-    process.stdout.write(`${key} = ${JSON.stringify(value)} in ${file}\n`)
+    process.stdout.write(`${visibleText(`${key} = ${JSON.stringify(value)} in ${file}`)}\n`)
     if (values.project && !project.used) process.stderr.write(hint(CHANGED))
-    else if (!inEffect && now) process.stderr.write(`No effect: ${now.location} sets ${JSON.stringify(now.value)}.\n`)
+    else if (!inEffect && now) {
+      process.stderr.write(`${visibleText(`No effect: ${now.location} sets ${JSON.stringify(now.value)}.`)}\n`)
+    }
   }
   return 0
 }

@@ -101,7 +101,7 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
     }
     if (signing !== undefined) {
       const file = await attest(report, target, signing)
-      process[values.json ? 'stderr' : 'stdout'].write(`Wrote ${file}\n`)
+      process[values.json ? 'stderr' : 'stdout'].write(`Wrote ${visibleText(file)}\n`)
     }
     if (fix) {
       const verify = (): Promise<unknown> => readExtensionFolder(target, values, config)

@@ -105,7 +105,7 @@ async function work(bench: Workbench, first: Packed): Promise<void> {
     const parsed = parseJson(text === '' ? '{}' : text)
     const isKnown = extension.manifest.tools.some((tool) => tool.name === name)
     if (!isKnown) prompt.say(`There is no tool "${visibleText(name)}". Enter .tools for a list.`)
-    else if (!parsed.ok) prompt.say(`The arguments: ${parsed.fault.message}.`)
+    else if (!parsed.ok) prompt.say(visibleText(`The arguments: ${parsed.fault.message}.`))
     else {
       const call = { id: `dev-${++calls}`, name, arguments: parsed.value }
       printOutcome(await interruptible((signal) => session.call(call, { signal })), false)

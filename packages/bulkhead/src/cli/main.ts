@@ -157,7 +157,12 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
   } catch (error) {
     if (error instanceof UsageError) {
       if (argv.includes('--json')) await printUsageFault(error.message, usage)
-      else process.stderr.write(argv.includes('--quiet') ? `${error.message}\n` : `${error.message}\n\n${usage}\n`)
+      else {
+        // The message may repeat arguments, which a page or a script may have supplied.
+        const { visibleText } = await import('@bulkhead/kit/text')
+        const message = visibleText(error.message, { keepLines: true })
+        process.stderr.write(argv.includes('--quiet') ? `${message}\n` : `${message}\n\n${usage}\n`)
+      }
       return 2
     }
     // A module is missing, perhaps the one that formats errors.

@@ -88,7 +88,7 @@ export async function remove([name, ...others]: readonly string[], values: HostV
   }
   changeConfig(file, (written) => removeJson(Buffer.from(written!).toString('utf8'), new Set([`/mcp/${name}`])))
   rmSync(serverFolder(values, name), { recursive: true, force: true })
-  process.stdout.write(`Removed ${name} from ${file}.\n`)
+  process.stdout.write(`Removed ${name} from ${visibleText(file)}.\n`)
   return 0
 }
 

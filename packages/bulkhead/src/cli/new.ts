@@ -3,6 +3,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { BulkheadError, EXTENSION_ID_PATTERN, type InteractionRequest } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { makeFolder } from '@bulkhead/kit/folders'
+import { visibleText } from '@bulkhead/kit/text'
 import { defineCommand, UsageError } from './command.ts'
 import { terminal } from './host-options.ts'
 import { hint, printJson } from './output.ts'
@@ -51,7 +52,7 @@ terminal, you are asked for what you leave out. "npm create bulkhead" is the sam
     const names = Object.keys(files)
     if (values.json) printJson({ folder, id, files: names })
     else {
-      const shown = relative('.', folder) || '.'
+      const shown = visibleText(relative('.', folder) || '.')
       process.stdout.write(`Wrote ${names.length} files to ${shown}.\n${nextSteps(shown, id)}`)
     }
     return 0

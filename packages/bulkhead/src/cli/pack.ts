@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import type { Loader } from '@bulkhead/contract'
 import { makeFolder } from '@bulkhead/kit/folders'
+import { visibleText } from '@bulkhead/kit/text'
 import { createLoader, inspectPackage, INTEGRITY_FILE } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
@@ -117,7 +118,7 @@ async function verifyInstalled(
         [id, version, layer, integrity, digests.package.slice(0, 12), signer?.subject ?? '-'])))
     process.stdout.write(diagnostics.map((found) => diagnosticText(found)).join(''))
     if (typeof trustRoot?.ageDays === 'number') {
-      process.stdout.write(`Trust root: ${trustRoot.source}, ${trustRoot.ageDays} days old.\n`)
+      process.stdout.write(`Trust root: ${visibleText(trustRoot.source)}, ${trustRoot.ageDays} days old.\n`)
     }
   }
   return diagnostics.some(({ severity }) => severity === 'error') ? 1 : 0

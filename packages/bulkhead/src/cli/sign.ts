@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import { visibleText } from '@bulkhead/kit/text'
 import { INTEGRITY_FILE, SIGNATURE_FILE, signPackage, signTarball, type Packed, type SignedPackage } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
@@ -36,7 +37,7 @@ hosts refuse it. A tarball is replaced. In a folder, ${SIGNATURE_FILE} is writte
       process.stdout.write([
         ...sourceLines(packed), ...extensionLines(extension), line('written', file), '',
       ].join('\n'))
-      if (!isTarball) process.stdout.write(hint(`Now run bulkhead pack or bulkhead publish on ${target}.\n`))
+      if (!isTarball) process.stdout.write(hint(`Now run bulkhead pack or bulkhead publish on ${visibleText(target)}.\n`))
     }
     return 0
   },

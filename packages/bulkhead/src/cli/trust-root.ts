@@ -4,6 +4,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { makeFolder } from '@bulkhead/kit/folders'
 import type { Json } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { ageInDays, parseTrustRoot, PUBLIC_GOOD_ROOT, refreshTrustRoot } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions, TRUST_ROOT_FILE } from '../facade/loader-options.ts'
@@ -59,7 +60,7 @@ Bulkhead is used.`,
     const { trustRootSource: { source, date } = PUBLIC_GOOD_ROOT } = loaderOptions(home)
     const ageDays = ageInDays({ source, date, json: null })
     if (values.json) printJson({ source, date, ageDays })
-    else process.stdout.write(`${source}${date === null ? '' : `, of ${date}, ${ageDays} days old`}\n`)
+    else process.stdout.write(`${visibleText(source)}${date === null ? '' : `, of ${date}, ${ageDays} days old`}\n`)
     return 0
   },
 })
