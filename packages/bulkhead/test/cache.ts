@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -18,5 +18,6 @@ const BUNDLED = `${hash('sha512', 'bundled').slice(0, 32)}.index`
 /** Gives a home folder, if it exists, the results for the bundled tools. Verifying them takes most of the time of a command. */
 export function shareVerified(home: string): void {
   const [kept, cache] = [join(CACHE, BUNDLED), join(home, 'cache')]
-  if (existsSync(home) && !existsSync(cache) && existsSync(kept)) cpSync(kept, join(cache, BUNDLED))
+  const hasOwn = lstatSync(cache, { throwIfNoEntry: false }) !== undefined
+  if (existsSync(home) && !hasOwn && existsSync(kept)) cpSync(kept, join(cache, BUNDLED))
 }

@@ -20,6 +20,7 @@ export {
 } from './model/interaction.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState } from './model/lifecycle.ts'
 export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './model/lifecycle.ts'
+export { withCommonConfig } from './model/common-config.ts'
 export {
   CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS, MCP_HTTP_LIMITS, POOL_LIMITS,
 } from './model/limits.ts'
@@ -28,7 +29,7 @@ export {
   AGENT_TOOL, ANY_COMMAND, BUNDLED_TOOLS, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN,
   HEADER_NAME_PATTERN, isBundledTool, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS, MANIFEST_FILE, NPM_NAME_CHARS,
   NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES, RULE_ACTIONS, SECURITY_MODES, TOOL_NAME_PATTERN,
-  withCommonConfig, type BundledTool, type CapabilityName, type CommandSeverity, type Layer, type LockedTool,
+  type BundledTool, type CapabilityName, type CommandSeverity, type Layer, type LockedTool,
   type Placement, type RuleAction, type SecurityMode, type ToolKind, type ToolMode,
 } from './model/names.ts'
 export type {

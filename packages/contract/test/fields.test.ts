@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { anySchema, byteSize, configSchema, objectSchema } from '../src/validation/fields.ts'
-import { withCommonConfig } from '../src/model/names.ts'
+import { withCommonConfig } from '../src/model/common-config.ts'
 
 describe('schemas inside a manifest', () => {
   it('are of type object for arguments', () => {

@@ -8,7 +8,7 @@ test('exports the documented names', () => {
     'TRUST_FILE',
     'ageInDays', 'canStateProvenance', 'capabilityDiffInWords', 'conformanceStatement',
     'createLoader', 'editConfig', 'findKeyFault', 'findOwnershipFault', 'inspectPackage', 'isSourceFolder', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'planPublication', 'publishPackage',
-    'readNpmConfig', 'refreshTrustRoot', 'requireIdentity',
+    'readNpmConfig', 'refreshTrustRoot', 'requireIdentity', 'reviewNpmrc',
     'schemaThread', 'settingOrigins', 'sign', 'signPackage', 'signTarball', 'signerInWords', 'verifyNpmAttestations',
   ])
   expect(Object.keys(compare)).toEqual(['compareVersions'])

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { styleText } from 'node:util'
 import {
   BulkheadError, type AgentDescriptor, type ConfigFile, type Diagnostic, type ExtensionDescriptor,
@@ -7,7 +6,7 @@ import {
   type TrustStanding,
 } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
-import { createLoader, looseningSettings, type LooseningSetting } from '@bulkhead/loader'
+import { createLoader, looseningSettings, reviewNpmrc, type LooseningSetting } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { defineCommand, UsageError } from './command.ts'
@@ -39,8 +38,8 @@ export const trust = defineCommand({
       ...HOME_OPTIONS.home, text: 'folder of the global layer, where decisions are stored (default: ~/.bulkhead)',
     },
   },
-  details: `Shows the tools of the project, their permissions, the settings it loosens and the servers it would start,
-then asks whether to trust it. No project code runs before that. Trust applies to this content: if the project
+  details: `Shows the tools of the project, their permissions, the settings it loosens, the servers it would start, what
+its agents say to a model and what its .npmrc would do, then asks whether to trust it. No project code runs before that. Trust applies to this content: if the project
 changes, you are asked again.`,
   exits: ['if the decision was stored or shown', 'if you did not agree'],
   examples: [
@@ -140,7 +139,8 @@ interface ProjectContents {
   readonly servers: readonly (readonly [name: string, server: NonNullable<ConfigFile['mcp']>[string]])[]
   readonly languages: readonly (readonly [name: string, server: LanguageServerConfig])[]
   readonly documents: readonly (readonly [name: string, document: NonNullable<ConfigFile['openapi']>[string]])[]
-  readonly hasNpmrc: boolean
+  /** What its .npmrc would do. */
+  readonly npm: readonly string[]
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -167,17 +167,17 @@ async function readContents(loader: Loader, path: string): Promise<ProjectConten
     servers: Object.entries(own.mcp ?? {}).filter(([, { enabled }]) => enabled !== false),
     languages: Object.entries(own.lsp ?? {}).filter(([, { enabled }]) => enabled !== false),
     documents: Object.entries(own.openapi ?? {}).filter(([, { enabled }]) => enabled !== false),
-    hasNpmrc: existsSync(join(path, '.npmrc')),
+    npm: await reviewNpmrc(path),
     diagnostics: diagnostics.filter(({ layer }) => layer === 'project'),
   }
 }
 
 function contentsText(
-  { path, digest, extensions, agents, settings, servers, languages, documents, hasNpmrc, diagnostics }: ProjectContents,
+  { path, digest, extensions, agents, settings, servers, languages, documents, npm, diagnostics }: ProjectContents,
 ): string {
   const lines = [
     ...extensions.flatMap(extensionLines),
-    ...agents.map((agent) => line('agent', agentWords(agent))),
+    ...agents.flatMap((agent) => [line('agent', agentWords(agent)), ...promptLines(agent)]),
     ...settings.map((setting) => line('setting', settingWords(setting))),
     ...servers.map(([name, server]) => line('server', `${name}: ${serverWords(server)}`)),
     ...languages.map(([name, server]) => line('language', `${name}: ${localWords(server)}`)),
@@ -187,7 +187,7 @@ function contentsText(
       const server = baseUrl ?? 'the server that it names'
       return line('document', `${name}: ${documentWords(document)}, sent to ${server}${secrets}`)
     }),
-    ...(hasNpmrc ? [line('npm', 'its .npmrc chooses the registries that packages are installed from')] : []),
+    ...npm.map((effect) => line('npm', `its .npmrc ${effect}`)),
   ]
   const content = `(content ${digest.slice(0, 12)})`
   const what = lines.length === 0 ? `has no tools and loosens no settings ${content}` : `contains ${content}:`
@@ -202,9 +202,9 @@ export function documentWords(document: NonNullable<ConfigFile['openapi']>[strin
 }
 
 const contentsJson = (
-  { digest, extensions, agents, settings, servers, languages, documents, diagnostics }: ProjectContents,
+  { digest, extensions, agents, settings, servers, languages, documents, npm, diagnostics }: ProjectContents,
 ): object => ({
-  digest, extensions: extensions.map(extensionJson),
+  digest, npm, extensions: extensions.map(extensionJson),
   agents: agents.map(({ name, location, manifest, hidesYours }) =>
     ({ name, location, manifest: manifest ?? null, hidesYours })),
   settings: settings.map(({ before, ...rest }) => ({ ...rest, before: before ?? null })),
@@ -222,6 +222,20 @@ function agentWords({ name, manifest, hidesYours }: ProjectContents['agents'][nu
     .map(({ permission, pattern }) => `${permission} ${pattern}`)
   const rules = allowed.length === 0 ? '' : `; its rules allow ${allowed.join(', ')}`
   return `${called}, offered ${manifest.tools?.join(', ') ?? 'all tools'}${rules}`
+}
+
+/** The rest of a longer prompt is in its file. */
+const PROMPT_CHARS = 4_000
+
+/** What the agent tells a model. */
+function promptLines({ manifest, location }: ProjectContents['agents'][number]): readonly string[] {
+  const { prompt = '' } = manifest ?? {}
+  if (prompt === '') return []
+  const left = prompt.length - PROMPT_CHARS
+  return [
+    ...prompt.slice(0, PROMPT_CHARS).split(/\r?\n/).map((text, at) => line(at === 0 ? 'prompt' : '', `| ${text}`)),
+    ...(left > 0 ? [line('', `and ${left.toLocaleString('en')} more characters in ${location}`)] : []),
+  ]
 }
 
 function settingWords({ path, value, before }: LooseningSetting): string {

@@ -1,6 +1,3 @@
-import type { JsonObject } from '@bulkhead/kit/json'
-import { CALL_LIMITS } from './limits.ts'
-
 /** The version of this contract. Manifests name the version they are written for. */
 export const CONTRACT_VERSION = '1.0.0'
 export const MANIFEST_FILE = 'bulkhead.json'
@@ -97,18 +94,3 @@ export const TOOL_KINDS = [
 ] as const
 /** How an editor that supports ACP displays the call. */
 export type ToolKind = (typeof TOOL_KINDS)[number]
-
-/** Keys that every tool configuration accepts besides its own. */
-const COMMON_CONFIG_PROPERTIES: JsonObject = {
-  enabled: { type: 'boolean', description: 'Whether the tool is offered.' },
-  timeoutMs: {
-    type: 'integer', minimum: 1, maximum: CALL_LIMITS.maxTimeoutMs, description: 'Deadline of a call, in milliseconds.',
-  },
-}
-
-/** Adds the common keys to a configSchema, except those that it defines itself. */
-export function withCommonConfig(schema: JsonObject): JsonObject {
-  const { properties } = schema
-  const own = typeof properties === 'object' && properties !== null ? properties as JsonObject : {}
-  return { ...schema, properties: { ...COMMON_CONFIG_PROPERTIES, ...own } }
-}

@@ -68,6 +68,16 @@ export async function readNpmConfig({ env, workspace, isTrusted }: NpmConfigOpti
   }
 }
 
+/**
+ * What the `.npmrc` of a project sets, as npm reads it, before variables are replaced. Reads no other file, and uses
+ * none of it. Rejects with ConfigInvalid.
+ */
+export async function readProjectSettings(workspace: string): Promise<Readonly<Record<string, unknown>>> {
+  const config = await createConfig({})
+  await loading(config, () => config.loadProject(workspace))
+  return { ...config.data.get('project')!.raw }
+}
+
 /** npm's reader, with the project after the other files, so that the project cannot choose them. */
 async function createConfig(env: NpmConfigOptions['env']) {
   const [{ default: NpmReader }, { default: npm }] = await Promise.all([
@@ -101,7 +111,7 @@ async function loading(config: Config, load: () => Promise<void>): Promise<void>
     throw invalid(`npm's configuration cannot be used: ${messageOf(error)}.`)
   }
   for (const layer of FILES) {
-    const { source, raw, loadError } = config.data.get(layer)!
+    const { source, raw = {}, loadError } = config.data.get(layer)!
     if (loadError && !isMissing(source, loadError)) {
       throw invalid(`The npm configuration ${source} cannot be read: ${messageOf(loadError)}.`)
     }
