@@ -102,6 +102,15 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
   const opening = new Set<Promise<unknown>>()
   const closed = new AbortController()
 
+  let confines: Promise<boolean> | undefined
+  /** A command that ran without its wall since then proves the opposite. */
+  const confinesCommands = async (): Promise<boolean> => {
+    confines ??= commandsAreConfined(workspace, operator?.env.HOME).catch((error: unknown) => {
+      confines = undefined
+      throw error
+    })
+    return await confines && !missing.lacksCommandWall
+  }
   const folders = foldersOf({ reserved: kept, ownCode, projectLayer })
   const openOne: SessionOpener = (request, residency) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
@@ -153,14 +162,15 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
       const layers = await osLayersFor(os).catch(() => undefined)
       if (layers !== undefined) missing.ofProcesses(layers, os)
     },
+    confinesCommands,
     diff: (writes, grant) => previewDiff(writes, grant, workspace, folders),
     async walls() {
       // Not `osLayersFor`: a required layer that is missing would end the report.
-      const [layers, confinesCommands] = await Promise.all([
+      const [layers, confined] = await Promise.all([
         os === 'off' ? withoutLayers('sandbox.os is "off"') : detectOsLayers(),
-        commandsAreConfined(workspace, operator?.env.HOME),
+        confinesCommands(),
       ])
-      return wallsOf(layers, os, confinesCommands)
+      return wallsOf(layers, os, confined)
     },
     census: () => ({ process: pools.process.census, thread: pools.thread.census }),
     async close() {

@@ -222,10 +222,12 @@ async function workingFolder(workspace: string, { tool }: OpenCall, given: strin
   return { scope, resolved, path: scope.pathOf(resolved) }
 }
 
-/** Whether commands run in bubblewrap here, by the trial that precedes the first command. */
+/** Whether commands of every kind run in bubblewrap here, by the trials that precede the first command of each. */
 export async function commandsAreConfined(workspace: string, home: string | undefined): Promise<boolean> {
   const executables = new Executables(SYSTEM_PATH, new UntrustedFolders([workspace], [workspace]))
-  const { argv, release } = await new CommandSandbox({ workspace, executables, home }).prepare('work')
-  await release()
-  return argv.length > 0
+  const sandbox = new CommandSandbox({ workspace, executables, home })
+  const kinds = [['work', false], ['read', false], ['read', true]] as const
+  const prefixes = await Promise.all(kinds.map(([kind, isolated]) => sandbox.prepare(kind, isolated)))
+  await Promise.all(prefixes.map(({ release }) => release()))
+  return prefixes.every(({ argv }) => argv.length > 0)
 }

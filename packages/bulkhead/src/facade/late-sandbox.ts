@@ -52,6 +52,9 @@ export function lateSandbox(
     async diff(writes, grant) {
       return await (await made()).diff?.(writes, grant) ?? ''
     },
+    async confinesCommands() {
+      return await (await made()).confinesCommands?.() === true
+    },
     async walls() {
       return await (await made()).walls?.() ?? []
     },

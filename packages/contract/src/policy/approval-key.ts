@@ -119,8 +119,11 @@ export interface ArgumentsReading {
   readonly asks: readonly { readonly reason: string; readonly fresh: boolean }[]
   /** Why the call is always denied. */
   readonly denies: readonly string[]
-  /** Whether the call only reads inside the workspace. Then a bundled tool runs without approval. */
-  readonly onlyReads?: boolean
+  /**
+   * Whether the call only reads inside the workspace. Then a bundled tool runs without approval. `walled`: that is a
+   * judgement of its words or of files, so it does only where a file wall stands around commands.
+   */
+  readonly onlyReads?: boolean | 'walled'
   /** What the call needs. A ceiling that forbids one of these denies the call before a person is asked. */
   readonly needs?: readonly CallNeed[]
   /** What the call would write, for the diff that an approval shows. Read only if a person is asked. */

@@ -141,6 +141,11 @@ export interface Sandbox {
   /** Checks the isolation of child processes now, instead of before the first one starts. Never rejects. */
   tryWalls?(): Promise<void>
   /**
+   * Whether commands that only read run behind a file wall here. Tried once. Rejects if it cannot be tried now. Absent:
+   * they do not.
+   */
+  confinesCommands?(): Promise<boolean>
+  /**
    * A unified diff of what a tool with this grant would write. Reads only files that it may write, and writes nothing.
    * Rejects for a path outside of the grant, and for a file that cannot be changed like that.
    */

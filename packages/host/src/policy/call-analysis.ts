@@ -40,11 +40,20 @@ function analysisOf(
       ...denies.map((reason) => deny('watchdog', 'WatchdogDenied', SOURCE, reason)),
       ...asks.map(({ reason, fresh }) => ask('watchdog', SOURCE, reason, !fresh)),
     ],
-    ...(onlyReads === true && isBundled ? { onlyReads } : {}),
+    ...(isBundled && onlyReads === true && { onlyReads }),
+    ...(isBundled && onlyReads === 'walled' && { onlyReads: 'unwalled' }),
     ...(needs && isBundled ? { needs } : {}),
     ...(writes && isBundled ? { writes } : {}),
     ...(effects && isBundled ? { effects: () => followLinks(effects, realPath) } : {}),
   }
+}
+
+/** The analysis on this machine: a command that needs a file wall only reads if one stands. */
+export async function withWall(analysis: CallAnalysis, { confinesCommands }: HostContext): Promise<CallAnalysis> {
+  if (analysis.onlyReads !== 'unwalled') return analysis
+  // If it cannot be tried now, this call asks.
+  const stands = await confinesCommands().catch(() => false)
+  return stands ? { ...analysis, onlyReads: true } : analysis
 }
 
 const SOURCE = 'reading of the arguments'

@@ -285,6 +285,8 @@ export interface HostContext {
   readonly neverWritten?: readonly string[]
   /** What calls changed. Absent if nothing is recorded. */
   readonly changes?: ChangeStore | undefined
+  /** Whether commands that only read run behind a file wall. */
+  readonly confinesCommands: () => Promise<boolean>
   /** Shows what a call would write. */
   readonly diff?: Sandbox['diff']
   /** What commands get, for people. */

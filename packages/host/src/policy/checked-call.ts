@@ -39,8 +39,11 @@ export interface CallAnalysis {
   readonly verdicts: readonly Verdict[]
   /** What it would touch, one line each. Empty if only the tool knows. */
   readonly touches: readonly string[]
-  /** It only reads inside the workspace: what asks because of the tool alone does not ask. */
-  readonly onlyReads?: true
+  /**
+   * It only reads inside the workspace: what asks because of the tool alone does not ask. `unwalled`: as far as its
+   * words tell, but it would run without a file wall, so that it asks.
+   */
+  readonly onlyReads?: true | 'unwalled'
   /** Third-party code derived the key: an approval of it lasts for the session at most. */
   readonly keyByTool?: true
   /** What it is known to need. Absent if only the tool knows. */

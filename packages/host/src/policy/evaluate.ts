@@ -2,7 +2,7 @@ import {
   allowsNeed, beyond, CALL_LIMITS, powerPhrases, PROGRAM_TOOL, SUBAGENTS, type PowerItem,
 } from '@bulkhead/contract'
 import type { KeptApproval } from './approvals/kept-approval.ts'
-import { analyzeCall, deriveKey } from './call-analysis.ts'
+import { analyzeCall, deriveKey, withWall } from './call-analysis.ts'
 import type { EvaluatedCall, HostContext, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis, type Decision, type MadeChange } from './checked-call.ts'
 import type { ArgumentsChange, Opinion } from './guards.ts'
@@ -27,8 +27,9 @@ export async function evaluate(
   const refused = (lost && !isReadByHost(tool, host) ? lost : undefined) ?? denied ?? beyondParent(call)
   if (refused) return call.evaluated(final(refused, analysisByKey(tool.name)), changes)
   for (;;) {
-    const analysis = needsKey(call, host)
+    const found = needsKey(call, host)
       ? analyzeCall(call, host) ?? await deriveKey(call, host.clock) : analysisByKey(tool.name)
+    const analysis = found.onlyReads === 'unwalled' ? await withWall(found, host) : found
     const excess = beyondCeiling(call, analysis)
     if (excess) return call.evaluated(final(excess, analysis), changes)
 
@@ -82,7 +83,7 @@ function addOpinion({ verdicts }: Evaluation, opinion: Opinion | undefined): Arg
 
 /** What follows from the verdicts, the mode and earlier approvals. */
 function conclude({ analysis, verdicts }: Evaluation, call: ValidatedCall): Decision {
-  const verdict = strictest(verdicts) ?? (analysis.onlyReads ? ONLY_READS : NO_OBJECTION)
+  const verdict = strictest(verdicts) ?? (analysis.onlyReads === true ? ONLY_READS : NO_OBJECTION)
   if (verdict.action !== 'ask') return { verdicts, verdict, analysis, answerable: false }
   const asks = verdicts.filter(({ action }) => action === 'ask')
   const answerable = asks.every(({ answeredByApproval }) => answeredByApproval)

@@ -77,7 +77,7 @@ const rulesAndToolMode = (session: PolicyParts): Policy => builtIn((evaluation) 
   if (ruled?.action === 'allow') {
     evaluation.ruled = session.answersMode(tool, analysis) ? 'answers the mode' : 'allowed'
   } else evaluation.ruled = 'no'
-  return analysis.onlyReads ? undefined : session.standing(tool).floor
+  return analysis.onlyReads === true ? undefined : session.standing(tool).floor
 })
 
 /**
@@ -103,13 +103,17 @@ const gate = ({ stateMachine, mode }: PolicyParts): Policy => {
   const asks = (reason: string): Verdict => ask('security-mode', `mode ${mode}`, reason, true)
   const gated = asks('this tool requires approval')
   const written = asks('this tool requires approval, and a rule of a project does not answer a mode that was chosen')
+  const unwalled = asks(UNWALLED)
   return builtIn(({ call, analysis, ruled }) => {
     if (!call.tool.definition.gated) return undefined
     const staged = stateMachine && evaluateStage(stateMachine, call)
-    if (staged || ruled === 'answers the mode' || analysis.onlyReads) return staged
-    return ruled === 'allowed' ? written : gated
+    if (staged || ruled === 'answers the mode' || analysis.onlyReads === true) return staged
+    if (ruled === 'allowed') return written
+    return analysis.onlyReads === 'unwalled' ? unwalled : gated
   })
 }
+const UNWALLED = 'this tool requires approval: the command seems to only read, but no file wall stands around commands '
+  + 'on this machine'
 
 const guardPolicy = ({ id, pre }: Guard): Policy => custom(async ({ call, analysis, clock }) => {
   if (!call.tool.definition.gated) return undefined

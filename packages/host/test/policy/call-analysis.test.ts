@@ -76,6 +76,38 @@ describe('arguments that a reader of the host analyses', () => {
     })
   })
 
+  describe('of a call that only reads behind a file wall', () => {
+    const reads = { onlyReads: 'walled' } as const
+    const decideHere = async (confines: (() => Promise<boolean>) | undefined, session: SessionOptions = {}) => {
+      const approver = new ScriptedApprover('session')
+      const world = createWorld({
+        extensions: [{ layer: 'bundled', inline: true, tools: { bash: { mode: 'local' } } }], argumentsReaders: new Map([['bash', () => ({ ...READING, ...reads })]]),
+      })
+      if (confines !== undefined) world.sandbox.confinesCommands = confines
+      const opened = await world.host.openSession({ approver, ...session })
+      const call = { id: 'c1', name: 'bash', arguments: { command: 'x' } }
+      const { decision, chain } = await opened.explain(call)
+      return { decision, reasons: chain.map(({ reason }) => reason).join('\n'), verdict: verdictOf(await opened.call(call)), asked: approver.asked.length }
+    }
+
+    test('need no approval where one stands', async () => {
+      expect(await decideHere(async () => true)).toMatchObject({ decision: 'allow', reasons: expect.stringContaining('only reads inside the workspace'), verdict: 'output', asked: 0 })
+    })
+
+    test.each<[string, (() => Promise<boolean>) | undefined]>([
+      ['where none stands', async () => false],
+      ['where the sandbox does not know', undefined],
+      ['while it cannot be tried', async () => Promise.reject(new Error('no more processes'))],
+    ])('ask %s, and explain says so', async (_, confines) => {
+      expect(await decideHere(confines)).toMatchObject({ decision: 'ask', reasons: expect.stringContaining('no file wall stands around commands'), verdict: 'output', asked: 1 })
+    })
+
+    test('follow the mode without one', async () => {
+      expect(await decideHere(undefined, { mode: 'allowlist' })).toMatchObject({ decision: 'ask', asked: 1 })
+      expect(await decideHere(undefined, { mode: 'yolo' })).toMatchObject({ decision: 'allow', asked: 0 })
+    })
+  })
+
   describe('that name the files and hosts of a call', () => {
     const requires = { fs: { read: ['{workspace}'], write: ['{workspace}'] }, net: { hosts: ['*'] } }
     const tools = { bash: { mode: 'read' as const, requires } }

@@ -16,6 +16,11 @@ export class MissingLayers {
     this.#found.values().forEach(listener)
   }
 
+  /** Whether a command ran without a wall that it should have had. */
+  get lacksCommandWall(): boolean {
+    return this.#found.has('commands')
+  }
+
   ofProcesses(layers: OsLayers, mode: OsMode): void {
     const message = mode === 'off' ? undefined : missingAround(layers)
     if (message !== undefined) this.#report('processes', message)
