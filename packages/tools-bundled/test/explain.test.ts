@@ -45,11 +45,13 @@ function loaded() {
 }
 
 /** A host with this configuration and the bundled tools. Nothing is mocked. */
-async function opened(config: ConfigFile, options: SessionOptions) {
+async function opened(config: ConfigFile, options: SessionOptions, isWalled: boolean) {
   found ??= await loaded()
   const report = { ...found, config: { merged: config, layers: [{ layer: 'global' as const, location: '/config.json', config }] } }
   const sandbox = createSandbox({ workspace, spares: { process: 0, thread: 0 }, operator: { path: ['/usr/local/bin', '/usr/bin', '/bin'], env: { HOME: '/dev/null', LANG: 'C.UTF-8' } } })
-  const host = createHost({ report, sandbox, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined, argumentsReaders })
+  // What the host knows of the machine.
+  const here = { ...sandbox, confinesCommands: async () => isWalled }
+  const host = createHost({ report, sandbox: here, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined, argumentsReaders })
   const close = async () => {
     await host.close()
     await sandbox.close()
@@ -63,6 +65,7 @@ const CALLS = [
   ['web_fetch', { url: 'http://$0/' }], ['web_fetch', { url: 'http://$1/' }],
   ['bash', { command: 'git status --short' }], ['bash', { command: 'git status' }], ['bash', { command: 'ls' }], ['bash', { command: 'ls | cat' }],
   ['bash', { command: 'ls > docs/out' }], ['bash', { command: 'ls > src/out' }], ['bash', { command: 'ls', cwd: 'docs' }], ['bash', { command: 'A=1 ls' }],
+  ['git', { action: 'status' }], ['bash', { command: 'git diff -U5' }], ['bash', { command: 'grep -rn needle src' }],
   ['bash', { command: 'true && false; trap "" INT' }], ['bash', { command: 'test -d docs && ls docs' }],
   ['list', { path: 'src' }], ['list', {}], ['repo_overview', { path: 'docs' }],
   ['apply_patch', { patch: '*** Begin Patch\n*** Delete File: docs/b.md\n*** Add File: docs/b.md\n+needle\n*** End Patch' }],
@@ -96,14 +99,15 @@ const setting = fc.record({
   }),
   session: ceiling,
   budget: fc.record({ calls: fc.constantFrom(2, 1_000), tokens: fc.constantFrom(20, 1_000_000) }, { requiredKeys: [] }),
+  isWalled: fc.boolean(),
   calls: fc.array(fc.constantFrom(...CALLS), { minLength: 6, maxLength: 12 }),
 })
 
-it('explain predicts the outcome of a call under any configuration', async () => {
-  await fc.assert(fc.asyncProperty(setting, async ({ config, session: limit, budget, calls }) => {
+it('explain predicts the outcome of a call under any configuration, with and without a wall around commands', async () => {
+  await fc.assert(fc.asyncProperty(setting, async ({ config, session: limit, budget, isWalled, calls }) => {
     let asked = 0
     const approver = { approve: async () => { asked++; return { decision: 'once' as const } } }
-    const { session, close } = await opened(filled(config) as ConfigFile, { approver, budget, ...(limit && { ceiling: filled(limit) }) })
+    const { session, close } = await opened(filled(config) as ConfigFile, { approver, budget, ...(limit && { ceiling: filled(limit) }) }, isWalled)
     try {
       for (const [index, [name, args]] of calls.entries()) {
         const call = { id: `c${index}`, name, arguments: filled(args) }

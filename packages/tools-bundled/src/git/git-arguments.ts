@@ -1,4 +1,4 @@
-import { type AffectedPath, type ArgumentsReader, type FromJsonSchema, ToolError } from '@bulkhead/contract'
+import { type AffectedPath, type ArgumentsReader, type CallNeed, type FromJsonSchema, ToolError } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { absolute, insidePath, ownFolderKey, simpleReading, stringOr } from '../model/paths.ts'
 
@@ -90,7 +90,7 @@ export function writtenCommand({ action, paths, revision, staged, max_count, mes
 
 const READS: ReadonlySet<string> = new Set<Action>(['status', 'diff', 'log', 'show'])
 
-/** Actions that only read run without approval. The key of the others is the action and the folder. */
+/** Actions that only read run without approval, where a wall keeps what git follows in the workspace. The key of the others is the action and the folder. */
 export const readGitArguments: ArgumentsReader = (args, { workspace, roots = [] }) => {
   const given = args as Readonly<Record<string, Json>>
   const action = stringOr(given['action'])
@@ -101,9 +101,12 @@ export const readGitArguments: ArgumentsReader = (args, { workspace, roots = [] 
   const where = folder === '.' ? '' : ` in ${ownFolderKey(folder ?? path)}`
   const denies = folder === undefined ? [`the folder ${path} is outside the workspace`] : []
   const touch = `run git ${verb}${where}${detailOf(given)}`
+  // The repository is checked first. Below the workspace it is not known where it is.
+  const files = (folder === '.' ? ['.', '.git'] : [folder ?? path]).map((file): CallNeed =>
+    ({ kind: 'fs.read', subject: absolute(workspace, file) }))
   const found = {
     ...simpleReading(`git ${verb}${where}`, [], touch, denies),
-    needs: [{ kind: 'shell', subject: 'git', args: writtenCommand(given as unknown as GitArgs).args }] as const,
+    needs: [{ kind: 'shell' as const, subject: 'git', args: writtenCommand(given as unknown as GitArgs).args }, ...files],
   }
   // After a link, `..` leads to an unknown folder.
   if (folder === undefined || path.split('/').includes('..')) return found
@@ -112,7 +115,7 @@ export const readGitArguments: ArgumentsReader = (args, { workspace, roots = [] 
   const writes = reads ? [] : verb === 'switch' ? [root] : gitFolders(at, root)
   const below = (one: string): AffectedPath => ({ path: one, below: true })
   const effects = { reads: [...readPaths(given, at, root)].map(below), writes: writes.map(below), net: false as const }
-  return { ...found, effects, ...(reads && { onlyReads: true }) }
+  return { ...found, effects, ...(reads && { onlyReads: 'walled' }) }
 }
 
 /** The repository of a folder can be that of any folder above it. */

@@ -2,18 +2,20 @@ import { type FileReader, type PipeResult, type Shell, type ShellStage, ToolErro
 import { errorCode } from '@bulkhead/kit/error-message'
 import { failed, noRepository } from './git-errors.ts'
 import { readIndex } from './git-index.ts'
-import { CONFIG_NAMES, refusedSetting, safeOptions } from './git-settings.ts'
+import { CONFIG_LIST, readConfigList, refusedSetting, safeOptions } from './git-settings.ts'
 
 export interface GitRuntime {
   readonly fs: FileReader
   readonly shell: Shell
 }
 
-/** A repository whose files are all inside the workspace, and options with which no setting of it has an effect. */
+/** A repository whose files are all inside the workspace, and options with which no setting of it runs a program. */
 export interface Repository {
   /** The root of the working tree, absolute. Empty for a bare repository. */
   readonly top: string
   readonly options: readonly string[]
+  /** The names of all settings that apply to it. */
+  readonly names: readonly string[]
   /** Paths of submodules. Git runs in them with settings of their own. */
   readonly submodules: readonly string[]
 }
@@ -33,34 +35,42 @@ const READ_MS = 20_000
 const NOT_A_FOLDER = 'Pass the folder of a repository as `path`, or create one with "git init".'
 const NOT_A_SOURCE = 'Pass the URL of a repository.'
 
+interface Opening {
+  /** The folder is the repository itself. */
+  readonly bare?: boolean
+  /** The settings of the user apply as well, as for a command that a person types. */
+  readonly asUser?: boolean
+}
+
 /**
  * Finds the repository of a folder and checks it. Rejects with NotFound if there is none inside the workspace, and with
- * InputInvalid if git would follow it to other folders. `as`: the command that the caller asked for. `bare`: the folder
- * is the repository itself.
+ * InputInvalid if git would follow it to other folders. `as`: the command that the caller asked for.
  */
 export async function openRepository(
-  runtime: GitRuntime, folder: string, as: NonNullable<ShellStage['as']>, bare = false,
+  runtime: GitRuntime, folder: string, as: NonNullable<ShellStage['as']>, { bare = false, asUser = false }: Opening = {},
 ): Promise<Repository> {
+  const settings = asUser ? [] : OWN_SETTINGS
   // Git takes a bare repository only if it is named.
-  const own = [...safeOptions([]), ...OWN_SETTINGS, ...(bare ? ['--git-dir=.'] : [])]
+  const own = [...safeOptions([]), ...settings, ...(bare ? ['--git-dir=.'] : [])]
   const read = (args: readonly string[]): Promise<PipeResult> => runtime.shell.pipe(
     [{ cmd: 'git', args: [...own, ...args], as }],
-    { cwd: folder, wall: 'read', isolated: true, quiet: true, timeoutMs: READ_MS },
+    { cwd: folder, wall: 'read', ...(!asUser && { isolated: true }), quiet: true, timeoutMs: READ_MS },
   )
   const [where, config] = await Promise.all([
-    read(bare ? WHERE : [...WHERE, '--show-toplevel']), read(CONFIG_NAMES.slice(1)),
+    read(bare ? WHERE : [...WHERE, '--show-toplevel']), read(CONFIG_LIST),
   ])
   if (where.exits[0]?.exitCode !== 0) throw noRepository(folder, where.stderr, bare ? NOT_A_SOURCE : NOT_A_FOLDER)
   if (config.exits[0]?.exitCode !== 0 || config.truncated) throw failed('read the settings of the repository', config)
   const [format, gitDir, common, top = ''] = where.stdout.split('\n')
-  const names = config.stdout.split('\0').filter((name) => name !== '')
+  const { names, files } = readConfigList(config.stdout)
   const refused = names.find((name) => REFUSED.test(name))
   if (refused !== undefined) throw refusedSetting(refused)
-  const options = [...safeOptions(names), ...OWN_SETTINGS]
+  const options = [...safeOptions(names), ...settings]
   await requireInside(runtime.fs, [gitDir!, common!, ...(bare ? [] : [top])], folder)
+  await requireOwnSettings(runtime.fs, files, bare ? folder : top)
   await requireOwnFiles(runtime.fs, gitDir!, common!)
   const submodules = await requireSafeIndex(runtime.fs, gitDir!, format)
-  return { top, options, submodules }
+  return { top, options, names, submodules }
 }
 
 /** Where commands run without a wall, the files of a repository could be anywhere. */
@@ -75,19 +85,22 @@ async function requireInside(fs: FileReader, places: readonly string[], folder: 
   }
 }
 
+/** Rejects settings from files outside: git would print them. Relative files begin at `base`. */
+async function requireOwnSettings(fs: FileReader, files: readonly string[], base: string): Promise<void> {
+  for (const file of files) {
+    await fs.stat(file.startsWith('/') ? file : `${base}/${file}`).catch((error: unknown) => {
+      if (errorCode(error) !== 'CapabilityDenied') throw error
+      throw new ToolError(
+        'InputInvalid', `The settings of the repository include "${file}", which is outside the workspace. Remove the `
+          + 'setting "include.path" that names it.',
+      )
+    })
+  }
+}
+
 /** Rejects links, through which git would read and write other folders, and objects of another repository. */
 async function requireOwnFiles(fs: FileReader, gitDir: string, common: string): Promise<void> {
-  const parts = ['objects', 'objects/pack', 'refs'].map((name) => `${common}/${name}`)
-  for (const folder of new Set([gitDir, common, ...parts])) {
-    const entries = await fs.list(folder).catch(unlessMissing)
-    const link = entries.find(({ name, kind }) => kind === 'other' && name !== FSMONITOR_SOCKET)
-    if (link !== undefined) {
-      throw new ToolError(
-        'InputInvalid', `"${folder}/${link.name}" is a link, which git could follow to other folders. Replace it by a `
-          + 'copy.',
-      )
-    }
-  }
+  await Promise.all(Array.from(new Set([gitDir, common]), (folder) => requireNoLinks(fs, folder)))
   const alternates = `${common}/objects/info/alternates`
   if (await exists(fs, alternates)) {
     throw new ToolError(
@@ -95,6 +108,22 @@ async function requireOwnFiles(fs: FileReader, gitDir: string, common: string): 
         + 'the file.',
     )
   }
+}
+
+/** Folders of single objects, of which there are many, and of submodules, which git does not enter. */
+const SKIPPED = /^(?:[0-9a-f]{2}|modules)$/
+
+async function requireNoLinks(fs: FileReader, folder: string): Promise<void> {
+  const entries = await fs.list(folder).catch(unlessMissing)
+  const link = entries.find(({ name, kind }) => kind === 'other' && name !== FSMONITOR_SOCKET)
+  if (link !== undefined) {
+    throw new ToolError(
+      'InputInvalid', `"${folder}/${link.name}" is a link, which git could follow to other folders. Replace it by a `
+        + 'copy.',
+    )
+  }
+  const below = entries.filter(({ name, kind }) => kind === 'directory' && !SKIPPED.test(name))
+  await Promise.all(below.map(({ name }) => requireNoLinks(fs, `${folder}/${name}`)))
 }
 
 function unlessMissing(error: unknown): readonly [] {
@@ -114,7 +143,7 @@ const INDEX_BYTES = 128 * 1024 * 1024
 const HASH_BYTES: Readonly<Record<string, number>> = { sha1: 20, sha256: 32 }
 
 /** Returns the submodules. Rejects with InputInvalid if a path in the index leads out of the working tree. */
-export async function requireSafeIndex(
+async function requireSafeIndex(
   fs: FileReader, gitDir: string, objectFormat = 'sha1',
 ): Promise<readonly string[]> {
   const path = `${gitDir}/index`

@@ -5,17 +5,36 @@ const SAFE_SETTINGS: readonly string[] = [
   'core.fsmonitor=false', 'core.pager=cat', 'core.hooksPath=/dev/null', 'safe.bareRepository=explicit',
   'diff.submodule=short', 'log.showSignature=false', 'gpg.program=false', 'gpg.openpgp.program=false',
   'gpg.ssh.program=false', 'gpg.x509.program=false', 'credential.helper=', 'core.sshCommand=false',
-  'core.askPass=false', 'core.alternateRefsCommand=', 'submodule.recurse=false',
+  'core.askPass=false', 'core.alternateRefsCommand=',
+  // A submodule has settings of its own, which these do not override. So git must not run in one.
+  'submodule.recurse=false', 'status.submoduleSummary=false', 'diff.ignoreSubmodules=dirty',
+  'fetch.recurseSubmodules=false', 'push.recurseSubmodules=no',
   // Do not fetch missing objects: the repository configures which program fetches them.
   'protocol.allow=never',
+  // It could name any file, and names from it are printed.
+  'mailmap.file=/dev/null',
 ]
 /** Filter settings, which must be disabled one by one. */
 const FILTER = /^filter\.([^]*)\.(?:clean|smudge|process|required)$/i
 /** Protocol settings, which override `protocol.allow`. */
 const PROTOCOL = /^protocol\.([^]+)\.allow$/i
 
-/** Arguments that list the names of all settings of a repository, NUL-terminated. */
-export const CONFIG_NAMES: readonly string[] = ['--no-pager', 'config', '--list', '--name-only', '-z', '--includes']
+/** Arguments that list all settings of a repository: NUL-terminated scopes, files and names, in turn. */
+export const CONFIG_LIST: readonly string[] =
+  ['config', '--list', '--name-only', '-z', '--includes', '--show-scope', '--show-origin']
+
+/** What `CONFIG_LIST` prints: the names, and the files that belong to the repository or that it includes. */
+export function readConfigList(output: string): { readonly names: readonly string[]; readonly files: readonly string[] } {
+  const fields = output.split('\0')
+  const names: string[] = []
+  const files = new Set<string>()
+  for (let at = 0; at + 2 < fields.length; at += 3) {
+    const [scope = '', origin = '', name = ''] = fields.slice(at, at + 3)
+    names.push(name)
+    if ((scope === 'local' || scope === 'worktree') && origin.startsWith('file:')) files.add(origin.slice('file:'.length))
+  }
+  return { names, files: [...files] }
+}
 
 /**
  * Options of `git` that disable every setting by which a repository could make it run another program. `names` are the
@@ -34,12 +53,7 @@ export function safeOptions(names: readonly string[]): readonly string[] {
   return ['--no-pager', '--no-optional-locks', ...settings.flatMap((entry) => ['-c', entry])]
 }
 
-/** Whether the working tree may be in another folder. Submodules have this setting too. */
-export const hasOtherWorktree = (names: readonly string[]): boolean =>
-  names.some((name) => name.toLowerCase() === WORKTREE_SETTING)
-const WORKTREE_SETTING = 'core.worktree'
-
-export function refusedSetting(name = WORKTREE_SETTING): ToolError {
+export function refusedSetting(name: string): ToolError {
   const why = `The repository has the setting "${name}". With it, git could read other folders or run a program.`
   return new ToolError('InputInvalid', `${why} Remove the setting, or use the tool \`read\`.`)
 }

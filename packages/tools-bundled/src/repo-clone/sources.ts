@@ -47,7 +47,7 @@ export async function copyFile(
     if (errorCode(error) === 'NotFound') return true
     throw error
   })
-  await openRepository(runtime, source, as, isBare)
+  await openRepository(runtime, source, as, { bare: isBare })
   const head = await headOf(runtime, isBare ? source : `${source}/.git`)
   const branch = commit === undefined ? head.branch : undefined
   await clone.create(branch)

@@ -18,6 +18,8 @@ let host: Host
 let sandbox: PooledSandbox
 let session: Session
 let asked: ApprovalRequest[]
+/** Whether the host knows of a file wall around commands. */
+let isWalled = true
 
 const git = (...args: readonly string[]) => spawnSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: workspace, encoding: 'utf8' })
 
@@ -41,7 +43,9 @@ beforeAll(async () => {
   const report = await loader.load({ workspace, trust: 'declined', projectDigest: 'any' })
   const env = { HOME: '/dev/null', LANG: 'C.UTF-8' }
   sandbox = createSandbox({ workspace, operator: { path: [join(workspace, 'bin'), '/usr/local/bin', '/usr/bin', '/bin'], env } })
-  host = createHost({ report, sandbox, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined, argumentsReaders })
+  // Also where bubblewrap does not work: what these commands do does not depend on it.
+  const here = { ...sandbox, confinesCommands: async () => isWalled }
+  host = createHost({ report, sandbox: here, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined, argumentsReaders })
   session = await host.openSession({
     mode: 'ask',
     approver: {
@@ -54,6 +58,7 @@ beforeAll(async () => {
 })
 beforeEach(() => {
   asked = []
+  isWalled = true
 })
 afterAll(async () => {
   await host.close()
@@ -71,7 +76,6 @@ const READ_ONLY: readonly (readonly [command: string, result: object])[] = [
   ['diff a.txt b.txt', { exit_code: 1, stdout: '2c2\n< b\n---\n> c\n' }],
   ['diff -r src src', { exit_code: 0, stdout: '' }],
   ['git blame -s a.txt', { stdout: expect.stringContaining('a foo') as string }],
-  ['git grep -l foo', { stdout: 'a.txt\nb.txt\nsrc/with space.ts\nsrc/x.ts\n' }],
   ['git stash list', { stdout: '', exit_code: 0 }],
   ['git cat-file -t HEAD', { stdout: 'commit\n' }],
   ['git worktree list', { exit_code: 0, stdout: expect.stringContaining('[') as string }],
@@ -118,7 +122,7 @@ describe('in mode ask, read-only commands inside the workspace run without appro
     expect(existsSync(join(root, 'pwned'))).toBe(false)
   })
 
-  it.each(['git diff', 'git status', 'git grep precious', 'git diff HEAD'])('%s does not follow a path of the index out of the workspace', async (command) => {
+  it.each(['git diff', 'git status', 'git diff HEAD'])('%s does not follow a path of the index out of the workspace', async (command) => {
     const index = join(workspace, '.git/index')
     const before = readFileSync(index)
     const bytes = Buffer.from(before)
@@ -143,5 +147,35 @@ describe('in mode ask, read-only commands inside the workspace run without appro
 
   it('grep and glob run without approval', async () => {
     expect([codeOf(await call('grep', { pattern: 'foo' })), codeOf(await call('glob', { pattern: '**/*.ts' })), asked]).toEqual(['output', 'output', []])
+  })
+})
+
+describe('where no file wall stands, in mode ask', () => {
+  beforeEach(() => {
+    isWalled = false
+  })
+  const explain = async (name: string, args: object) => {
+    const { decision, chain } = await session.explain({ id: crypto.randomUUID(), name, arguments: args })
+    return [decision, chain.some(({ reason }) => reason.includes('no file wall stands around commands'))]
+  }
+
+  it.each([
+    'ls', 'cat a.txt', 'cat *.txt', 'ls | sort', 'cd src && ls', '(cd src && ls)', 'wc a.txt', 'grep foo a.txt', 'diff a.txt a.txt', 'echo "$(cat a.txt)"', 'for f in *.txt; do cat "$f"; done', 'timeout 5 ls', 'date +%s', 'pwd',
+  ])('%s runs unasked, because it has no options', async (command) => {
+    expect(await explain('bash', { command })).toEqual(['allow', false])
+    expect([codeOf(await bash(command)), asked]).toEqual(['output', []])
+  })
+
+  it.each([
+    'ls -la', 'ls | sort -n', 'cd src && ls -a', 'cat -- a.txt', 'head -5 a.txt', 'git status', 'git log', 'echo "$(git log)"', 'for f in *.txt; do wc -l "$f"; done', 'timeout -k 1 5 ls', 'find .', "sed p a.txt",
+    "awk '{print}' a.txt", 'jq . package.json', 'tar tf x.tgz', '[ -f a.txt ]', 'ls | xargs wc', 'node --version', 'command -v sh', 'git version',
+  ])('%s asks', async (command) => {
+    expect(await explain('bash', { command })).toEqual(['ask', true])
+    expect([codeOf(await bash(command)), asked.length]).toEqual(['ApprovalDenied', 1])
+  })
+
+  it('the tool git asks', async () => {
+    expect(await explain('git', { action: 'log' })).toEqual(['ask', true])
+    expect([codeOf(await call('git', { action: 'log' })), asked.length]).toEqual(['ApprovalDenied', 1])
   })
 })

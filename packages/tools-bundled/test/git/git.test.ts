@@ -216,7 +216,7 @@ describe('arguments', () => {
 
   it('have the action and the folder as approval key, and need none to read', () => {
     const read = (args: Parameters<typeof readGitArguments>[0]) => readGitArguments(args, { workspace: '/w' })
-    expect([read({ action: 'status' }), read({ action: 'branch' }), read({ action: 'show', path: 'lib' })].map(({ onlyReads }) => onlyReads)).toEqual([true, true, true])
+    expect([read({ action: 'status' }), read({ action: 'branch' }), read({ action: 'show', path: 'lib' })].map(({ onlyReads }) => onlyReads)).toEqual(['walled', 'walled', 'walled'])
     const written = [
       read({ action: 'commit', message: 'm' }), read({ action: 'add', path: 'lib', paths: ['x'] }), read({ action: 'branch', name: 'x', switch: true }),
     ]
@@ -227,7 +227,7 @@ describe('arguments', () => {
     expect(read({ action: 'diff', paths: ['a', '/w/b/../c'] }).effects?.reads).toEqual([{ path: '/w/a', below: true }, { path: '/w/c', below: true }])
     // The root of the repository may be above the folder.
     expect(read({ action: 'diff', path: 'lib', paths: ['a'] }).effects?.reads).toEqual([{ path: '/w', below: true }])
-    expect(readGitArguments({ action: 'log', path: '/r/x' }, { workspace: '/w', roots: ['/r'] })).toMatchObject({ onlyReads: true, effects: { reads: [{ path: '/r' }] } })
+    expect(readGitArguments({ action: 'log', path: '/r/x' }, { workspace: '/w', roots: ['/r'] })).toMatchObject({ onlyReads: 'walled', effects: { reads: [{ path: '/r' }] } })
     // After a link, .. leads to an unknown folder.
     expect(read({ action: 'status', path: 'a/../b' }).onlyReads).toBeUndefined()
     expect(read({ action: 'add', path: '../x', paths: ['y'] }).denies).toEqual(['the folder ../x is outside the workspace'])

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'n
 import { isAbsolute, join } from 'node:path'
 import { BulkheadError, type FileReader, type PipeOptions, type PipeResult, type ShellStage } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
+import { bash } from '../../src/bash/bash.ts'
 import { git } from '../../src/git/git.ts'
 
 /**
@@ -11,7 +12,7 @@ import { git } from '../../src/git/git.ts'
  */
 export function unwalledTool(workspace: string, variables: Readonly<Record<string, string>> = IDENTITY) {
   const { execute } = git.module.tools['git'] as unknown as { execute: Execute }
-  const call = (args: JsonObject): Promise<JsonObject> => execute(args, runtimeIn(workspace, variables))
+  const call = (args: JsonObject): Promise<JsonObject> => execute(args, runtimeIn(workspace, variables, NO_PREFIX))
   const refusal = (args: JsonObject): Promise<BulkheadError> => call(args).then(
     (value) => { throw new Error(`not refused: ${JSON.stringify(value)}`) },
     (error: unknown) => error as BulkheadError,
@@ -19,10 +20,18 @@ export function unwalledTool(workspace: string, variables: Readonly<Record<strin
   return { call, refusal }
 }
 
+/** The same for `bash`. `prefix` stands before each program. */
+export function unwalledBash(workspace: string, prefix: readonly string[] = NO_PREFIX): (command: string) => Promise<JsonObject> {
+  const { execute } = bash.module.tools['bash'] as unknown as { execute: Execute }
+  return (command) => execute({ command }, runtimeIn(workspace, IDENTITY, prefix))
+}
+
+const NO_PREFIX: readonly string[] = []
+const HANGS_MS = 20_000
 const IDENTITY = { GIT_AUTHOR_NAME: 'Ada', GIT_AUTHOR_EMAIL: 'ada@example.org' }
 type Execute = (args: JsonObject, runtime: object) => Promise<JsonObject>
 
-function runtimeIn(workspace: string, variables: Readonly<Record<string, string>>): object {
+function runtimeIn(workspace: string, variables: Readonly<Record<string, string>>, prefix: readonly string[]): object {
   const real = (path: string): string => {
     const full = isAbsolute(path) ? path : join(workspace, path)
     if (!existsSync(full)) throw new BulkheadError('NotFound', `${path} does not exist.`)
@@ -42,8 +51,9 @@ function runtimeIn(workspace: string, variables: Readonly<Record<string, string>
   const pipe = async (stages: readonly ShellStage[], { cwd = '.' }: PipeOptions = {}): Promise<PipeResult> => {
     let text = { input: typeof stages[0]?.input === 'string' ? stages[0].input : '', errors: '' }
     const exits = stages.map(({ cmd, args = [] }) => {
-      const { status, signal, stdout, stderr } = spawnSync(cmd, args, {
-        cwd: real(cwd), env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/dev/null', LANG: 'C.UTF-8' }, encoding: 'utf8', input: text.input,
+      const [file, ...rest] = [...prefix, cmd, ...args]
+      const { status, signal, stdout, stderr } = spawnSync(file!, rest, {
+        cwd: real(cwd), env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/dev/null', LANG: 'C.UTF-8' }, encoding: 'utf8', input: text.input, timeout: HANGS_MS,
       })
       text = { input: stdout, errors: text.errors + stderr }
       return { exitCode: status, signal }

@@ -56,13 +56,13 @@ function analyzePlan(plan: readonly Step[], context: CommandContext, names: read
   // The command only changes the folder.
   if (steps.every(({ kind }) => kind === 'cd')) findings.subject(key, [])
   for (const { key: subject } of findings.reading(key).subjects) findings.subject(subject, names)
-  const { all, outside, quiet } = readsOf(steps, context, findings)
+  const { all, outside, quiet, bare } = readsOf(steps, context, findings)
   const analysis = findings.reading(key)
   const reads = all && quiet && analysis.denies.length === 0 && analysis.asks.length === 0
   return {
     steps, reads,
     analysis: {
-      ...analysis, ...(reads && !outside ? { onlyReads: true } : {}),
+      ...analysis, ...(reads && !outside ? { onlyReads: bare || 'walled' as const } : {}),
       ...(all ? { effects: effectsOf(steps, context, outside) } : {}),
     },
   }
@@ -127,6 +127,8 @@ function analyzeStep({ stages, uses, folder }: RunStep, context: CommandContext,
     const input = stage.stdin !== undefined && 'file' in stage.stdin ? stage.stdin.file : undefined
     const files = [
       ...(folder === '.' ? [] : ['.']),
+      // The repository is checked first.
+      ...(use?.opensRepository === true ? ['.', '.git'] : []),
       ...(input === undefined ? [] : [input]),
       ...knownPaths(use?.paths ?? []),
     ]

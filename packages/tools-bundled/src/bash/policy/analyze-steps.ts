@@ -4,6 +4,7 @@ import { type GroupStep, isPlain, type LoopStep, type Stage, type Step, type Wor
 import { pathText } from './command-names.ts'
 import type { Findings } from './findings.ts'
 import { type CommandContext, readOnlyUse, type ReadOnlyUse, wordInside } from './known-uses.ts'
+import { READ_ONLY_PROGRAMS } from './read-only-programs.ts'
 import { innermost, isHarmlessVariable } from './wrappers.ts'
 
 export type RunStep = Extract<Step, { kind: 'run' }> & {
@@ -87,11 +88,13 @@ export interface Reads {
   readonly outside: boolean
   /** No output is written to a file, and no input comes from outside the workspace. */
   readonly quiet: boolean
+  /** Every command is a simple program without options. Others are misjudged more easily. */
+  readonly bare: boolean
 }
 
 const both = (parts: readonly Reads[]): Reads => ({
   all: parts.every(({ all }) => all), outside: parts.some(({ outside }) => outside),
-  quiet: parts.every(({ quiet }) => quiet),
+  quiet: parts.every(({ quiet }) => quiet), bare: parts.every(({ bare }) => bare),
 })
 
 export const readsOf = (steps: readonly ResolvedStep[], context: CommandContext, findings: Findings): Reads =>
@@ -100,14 +103,14 @@ export const readsOf = (steps: readonly ResolvedStep[], context: CommandContext,
 function readsOfStep(step: ResolvedStep, context: CommandContext, findings: Findings): Reads {
   switch (step.kind) {
     case 'cd':
-      return { all: true, outside: false, quiet: true }
+      return { all: true, outside: false, quiet: true, bare: true }
     case 'group':
       return readsOf(step.steps, context, findings)
     case 'loop': {
       const here = { ...context, folder: step.folder }
       const quiet = !('file' in step.over) || insidePath(step.over.file, here) !== undefined
       return both([
-        { all: true, outside: false, quiet }, readsOf(step.steps, context, findings),
+        { all: true, outside: false, quiet, bare: true }, readsOf(step.steps, context, findings),
         wordsRead('file' in step.over ? [] : step.over, here, findings),
       ])
     }
@@ -117,6 +120,7 @@ function readsOfStep(step: ResolvedStep, context: CommandContext, findings: Find
         all: step.uses.every((use) => use !== undefined),
         outside: step.uses.some((use) => use?.outside === true),
         quiet: step.stages.every((stage) => streamsRead(stage, here)),
+        bare: step.stages.every(isBare),
       }
       return both([own, wordsRead(step.stages.flatMap((stage) => stage.words), here, findings)])
     }
@@ -125,6 +129,10 @@ function readsOfStep(step: ResolvedStep, context: CommandContext, findings: Find
 
 const wordsRead = (words: readonly Word[], context: CommandContext, findings: Findings): Reads =>
   both(words.flatMap(innerSteps).map((steps) => readsOf(resolveSteps(steps, context, findings), context, findings)))
+
+/** `git` and programs with a language of their own, such as `find` and `sed`, are in no list. */
+const isBare = ({ words }: Stage): boolean =>
+  READ_ONLY_PROGRAMS.has(innermost(words)[0]!.text) && words.every(({ text }) => !/^-./.test(text))
 
 /** Whether the redirections write no file and read none outside the workspace. */
 const streamsRead = ({ stdin, stdout, stderr }: Stage, context: CommandContext): boolean =>

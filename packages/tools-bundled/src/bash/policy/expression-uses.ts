@@ -78,7 +78,7 @@ const isPlainExpression = (part: string): boolean =>
 const AWK: OptionList = { values: { '-F': 'text', '-v': 'text' }, operands: 'text-then-paths' }
 
 /** Awk functions and variables that run programs or access files. */
-const EFFECTS = /\b(?:system|getline|close|ARGV|ARGC|ARGIND|PROCINFO|SYMTAB|FUNCTAB|extension)\b/
+const EFFECTS = /\b(?:system|getline|close|ARGV|ARGC|ARGIND|PROCINFO|SYMTAB|FUNCTAB|extension|bindtextdomain)\b/
 /** Extensions, indirect calls and line continuations. */
 const UNSUPPORTED = /@|\\\n|\r/
 
@@ -108,6 +108,8 @@ const WITH_A_WORD = '-amin -atime -cmin -ctime -gid -group -ilname -iname -inum 
 const EXPRESSIONS: ReadonlyMap<string, number> = new Map([
   ...wordList(ALONE).map((name) => [name, 0] as const), ...wordList(WITH_A_WORD).map((name) => [name, 1] as const),
 ])
+/** Less than a number, as in `-mtime -7`. */
+const NEGATIVE = /^-\d+[a-zA-Z]?$/
 const PATH_EXPRESSIONS: ReadonlySet<string> = new Set(wordList('-newer -anewer -cnewer -samefile'))
 
 /** Returns the key of a command that runs on file names. Undefined if it is not read-only. */
@@ -139,13 +141,15 @@ export function findUse(args: readonly Word[], perFileKey: PerFileKey): FindUse 
     }
     if (PATH_EXPRESSIONS.has(text)) {
       const path = expression[++index]
-      if (path === undefined) return undefined
+      if (path === undefined || path.text.startsWith('-')) return undefined
       paths.push(path)
       continue
     }
     const takes = EXPRESSIONS.get(text)
     if (takes === undefined) return undefined
     index += takes
+    const value = takes === 0 ? undefined : expression[index]?.text
+    if (value?.startsWith('-') === true && !NEGATIVE.test(value)) return undefined
   }
   // `-exec` can also be a value, as in `-name -exec`. `hardenedFind` would take that for an action.
   return args.filter(({ text }) => text === '-exec').length === alsoRuns.length ? { paths, alsoRuns } : undefined
@@ -177,7 +181,7 @@ const JQ: OptionList = {
 
 export function jqUse(args: readonly Word[]): KnownUse | undefined {
   const use = knownUse(args, JQ)
-  return use?.scripts?.every((script) => !/\b(?:import|include)\b/.test(script)) === true ? use : undefined
+  return use?.scripts?.every((script) => !/\b(?:import|include|modulemeta)\b/.test(script)) === true ? use : undefined
 }
 
 /** Operators whose operand is a file. */

@@ -89,6 +89,8 @@ export interface ReadOnlyUse extends KnownUse {
   readonly alsoRuns?: readonly string[]
   /** Reads more than the workspace, such as other processes. */
   readonly outside?: true
+  /** It is `git`, and opens the repository of the current folder. */
+  readonly opensRepository?: true
   /** Set if stdin becomes arguments of a command, as with `xargs`. */
   readonly stdinArgs?: StdinArgs
 }
@@ -171,7 +173,10 @@ export function readOnlyUse(
 function useOf(name: string, args: readonly Word[], context: CommandContext): ReadOnlyUse | undefined {
   if (name === 'git') {
     const use = gitUse(args, context.folder)
-    return use && { key: `git ${use.subcommand}`, paths: use.paths, ...(use.outside ? { outside: true } : {}) }
+    return use && {
+      key: `git ${use.subcommand}`, paths: use.paths, ...(use.split && { split: use.split }),
+      ...(use.outside ? { outside: true } : {}), ...(use.opensRepository ? { opensRepository: true } : {}),
+    }
   }
   const version = versionUse(name, args)
   if (version !== undefined) return { key: `${name} --version`, paths: [] }

@@ -1,4 +1,4 @@
-import { type NestedCommand, type Word, wordList } from '../parse/plan.ts'
+import { isPlain, type NestedCommand, type Word, wordList } from '../parse/plan.ts'
 
 /** The commands that a wrapper such as `sudo` or `xargs` runs. */
 export interface Wrapped {
@@ -21,25 +21,31 @@ export interface PrefixForm {
   readonly operands?: number
 }
 
-/** Skips the options of a wrapper. Undefined if an option is unknown, or a pattern comes before the command. */
+/**
+ * Skips the options of a wrapper. Undefined if an option is unknown, a value could be an option, or a word before the
+ * command is not literal: it could become several words, and one of them the command.
+ */
 export function afterPrefix(args: readonly Word[], form: PrefixForm): readonly Word[] | undefined {
   const flags = new Set(form.flags)
   const values = form.values ?? []
   let index = 0
   for (; index < args.length; index++) {
-    const { text, pattern } = args[index]!
-    if (pattern !== undefined) return undefined
+    const word = args[index]!
+    const { text } = word
     if (text === '--') {
       index++
       break
     }
     if (!text.startsWith('-') || text === '-') break
+    if (!isPlain(word)) return undefined
     if (flags.has(text) || (form.numbers === true && /^-\d+$/.test(text))) continue
-    if (values.includes(text)) index++
-    else if (!values.some((name) => text.startsWith(name.startsWith('--') ? `${name}=` : name))) return undefined
+    if (values.includes(text)) {
+      const value = args[++index]
+      if (value !== undefined && (!isPlain(value) || /^-(?!\d+$)/.test(value.text))) return undefined
+    } else if (!values.some((name) => text.startsWith(name.startsWith('--') ? `${name}=` : name))) return undefined
   }
   const command = index + (form.operands ?? 0)
-  return args.slice(index, command).some(({ pattern }) => pattern !== undefined) ? undefined : args.slice(command)
+  return args.slice(index, command).every(isPlain) ? args.slice(command) : undefined
 }
 
 export const nested = (words: readonly Word[]): NestedCommand => ({ words })

@@ -2,17 +2,23 @@ import { isPlain, isVariadic, type Word } from '../parse/plan.ts'
 
 /** The read-only options and operands of a program. All others are rejected. */
 export interface OptionList {
-  /** Options without a value. Single letters can be combined. */
+  /** Options without a value. Single letters can be combined, unless `separate`. */
   readonly flags?: readonly string[]
+  /** Options with a value in the same word or none, as in `-U5` and `--color=always`. The next word is no value. */
+  readonly optional?: readonly string[]
   /** Options with a value, which is a string or a file. */
   readonly values?: Readonly<Record<string, 'text' | 'path'>>
+  /** Letters are not combined. */
+  readonly separate?: true
+  /** Some versions may take the word after an option for an operand, so values are checked like operands. */
+  readonly checksValues?: true
   /** `-5`, as in `head -5`. */
   readonly numbers?: boolean
   /** The kind of operands. `text-then-paths`: a string first, unless an option in `firstGivenBy` provides it. */
   readonly operands: 'paths' | 'texts' | 'none' | 'text-then-paths'
   readonly firstGivenBy?: readonly string[]
   readonly maxOperands?: number
-  /** Every operand must match this. */
+  /** Every operand must be literal and match this. */
   readonly operandForm?: RegExp
   /** The program only prints, whatever its arguments are. */
   readonly anything?: true
@@ -23,20 +29,27 @@ export interface KnownUse {
   readonly paths: readonly Word[]
   /** For `text-then-paths`: the strings before the paths. */
   readonly scripts?: readonly string[]
+  /** The options with their values, and the other words, `--` included. */
+  readonly split?: { readonly options: readonly Word[]; readonly rest: readonly Word[] }
 }
 
-/** Matches arguments against a list. Undefined if they contain anything that is not in it. */
+/**
+ * Matches arguments against a list. Undefined if they contain anything that is not in it, and if the value of an option
+ * is a word that begins with `-`: a program that reads it otherwise would take it for an option.
+ */
 export function knownUse(args: readonly Word[], list: OptionList): KnownUse | undefined {
   if (list.anything === true) return { paths: [] }
-  const flags = new Set(list.flags)
-  const values = new Map(Object.entries(list.values ?? {}))
+  const forms = formsOf(list)
+  const options: Word[] = []
   const operands: Word[] = []
   const paths: Word[] = []
   const scripts: string[] = []
+  let rest: readonly Word[] = operands
   for (let index = 0; index < args.length; index++) {
     const word = args[index]!
     const { text } = word
-    if (text === '--' && isPlain(word)) {
+    if (text === '--' && isPlain(word) && forms.hasOptions) {
+      rest = [...operands, ...args.slice(index)]
       operands.push(...args.slice(index + 1))
       break
     }
@@ -45,8 +58,9 @@ export function knownUse(args: readonly Word[], list: OptionList): KnownUse | un
       continue
     }
     if (!isPlain(word)) return undefined
+    options.push(word)
     if (list.numbers === true && /^-\d+$/.test(text)) continue
-    const option = readOption(text, flags, values)
+    const option = readOption(text, forms)
     if (option === undefined) return undefined
     const isFirst = option.names.some((name) => list.firstGivenBy?.includes(name) === true)
     if (option.takes === undefined) {
@@ -55,29 +69,50 @@ export function knownUse(args: readonly Word[], list: OptionList): KnownUse | un
     }
     const value = option.value === undefined ? args[++index] : { text: option.value }
     if (value === undefined || !isPlain(value)) return undefined
-    if (option.takes === 'path') paths.push(value)
+    if (option.value === undefined) {
+      if (value.text.startsWith('-')) return undefined
+      options.push(value)
+    }
+    if (option.takes === 'path' || (option.value === undefined && list.checksValues === true)) paths.push(value)
     if (isFirst) scripts.push(value.text)
   }
+  const split = { options, rest }
   // A word that expands to several words could exceed the limit.
   if (list.maxOperands !== undefined && (operands.length > list.maxOperands || operands.some(isVariadic))) {
     return undefined
   }
   const { operandForm } = list
-  if (operandForm !== undefined && !operands.every(({ text }) => operandForm.test(text))) return undefined
+  if (operandForm !== undefined && !operands.every((word) => isPlain(word) && operandForm.test(word.text))) {
+    return undefined
+  }
   switch (list.operands) {
     case 'none':
-      return operands.length === 0 ? { paths } : undefined
+      return operands.length === 0 ? { paths, split } : undefined
     case 'texts':
-      return { paths }
+      return { paths, split }
     case 'paths':
-      return { paths: [...paths, ...operands] }
+      return { paths: [...paths, ...operands], split }
     case 'text-then-paths': {
-      if (scripts.length > 0) return { paths: [...paths, ...operands], scripts }
+      if (scripts.length > 0) return { paths: [...paths, ...operands], scripts, split }
       const [first, ...others] = operands
       if (first !== undefined && !isPlain(first)) return undefined
-      return { paths: [...paths, ...others], ...(first && { scripts: [first.text] }) }
+      return { paths: [...paths, ...others], split, ...(first && { scripts: [first.text] }) }
     }
   }
+}
+
+interface Forms {
+  readonly flags: ReadonlySet<string>
+  readonly optional: ReadonlySet<string>
+  readonly values: ReadonlyMap<string, 'text' | 'path'>
+  readonly separate: boolean
+  readonly hasOptions: boolean
+}
+
+function formsOf({ flags = [], optional = [], values = {}, separate, numbers = false }: OptionList): Forms {
+  const named = new Map(Object.entries(values))
+  const hasOptions = flags.length + optional.length + named.size > 0 || numbers
+  return { flags: new Set(flags), optional: new Set(optional), values: named, separate: separate === true, hasOptions }
 }
 
 interface ReadOption {
@@ -87,22 +122,21 @@ interface ReadOption {
   readonly value?: string
 }
 
-function readOption(
-  text: string, flags: ReadonlySet<string>, values: ReadonlyMap<string, 'text' | 'path'>,
-): ReadOption | undefined {
-  if (flags.has(text)) return { names: [text] }
+function readOption(text: string, { flags, optional, values, separate }: Forms): ReadOption | undefined {
+  if (flags.has(text) || optional.has(text)) return { names: [text] }
   if (values.has(text)) return { names: [text], takes: values.get(text) }
   if (text.startsWith('--')) {
     const [name, value] = [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]
     if (!text.includes('=')) return undefined
     if (values.has(name)) return { names: [name], takes: values.get(name), value }
-    // Options with an optional value, such as `--color=always`.
-    return flags.has(`${name}=`) ? { names: [name] } : undefined
+    return optional.has(name) ? { names: [name] } : undefined
   }
   const names: string[] = []
   for (let at = 1; at < text.length; at++) {
     const name = `-${text[at]}`
     names.push(name)
+    if (separate && at > 1) return undefined
+    if (optional.has(name)) return { names }
     if (values.has(name)) {
       const rest = text.slice(at + 1)
       return { names, takes: values.get(name), ...(rest === '' ? {} : { value: rest }) }

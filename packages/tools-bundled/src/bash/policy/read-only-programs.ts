@@ -1,16 +1,19 @@
 import { wordList } from '../parse/plan.ts'
 import type { OptionList } from './option-list.ts'
 
-type Shape = Omit<OptionList, 'flags' | 'values'>
+type Shape = Omit<OptionList, 'flags' | 'values' | 'optional'>
 
-/** `letters` and `words` are options without a value. The others take a string or a path. */
-function reads(letters: string, words: string, takesText: string, shape: Shape, takesPath = ''): OptionList {
+/** `letters` and `words` are options without a value. The others take a string or a path, or may take one. */
+function reads(
+  letters: string, words: string, takesText: string, shape: Shape, takesPath = '', mayTake = '',
+): OptionList {
   return {
     flags: [...Array.from(letters, (letter) => `-${letter}`), ...wordList(words)],
     values: Object.fromEntries([
       ...wordList(takesText).map((name) => [name, 'text'] as const),
       ...wordList(takesPath).map((name) => [name, 'path'] as const),
     ]),
+    optional: wordList(mayTake),
     ...shape,
   }
 }
@@ -38,10 +41,8 @@ export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['expr', { ...WORDS, anything: true }],
   ['printenv', { ...WORDS, operandForm: /^\w+$/ }],
   ['tr', reads('cCdst', '--delete --squeeze-repeats --complement', '', WORDS)],
-  // An operand without `+` would set the clock.
-  ['date', reads(
-    'uR', '--utc --iso-8601 --iso-8601= -I -Is -Iseconds', '-d --date', { ...WORDS, operandForm: /^\+/ }, '-r',
-  )],
+  // No options: they can read files. An operand without `+` would set the clock.
+  ['date', { ...WORDS, operandForm: /^\+/ }],
 
   ['pwd', reads('LP', '', '', NOTHING)],
   ['whoami', NOTHING],
@@ -58,8 +59,8 @@ export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['ls', reads(
     'aAlhRrtSXUsFdiGgonpqQ1kBcuvmxCNZ',
     '--all --almost-all --human-readable --recursive --reverse --size --directory --inode --full-time '
-      + '--group-directories-first --color --color= --classify',
-    '--sort --time --time-style -I --ignore -w --format', FILES,
+      + '--group-directories-first',
+    '--sort --time --time-style -I --ignore -w --format', FILES, '', '--color --classify',
   )],
   ['cat', reads('AbeEnstTuv', '--number --show-all --squeeze-blank', '', FILES)],
   ['head', { ...reads('qvz', '--quiet --verbose', '-n -c --lines --bytes', FILES), numbers: true }],
@@ -69,9 +70,8 @@ export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   // stage-argv.ts adds --no-dereference, so links inside folders are not followed.
   ['diff', reads(
     'abBcdEiNpqrsuwyZ',
-    '--brief --recursive --unified --ignore-all-space --ignore-space-change --side-by-side --color --color= '
-      + '--strip-trailing-cr',
-    '-U -C -x -I --unified --context --exclude', { ...FILES, maxOperands: 2 },
+    '--brief --recursive --ignore-all-space --ignore-space-change --side-by-side --strip-trailing-cr',
+    '-U -C -x -I --exclude', { ...FILES, maxOperands: 2 }, '', '--unified --context --color',
   )],
   ['tac', FILES],
   ['rev', FILES],
@@ -95,7 +95,8 @@ export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
     'abchkmsSx', '--all --human-readable --summarize --total --apparent-size', '-d --max-depth --exclude', FILES,
   )],
   ['df', reads('ahHiklPT', '--human-readable --total', '', FILES)],
-  ['tree', reads('adfiqpshugDFrtnCA', '--dirsfirst --noreport --gitignore --du --prune', '-L -I -P', FILES)],
+  // No options: it takes the values of combined letters from the words that follow.
+  ['tree', FILES],
   ['realpath', reads('emsqz', '', '', FILES, '--relative-to --relative-base')],
   ['readlink', reads('femnqsvz', '', '', FILES)],
   ['md5sum', FILES],
@@ -104,21 +105,23 @@ export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['sha512sum', FILES],
   ['cksum', FILES],
   ['base64', reads('di', '--decode', '-w --wrap', { ...FILES, maxOperands: 1 })],
-  // The second operand is an output file.
-  ['xxd', reads('abeiu', '-p -ps', '-c -g -l -s', { ...FILES, maxOperands: 1 })],
-  ['zcat', FILES],
+  // No options: it reads some combined letters as one, and options after the file as output. So is a second operand.
+  ['xxd', { ...FILES, maxOperands: 1 }],
+  // Without a suffix it would read another file, possibly a link.
+  ['zcat', { ...FILES, operandForm: /\.gz$/ }],
   ['hexdump', reads('bcCdovx', '', '-n -s', FILES)],
   ['od', reads('abcdfiloxv', '', '-A -t -N -j', FILES)],
-  ['strings', reads('a', '', '-n', FILES)],
+  // `@` names a file with options.
+  ['strings', { ...FILES, operandForm: /^[^@]/ }],
 
   ['grep', reads(
     'abcEFGhHiILlnoPqrsTUvwxyZz',
     '--recursive --ignore-case --line-number --files-with-matches --files-without-match --count --word-regexp '
       + '--invert-match --extended-regexp --fixed-strings --perl-regexp --only-matching --no-filename --with-filename '
-      + '--quiet --silent --color --color= --text --no-messages',
+      + '--quiet --silent --text --no-messages',
     '-A -B -C -e -m -d --include --exclude --exclude-dir --after-context --before-context --context --max-count '
       + '--regexp',
-    { operands: 'text-then-paths', firstGivenBy: ['-e', '-f', '--regexp'], numbers: true }, '-f',
+    { operands: 'text-then-paths', firstGivenBy: ['-e', '-f', '--regexp'], numbers: true }, '-f', '--color',
   )],
   ['rg', reads(
     'acFHiIlnNopqsSUuvwx0',

@@ -110,13 +110,13 @@ export const baseName = (path: string): string => path.slice(path.lastIndexOf('/
 
 function prefixed(args: readonly Word[], name: string, known: PrefixForm, transparent: boolean): Wrapped {
   const rest = afterPrefix(args, known)
-  if (rest === undefined) return unreadable(args, `\`${name}\` has an unknown option`)
+  if (rest === undefined) return unreadable(args, `\`${name}\` has an unknown option or value`)
   return { inner: rest.length === 0 ? [] : [nested(rest)], scripts: [], transparent: transparent && rest.length > 0 }
 }
 
 function readEnv(args: readonly Word[]): Wrapped | undefined {
   const rest = afterPrefix(args, form('-i --ignore-environment -', '-u --unset -C --chdir'))
-  if (rest === undefined) return unreadable(args, '`env` has an unknown option')
+  if (rest === undefined) return unreadable(args, '`env` has an unknown option or value')
   const at = rest.findIndex(({ text }) => !/^[^=]+=/.test(text))
   const command = at < 0 ? [] : rest.slice(at)
   const harmless = (at < 0 ? rest : rest.slice(0, at)).every(({ text }) =>
@@ -128,9 +128,9 @@ function readEnv(args: readonly Word[]): Wrapped | undefined {
 function readXargs(args: readonly Word[]): Wrapped {
   const rest = afterPrefix(args, form(
     '-0 -r -t -p -x --null --no-run-if-empty --verbose --exit --interactive',
-    '-I -n -P -L -d -s -E -a -i --max-args --max-procs --replace --delimiter --arg-file --max-lines',
+    '-I -n -P -L -d -s -E -a --max-args --max-procs --delimiter --arg-file',
   ))
-  if (rest === undefined) return unreadable(args, '`xargs` has an unknown option')
+  if (rest === undefined) return unreadable(args, '`xargs` has an unknown option or value')
   return opaque([nested(rest.length === 0 ? [{ text: 'echo' }] : rest)])
 }
 

@@ -2,8 +2,7 @@ import {
   type ManifestInput, type PipeOptions, type PipeResult, type Runtime, type ShellStage, ToolError,
 } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
-import { requireSafeIndex } from '../../model/git-repository.ts'
-import { CONFIG_NAMES } from '../../model/git-settings.ts'
+import { openRepository } from '../../model/git-repository.ts'
 import type { Location } from '../../model/paths.ts'
 import type { ExpansionPart, Word } from '../parse/plan.ts'
 import {
@@ -23,10 +22,6 @@ export const REQUIRES = {
 } as const satisfies NonNullable<ManifestInput['tools'][number]['requires']>
 
 export type BashRuntime = Runtime<typeof REQUIRES>
-
-function unlessDenied(error: unknown): void {
-  if (errorCode(error) !== 'CapabilityDenied') throw error
-}
 
 /** The exit code that shells use for a missing program. */
 const NOT_FOUND = 127
@@ -151,22 +146,7 @@ export class PlanRunner {
       folder, fs: this.#runtime.fs,
       expand: (word) => this.#expand(word, folder, scope),
       note: (text) => scope.transcript.note(text),
-      repository: (as) => ({
-        names: async () => {
-          const names = await this.#read({ cmd: 'git', args: CONFIG_NAMES, as }, folder)
-          return names.split('\0').filter((name) => name !== '')
-        },
-        requireSafeIndex: async () => {
-          const args = ['rev-parse', '--path-format=absolute', '--show-object-format', '--git-dir']
-          const [format, gitDir = ''] = (await this.#read({ cmd: 'git', args, as }, folder)).split('\n')
-          // The index of a repository above the workspace is not the workspace's to change.
-          if (gitDir !== '') await requireSafeIndex(this.#runtime.fs, gitDir, format).catch(unlessDenied)
-        },
-        isHere: async () => {
-          const top = await this.#read({ cmd: 'git', args: ['rev-parse', '--show-toplevel'], as }, folder)
-          return top === await this.#read({ cmd: 'pwd', args: ['-P'], as }, folder)
-        },
-      }),
+      repository: (as) => openRepository(this.#runtime, folder, as, { asUser: true }),
     }
   }
 

@@ -1,5 +1,5 @@
 import { type CallNeed, type FileReader, type ShellStage, type ShellTarget, ToolError } from '@bulkhead/contract'
-import { hasOtherWorktree, refusedSetting } from '../../model/git-settings.ts'
+import type { Repository } from '../../model/git-repository.ts'
 import { isPlain, READ_ONLY_BUILTINS, type Stage, type Target, type Word } from '../parse/plan.ts'
 import { hardenedFind } from '../policy/expression-uses.ts'
 import { hardenedGit } from '../policy/git.ts'
@@ -7,35 +7,25 @@ import type { ReadOnlyUse } from '../policy/known-uses.ts'
 import { innermost } from '../policy/wrappers.ts'
 import { checkInside, expandPattern, keepInside, refuseOption } from './file-names.ts'
 
-/** Queries about the git repository. */
-interface Repository {
-  /** The names of its settings. */
-  names(): Promise<readonly string[]>
-  /** Rejects with InputInvalid if git would follow a path in the index out of the working tree. */
-  requireSafeIndex(): Promise<void>
-  /** Whether its working tree is the current folder. */
-  isHere(): Promise<boolean>
-}
-
 /** Adds options so that the files a read-only program reads cannot make it run programs or follow links. */
-async function hardenedWords(words: readonly Word[], repository: Repository): Promise<readonly Word[]> {
+async function hardenedWords(
+  words: readonly Word[], use: ReadOnlyUse, repository: () => Promise<Repository>,
+): Promise<readonly Word[]> {
   const inner = innermost(words)
-  const safer = await hardened(inner, repository)
+  const safer = await hardened(inner, use, repository)
   return safer === inner ? words : [...words.slice(0, words.length - inner.length), ...safer]
 }
 
-async function hardened(inner: readonly Word[], repository: Repository): Promise<readonly Word[]> {
-  const [program, ...args] = inner
+async function hardened(
+  inner: readonly Word[], use: ReadOnlyUse, repository: () => Promise<Repository>,
+): Promise<readonly Word[]> {
+  if (use.opensRepository === true) return hardenedGit(inner, use, await repository())
+  const [program] = inner
   switch (program!.text) {
-    case 'git': {
-      const [names] = await Promise.all([repository.names(), repository.requireSafeIndex()])
-      if (hasOtherWorktree(names) && !await repository.isHere()) throw refusedSetting()
-      return hardenedGit(inner, names)
-    }
     case 'find':
       return hardenedFind(inner)
     case 'diff':
-      return [program!, { text: '--no-dereference' }, ...args]
+      return [program!, ...use.split!.options, { text: '--no-dereference' }, ...use.split!.rest]
     default:
       return inner
   }
@@ -63,7 +53,8 @@ export interface WordSources {
   readonly expand: (word: Word) => Promise<readonly string[]>
   /** Adds a message to stderr. */
   readonly note: (text: string) => void
-  readonly repository: (as: RequestedCommand) => Repository
+  /** Rejects if the repository leads out of the workspace, or cannot be used without running its programs. */
+  readonly repository: (as: RequestedCommand) => Promise<Repository>
 }
 
 /** The command to start for a stage, with all patterns and expansions evaluated. */
@@ -73,7 +64,7 @@ export async function stageCommand(
   const program = innermost(stage.words)[0]!.text
   const requested = programAndArguments(stage, await expandWords(executableWords(stage.words), use, program, sources))
   const as = { cmd: requested[0]!, args: requested.slice(1) }
-  const safer = use === undefined ? stage.words : await hardenedWords(stage.words, sources.repository(as))
+  const safer = use === undefined ? stage.words : await hardenedWords(stage.words, use, () => sources.repository(as))
   const [cmd, ...args] = safer === stage.words
     ? requested
     : programAndArguments(stage, await expandWords(executableWords(safer), use, program, sources))

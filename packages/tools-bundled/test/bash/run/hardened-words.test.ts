@@ -1,14 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { readdir, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
-import { CONFIG_NAMES } from '../../../src/model/git-settings.ts'
 import { analyzeCommand } from '../../../src/bash/policy/analyze-command.ts'
 import { stageCommand } from '../../../src/bash/run/stage-argv.ts'
 import { configure } from '../../git/repository.ts'
+import { unwalledBash } from '../../git/unwalled-tool.ts'
 
 let root: string
 let workspace: string
@@ -36,29 +35,22 @@ const git = (...args: readonly string[]): string => run('git', ['-c', 'user.name
 const EVIL = (): string => `touch ${root}/pwned; cat`
 const isTraced = (): boolean => existsSync(join(root, 'pwned'))
 
-async function argvOf(command: string): Promise<readonly [string, readonly string[]]> {
+/** The words that would run. */
+async function argvOf(command: string): Promise<readonly string[]> {
   const analyzed = analyzeCommand(command, { workspace, folder: '.' })
   const step = analyzed.kind === 'plan' ? analyzed.steps[0] : undefined
   if (step?.kind !== 'run' || step.uses[0] === undefined) throw new Error(`"${command}" is not known to only read`)
-  const fs = {
-    stat: async (path: string) => ({ kind: (await stat(join(workspace, path))).isFile() ? 'file' as const : 'directory' as const, size: 0, modifiedAt: '' }),
-    list: async (path: string) => (await readdir(join(workspace, path))).map((name) => ({ name, kind: 'file' as const })),
-  }
-  const sources = {
+  const fs = { stat: async () => ({ kind: 'file' as const, size: 0 }), list: async () => [] }
+  const { cmd, args = [] } = await stageCommand(step.stages[0]!, step.uses[0], {
     folder: '.', fs: fs as never, expand: async () => [], note: () => undefined,
-    repository: () => ({
-      names: async () => run('git', CONFIG_NAMES).stdout.split('\0').filter((name) => name !== ''),
-      requireSafeIndex: async () => undefined,
-      isHere: async () => run('git', ['rev-parse', '--show-toplevel']).stdout === `${workspace}\n`,
-    }),
-  }
-  const { cmd, args = [] } = await stageCommand(step.stages[0]!, step.uses[0], sources)
-  return [cmd, args]
+    repository: async () => ({ top: workspace, options: ['-c', 'x.y=z'], names: [], submodules: [] }),
+  })
+  return [cmd, ...args]
 }
-const runRead = async (command: string) => run(...await argvOf(command))
+const runRead = (command: string) => unwalledBash(workspace)(command)
 
 const COMMANDS = [
-  'git status', 'git status --short', 'git diff', 'git diff HEAD', 'git log -p', 'git show', 'git show HEAD:f', 'git blame f', 'git grep foo', 'git ls-files -m', 'git cat-file -p HEAD:f', 'git stash list',
+  'git status', 'git status --short', 'git diff', 'git diff HEAD', 'git log -p', 'git show', 'git show HEAD:f', 'git blame f', 'git ls-files -m', 'git cat-file -p HEAD:f', 'git stash list',
   'git describe --always', 'git cherry HEAD', 'git log --stat', 'git shortlog HEAD', 'git for-each-ref', 'git worktree list', 'git branch -vv', 'git tag', 'git rev-parse HEAD', 'git reflog', 'timeout 60 git status',
 ]
 
@@ -76,16 +68,6 @@ describe('read-only git commands run no program that the repository configures, 
       writeFileSync(join(workspace, '.git/info/attributes'), 'f diff=evil\n')
     }, 'diff'],
     ['fsmonitor', () => configure(workspace, 'core.fsmonitor', EVIL()), 'status'],
-    ['upload-pack for missing objects', () => {
-      const blob = git('rev-parse', 'HEAD:f').trim()
-      rmSync(join(workspace, '.git/objects', blob.slice(0, 2), blob.slice(2)), { force: true })
-      for (const [key, value] of Object.entries({ 'core.repositoryformatversion': '1', 'extensions.partialClone': 'origin', 'remote.origin.promisor': 'true', 'remote.origin.url': root, 'remote.origin.uploadpack': EVIL() })) configure(workspace, key, value)
-    }, 'show'],
-    ['transport for missing objects', () => {
-      const blob = git('rev-parse', 'HEAD:f').trim()
-      rmSync(join(workspace, '.git/objects', blob.slice(0, 2), blob.slice(2)), { force: true })
-      for (const [key, value] of Object.entries({ 'core.repositoryformatversion': '1', 'extensions.partialClone': 'origin', 'remote.origin.promisor': 'true', 'remote.origin.url': `ext::touch ${root}/pwned`, 'protocol.ext.allow': 'always' })) configure(workspace, key, value)
-    }, 'show'],
     ['filter in a nested repository', () => {
       run('git', ['init', '-q', 'inner'])
       for (const args of [['config', 'filter.x.clean', EVIL()], ['config', 'user.name', 'a'], ['config', 'user.email', 'a@b']]) run('git', ['-C', 'inner', ...args])
@@ -108,30 +90,42 @@ describe('read-only git commands run no program that the repository configures, 
     expect(isTraced()).toBe(true)
   })
 
-  it.each(['core.worktree', 'filter.a=b.clean', 'protocol.a=b.allow'])('are refused if the repository has the setting %s', async (name) => {
+  it.each(['filter.a=b.clean', 'protocol.a=b.allow', 'remote.origin.promisor', 'extensions.partialclone', 'hook.x.command'])('are refused if the repository has the setting %s', async (name) => {
     configure(workspace, name, root)
     await expect(runRead('git status')).rejects.toThrow(`the setting "${name}"`)
   })
 
   it('run in a submodule, where core.worktree is the current folder', async () => {
     configure(workspace, 'core.worktree', workspace)
-    expect((await runRead('git status --short')).stdout).toBe(' M f\n')
+    expect(await runRead('git status --short')).toMatchObject({ stdout: ' M f\n' })
   })
 
-  it('start the program git itself', async () => {
-    expect((await argvOf('git -C . status'))[0]).toBe('git')
+  it('have guards after their own options, before what they apply to', async () => {
+    const guards = ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty']
+    expect(await argvOf('git -C . diff HEAD --stat -- -p f')).toEqual(['git', '-c', 'x.y=z', 'diff', '--stat', ...guards, 'HEAD', '--', '-p', 'f'])
+    expect(await argvOf('git diff f -U3')).toEqual(['git', '-c', 'x.y=z', 'diff', '-U3', ...guards, 'f'])
+    expect(await argvOf('git log -n 1 HEAD --oneline')).toEqual(['git', '-c', 'x.y=z', 'log', '-n', '1', '--oneline', ...guards.slice(0, 2), 'HEAD'])
+    expect(await argvOf('git rev-parse HEAD --abbrev-ref HEAD')).toEqual(['git', '-c', 'x.y=z', 'rev-parse', 'HEAD', '--abbrev-ref', 'HEAD'])
+  })
+
+  it('need no repository if they open none', async () => {
+    rmSync(join(workspace, '.git'), { recursive: true })
+    expect(await runRead('git --version')).toMatchObject({ exit_code: 0 })
+    expect(await runRead('git status')).toMatchObject({ exit_code: 1, stderr: expect.stringContaining('does not belong to a git repository') as string })
   })
 
   it('still print their normal output', async () => {
-    expect((await runRead('git status --short')).stdout).toBe(' M f\n')
-    expect((await runRead('git diff --stat')).stdout).toContain('1 insertion')
-    expect((await runRead('git show HEAD:f')).stdout).toBe('foo\n')
+    expect(await runRead('git status --short')).toMatchObject({ stdout: ' M f\n' })
+    expect(await runRead('git diff --stat')).toMatchObject({ stdout: expect.stringContaining('1 insertion') as string })
+    expect(await runRead('git diff f')).toMatchObject({ stdout: expect.stringContaining('+more') as string })
+    expect(await runRead('git show HEAD:f')).toMatchObject({ stdout: 'foo\n' })
+    expect(await runRead('git log --oneline -1 -- f')).toMatchObject({ stdout: expect.stringContaining('first') as string })
   })
 })
 
 it('find -exec skips symbolic links', async () => {
-  expect((await argvOf("find . -name '*.ts' -exec grep -l foo {} +"))[1].join(' ')).toBe('. -name *.ts ! -type l -exec grep -l foo {} +')
+  expect((await argvOf("find . -name '*.ts' -exec grep -l foo {} +")).join(' ')).toBe('find . -name *.ts ! -type l -exec grep -l foo {} +')
 })
 it('diff does not follow symbolic links', async () => {
-  expect((await argvOf('diff -r f f'))[1]).toEqual(['--no-dereference', '-r', 'f', 'f'])
+  expect(await argvOf('diff f f -r')).toEqual(['diff', '-r', '--no-dereference', 'f', 'f'])
 })
