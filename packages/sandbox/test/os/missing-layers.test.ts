@@ -55,6 +55,19 @@ describe('a missing layer is reported once, with what replaces it', () => {
   })
 })
 
+it('a sandbox confines commands if its wall around them stands, until one ran without it', async () => {
+  const sandbox = createSandbox({ workspace: await temporaryFolder() })
+  const wall = (await sandbox.walls()).find(({ around }) => around === 'commands')
+  expect(await sandbox.confinesCommands()).toBe(wall?.stands)
+  await sandbox.close()
+  const missing = new MissingLayers()
+  expect(missing.lacksCommandWall).toBe(false)
+  missing.ofProcesses(none, 'auto')
+  expect(missing.lacksCommandWall).toBe(false)
+  missing.ofCommands()
+  expect(missing.lacksCommandWall).toBe(true)
+})
+
 it('a sandbox can report missing layers before it opens a compartment', async () => {
   const sandbox = createSandbox({ workspace: await temporaryFolder() })
   const messages: string[] = []

@@ -1,4 +1,6 @@
-import { type AffectedPath, type ArgumentsReader, type CallNeed, type FromJsonSchema, ToolError } from '@bulkhead/contract'
+import {
+  type AffectedPath, type ArgumentsReader, type CallNeed, type FromJsonSchema, ToolError,
+} from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { absolute, insidePath, ownFolderKey, simpleReading, stringOr } from '../model/paths.ts'
 
@@ -90,7 +92,10 @@ export function writtenCommand({ action, paths, revision, staged, max_count, mes
 
 const READS: ReadonlySet<string> = new Set<Action>(['status', 'diff', 'log', 'show'])
 
-/** Actions that only read run without approval, where a wall keeps what git follows in the workspace. The key of the others is the action and the folder. */
+/**
+ * Actions that only read run without approval where a wall stands, which keeps what git follows in the workspace. The
+ * key is the action and the folder.
+ */
 export const readGitArguments: ArgumentsReader = (args, { workspace, roots = [] }) => {
   const given = args as Readonly<Record<string, Json>>
   const action = stringOr(given['action'])
@@ -104,9 +109,10 @@ export const readGitArguments: ArgumentsReader = (args, { workspace, roots = [] 
   // The repository is checked first. Below the workspace it is not known where it is.
   const files = (folder === '.' ? ['.', '.git'] : [folder ?? path]).map((file): CallNeed =>
     ({ kind: 'fs.read', subject: absolute(workspace, file) }))
+  const shell: CallNeed = { kind: 'shell', subject: 'git', args: writtenCommand(given as unknown as GitArgs).args }
   const found = {
     ...simpleReading(`git ${verb}${where}`, [], touch, denies),
-    needs: [{ kind: 'shell' as const, subject: 'git', args: writtenCommand(given as unknown as GitArgs).args }, ...files],
+    needs: [shell, ...files],
   }
   // After a link, `..` leads to an unknown folder.
   if (folder === undefined || path.split('/').includes('..')) return found

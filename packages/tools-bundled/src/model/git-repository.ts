@@ -47,7 +47,8 @@ interface Opening {
  * InputInvalid if git would follow it to other folders. `as`: the command that the caller asked for.
  */
 export async function openRepository(
-  runtime: GitRuntime, folder: string, as: NonNullable<ShellStage['as']>, { bare = false, asUser = false }: Opening = {},
+  runtime: GitRuntime, folder: string, as: NonNullable<ShellStage['as']>,
+  { bare = false, asUser = false }: Opening = {},
 ): Promise<Repository> {
   const settings = asUser ? [] : OWN_SETTINGS
   // Git takes a bare repository only if it is named.
@@ -66,12 +67,17 @@ export async function openRepository(
   const refused = names.find((name) => REFUSED.test(name))
   if (refused !== undefined) throw refusedSetting(refused)
   const options = [...safeOptions(names), ...settings]
+  // Under a ceiling that allows git and no files, nothing can be checked. The wall around the command still holds.
+  if (asUser && await isDenied(runtime.fs, folder)) return { top, options, names, submodules: [] }
   await requireInside(runtime.fs, [gitDir!, common!, ...(bare ? [] : [top])], folder)
   await requireOwnSettings(runtime.fs, files, bare ? folder : top)
   await requireOwnFiles(runtime.fs, gitDir!, common!)
   const submodules = await requireSafeIndex(runtime.fs, gitDir!, format)
   return { top, options, names, submodules }
 }
+
+const isDenied = (fs: FileReader, folder: string): Promise<boolean> =>
+  fs.stat(folder).then(() => false, (error: unknown) => errorCode(error) === 'CapabilityDenied')
 
 /** Where commands run without a wall, the files of a repository could be anywhere. */
 async function requireInside(fs: FileReader, places: readonly string[], folder: string): Promise<void> {
@@ -111,19 +117,32 @@ async function requireOwnFiles(fs: FileReader, gitDir: string, common: string): 
 }
 
 /** Folders of single objects, of which there are many, and of submodules, which git does not enter. */
-const SKIPPED = /^(?:[0-9a-f]{2}|modules)$/
+const SKIPPED = /^\/(?:objects\/[0-9a-f]{2}|modules)$/
+const MOST_FOLDERS = 10_000
 
-async function requireNoLinks(fs: FileReader, folder: string): Promise<void> {
-  const entries = await fs.list(folder).catch(unlessMissing)
+async function requireNoLinks(fs: FileReader, root: string): Promise<void> {
+  let found = 0
+  for (let level: readonly string[] = ['']; level.length > 0;) {
+    found += level.length
+    if (found > MOST_FOLDERS) {
+      throw new ToolError('InputInvalid', `"${root}" has more than ${MOST_FOLDERS} folders, so git was not run.`)
+    }
+    const lists = await Promise.all(level.map((folder) => linklessEntries(fs, root, folder)))
+    level = lists.flat().filter((folder) => !SKIPPED.test(folder))
+  }
+}
+
+/** The folders in a folder, relative to the root of the repository. */
+async function linklessEntries(fs: FileReader, root: string, folder: string): Promise<readonly string[]> {
+  const entries = await fs.list(`${root}${folder}`).catch(unlessMissing)
   const link = entries.find(({ name, kind }) => kind === 'other' && name !== FSMONITOR_SOCKET)
   if (link !== undefined) {
     throw new ToolError(
-      'InputInvalid', `"${folder}/${link.name}" is a link, which git could follow to other folders. Replace it by a `
-        + 'copy.',
+      'InputInvalid', `"${root}${folder}/${link.name}" is a link, which git could follow to other folders. Replace it `
+        + 'by a copy.',
     )
   }
-  const below = entries.filter(({ name, kind }) => kind === 'directory' && !SKIPPED.test(name))
-  await Promise.all(below.map(({ name }) => requireNoLinks(fs, `${folder}/${name}`)))
+  return entries.filter(({ kind }) => kind === 'directory').map(({ name }) => `${folder}/${name}`)
 }
 
 function unlessMissing(error: unknown): readonly [] {

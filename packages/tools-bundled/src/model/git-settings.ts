@@ -23,15 +23,24 @@ const PROTOCOL = /^protocol\.([^]+)\.allow$/i
 export const CONFIG_LIST: readonly string[] =
   ['config', '--list', '--name-only', '-z', '--includes', '--show-scope', '--show-origin']
 
-/** What `CONFIG_LIST` prints: the names, and the files that belong to the repository or that it includes. */
-export function readConfigList(output: string): { readonly names: readonly string[]; readonly files: readonly string[] } {
+interface ConfigList {
+  readonly names: readonly string[]
+  /** The files with settings of the repository, also those that it includes. */
+  readonly files: readonly string[]
+}
+
+const FILE = 'file:'
+
+/** Reads what `CONFIG_LIST` prints. */
+export function readConfigList(output: string): ConfigList {
   const fields = output.split('\0')
   const names: string[] = []
   const files = new Set<string>()
   for (let at = 0; at + 2 < fields.length; at += 3) {
     const [scope = '', origin = '', name = ''] = fields.slice(at, at + 3)
     names.push(name)
-    if ((scope === 'local' || scope === 'worktree') && origin.startsWith('file:')) files.add(origin.slice('file:'.length))
+    const isOwn = scope === 'local' || scope === 'worktree'
+    if (isOwn && origin.startsWith(FILE)) files.add(origin.slice(FILE.length))
   }
   return { names, files: [...files] }
 }

@@ -127,8 +127,6 @@ function analyzeStep({ stages, uses, folder }: RunStep, context: CommandContext,
     const input = stage.stdin !== undefined && 'file' in stage.stdin ? stage.stdin.file : undefined
     const files = [
       ...(folder === '.' ? [] : ['.']),
-      // The repository is checked first.
-      ...(use?.opensRepository === true ? ['.', '.git'] : []),
       ...(input === undefined ? [] : [input]),
       ...knownPaths(use?.paths ?? []),
     ]

@@ -39,19 +39,52 @@ export interface KnownUse {
  */
 export function knownUse(args: readonly Word[], list: OptionList): KnownUse | undefined {
   if (list.anything === true) return { paths: [] }
+  const read = readWords(args, list)
+  if (read === undefined) return undefined
+  const { options, operands, rest, paths, scripts } = read
+  const { maxOperands, operandForm } = list
+  // A word that expands to several words could exceed the limit.
+  if (maxOperands !== undefined && (operands.length > maxOperands || operands.some(isVariadic))) return undefined
+  if (operandForm !== undefined && !operands.every((word) => isPlain(word) && operandForm.test(word.text))) {
+    return undefined
+  }
+  const split = { options, rest }
+  switch (list.operands) {
+    case 'none':
+      return operands.length === 0 ? { paths, split } : undefined
+    case 'texts':
+      return { paths, split }
+    case 'paths':
+      return { paths: [...paths, ...operands], split }
+    case 'text-then-paths': {
+      if (scripts.length > 0) return { paths: [...paths, ...operands], scripts, split }
+      const [first, ...others] = operands
+      if (first !== undefined && !isPlain(first)) return undefined
+      return { paths: [...paths, ...others], split, ...(first && { scripts: [first.text] }) }
+    }
+  }
+}
+
+interface ReadWords {
+  readonly options: readonly Word[]
+  readonly operands: readonly Word[]
+  readonly rest: readonly Word[]
+  /** Values that are files. */
+  readonly paths: readonly Word[]
+  /** Values of the options in `firstGivenBy`. */
+  readonly scripts: readonly string[]
+}
+
+function readWords(args: readonly Word[], list: OptionList): ReadWords | undefined {
   const forms = formsOf(list)
-  const options: Word[] = []
-  const operands: Word[] = []
-  const paths: Word[] = []
+  const [options, operands, paths]: [Word[], Word[], Word[]] = [[], [], []]
   const scripts: string[] = []
-  let rest: readonly Word[] = operands
   for (let index = 0; index < args.length; index++) {
     const word = args[index]!
     const { text } = word
     if (text === '--' && isPlain(word) && forms.hasOptions) {
-      rest = [...operands, ...args.slice(index)]
-      operands.push(...args.slice(index + 1))
-      break
+      const [after, rest] = [args.slice(index + 1), [...operands, ...args.slice(index)]]
+      return { options, operands: [...operands, ...after], rest, paths, scripts }
     }
     if (!text.startsWith('-') || text === '-') {
       operands.push(word)
@@ -67,38 +100,14 @@ export function knownUse(args: readonly Word[], list: OptionList): KnownUse | un
       if (isFirst) scripts.push('')
       continue
     }
+    const isDetached = option.value === undefined
     const value = option.value === undefined ? args[++index] : { text: option.value }
-    if (value === undefined || !isPlain(value)) return undefined
-    if (option.value === undefined) {
-      if (value.text.startsWith('-')) return undefined
-      options.push(value)
-    }
-    if (option.takes === 'path' || (option.value === undefined && list.checksValues === true)) paths.push(value)
+    if (value === undefined || !isPlain(value) || (isDetached && value.text.startsWith('-'))) return undefined
+    if (isDetached) options.push(value)
+    if (option.takes === 'path' || (isDetached && list.checksValues === true)) paths.push(value)
     if (isFirst) scripts.push(value.text)
   }
-  const split = { options, rest }
-  // A word that expands to several words could exceed the limit.
-  if (list.maxOperands !== undefined && (operands.length > list.maxOperands || operands.some(isVariadic))) {
-    return undefined
-  }
-  const { operandForm } = list
-  if (operandForm !== undefined && !operands.every((word) => isPlain(word) && operandForm.test(word.text))) {
-    return undefined
-  }
-  switch (list.operands) {
-    case 'none':
-      return operands.length === 0 ? { paths, split } : undefined
-    case 'texts':
-      return { paths, split }
-    case 'paths':
-      return { paths: [...paths, ...operands], split }
-    case 'text-then-paths': {
-      if (scripts.length > 0) return { paths: [...paths, ...operands], scripts, split }
-      const [first, ...others] = operands
-      if (first !== undefined && !isPlain(first)) return undefined
-      return { paths: [...paths, ...others], split, ...(first && { scripts: [first.text] }) }
-    }
-  }
+  return { options, operands, rest: operands, paths, scripts }
 }
 
 interface Forms {

@@ -85,9 +85,9 @@ describe('a repository that leads out of the workspace is refused by bash and by
       linked('.git/rebase-merge/git-rebase-todo')
     }, 'git status', 'is a link'],
     ['a linked name of a working tree', () => {
-      writeIn(here, '.git/worktrees/x/HEAD', 'ref: refs/heads/main\n')
-      writeIn(here, '.git/worktrees/x/commondir', '../..\n')
-      linked('.git/worktrees/x/gitdir')
+      writeIn(here, '.git/worktrees/ab/HEAD', 'ref: refs/heads/main\n')
+      writeIn(here, '.git/worktrees/ab/commondir', '../..\n')
+      linked('.git/worktrees/ab/gitdir')
     }, 'git worktree list', 'gitdir" is a link'],
     ['an included file', () => {
       writeIn(root, 'other-config', `[remote "x"]\n\turl = https://${CANARY.replace(' ', '-')}@example.org\n`)

@@ -6,30 +6,37 @@ import { analyzeCommand } from '../../../src/bash/policy/analyze-command.ts'
 import { unwalledBash } from '../../git/unwalled-tool.ts'
 import { COMMANDS, hostileWords, linesOf } from './command-lines.ts'
 import { CANARY, changed, plantedWorkspace, snapshot } from './planted-workspace.ts'
+import { commandTracer } from './traced-commands.ts'
 
 const planted = plantedWorkspace()
-afterAll(() => rmSync(planted.root, { recursive: true }))
+/** Slow, and not everywhere. Without it, only what a command prints and writes is seen. */
+const tracer = thoroughly(() => undefined, () => commandTracer(planted))()
+afterAll(() => {
+  tracer?.forget()
+  rmSync(planted.root, { recursive: true })
+})
 
-/** Per command: lines to judge, and at most how many of those that are judged to only read are run. */
-const { judged, run } = thoroughly({ judged: 150, run: 2 }, { judged: 20_000, run: 400 })
+/** Of every such command: lines to judge, and at most how many of those that are judged to only read are run. */
+const { every, judged, run } = thoroughly({ every: 3, judged: 150, run: 3 }, { every: 1, judged: 3_000, run: 60 })
 const quoted = (words: readonly string[]): string => words.map((word) => /^[\w./=-]+$/.test(word) ? word : `'${word}'`).join(' ')
-const isUnasked = (line: string): boolean => analyzeCommand(line, { workspace: planted.workspace, folder: '.' }).analysis.onlyReads !== undefined
+const readingOf = (line: string) => analyzeCommand(line, { workspace: planted.workspace, folder: '.' }).analysis.onlyReads
+const isUnasked = (line: string): boolean => readingOf(line) === true || readingOf(line) === 'walled'
 
-it('no generated command that runs unasked leaves a trace, or prints a file outside', async () => {
+it('no generated command that runs unasked leaves a trace, starts a program of the project, or reads a file outside', async () => {
   const seed = thoroughly(34, Date.now() | 0)
-  const unasked = COMMANDS.flatMap((command) => {
+  const unasked = COMMANDS.filter((_, at) => at % every === 0).flatMap((command) => {
     const lines = fc.sample(linesOf(command, planted, (words) => isUnasked(quoted(words))), { numRuns: judged, seed })
     // Those with words that must not be misread come first.
     return [...new Set(lines.toSorted((one, other) => danger(other) - danger(one)).map(quoted))].filter(isUnasked).slice(0, run)
   })
-  expect(unasked.length).toBeGreaterThan(COMMANDS.length)
-  const bash = unwalledBash(planted.workspace)
+  expect(unasked.length).toBeGreaterThan(COMMANDS.length / every)
+  const bash = unwalledBash(planted.workspace, tracer?.prefix)
   const traces: string[] = []
   let before = snapshot(planted.root)
   for (const line of unasked) {
     const result = await bash(line).catch((error: Error) => error.message)
     const after = snapshot(planted.root)
-    const trace = [...changed(before, after), ...(JSON.stringify(result).includes(CANARY) ? ['printed the canary'] : [])]
+    const trace = [...changed(before, after), ...(JSON.stringify(result).includes(CANARY) ? ['printed the canary'] : []), ...tracer?.take(line) ?? []]
     if (trace.length > 0) traces.push(`${line}: ${trace.join(', ')}`)
     before = after
   }
