@@ -29,6 +29,8 @@ export interface BrokerOptions {
   /** Folders with the code of the host, which no tool writes. */
   readonly ownCode?: readonly string[] | undefined
   readonly projectLayer?: string | undefined
+  /** The files of the store, which no tool and no command writes. */
+  readonly storeFiles?: readonly string[] | undefined
   /** Shared by all compartments of a sandbox. */
   readonly usedSecrets?: UsedSecrets | undefined
   /** Reports that commands run without an OS sandbox. */
@@ -220,10 +222,11 @@ export class Broker {
 }
 
 /** The folders of the host, as file scopes see them. */
-export function foldersOf({ reserved, ownCode = [], projectLayer }: BrokerOptions): HostFolders {
+export function foldersOf({ reserved, ownCode = [], projectLayer, storeFiles = [] }: BrokerOptions): HostFolders {
   // In the home folder, the project layer is the home of the host, where tools keep data.
   const layer = projectLayer === undefined || reserved?.includes(projectLayer) ? [] : [projectLayer]
-  return { reserved, readOnly: [...layer, ...ownCode], layerName: projectLayer && basename(projectLayer) }
+  const readOnly = [...layer, ...ownCode, ...storeFiles]
+  return { reserved, readOnly, storeFiles, layerName: projectLayer && basename(projectLayer) }
 }
 
 /** An error as a compartment may see it: code, message and data, without cause and stack trace. */

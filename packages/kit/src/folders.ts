@@ -1,5 +1,5 @@
 import { lstatSync, mkdirSync, readdirSync, statSync, type Dirent } from 'node:fs'
-import { dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { errorCode } from './error-message.ts'
 
 /**
@@ -94,4 +94,17 @@ function changeOf(folder: string): bigint | undefined {
   } catch {
     return undefined
   }
+}
+
+/** The paths that a protected place stands for now: itself, or every name that begins with it if it ends in `-`. */
+export function pathsAt(place: string): readonly string[] {
+  if (!place.endsWith('-')) return [place]
+  const folder = dirname(place)
+  return namesIn(folder).filter((name) => name.startsWith(basename(place))).map((name) => join(folder, name))
+}
+
+/** The folders between a folder and a path below it, the outermost first. */
+export function foldersBetween(folder: string, path: string): readonly string[] {
+  const above = dirname(path)
+  return above.length <= folder.length ? [] : [...foldersBetween(folder, above), above]
 }

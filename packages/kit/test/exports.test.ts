@@ -8,7 +8,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   'error-message': ['errorCode', 'isQuotaFault', 'messageOf'],
   'fair-queue': ['FairQueue'],
   'file-lock': ['LockBusyError', 'withFileLock'],
-  folders: ['entriesIn', 'isAbsent', 'makeFolder', 'namesIn', 'scanningOnce'],
+  folders: ['entriesIn', 'foldersBetween', 'isAbsent', 'makeFolder', 'namesIn', 'pathsAt', 'scanningOnce'],
   form: ['FIELD_NAME', 'formChoices', 'readFormSchema', 'readFormValues'],
   glob: [
     'compileGlob', 'globCovers', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments',

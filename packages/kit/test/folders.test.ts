@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { needs } from '../../../scripts/machine.ts'
-import { isAbsent, makeFolder, scanningOnce } from '../src/folders.ts'
+import { foldersBetween, isAbsent, makeFolder, pathsAt, scanningOnce } from '../src/folders.ts'
 
 let root: string
 
@@ -27,6 +27,17 @@ it('throws the error of the system if a folder cannot be created', () => {
   expect(() => makeFolder(join(root, 'file'))).toThrow(/EEXIST/)
   expect(() => makeFolder(join(root, 'file/below'))).toThrow(/ENOTDIR/)
   expect(() => makeFolder(join(root, 'link/below'))).toThrow(/E(?:NOENT|EXIST)/)
+})
+
+it('finds the files that begin with a name, and the folders above them', () => {
+  makeFolder(join(root, 'a/b'))
+  for (const name of ['x.db', 'x.db-wal', 'x.db-notes-1', 'x.dbs', 'y']) writeFileSync(join(root, 'a/b', name), '')
+  const place = join(root, 'a/b/x.db')
+  expect(pathsAt(place)).toEqual([place])
+  expect(pathsAt(`${place}-`).toSorted()).toEqual([`${place}-notes-1`, `${place}-wal`])
+  expect(pathsAt(join(root, 'missing/x-'))).toEqual([])
+  expect(foldersBetween(root, place)).toEqual([join(root, 'a'), join(root, 'a/b')])
+  expect([foldersBetween(join(root, 'a/b'), place), foldersBetween('/', '/a')]).toEqual([[], []])
 })
 
 it('ends if the system returns ENOENT in an existing folder, as in /proc', needs('Linux'), () => {

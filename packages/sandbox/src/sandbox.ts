@@ -47,6 +47,8 @@ export interface SandboxOptions extends PoolOptions {
   readonly ownCode?: readonly string[]
   /** The folder of the project layer, canonical, even if missing: no tool writes there, nor a sandboxed command. */
   readonly projectLayer?: string
+  /** The files of the store, canonical, as `ProtectedPlaces` takes them: no tool writes them, nor a sandboxed command. */
+  readonly storeFiles?: readonly string[]
   /**
    * Where changes of several files are noted until they are complete, so that `recoverUpdates` can finish them after a
    * kill. Absolute, and out of reach for tools. Absent: a kill may leave only some of them.
@@ -80,7 +82,7 @@ const OPTIONS: OptionForms<SandboxOptions> = {
   workspace: forms.text, idleMs: forms.above(0),
   dryRun: forms.having('used'), onUse: forms.method,
   kept: forms.list(forms.text), ownCode: forms.list(forms.text), projectLayer: forms.text,
-  journal: forms.text,
+  storeFiles: forms.list(forms.text), journal: forms.text,
   operator: forms.fields({
     path: forms.list(forms.text), env: forms.values(forms.text), guarded: forms.values(forms.text),
     read: forms.list(forms.text), outputBytes: forms.above(0),
@@ -93,7 +95,8 @@ const OPTIONS: OptionForms<SandboxOptions> = {
 export function createSandbox(given: SandboxOptions): PooledSandbox {
   requireNodeVersion()
   requireOptions('createSandbox', given, OPTIONS, 'workspace')
-  const { workspace, idleMs = IDLE_MS, operator, kept, ownCode, projectLayer, journal, dryRun, onUse, ...options } = given
+  const { workspace, idleMs = IDLE_MS, operator, dryRun, onUse, ...places } = given
+  const { kept, ownCode, projectLayer, storeFiles, journal, ...options } = places
   const usedSecrets = new UsedSecrets()
   const sessions = new Set<CompartmentSession>()
   const { os = 'auto' } = options
@@ -111,11 +114,11 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
     })
     return await confines && !missing.lacksCommandWall
   }
-  const folders = foldersOf({ reserved: kept, ownCode, projectLayer })
+  const folders = foldersOf({ reserved: kept, ownCode, projectLayer, storeFiles })
   const openOne: SessionOpener = (request, residency) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
     const broker = {
-      operator, reserved: kept, ownCode, projectLayer, usedSecrets, journal, dryRun, onUse,
+      operator, reserved: kept, ownCode, projectLayer, storeFiles, usedSecrets, journal, dryRun, onUse,
       missingSandbox: missing, requiresSandbox: os === 'require',
     }
     return openCompartment({ ...request, signal }, residency, workspace, pools, broker)

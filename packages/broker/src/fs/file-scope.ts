@@ -19,8 +19,10 @@ import type { Reach } from './path-patterns.ts'
 export interface HostFolders {
   /** No pattern covers these unless it begins there. Default: none. */
   readonly reserved?: readonly string[] | undefined
-  /** Never written, whatever pattern covers them: code of the host and the project layer. Default: none. */
+  /** Never written, whatever pattern covers them: code of the host, the project layer, the store. Default: none. */
   readonly readOnly?: readonly string[] | undefined
+  /** Those of them that no command writes either. Default: none. */
+  readonly storeFiles?: readonly string[] | undefined
   /** The name of the project layer, which is never written in any root. */
   readonly layerName?: string | undefined
 }

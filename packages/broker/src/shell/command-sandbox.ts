@@ -1,7 +1,8 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { chmod, lstat, mkdir, realpath, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
+import { foldersBetween, pathsAt } from '@bulkhead/kit/folders'
 import { isOfSystem, realOf } from '@bulkhead/kit/programs'
 import { withFileErrors } from '../fs/file-errors.ts'
 import type { HostFolders } from '../fs/file-scope.ts'
@@ -85,15 +86,19 @@ export class CommandSandbox {
     if (bwrap === undefined && requiresSandbox) throw unavailable()
     if (bwrap === undefined) missingSandbox?.ofCommands()
     if (bwrap === undefined || kind === undefined) return NO_SANDBOX
-    const identity = isolated ? undefined : await this.#git?.mount()
-    const args = this.#args(kind, isolated, real, visible, identity)
     // A read-only sandbox already covers everything.
     const protectedFolders = kind === 'work' ? this.#protectedFolders(real.slice(1)) : []
+    const files = kind === 'work' ? this.#storeFiles(real) : []
+    // A folder above a protected place could be moved away with it, unless something is mounted there.
+    const above = real.flatMap((root) => [...protectedFolders, ...files].filter((path) => liesIn(path, root))
+      .flatMap((path) => foldersBetween(root, path))).filter((folder) => existsSync(folder))
+    const identity = isolated ? undefined : await this.#git?.mount()
+    const args = this.#args(kind, isolated, [...new Set([...real, ...above])], visible, identity)
     const held = await Promise.all(protectedFolders.map(async (path) => ({ path, mount: await holdMountPoint(path) })))
     const readOnly = held.flatMap(({ path, mount }) => mount === undefined ? []
       : mount.isEmpty ? ['--tmpfs', path, '--remount-ro', path] : ['--ro-bind', path, path])
     return {
-      argv: [bwrap, ...args, ...readOnly, '--'],
+      argv: [bwrap, ...args, ...readOnly, ...files.flatMap((path) => ['--ro-bind-try', path, path]), '--'],
       release: async () => void await Promise.all(held.map(({ mount }) => mount?.release())),
     }
   }
@@ -105,6 +110,12 @@ export class CommandSandbox {
       ...(layerName === undefined ? [] : [join(root, layerName)]), ...reserved.filter((folder) => liesIn(folder, root)),
     ])
     return [...new Set([...(projectLayer === undefined ? [] : [projectLayer]), ...ofRoots])]
+  }
+
+  /** Those that exist now. Looked up before each command, because some come and go. */
+  #storeFiles(writable: readonly string[]): readonly string[] {
+    return (this.#options.folders?.storeFiles ?? []).flatMap(pathsAt)
+      .filter((path) => writable.some((folder) => liesIn(path, folder)))
   }
 
   #working(kind: SandboxKind, isolated: boolean, writable: readonly string[]): Promise<string | undefined> {

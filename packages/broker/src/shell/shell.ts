@@ -52,7 +52,7 @@ export interface ShellOptions extends HostFolders {
 
 /** Runs the commands of the grant by name and argument vector, without a shell. */
 export function shellCapability(options: ShellOptions): CapabilityUnit {
-  const { workspace, tools, secrets, operator, reserved, readOnly, layerName, projectLayer } = options
+  const { workspace, tools, secrets, operator, reserved, readOnly, storeFiles, layerName, projectLayer } = options
   const { missingSandbox, requiresSandbox, isBundled = false, runsNothing = false } = options
   const { path = SYSTEM_PATH, platform = process.platform } = options
   const { concurrentCommands = DEFAULT_LIMITS.concurrentCommands } = options
@@ -70,7 +70,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     const operators = operator === undefined ? restricted : commandEnvironment(operator, home, untrusted)
     return new Starter({
       workspace, roots, untrusted, projectLayer, secrets, missingSandbox, requiresSandbox, graceMs, drainMs, updateMs,
-      folders: { reserved, readOnly, layerName },
+      folders: { reserved, readOnly, storeFiles, layerName },
       home,
       environmentOf: ({ tool }) => runsAnyCommand(tool) ? operators : restricted,
     })

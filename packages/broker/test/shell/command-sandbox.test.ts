@@ -156,6 +156,23 @@ describe('credentials in a home folder', () => {
   })
 })
 
+it('holds the folders above a store, without uncovering credentials there', async () => {
+  setup.sh('bwrap', 'exit 0')
+  const workspace = realpathSync(setup.workspace)
+  const home = join(workspace, 'homes/me')
+  mkdirSync(join(home, '.ssh'), { recursive: true })
+  for (const name of ['a.db', 'a.db-wal', 'a.dbs']) writeFileSync(join(home, name), '')
+  const sandbox = new CommandSandbox({
+    workspace, home, executables: new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([])),
+    folders: { storeFiles: [join(home, 'a.db'), join(home, 'a.db-')], reserved: [join(workspace, 'missing/folder')] },
+  })
+  const mounts = (await prefix(sandbox, 'work')).join(' ').match(/--(?:bind|tmpfs|ro-bind-try) \/\S+/g)!.filter((mount) => mount.includes(workspace))
+  expect(mounts).toEqual([
+    ...[workspace, join(workspace, 'homes'), home].map((path) => `--bind ${path}`), `--tmpfs ${join(home, '.ssh')}`,
+    ...['a.db', 'a.db-wal'].map((name) => `--ro-bind-try ${join(home, name)}`),
+  ])
+})
+
 describe('the project layer', needs('bubblewrap'), () => {
   const real = { path: ['/usr/bin', '/bin'] }
   const layer = (): string => join(setup.workspace, '.bulkhead')

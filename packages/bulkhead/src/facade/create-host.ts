@@ -13,7 +13,7 @@ import { createMemoryStore } from '@bulkhead/store'
 import { argumentsReaders, type PromptSections } from '@bulkhead/tools-bundled'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
 import { operatorEnvironment } from './command-environment.ts'
-import { homeFolder } from './folders.ts'
+import { canonicalPath, homeFolder } from './folders.ts'
 import { cacheFolder, type LayerFolders, loaderOptions, userFolder } from './loader-options.ts'
 import { type McpBook, mcpBook } from './mcp-book.ts'
 import {
@@ -132,14 +132,15 @@ export async function assembleHost(
   const lookUp = (name: string) => Object.hasOwn(env, name) ? env[name] : undefined
   const closing = new AbortController()
   const projectFolder = options.projectFolder ?? PROJECT_FOLDER
+  const store = options.store ?? createMemoryStore()
   const surroundings = {
     variables: env, operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options),
     signal: closing.signal, onUse,
+    storeFiles: await Promise.all((store.files ?? []).map(canonicalPath)),
   }
   const enter = (folder: string, trust: TrustChoice | undefined) =>
     openPlace(loader, folder, trust, { ...options, ...surroundings })
   const first = await enter(options.workspace, firstTrust)
-  const store = options.store ?? createMemoryStore()
   const { servers: _servers, ...place } = first
   const host = createHostCore({
     ...place, store, argumentsReaders, startsEager, clock,

@@ -63,7 +63,7 @@ export const storeFile = (home: string | undefined): string => join(homeFolder(h
 export const keptFolders = (home: string): Promise<readonly string[]> =>
   Promise.all([home, userCacheFolder()].map(canonicalPath))
 
-async function canonicalPath(path: string): Promise<string> {
+export async function canonicalPath(path: string): Promise<string> {
   try {
     return await realpath(path)
   } catch {

@@ -39,6 +39,8 @@ export interface PlaceSurroundings {
   readonly env: (name: string) => string | undefined
   /** Cache for verification results and tool lists. */
   readonly cacheFolder: string
+  /** The files of the store, canonical. */
+  readonly storeFiles: readonly string[]
   /** Aborted when the host closes. */
   readonly signal: AbortSignal
   /** Called after each use of a power. */
@@ -57,7 +59,7 @@ export async function openPlace(
   loader: Loader, folder: string, choice: TrustChoice | undefined, options: PlaceOptions & PlaceSurroundings,
 ): Promise<OpenPlace> {
   const { interactor, watch, config, mcp, variables, operator, home, projectFolder, env, signal, onUse } = options
-  const { cacheFolder: cache } = options
+  const { cacheFolder: cache, storeFiles } = options
   const workspace = await canonicalFolder(folder)
   const projectLayer = join(workspace, projectFolder)
   const journal = changesFolder(home)
@@ -68,7 +70,7 @@ export async function openPlace(
     loader, workspace, operator, env, home, cache, embedder: mcp, userData: userFolder(home),
     jail: lateJail(async () => {
       const [{ createServerJail }, [kept, code]] = await Promise.all([import('@bulkhead/sandbox'), special])
-      return createServerJail({ kept, ownCode: code, projectLayer, home: operator.env['HOME'] })
+      return createServerJail({ kept, ownCode: code, projectLayer, storeFiles, home: operator.env['HOME'] })
     }),
   })
   const consent = new ProjectConsent({ loader, workspace, interactor, signal, asFound: choice === 'as found' })
@@ -90,14 +92,14 @@ export async function openPlace(
   const ofCommands = commandEnvironment(variables, commands)
   return {
     workspace, report, servers,
-    neverWritten: [projectLayer, ...code],
+    neverWritten: [projectLayer, ...code, ...storeFiles],
     realPath: realPathOf,
     findRoot: (path) => findRoot(path, kept, projectFolder),
     commandVariables: shownVariables(ofCommands, commands),
     sandbox: lateSandbox(async () => {
       const { createSandbox } = await import('@bulkhead/sandbox')
       return createSandbox({
-        workspace, operator: ofCommands, kept, ownCode: code, projectLayer, journal, ...sandbox,
+        workspace, operator: ofCommands, kept, ownCode: code, projectLayer, storeFiles, journal, ...sandbox,
         ...(onUse && { onUse }),
       })
     }, () => loadLateCode(servers)),

@@ -165,7 +165,7 @@ export interface ReaderContext {
   readonly workspace: string
   /** Canonical folders beside it that {workspace} also stands for. */
   readonly roots?: readonly string[]
-  /** Canonical folders that no tool may write. */
+  /** Canonical paths that no tool may write, as `ProtectedPlaces` takes them. */
   readonly neverWritten?: readonly string[]
 }
 

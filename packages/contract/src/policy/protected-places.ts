@@ -40,18 +40,28 @@ export function looseName(name: string): string {
 
 /** Finds protected places in absolute paths with `/` between names. */
 export class ProtectedPlaces {
-  readonly #never: readonly (readonly string[])[]
+  readonly #never: readonly Place[]
 
-  /** `never`: absolute paths that no tool may write, including everything below them. */
+  /**
+   * `never`: absolute paths that no tool may write, including everything below them. One that ends in `-` includes
+   * every name that begins with it: the files beside a database.
+   */
   constructor(never: readonly string[]) {
-    this.#never = never.map(looseSegments)
+    this.#never = never.map((path) => {
+      const names = looseSegments(path)
+      return { above: names.slice(0, -1), name: names.at(-1) ?? '', begins: path.endsWith('-') }
+    })
   }
 
   /** `root`: the folder that the operator chose. Names up to it are not checked. */
   find(path: string, root: string): Protection | undefined {
     const names = looseSegments(path)
-    const isAtOrBelow = (place: readonly string[]): boolean =>
-      place.length <= names.length && place.every((name, at) => name === names[at])
+    const isAtOrBelow = ({ above, name, begins }: Place): boolean => {
+      const found = names[above.length]
+      if (found === undefined) return name === ''
+      return (begins ? found.startsWith(name) : found === name || name === '')
+        && above.every((each, at) => each === names[at])
+    }
     if (this.#never.some(isAtOrBelow)) return NEVER
     const from = looseSegments(root).length
     const at = names.findIndex((name, index) => index >= from && mustBeNamed(name))
@@ -59,10 +69,18 @@ export class ProtectedPlaces {
   }
 }
 
+interface Place {
+  readonly above: readonly string[]
+  /** Empty for the root of the file system. */
+  readonly name: string
+  /** Whether names that only begin with it are included. */
+  readonly begins: boolean
+}
+
 const looseSegments = (path: string): readonly string[] => path.split('/').filter((name) => name !== '').map(looseName)
 
 /** For a person or a model: why the path is protected, and what to do instead. Continues the path. */
 export const protectionReason = (protection: Protection): string => protection.strength === 'never'
-  ? 'holds code or settings of the host, which no tool writes. Have the person change it'
+  ? 'holds code, settings or records of the host, which no tool writes. Have the person change it'
   : `is not written without being named, because other programs run the content of "${protection.name}". `
     + 'Change it with a command of the program it belongs to, or have the person change it'

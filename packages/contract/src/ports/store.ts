@@ -85,6 +85,13 @@ export interface Notebook {
 export interface Store {
   /** Set if nothing survives the process, so records for the next process need not be written. */
   readonly forgets?: boolean
+  /** Absolute paths of its files, as `ProtectedPlaces` takes them. No tool may write them, wherever they are. */
+  readonly files?: readonly string[]
+  /**
+   * Throws StoreUnavailable if its files were removed, moved or replaced while it is open: what is written then is
+   * lost. Cheap enough for every call.
+   */
+  requireFiles?(): void
   read(collection: StoreCollection, key: string): Promise<Json | undefined>
   write(collection: StoreCollection, key: string, value: Json): Promise<void>
   remove(collection: StoreCollection, key: string): Promise<void>

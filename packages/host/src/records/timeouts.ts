@@ -15,6 +15,8 @@ const STORE_TIMEOUT_MS = 30_000
 export class StoreWithTimeout implements Store {
   readonly forgets: boolean
   /** Optional members exist if the store has them. */
+  readonly files?: readonly string[]
+  readonly requireFiles?: () => void
   readonly approvalRevision?: () => number
   readonly appendAll?: (group: AuditGroup) => Promise<number>
   readonly archive?: (last: number, link: string, by: string) => Promise<number>
@@ -28,6 +30,8 @@ export class StoreWithTimeout implements Store {
     this.#store = store
     this.#clock = clock
     const { notes, changes } = store
+    if (store.files) this.files = store.files
+    if (store.requireFiles) this.requireFiles = () => store.requireFiles!()
     if (store.approvalRevision) this.approvalRevision = () => store.approvalRevision!()
     if (store.appendAll) this.appendAll = (group) => this.#ask(() => store.appendAll!(group))
     if (store.archive) this.archive = (last, link, by) => this.#ask(() => store.archive!(last, link, by))

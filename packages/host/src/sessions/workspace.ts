@@ -43,7 +43,10 @@ export interface Place {
   readonly sandbox: Sandbox
   /** Where `reload` looks, and what triggers it. */
   readonly source?: ReportSource
-  /** Canonical folders that the sandbox does not let any tool write: the host's code and the project layer. */
+  /**
+   * Canonical paths that the sandbox does not let any tool write, as `ProtectedPlaces` takes them: the host's code, the
+   * project layer and the files of the store.
+   */
   readonly neverWritten?: readonly string[]
   /**
    * A path with its links followed, as far as it exists. Without it, rules evaluate calls that name files by the full

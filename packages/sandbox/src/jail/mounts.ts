@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { coversIn, mountOptions, mountsOf, systemMounts, type Mount } from '@bulkhead/broker'
 import { mustBeNamed, type JailGrant } from '@bulkhead/contract'
-import { namesIn } from '@bulkhead/kit/folders'
+import { foldersBetween, namesIn } from '@bulkhead/kit/folders'
 import { isWithin, realOf } from '@bulkhead/kit/programs'
 
 /** The private home folder of a server. */
@@ -49,7 +49,9 @@ export function grantArgs(plan: MountPlan): readonly string[] {
   const covers = granted.flatMap((mount) => [
     ...coversIn(mount, plan.hidden, granted), ...(mount.kind === 'write' ? protectedIn(mount, plan, granted) : []),
   ])
-  return mountOptions([...programs, ...granted, ...covers])
+  // A folder above a protected place could be moved away with it, unless something is mounted there.
+  const above = granted.filter(({ kind }) => kind === 'write').flatMap((mount) => aboveProtected(mount, plan))
+  return mountOptions([...above, ...programs, ...granted, ...covers])
 }
 
 /**
@@ -66,4 +68,13 @@ function protectedIn(mount: Mount, { readOnly }: MountPlan, granted: readonly Mo
     const real = realOf(path)
     return real === undefined ? [] : [{ from: real, to: to + path.slice(from.length), kind: 'read' as const }]
   })
+}
+
+/** The folders between a folder that a server may write and what it may not write there. */
+function aboveProtected({ from, to }: Mount, { readOnly, hidden }: MountPlan): readonly Mount[] {
+  const closed = [...readOnly, ...hidden]
+  return readOnly.filter((path) => isWithin(path, from) && realOf(path) === path)
+    .flatMap((path) => foldersBetween(from, path))
+    .filter((folder) => !closed.some((place) => isWithin(folder, place)))
+    .map((folder) => ({ from: folder, to: to + folder.slice(from.length), kind: 'write' }))
 }

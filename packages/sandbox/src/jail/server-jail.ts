@@ -4,6 +4,7 @@ import {
   holdMountPoint, inheritableDescriptors, isInheritable, openRelay, sensitivePaths, type RelayOptions,
 } from '@bulkhead/broker'
 import { BulkheadError, type JailedStart, type ServerJail, type ServerStart } from '@bulkhead/contract'
+import { pathsAt } from '@bulkhead/kit/folders'
 import { codeOfCommand, findProgram, includesPath, isOfSystem, isWithin } from '@bulkhead/kit/programs'
 import {
   FIRST_DESCRIPTOR, findMeans, jailCommand, jailData, PRIVATE_FOLDERS, TREE_LIMITS, type JailMeans,
@@ -19,6 +20,8 @@ export interface ServerJailOptions {
   readonly ownCode: readonly string[]
   /** The folder of the project layer, canonical, even if missing: no server writes there. */
   readonly projectLayer: string
+  /** The files of the store, canonical, as `ProtectedPlaces` takes them: no server writes them. */
+  readonly storeFiles?: readonly string[]
   /** The home folder of the operator. */
   readonly home: string | undefined
   /** Resolves the names of hosts that servers reach. Default: the resolver of the system. */
@@ -50,7 +53,7 @@ function meansIn(folders: readonly string[]): Promise<JailMeans | string> {
 
 /** Local servers in bubblewrap: the same walls as around compartments, with room for programs of any kind. */
 export function createServerJail(options: ServerJailOptions): ServerJail {
-  const { kept, ownCode, projectLayer, home, lookup, folders = FOLDERS, limits } = options
+  const { kept, ownCode, projectLayer, storeFiles = [], home, lookup, folders = FOLDERS, limits } = options
   const hidden = [...kept, ...sensitivePaths(home)]
   let inheritable: readonly number[] | undefined
 
@@ -77,7 +80,8 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
       // The layer must exist to be mounted on: a server could create it otherwise.
       const layer = includesPath(write, projectLayer) ? await holdMountPoint(projectLayer) : undefined
       try {
-        const mounts = grantArgs({ grant: start.grant, code, hidden, readOnly: [...ownCode, projectLayer] })
+        const readOnly = [...ownCode, projectLayer, ...storeFiles.flatMap(pathsAt)]
+        const mounts = grantArgs({ grant: start.grant, code, hidden, readOnly })
         const relay = isConnected ? await openRelay({ hosts, onRefused: report, ...(lookup && { lookup }) }) : undefined
         const command = relay === undefined ? [program, ...args] : besideRelay([program, ...args], hosts)
         const folder = includesPath([...read, ...write], cwd) ? cwd : JAIL_HOME

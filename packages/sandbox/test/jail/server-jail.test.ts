@@ -79,6 +79,27 @@ describe('a server in a jail', needs('bubblewrap'), () => {
     expect(readFileSync(join(work, 'new'), 'utf8')).toBe('x')
   })
 
+  it('cannot write, remove or move the store and the code of the host, nor the folders that hold them', async () => {
+    const folder = join(person, 'store')
+    const [data, app] = [join(folder, 'deep/data'), join(folder, 'app')]
+    const code = join(app, 'node_modules/host')
+    for (const each of [data, code]) mkdirSync(each, { recursive: true })
+    for (const name of ['a.db', 'a.db-wal', 'other']) writeFileSync(join(data, name), name)
+    const standing = createServerJail({
+      kept: [], ownCode: [code], projectLayer: join(folder, '.bulkhead'), storeFiles: [join(data, 'a.db'), join(data, 'a.db-')], home: person,
+    })
+    const moving = (from: string) => `fs.renameSync(${JSON.stringify(from)}, ${JSON.stringify(`${from}.moved`)})`
+    const { stdout } = await runJailed(standing, start({ read: [], write: [folder] }), JSON.stringify({
+      write: writing(join(data, 'a.db')), log: writing(join(data, 'a.db-wal')), remove: `fs.unlinkSync(${JSON.stringify(join(data, 'a.db'))})`,
+      moveFile: moving(join(data, 'a.db-wal')), moveData: moving(data), moveAbove: moving(dirname(data)), moveApp: moving(app),
+      code: writing(join(code, 'index.js')), other: writing(join(data, 'other')), beside: writing(join(app, 'index.js')),
+    }))
+    expect(JSON.parse(stdout)).toEqual({
+      write: 'refused EROFS', log: 'refused EROFS', remove: 'refused EBUSY', moveFile: 'refused EBUSY', moveData: 'refused EBUSY',
+      moveAbove: 'refused EBUSY', moveApp: 'refused EBUSY', code: 'refused EROFS', other: 'done', beside: 'done',
+    })
+  })
+
   it('reaches granted hosts through the proxy, and reports the others; without the proxy it reaches nothing', async () => {
     // Its own folder: other tests of this machine have sockets of relays in the shared one.
     const sockets = mkdtempSync(join(tmpdir(), 'bulkhead-sockets-'))

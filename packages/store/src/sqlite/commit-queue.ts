@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { BulkheadError } from '@bulkhead/contract'
-import { LockWait, FileIdentity } from './database-file.ts'
+import { FileIdentity, LockWait, LogIdentity } from './database-file.ts'
 import { isBusy, isSystemError, retryWhileBusy, sqliteError } from './sqlite-error.ts'
 
 // Descriptors, because Node ends the process when a FileHandle is garbage-collected, as in a store that was never
@@ -70,6 +70,7 @@ export class CommitQueue {
   readonly #end: StatementSync
   readonly #log: LogSync
   readonly #identity: FileIdentity
+  readonly #logIdentity: LogIdentity
   #waiting: Operation[] = []
   #draining: Promise<void> | undefined
 
@@ -81,6 +82,7 @@ export class CommitQueue {
     this.#end = database.prepare('COMMIT')
     this.#log = new LogSync(file)
     this.#identity = new FileIdentity(file)
+    this.#logIdentity = new LogIdentity(file)
   }
 
   /** Whether no operation is pending. */
@@ -126,6 +128,7 @@ export class CommitQueue {
       results = await retryWhileBusy(() => this.#transact(batch), this.#lockWait)
       if (batch.some(({ changes }) => changes)) await this.#log.sync()
       this.#identity.check()
+      this.#logIdentity.check()
     } catch (error) {
       if (batch.length > 1 && !isBusy(error) && !isSystemError(error)) {
         const middle = batch.length >> 1

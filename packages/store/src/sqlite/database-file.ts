@@ -38,7 +38,7 @@ export class LockWait {
 export const DATABASE_MOVED = 1032
 
 /**
- * Identifies the opened file. A file that was removed or moved can still be written while it is open, but the data is
+ * Identifies an opened file. A file that was removed or moved can still be written while it is open, but the data is
  * lost, so such a write must not be acknowledged.
  */
 export class FileIdentity {
@@ -64,6 +64,20 @@ export class FileIdentity {
     if (this.isInPlace()) return
     const error = new Error('another file, or none, is at its path')
     throw Object.assign(error, { errcode: DATABASE_MOVED, syscall: 'stat' })
+  }
+}
+
+/** The log and its index. They stay the same files while a connection is open. */
+export class LogIdentity {
+  readonly #files: readonly FileIdentity[]
+
+  /** Contract: the database is open, and was read. */
+  constructor(file: string) {
+    this.#files = [`${file}-wal`, `${file}-shm`].map((path) => new FileIdentity(path))
+  }
+
+  check(): void {
+    for (const file of this.#files) file.check()
   }
 }
 

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import type { Notebook, Notes } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
 import { storeClosed, storeError } from '../records/stored-record.ts'
+import { FileIdentity } from './database-file.ts'
 
 /** A larger file is replaced by one with only the open entries. */
 const MAX_FILE_BYTES = 1024 ** 2
@@ -57,6 +58,11 @@ export class JournalFiles implements Notes {
     for (const journal of this.#open) journal.close()
   }
 
+  /** Throws if an open journal was removed, moved or replaced. */
+  requireFiles(): void {
+    for (const journal of this.#open) journal.requireFile()
+  }
+
   #fileOf(owner: string): string {
     return join(this.#folder, this.#prefix + encodeURIComponent(owner))
   }
@@ -107,6 +113,7 @@ class JournalFile implements Notebook {
   readonly #entries: (string | undefined)[] = []
   /** Opened with the first entry, because most processes have none. */
   #descriptor: number | undefined
+  #identity: FileIdentity | undefined
   #number = 0
   #bytes = 0
   /** Lines that are not written yet. */
@@ -145,6 +152,10 @@ class JournalFile implements Notebook {
     }
   }
 
+  requireFile(): void {
+    if (!this.#closed) this.#identity?.check()
+  }
+
   close(): void {
     if (this.#closed) return
     this.#trySave()
@@ -174,6 +185,7 @@ class JournalFile implements Notebook {
       const existing = filesOf(this.#file, readdirSync(dirname(this.#file)))
       if (existing.length > 0) throw new Error('another host uses a journal of this name')
       this.#descriptor = openSync(this.#file, 'ax', OWNER_ONLY_FILE)
+      this.#identity = new FileIdentity(this.#file)
       this.#bytes = writeFully(this.#descriptor, this.#contents())
     } else if (this.#needsRewrite || this.#bytes > MAX_FILE_BYTES) {
       this.#rewrite(this.#descriptor)
@@ -201,6 +213,7 @@ class JournalFile implements Notebook {
     this.#descriptor = descriptor
     closeSync(old)
     rmSync(numbered(this.#file, this.#number++), { force: true })
+    this.#identity = new FileIdentity(numbered(this.#file, this.#number))
   }
 
   #contents(): string {

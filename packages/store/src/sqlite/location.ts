@@ -19,6 +19,7 @@ export function prepareLocation(file: string): void {
   makeFolder(dirname(file), OWNER_ONLY_FOLDER)
   for (const path of filesOf(file)) refuseSpecialFile(path)
   refuseLogAlone(file)
+  refuseJournal(file)
   if (!statusOf(file)) createEmpty(file)
 }
 
@@ -48,6 +49,17 @@ function refuseLogAlone(file: string): void {
   if (!statusOf(log)?.size || statusOf(file)?.size) return
   const cure = `Restore the file, or move ${log} away to start with an empty store.`
   const message = `The store ${file} is empty or missing, but its log exists. Nothing was changed. ${cure}`
+  throw storeError('corrupt', message, { data: { file } })
+}
+
+/**
+ * A store has a write-ahead log instead. SQLite would write the pages of such a file into the store, whoever wrote it.
+ */
+function refuseJournal(file: string): void {
+  const journal = `${file}-journal`
+  if (!statusOf(journal)?.size || !statusOf(file)?.size) return
+  const message = `The store ${file} was not opened: it has a rollback journal, which no store writes once it is in use. `
+    + `Nothing was changed. Find out which program wrote ${journal}, and remove it.`
   throw storeError('corrupt', message, { data: { file } })
 }
 

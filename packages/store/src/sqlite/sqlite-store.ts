@@ -11,16 +11,22 @@ import { AuditWriter } from './audit/audit-writer.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { JournalFiles } from './journal-file.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
-import { FileIdentity } from './database-file.ts'
+import { FileIdentity, LogIdentity } from './database-file.ts'
+
+/** How often calls look for the log: as often as the audit is written. Each commit does, too. */
+const LOG_CHECK_MS = 25
 
 /**
  * The durable store over an open and migrated database. Operations take effect in the order of the calls: a read after
  * a write sees it, awaited or not. A read of the audit under load may also see later records.
  */
 export class SqliteStore implements Store {
+  readonly files: readonly string[]
   readonly #database: DatabaseSync
   readonly #file: string
   readonly #identity: FileIdentity
+  readonly #log: LogIdentity
+  #logCheckedAt = -Infinity
   readonly #queue: CommitQueue
   readonly #select: StatementSync
   readonly #upsert: StatementSync
@@ -36,7 +42,10 @@ export class SqliteStore implements Store {
   constructor(database: DatabaseSync, file: string) {
     this.#database = database
     this.#file = file
+    // Every file of a store has this name, or continues it with a hyphen.
+    this.files = [file, `${file}-`]
     this.#identity = new FileIdentity(file)
+    this.#log = new LogIdentity(file)
     this.#queue = new CommitQueue(database, file)
     this.notes = new JournalFiles(file)
     this.changes = new SqliteChanges(changesFile(file))
@@ -84,6 +93,20 @@ export class SqliteStore implements Store {
       else this.#upsert.run(collection, key, text)
       return next
     })
+  }
+
+  requireFiles(): void {
+    this.#mustBeOpen()
+    try {
+      this.#identity.check()
+      this.notes.requireFiles()
+      const now = performance.now()
+      if (now - this.#logCheckedAt < LOG_CHECK_MS) return
+      this.#log.check()
+      this.#logCheckedAt = now
+    } catch (error) {
+      throw sqliteError(error, this.#file)
+    }
   }
 
   approvalRevision(): number {

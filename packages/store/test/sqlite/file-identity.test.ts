@@ -1,6 +1,6 @@
-import { renameSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { draftGroup } from '../../src/records/audit-group.ts'
 import { AuditThread } from '../../src/sqlite/audit/audit-writer.ts'
 import { StoreFolder } from './store-folder.ts'
@@ -9,6 +9,8 @@ const MOVED = {
   code: 'StoreUnavailable', data: { reason: 'location' },
   message: expect.stringContaining('was removed or moved while it was in use'),
 }
+
+const HANGS_MS = 60_000
 
 let folder: StoreFolder
 beforeEach(() => { folder = new StoreFolder() })
@@ -25,6 +27,30 @@ it('rejects reads and writes while the file is moved away', async () => {
   renameSync(`${folder.file}.away`, folder.file)
   await store.write('state', 'b', 3)
   expect(await store.read('state', 'b')).toBe(3)
+})
+
+it.each(['-wal', '-shm'])('rejects writes and calls after file%s was removed', async (suffix) => {
+  const store = await folder.open()
+  await store.write('state', 'a', 1)
+  store.requireFiles!()
+  rmSync(`${folder.file}${suffix}`)
+  await expect(store.write('state', 'a', 2)).rejects.toMatchObject(MOVED)
+  await vi.waitFor(() => expect(() => store.requireFiles!()).toThrow('was removed or moved'), HANGS_MS)
+})
+
+it('requires the files that it has written so far, the journal of calls included', async () => {
+  const store = await folder.open()
+  const notebook = store.notes!.open('me')
+  store.requireFiles!()
+  notebook.put(1, 'one')
+  notebook.save()
+  store.requireFiles!()
+  const [journal] = readdirSync(folder.path).filter((name) => name.includes('-notes-')).map((name) => `${folder.path}/${name}`)
+  rmSync(journal!)
+  expect(() => store.requireFiles!()).toThrow('was removed or moved')
+  writeFileSync(journal!, '')
+  expect(() => store.requireFiles!()).toThrow('was removed or moved')
+  expect(readdirSync(folder.path).every((name) => store.files!.some((file) => `${folder.path}/${name}`.startsWith(file)))).toBe(true)
 })
 
 it('rejects writes of the audit thread while the file is moved away', async () => {

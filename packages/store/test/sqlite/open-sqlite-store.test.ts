@@ -129,6 +129,16 @@ describe('opening a sqlite store', () => {
     expect(readFileSync(target, 'utf8')).toBe('')
   })
 
+  it('rejects a rollback journal, which SQLite would write into the store', async () => {
+    await filled()
+    writeFileSync(`${folder.file}-journal`, 'pages of someone else')
+    const before = readFileSync(folder.file)
+    await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject(unavailable('corrupt', 'rollback journal'))
+    expect(readFileSync(folder.file).equals(before)).toBe(true)
+    writeFileSync(`${folder.file}-journal`, '')
+    await (await openSqliteStore({ file: folder.file })).close()
+  })
+
   it('rejects a dangling link without creating its target, and rejects a folder', async () => {
     symlinkSync(join(folder.path, 'nowhere'), folder.file)
     await expect(openSqliteStore({ file: folder.file })).rejects.toMatchObject(unavailable('link', 'symbolic link'))

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort } from 'node:worker_threads'
 import { AuditMark, AuditEnd, type AuditDraft } from '../../records/audit-chain.ts'
-import { LockWait, settingsFor, FileIdentity } from '../database-file.ts'
+import { FileIdentity, LockWait, LogIdentity, settingsFor } from '../database-file.ts'
 
 export interface ThreadStart {
   readonly file: string
@@ -30,6 +30,7 @@ export function run({ file, maxPages, lockWaitMs }: ThreadStart): void {
   const lockWait = new LockWait(lockWaitMs)
   const identity = new FileIdentity(file)
   const audit = new AuditEnd(database)
+  const log = new LogIdentity(file)
   const mark = new AuditMark(file)
   const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')]
   let timeoutMs = lockWaitMs
@@ -46,6 +47,7 @@ export function run({ file, maxPages, lockWaitMs }: ThreadStart): void {
       const end = audit.add(draft)
       commit.run()
       identity.check()
+      log.check()
       mark.note(end)
       return { position: end.position }
     } catch (error) {
