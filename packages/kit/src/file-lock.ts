@@ -1,7 +1,9 @@
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
-import { errorCode } from './error-message.ts'
+import { errorCode, messageOf } from './error-message.ts'
+import { makeFolder } from './folders.ts'
 
 export interface LockOptions {
   /** How long to wait for another holder. Default: 10 s. */
@@ -15,29 +17,30 @@ const RETRY_MS = 20
 const SQLITE_BUSY = 5
 const OWNER_ONLY = 0o600
 
-/** Another process held the lock for too long. */
-export class LockBusyError extends Error {
-  override readonly name = 'LockBusyError'
+/** The work did not begin: another process held the lock for too long, or its file cannot be used. */
+export class LockError extends Error {
+  override readonly name = 'LockError'
+  readonly isBusy: boolean
 
-  constructor(file: string) {
-    super(`Another process uses ${file}.`)
+  constructor(file: string, cause?: unknown) {
+    const isBusy = cause === undefined
+    super(isBusy ? `Another process uses ${file}.` : `The lock ${file} cannot be used: ${messageOf(cause)}`, { cause })
+    this.isBusy = isBusy
   }
 }
 
 /**
  * Runs `work` while no other process, and nothing else in this one, runs under the lock of this file. What the lock
  * protects must be read inside `work`: another holder may have changed it. The file stays, and nothing is written to it.
- * Rejects with LockBusyError, or with the system's error if the file cannot be created in its folder.
+ * A missing folder is created for this user only. Rejects with LockError if the work did not begin.
  */
 export async function withFileLock<Value>(
   file: string, work: () => Value | Promise<Value>, { waitMs = WAIT_MS, signal }: LockOptions = {},
 ): Promise<Value> {
   const until = performance.now() + waitMs
-  create(file)
   let release = tryLock(file)
   while (release === undefined) {
-    signal?.throwIfAborted()
-    if (performance.now() >= until) throw new LockBusyError(file)
+    if (performance.now() >= until) throw new LockError(file)
     await delay(RETRY_MS, undefined, { signal })
     release = tryLock(file)
   }
@@ -48,8 +51,20 @@ export async function withFileLock<Value>(
   }
 }
 
+/** undefined if it is taken. Throws LockError. */
+function tryLock(file: string): (() => void) | undefined {
+  try {
+    create(file)
+    return lock(file)
+  } catch (error) {
+    throw new LockError(file, error)
+  }
+}
+
 /** An existing file is not opened: closing a descriptor would drop the locks that this process has on it. */
 function create(file: string): void {
+  if (existsSync(file)) return
+  makeFolder(dirname(file), 0o700)
   try {
     closeSync(openSync(file, 'wx', OWNER_ONLY))
   } catch (error) {
@@ -61,7 +76,7 @@ function create(file: string): void {
  * Takes the lock of an empty SQLite database, and returns its release; undefined if it is taken. The system releases it
  * when its process ends, however it ends: unlike a file with a process id, it cannot be left behind.
  */
-function tryLock(file: string): (() => void) | undefined {
+function lock(file: string): (() => void) | undefined {
   const database = new DatabaseSync(file, { timeout: 0 })
   try {
     // No journal on disk: a lock must work on a full disk.

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { LockBusyError, withFileLock } from '@bulkhead/kit/file-lock'
+import { LockError, withFileLock } from '@bulkhead/kit/file-lock'
 
 const HOLDER = join(import.meta.dirname, 'fixtures/lock-holder.ts')
 
@@ -44,7 +44,7 @@ it('one process at a time runs under it, and sees what the one before wrote', as
 it('a process that is killed does not keep it', async () => {
   const child = start()
   await once(child.stdout, 'data')
-  await expect(withFileLock(lock, () => 'taken', { waitMs: 0 })).rejects.toThrow(LockBusyError)
+  await expect(withFileLock(lock, () => 'taken', { waitMs: 0 })).rejects.toMatchObject({ name: 'LockError', isBusy: true })
   const waiting = withFileLock(lock, () => 'taken', { waitMs: 60_000 })
   child.kill('SIGKILL')
   expect(await waiting).toBe('taken')
@@ -64,7 +64,9 @@ it('is free again after an error, and the wait for it can be ended', async () =>
 it('has a file that only this user can open, and says why it cannot be created', async () => {
   await withFileLock(lock, () => undefined)
   expect(statSync(lock).mode & 0o777).toBe(0o600)
-  await expect(withFileLock(join(folder, 'none/x.lock'), () => 1)).rejects.toThrow('ENOENT')
+  await withFileLock(join(folder, 'new/x.lock'), () => undefined)
+  expect(statSync(join(folder, 'new')).mode & 0o777).toBe(0o700)
+  await expect(withFileLock(join(lock, 'x.lock'), () => 1)).rejects.toThrow(LockError)
 })
 
 it('writes nothing, so that it works on a full disk', () => {

@@ -17,7 +17,7 @@ import { readFindRequest, readGlobRequest, readSearchRequest } from './search/re
 import { shownPath } from './paths.ts'
 import { removeTree } from './remove-tree.ts'
 import { readUpdates } from './update-request.ts'
-import { undoChanges } from './undo/undo.ts'
+import { undoAlone } from './undo/undo-alone.ts'
 import { WATCH_LIMITS, type WatchLimits } from './watch.ts'
 import { Watches } from './watches.ts'
 import { removeFile, writeFile } from './write-file.ts'
@@ -164,7 +164,7 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
       },
       'fs.undo'(call, args) {
         if (changes === undefined || options.undo === undefined) throw undoUnavailable()
-        return undoChanges(args[0], {
+        return undoAlone(args[0], {
           workspace, call, scopes: scopesOf(call), access: options.undo, changes, client: clients.of(call),
           journal: options.journal,
         })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { withFileLock } from '@bulkhead/kit/file-lock'
 import { hasProcessEnded, processIdentity } from '@bulkhead/kit/processes'
 import { reaper } from '../process/reaper.ts'
 import { digestOf, KEPT_BYTES } from './change-record.ts'
@@ -57,9 +58,13 @@ export async function openJournal(
 
 /**
  * Finishes the changes of hosts that were killed: those that were committed are completed, others are cancelled. A file
- * that changed since keeps its content. Contract: never rejects. A journal that cannot be finished stays.
+ * that changed since keeps its content. One host does it at a time: a second one would remove files that were written
+ * after the first had finished. Contract: never rejects. A journal that cannot be finished stays.
  */
-export async function recoverUpdates(folder: string): Promise<void> {
+export const recoverUpdates = (folder: string): Promise<void> =>
+  withFileLock(lockBeside(folder, 'changes'), () => recoverAll(folder)).catch(() => undefined)
+
+async function recoverAll(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => [])
   for (const name of names.toSorted()) {
     const state = [PLANNED, COMMITTED].find((each) => name.endsWith(each))
@@ -74,6 +79,9 @@ export async function recoverUpdates(folder: string): Promise<void> {
     }
   }
 }
+
+/** A lock of this home. Locks are beside the journal, because files in the journal are to be finished. */
+export const lockBeside = (journal: string, name: string): string => join(dirname(journal), 'locks', name)
 
 /** A journal that is cut short was not committed. Throws for one that was, and that is damaged. */
 function readEntries(text: string, isCommitted: boolean): readonly JournalEntry[] {

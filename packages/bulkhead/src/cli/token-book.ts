@@ -5,7 +5,6 @@ import type { TokenClient } from '@bulkhead/bridges/mcp'
 import { BulkheadError, TOOL_NAME_PATTERN } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { withFileLock } from '@bulkhead/kit/file-lock'
-import { makeFolder } from '@bulkhead/kit/folders'
 import { isJsonObject, type Json, parseJson } from '@bulkhead/kit/json'
 import { readPrivateFile, writePrivateFile } from '@bulkhead/kit/private-file'
 import { homeFolder } from '../facade/folders.ts'
@@ -52,15 +51,19 @@ function isEntry(value: Json): value is Json & TokenEntry {
     && (role === undefined || (typeof role === 'string' && isRole(role)))
 }
 
-/** Replaces the tokens. Two commands at the same time lose none. */
+/** Replaces the tokens. Two commands at the same time lose none. Rejects with StoreUnavailable. */
 export async function changeTokens(
   file: string, change: (before: readonly TokenEntry[]) => readonly TokenEntry[],
 ): Promise<void> {
-  makeFolder(dirname(file), 0o700)
-  await withFileLock(`${file}.lock`, () => {
-    const tokens = change(readTokens(file))
-    writePrivateFile(file, `${JSON.stringify({ tokens }, null, 2)}\n`)
-  })
+  try {
+    await withFileLock(join(dirname(file), 'locks', 'mcp-tokens'), () => {
+      const tokens = change(readTokens(file))
+      writePrivateFile(file, `${JSON.stringify({ tokens }, null, 2)}\n`)
+    })
+  } catch (error) {
+    if (BulkheadError.is(error)) throw error
+    throw new BulkheadError('StoreUnavailable', `The tokens in ${file} cannot be changed: ${messageOf(error)}`)
+  }
 }
 
 interface KnownToken {

@@ -101,7 +101,7 @@ export class ConnectedServers {
     await this.#taking
   }
 
-  signOut(name: string): boolean {
+  async signOut(name: string): Promise<boolean> {
     return this.#required(name).signOut(name)
   }
 

@@ -5,7 +5,7 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { BulkheadError, LOCK_FILE } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { LockBusyError, withFileLock } from '@bulkhead/kit/file-lock'
+import { LockError, withFileLock } from '@bulkhead/kit/file-lock'
 import { makeFolder } from '@bulkhead/kit/folders'
 import { packageDifferences } from '../files/integrity.ts'
 import { readPackage, type PackageContents } from '../files/read-package.ts'
@@ -40,16 +40,15 @@ export class LayerFiles {
   async apply(change: LockChange, waitMs = 10_000): Promise<string> {
     const installed = join(this.#root, INSTALLED_FOLDER)
     refuseLinks(this.#root, installed)
-    const lock = join(installed, '.busy')
     try {
       makeFolder(installed)
-      return await withFileLock(lock, () => this.#applyAlone(change, installed), { waitMs })
+      return await withFileLock(join(installed, '.busy'), () => this.#applyAlone(change, installed), { waitMs })
     } catch (error) {
       if (BulkheadError.is(error)) throw error
-      if (error instanceof LockBusyError) {
-        throw new BulkheadError('InstallBusy', `Another process is installing below ${installed}.`, { cause: error })
-      }
-      throw new BulkheadError('InstallFailed', `${lock} cannot be opened: ${messageOf(error)}`, { cause: error })
+      const isBusy = error instanceof LockError && error.isBusy
+      throw isBusy
+        ? new BulkheadError('InstallBusy', `Another process is installing below ${installed}.`, { cause: error })
+        : new BulkheadError('InstallFailed', `${installed} cannot be changed: ${messageOf(error)}`, { cause: error })
     }
   }
 

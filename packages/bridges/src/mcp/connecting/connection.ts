@@ -159,9 +159,9 @@ export class Connection {
     await this.connect(signal)
   }
 
-  /** Forgets the tokens. Returns whether there were any. */
-  signOut(): boolean {
-    return this.#credentials?.remove() ?? false
+  /** Forgets the tokens. Resolves to whether there were any. */
+  async signOut(): Promise<boolean> {
+    return await this.#credentials?.remove() ?? false
   }
 
   /** Resolves when the connection and its process have ended. Idempotent. */

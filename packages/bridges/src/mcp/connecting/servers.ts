@@ -101,8 +101,8 @@ export class McpServers {
     await this.#named(name).signIn(prompt)
   }
 
-  /** Deletes the tokens for a server. Returns whether there were any. */
-  signOut(name: string): boolean {
+  /** Deletes the tokens for a server. Resolves to whether there were any. */
+  async signOut(name: string): Promise<boolean> {
     return this.#named(name).signOut()
   }
 

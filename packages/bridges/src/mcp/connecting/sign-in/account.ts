@@ -55,15 +55,20 @@ export class Account {
     return stored
   }
 
-  saveTokens({ access_token, token_type, refresh_token, scope, issuer = '' }: StoredOAuthTokens): void {
-    this.credentials.change(({ scope: _demanded, ...before }) => ({
+  /** The credentials with new tokens. They are no longer mentioned in messages. */
+  withTokens(
+    { scope: _demanded, ...before }: Omit<Credentials, 'url'>,
+    { access_token, token_type, refresh_token, scope, issuer = '' }: StoredOAuthTokens,
+  ): Omit<Credentials, 'url'> {
+    this.keepSecret('refresh token', refresh_token)
+    this.keepSecret('access token', access_token)
+    return {
       ...before,
       tokens: {
         access_token, token_type, issuer,
         ...(refresh_token !== undefined && { refresh_token }), ...(scope !== undefined && { scope }),
       },
-    }))
-    this.read()
+    }
   }
 
   /** The client of the configuration. undefined if one is registered, or described by a document. */

@@ -33,13 +33,13 @@ export class Authorization implements AuthProvider {
   async onUnauthorized({ response }: { readonly response: Response }): Promise<void> {
     const challenge = extractWWWAuthenticateParams(response)
     if (this.#prompt) return this.signInOnce(challenge)
+    const rejected = this.#sent
     const { tokens } = this.#account.read()
-    // Another request or process has refreshed it.
-    if (tokens !== undefined && tokens.access_token !== this.#sent) return
+    if (isNewer(tokens, rejected)) return
     if (tokens?.refresh_token === undefined) {
       throw response.headers.has('www-authenticate') ? this.#account.signInRequired() : new UnauthorizedError()
     }
-    this.#refreshing ??= this.#refresh(challenge).finally(() => {
+    this.#refreshing ??= this.#refresh(challenge, rejected).finally(() => {
       this.#refreshing = undefined
     })
     return this.#refreshing
@@ -57,45 +57,55 @@ export class Authorization implements AuthProvider {
   }
 
   /** The error to report if a request was rejected because its token lacks a scope. The next sign-in asks for it. */
-  faultOf(error: unknown): unknown {
+  async faultOf(error: unknown): Promise<unknown> {
     if (!(error instanceof InsufficientScopeError)) return error
     const { requiredScope } = error
-    this.#account.credentials.change(({ scope: before, ...rest }) => {
+    await this.#account.credentials.change(({ scope: before, ...rest }) => {
       const scope = computeScopeUnion(before, rest.tokens?.scope, requiredScope)
       return { ...rest, ...(scope !== undefined && { scope }) }
     })
     return this.#account.signInRequired(`for ${requiredScope ?? 'more scopes'}`)
   }
 
-  async #refresh({ resourceMetadataUrl }: Challenge): Promise<void> {
+  /**
+   * Under the lock of the credentials: a refresh token can be used once, and an authorization server that sees it twice
+   * revokes all tokens.
+   */
+  #refresh({ resourceMetadataUrl }: Challenge, rejected: string | undefined): Promise<void> {
     const account = this.#account
     const { url, credentials, configuredClient } = account
-    const { tokens: { refresh_token: refreshToken, issuer = '', scope } = {}, client = configuredClient } = account.read()
-    if (client === undefined || refreshToken === undefined) throw account.signInRequired()
-    try {
-      const fetchFn = guardedFetch(url)
-      const found = await discoverOAuthServerInfo(url, { fetchFn, ...(resourceMetadataUrl && { resourceMetadataUrl }) })
-      const { authorizationServerUrl, authorizationServerMetadata: metadata, resourceMetadata } = found
-      if (!isSameIssuer(metadata?.issuer ?? authorizationServerUrl, issuer)) {
-        throw account.signInRequired('again: it has a new authorization server')
+    return credentials.alone(async (change) => {
+      const { tokens: before, client = configuredClient } = account.read()
+      if (isNewer(before, rejected)) return
+      const { refresh_token: refreshToken, issuer = '', scope } = before ?? {}
+      if (client === undefined || refreshToken === undefined) throw account.signInRequired()
+      try {
+        const fetchFn = guardedFetch(url)
+        const found = await discoverOAuthServerInfo(url, { fetchFn, ...(resourceMetadataUrl && { resourceMetadataUrl }) })
+        const { authorizationServerUrl, authorizationServerMetadata: metadata, resourceMetadata } = found
+        if (!isSameIssuer(metadata?.issuer ?? authorizationServerUrl, issuer)) {
+          throw account.signInRequired('again: it has a new authorization server')
+        }
+        // The SDK checks that the document is about this server.
+        await selectResourceURL(url, NO_PROVIDER, resourceMetadata)
+        const tokens = await refreshAuthorization(authorizationServerUrl, {
+          clientInformation: { ...client, ...configuredClient }, refreshToken, fetchFn, ...(metadata && { metadata }),
+          ...(resourceMetadata && { resource: resourceMetadata.resource }),
+        })
+        change((now) => account.withTokens(now, { ...(scope !== undefined && { scope }), ...tokens, issuer }))
+      } catch (error) {
+        if (BulkheadError.is(error)) throw error
+        if (!(error instanceof OAuthError) || !REVOKED.has(error.code)) throw account.refreshFailed(error)
+        change(({ tokens: _tokens, ...rest }) => rest)
+        throw account.signInRequired('again: its tokens are no longer valid')
       }
-      // The SDK checks that the document is about this server.
-      await selectResourceURL(url, NO_PROVIDER, resourceMetadata)
-      const tokens = await refreshAuthorization(authorizationServerUrl, {
-        clientInformation: { ...client, ...configuredClient }, refreshToken, fetchFn, ...(metadata && { metadata }),
-        ...(resourceMetadata && { resource: resourceMetadata.resource }),
-      })
-      account.saveTokens({ ...(scope !== undefined && { scope }), ...tokens, issuer })
-    } catch (error) {
-      if (BulkheadError.is(error)) throw error
-      if (!(error instanceof OAuthError) || !REVOKED.has(error.code)) throw account.refreshFailed(error)
-      // Another process may have used the refresh token first.
-      if (account.read().tokens?.refresh_token !== refreshToken) return
-      credentials.change(({ tokens: _tokens, ...rest }) => rest)
-      throw account.signInRequired('again: its tokens are no longer valid')
-    }
+    })
   }
 }
+
+/** Whether another request or process has refreshed the rejected token. */
+const isNewer = (tokens: { readonly access_token: string } | undefined, rejected: string | undefined): boolean =>
+  tokens !== undefined && tokens.access_token !== rejected
 
 /** Errors of a refresh after which only a new sign-in helps. */
 const REVOKED: ReadonlySet<string> = new Set([

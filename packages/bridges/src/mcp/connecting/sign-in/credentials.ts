@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { LockError, withFileLock } from '@bulkhead/kit/file-lock'
 import { makeFolder } from '@bulkhead/kit/folders'
 import { parseJson } from '@bulkhead/kit/json'
 import { ExposedFileError, readPrivateFile, writePrivateFile } from '@bulkhead/kit/private-file'
@@ -26,9 +27,15 @@ const credentials = z.object({
 /** What is known about the account at one server. */
 export type Credentials = z.output<typeof credentials>
 
+/** What a change replaces. */
+type Change = (before: Omit<Credentials, 'url'>) => Omit<Credentials, 'url'>
+
+/** A refresh asks several addresses, each with a timeout. */
+const LOCK_WAIT_MS = 60_000
+
 /**
  * The tokens for one server, in a file that only this user can read. It is read for each request, because another
- * process may have refreshed the tokens. Without a folder they are kept in memory.
+ * process may have refreshed the tokens, and changed under a lock. Without a folder they are kept in memory.
  */
 export class CredentialFile {
   readonly #url: string
@@ -48,8 +55,49 @@ export class CredentialFile {
     return found?.success && found.data.url === this.#url ? found.data : undefined
   }
 
-  /** Throws StoreUnavailable. */
-  change(change: (before: Omit<Credentials, 'url'>) => Omit<Credentials, 'url'>): void {
+  /**
+   * Runs `work` while no other process changes the credentials. It must read them itself: they may have changed during
+   * the wait. Rejects with StoreUnavailable.
+   */
+  async alone<Value>(work: (change: (change: Change) => void) => Value | Promise<Value>): Promise<Value> {
+    const alone = () => work((change) => this.#write(change))
+    if (this.#folder === undefined) return alone()
+    try {
+      return await withFileLock(this.#lock, alone, { waitMs: LOCK_WAIT_MS })
+    } catch (error) {
+      throw error instanceof LockError ? this.#unavailable(`cannot be changed. ${error.message}`) : error
+    }
+  }
+
+  /** Rejects with StoreUnavailable. */
+  change(change: Change): Promise<void> {
+    return this.alone((write) => write(change))
+  }
+
+  /** Resolves to whether there was anything to remove. */
+  remove(): Promise<boolean> {
+    return this.alone(() => {
+      const found = this.#folder === undefined ? this.#memory !== undefined : this.#readFile() !== undefined
+      this.#memory = undefined
+      if (this.#folder !== undefined) rmSync(this.#file, { force: true })
+      return found
+    })
+  }
+
+  get #name(): string {
+    return sha512(this.#url).slice(0, 64)
+  }
+
+  get #file(): string {
+    return join(this.#folder!, `${this.#name}.json`)
+  }
+
+  /** Beside the folder, which has tokens only. */
+  get #lock(): string {
+    return join(dirname(this.#folder!), 'locks', `oauth-${this.#name}`)
+  }
+
+  #write(change: Change): void {
     const next: Credentials = { ...change(this.read() ?? {}), url: this.#url }
     this.#memory = next
     if (this.#folder === undefined) return
@@ -59,18 +107,6 @@ export class CredentialFile {
     } catch (error) {
       throw this.#unavailable(`cannot be written: ${messageOf(error)}`)
     }
-  }
-
-  /** Resolves to whether there was anything to remove. */
-  remove(): boolean {
-    const found = this.#folder === undefined ? this.#memory !== undefined : this.#readFile() !== undefined
-    this.#memory = undefined
-    if (this.#folder !== undefined) rmSync(this.#file, { force: true })
-    return found
-  }
-
-  get #file(): string {
-    return join(this.#folder!, `${sha512(this.#url).slice(0, 64)}.json`)
   }
 
   #readFile(): string | undefined {

@@ -76,17 +76,18 @@ function providerOf(account: Account, listener: RedirectListener, prompt: SignIn
       if (!isKnown) throw new Error(`its authorization server was ${client.issuer} and is now ${issuer}. ${MOVED}`)
       return { ...configuredClient, issuer }
     },
-    saveClientInformation: (given, context) => {
+    saveClientInformation: async (given, context) => {
       const client = { ...given, issuer: context?.issuer ?? given.issuer ?? '' }
-      credentials.change((before) => ({ ...before, client, redirectUri: listener.url }))
+      await credentials.change((before) => ({ ...before, client, redirectUri: listener.url }))
       account.read()
     },
     tokens: () => undefined,
-    saveTokens: (tokens, context) => {
+    saveTokens: async (tokens, context) => {
       const issuer = context?.issuer ?? tokens.issuer ?? ''
       const client = configuredClient && { client_id: configuredClient.client_id, issuer }
-      if (client) credentials.change((before) => ({ ...before, client, redirectUri: listener.url }))
-      account.saveTokens({ ...tokens, issuer })
+      await credentials.change((before) => account.withTokens({
+        ...before, ...(client && { client, redirectUri: listener.url }),
+      }, { ...tokens, issuer }))
     },
     redirectToAuthorization: (to) => {
       const fault = addressFault(to, url)
@@ -103,8 +104,8 @@ function providerOf(account: Account, listener: RedirectListener, prompt: SignIn
       discovery = given
     },
     discoveryState: () => discovery,
-    invalidateCredentials: (what) => {
-      if (what === 'client' || what === 'all') credentials.change(({ client: _client, ...rest }) => rest)
+    invalidateCredentials: async (what) => {
+      if (what === 'client' || what === 'all') await credentials.change(({ client: _client, ...rest }) => rest)
     },
   }
 }

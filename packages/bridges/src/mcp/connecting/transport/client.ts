@@ -137,7 +137,7 @@ async function connect(
     onclose: () => ended.resolve(last),
   } satisfies Pick<Client, 'onerror' | 'onclose'>)
   const transport = transportOf(options, authorization)
-  const faultOf = (error: unknown) => authorization?.faultOf(error) ?? error
+  const faultOf = async (error: unknown) => authorization ? authorization.faultOf(error) : error
   const close = async () => {
     await client.close().catch(() => undefined)
     await transport.close().catch(() => undefined)
@@ -147,7 +147,7 @@ async function connect(
     await client.connect(transport, { signal, timeout: LONGEST_MS })
   } catch (error) {
     await close()
-    throw last instanceof RangeError ? last : faultOf(error)
+    throw last instanceof RangeError ? last : await faultOf(error)
   }
   const { onmessage } = transport
   Object.assign(transport, {
@@ -167,8 +167,8 @@ async function connect(
       isRetired = true
       leave()
     },
-    list: (within) => listTools(client, within).catch((error: unknown) => {
-      throw faultOf(error)
+    list: (within) => listTools(client, within).catch(async (error: unknown) => {
+      throw await faultOf(error)
     }),
     content: (within) => listContent(client, within),
     async call(request) {
@@ -177,7 +177,7 @@ async function connect(
         const { tool: { access }, args, signal: until } = request
         return await (access ? useContent(client, access, args, until) : callTool(client, request))
       } catch (error) {
-        throw faultOf(error)
+        throw await faultOf(error)
       } finally {
         running--
         leave()

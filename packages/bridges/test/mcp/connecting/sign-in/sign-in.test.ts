@@ -88,9 +88,9 @@ describe('a sign-in', () => {
     await signIn(servers)
     await signIn(servers)
     expect(server.paths().filter((path) => path === '/register')).toHaveLength(1)
-    expect(servers.signOut('ship')).toBe(true)
+    expect(await servers.signOut('ship')).toBe(true)
     expect(readdirSync(folder())).toEqual([])
-    expect(servers.signOut('ship')).toBe(false)
+    expect(await servers.signOut('ship')).toBe(false)
     await expect(call(servers)).rejects.toMatchObject({ code: 'SignInRequired' })
   })
 
