@@ -123,7 +123,7 @@ it('a store that fails later costs only durability, and is reported once', async
 })
 
 it.each([
-  [['audit']], [['audit', 'burn']], [['audit', 'tail', 'x']], [['audit', 'tail', '--count', '0']], [['audit', 'show']],
+  [['audit']], [['audit', 'burn']], [['audit', 'tail', 'x']], [['audit', 'tail', '--count', '0']], [['audit', 'tail', '--count', '1e30']], [['audit', 'show', '1e30']], [['audit', 'show']],
   [['audit', 'verify', '--anchor', '1:abc']],
 ])('rejects wrong usage: %j', async (args) => {
   expect((await inside(args, folder)).code).toBe(2)

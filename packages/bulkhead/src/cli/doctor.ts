@@ -9,10 +9,10 @@ import { printJson } from './output.ts'
 export const doctor = defineCommand({
   usage: 'bulkhead doctor [--json] [--workspace DIR] [--home DIR]',
   options: { json: COMMON_OPTIONS.json, workspace: COMMON_OPTIONS.workspace, home: COMMON_OPTIONS.home },
-  details: `Checks Node, the isolation features of this machine, the age of the trust root, the policy of this machine, the
-trust in this project, the configured servers, and the configuration. Opens every file of yours that a host uses: the
-store, the record of changes, decisions, kits, guidance and tokens. For each finding it prints what it costs and how to
-fix it. It starts no extension and connects to no server.`,
+  details: `Checks Node, the isolation features of this machine, the age of the trust root, the policy of this machine,
+the trust in this project, the configured servers, and the configuration. Opens every file of yours that a host uses:
+the store, the record of changes, decisions, kits, guidance and tokens. For each finding it prints what it costs and how
+to fix it. It starts no extension and connects to no server.`,
   exits: ['if there are only warnings, or nothing', 'if there is a problem'],
   examples: [
     { command: 'bulkhead doctor', text: 'why something does not work, or is less isolated than it could be' },

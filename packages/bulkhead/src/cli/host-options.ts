@@ -47,7 +47,7 @@ export interface SourceValues {
 
 /** For a command whose argument is not a folder. */
 export function refuseRoot({ root }: SourceValues): void {
-  if (root !== undefined) throw new UsageError('--root is for the folder of an extension that is bundled. Leave it out.')
+  if (root !== undefined) throw new UsageError('--root is for the folder of an extension. Leave it out.')
 }
 
 /** Prompts need a terminal for both input and output. */

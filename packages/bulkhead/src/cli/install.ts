@@ -1,13 +1,17 @@
 import { realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { BulkheadError, type Diagnostic, type Interactor } from '@bulkhead/contract'
-import { createLoader, Installer, isSourceFolder, PROJECT_FOLDER, type LoaderOptions, type Packed } from '@bulkhead/loader'
+import {
+  createLoader, Installer, isSourceFolder, PROJECT_FOLDER, type LoaderOptions, type Packed,
+} from '@bulkhead/loader'
 import { accountName, homeFolder } from '../facade/folders.ts'
 import { loaderOptions, workspaceError } from '../facade/loader-options.ts'
 import { ProjectConsent } from '../facade/project-trust.ts'
 import { type CommandOptions, defineCommand, UsageError } from './command.ts'
 import { agree, planJson, planText, readConsent } from './review.ts'
-import { COMMON_OPTIONS, refuseRoot, SOURCE_OPTIONS, terminal, type HostValues, type SourceValues } from './host-options.ts'
+import {
+  COMMON_OPTIONS, refuseRoot, SOURCE_OPTIONS, terminal, type HostValues, type SourceValues,
+} from './host-options.ts'
 import { createProgress, diagnosticText, printJson, type Progress } from './output.ts'
 import { chooseRegistries } from './registries.ts'
 import { temporaryFolder, writing } from './write-file.ts'

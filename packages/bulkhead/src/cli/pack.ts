@@ -25,7 +25,8 @@ node_modules, earlier tarballs and files not listed in "files" of package.json a
 TypeScript, or one that uses dependencies, is bundled into one ES module with them; types are not checked. If TypeScript
 has no manifest with tools, the manifest is generated: the module runs in a sandbox without any power and declares it.
 Other code is parsed and not run. Only files of the folder and its node_modules are bundled, and with --root those of
-packages below that folder that a package.json declares; all of them are listed with their digests. To sign the tarball, use "bulkhead sign".`,
+packages below that folder that a package.json declares; all of them are listed with their digests. To sign the tarball,
+use "bulkhead sign".`,
   examples: [{ command: 'bulkhead pack ./word-count --out dist', text: 'dist/word-count-0.1.0.tgz' }],
 
   async run({ values, positionals }) {
@@ -42,8 +43,8 @@ packages below that folder that a package.json declares; all of them are listed 
     const { leftOut, bundled, warnings, files } = packed
     const bytes = packed.tarball.length
     if (values.json) {
-      const contents = { files: [...files.keys()], leftOut, bundled, warnings }
-      printJson({ packed: true, tarball, bytes, ...contents, ...sourcesJson(packed), ...extensionJson(packed.extension) })
+      const contents = { files: [...files.keys()], leftOut, bundled, ...sourcesJson(packed), warnings }
+      printJson({ packed: true, tarball, bytes, ...contents, ...extensionJson(packed.extension) })
       return 0
     }
     const size = `${files.size} files, packed ${sizeInWords(bytes)}${bundled ? ', the main module bundled' : ''}`

@@ -49,8 +49,8 @@ SIGSTORE_ID_TOKEN, a signed statement tells from which source the package was bu
     const facts = { ...shown, registry: registry.url, authorized: isAuthorized, provenance, bytes: tarball.length }
     if (!values.json) {
       process.stderr.write([
-        ...sourceLines(packed), ...extensionLines(extension), ...fileLines(files), ...publicationLines(facts, files.size),
-        ...warnings.map((text) => line('warning', text)), '',
+        ...sourceLines(packed), ...extensionLines(extension), ...fileLines(files),
+        ...publicationLines(facts, files.size), ...warnings.map((text) => line('warning', text)), '',
       ].join('\n'))
     }
     const isDry = values['dry-run'] === true

@@ -1,6 +1,8 @@
 import { join, resolve } from 'node:path'
 import { visibleText } from '@bulkhead/kit/text'
-import { INTEGRITY_FILE, SIGNATURE_FILE, signPackage, signTarball, type Packed, type SignedPackage } from '@bulkhead/loader'
+import {
+  INTEGRITY_FILE, SIGNATURE_FILE, signPackage, signTarball, type Packed, type SignedPackage,
+} from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { defineCommand, UsageError } from './command.ts'
@@ -37,7 +39,8 @@ hosts refuse it. A tarball is replaced. In a folder, ${SIGNATURE_FILE} is writte
       process.stdout.write([
         ...sourceLines(packed), ...extensionLines(extension), line('written', file), '',
       ].join('\n'))
-      if (!isTarball) process.stdout.write(hint(`Now run bulkhead pack or bulkhead publish on ${visibleText(target)}.\n`))
+      const next = `Now run bulkhead pack or bulkhead publish on ${visibleText(target)}.\n`
+      if (!isTarball) process.stdout.write(hint(next))
     }
     return 0
   },

@@ -39,8 +39,8 @@ export const trust = defineCommand({
     },
   },
   details: `Shows the tools of the project, their permissions, the settings it loosens, the servers it would start, what
-its agents say to a model and what its .npmrc would do, then asks whether to trust it. No project code runs before that. Trust applies to this content: if the project
-changes, you are asked again.`,
+its agents say to a model and what its .npmrc would do, then asks whether to trust it. No project code runs before
+that. Trust applies to this content: if the project changes, you are asked again.`,
   exits: ['if the decision was stored or shown', 'if you did not agree'],
   examples: [
     { command: 'bulkhead trust --status', text: 'what this project contains, and what you decided' },

@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { CALL_LIMITS, COMPARTMENT_LIMITS, LONGEST_TIMER_MS, POOL_LIMITS, type CompartmentLimits } from '../model/limits.ts'
+import {
+  CALL_LIMITS, COMPARTMENT_LIMITS, LONGEST_TIMER_MS, POOL_LIMITS, type CompartmentLimits,
+} from '../model/limits.ts'
 import { NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, SECURITY_MODES } from '../model/names.ts'
 import { commands } from './commands.ts'
 import { extensionId, headerName, secretName, toolName, webUrl } from './fields.ts'
@@ -14,7 +16,8 @@ const packageName = z.string().max(NPM_NAME_CHARS)
 const positive = z.int().positive()
 /** A longer timer of the platform would fire at once. */
 const bound = positive.max(LONGEST_TIMER_MS)
-const timeoutMs = positive.max(CALL_LIMITS.maxTimeoutMs).optional().describe('Deadline of a call, in milliseconds.')
+const timeoutMs = positive.max(CALL_LIMITS.maxTimeoutMs).optional()
+  .describe(`Deadline of a call, in milliseconds, up to ${CALL_LIMITS.maxTimeoutMs}.`)
 
 const limits = z.strictObject(Object.fromEntries(
   Object.entries(COMPARTMENT_LIMITS).map(([name, { meaning }]) => [name, bound.optional().describe(meaning)]),
@@ -166,12 +169,15 @@ const sandbox = z.strictObject({
   spares: z.strictObject({
     process: spares.exactOptional().describe('Child processes.'),
     thread: spares.exactOptional().describe('Threads.'),
-  }).exactOptional().describe('How many spare processes and threads are kept ready.'),
+  }).exactOptional().describe(
+    `How many spare processes and threads are kept ready, up to ${POOL_LIMITS.spares} of each.`,
+  ),
   most: z.strictObject({
     hulls: atOnce.exactOptional().describe('Child processes.'),
     threads: atOnce.exactOptional().describe('Threads.'),
   }).exactOptional().describe(
-    'How many processes and threads may exist at once, spares included. An extension that finds none free waits.',
+    `How many processes and threads may exist at once, up to ${POOL_LIMITS.most} of each, spares included. An `
+    + 'extension that finds none free waits.',
   ),
   os: z.enum(['auto', 'require']).exactOptional()
     .describe(

@@ -3,8 +3,8 @@ import { readProjectNpmrc } from '../trust/project-layer.ts'
 import { readProjectSettings } from './npm-config.ts'
 
 /**
- * What the `.npmrc` of a project would do, each as the end of a sentence. Does not repeat credentials. Empty if there is
- * none. Contract: never rejects.
+ * What the `.npmrc` of a project would do, each as the end of a sentence. Does not repeat credentials. Empty without
+ * such a file. Contract: never rejects.
  */
 export async function reviewNpmrc(workspace: string): Promise<readonly string[]> {
   const file = readProjectNpmrc(workspace)

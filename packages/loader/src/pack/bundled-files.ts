@@ -86,7 +86,8 @@ export class BundledFiles {
     const owner = this.#packageOf(real, root)
     if (owner === undefined) return `is outside the folder of the extension, and in no package. ${COPY}`
     if (isInside(from, owner.folder) || declaredFrom(from, root).has(owner.name)) return undefined
-    return `belongs to the package "${visibleText(owner.name)}", which no package.json on the way declares. Declare it.`
+    const name = visibleText(owner.name)
+    return `belongs to the package "${name}", which no package.json on the way declares. Declare it.`
   }
 
   /**

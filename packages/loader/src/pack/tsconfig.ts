@@ -12,8 +12,8 @@ const TSCONFIG = 'tsconfig.json'
 
 /**
  * The tsconfig.json for a bundle: of the folder, or of the nearest one around it up to the root. undefined if there is
- * none; those of other folders do not count. Throws PackageUnsafe if it includes a file outside, which the bundler would
- * read.
+ * none; those of other folders do not count. Throws PackageUnsafe if it includes a file outside the root, which the
+ * bundler would read.
  */
 export function findTsconfig(folder: string, root: string): string | undefined {
   const found = foldersUp(folder, root).map((one) => join(one, TSCONFIG)).find((file) => existsSync(file))
@@ -24,8 +24,8 @@ export function findTsconfig(folder: string, root: string): string | undefined {
     const { path, from } = next
     const real = realpathSync.native(path)
     if (!isInside(real, root)) {
-      const advice = 'Copy it into the folder, or name the outer folder of a monorepo with --root.'
-      throw unsafe(`"${visibleText(from)}" includes "${visibleText(real)}", which is outside "${visibleText(root)}". ${advice}`)
+      const fault = `"${visibleText(from)}" includes "${visibleText(real)}", which is outside "${visibleText(root)}".`
+      throw unsafe(`${fault} Copy it into the folder, or name the outer folder of a monorepo with --root.`)
     }
     if (checked.has(real)) continue
     checked.add(real)
@@ -74,7 +74,8 @@ function readTsconfig(file: string): { readonly [key: string]: Json } {
   const read = readRegularFile(file, { maxBytes: LOADER_LIMITS.manifestBytes, followLinks: true })
   if (!read.ok) throw unsafe(`"${visibleText(file)}" ${read.message}.`)
   const text = new TextDecoder().decode(read.bytes)
-  const plain = [COMMENT, LAST_COMMA].reduce((before, rest) => before.replace(rest, (_, kept?: string) => kept ?? ''), text)
+  const without = (before: string, rest: RegExp) => before.replace(rest, (_, kept?: string) => kept ?? '')
+  const plain = [COMMENT, LAST_COMMA].reduce(without, text)
   const parsed = parseJson(plain.trim() === '' ? '{}' : plain)
   if (parsed.ok && isJsonObject(parsed.value)) return parsed.value
   throw new BulkheadError('ShapeInvalid', `"${visibleText(file)}" is not a JSON object.`)
