@@ -29,7 +29,7 @@ describe('the exports', () => {
       'layerRank', 'matchArguments',
       'mayLoad', 'missingDependencyFault', 'mustBeNamed', 'narrowPower', 'nextState', 'orderDependencies', 'powerItems',
       'powerPhrases', 'protectionReason',
-      'requireOptions', 'withCommonConfig',
+      'requireOptions', 'usesHome', 'withCommonConfig', 'withHome', 'withHomeVariable',
     ])
   })
 

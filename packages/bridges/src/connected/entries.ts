@@ -38,7 +38,7 @@ export interface EntryKind<Config, Named extends Entry<Config>> {
   read(config: ConfigFile): Readonly<Record<string, Config>> | undefined
   make(entry: Omit<Entry<Config>, 'identity'>): Named
   /** Why the entry cannot be used, as the end of a sentence. */
-  findFault(config: Config): string | undefined
+  findFault(config: Config, layer: Entry<Config>['layer']): string | undefined
 }
 
 /**
@@ -58,7 +58,7 @@ export function entriesOf<Config extends Switched, Named extends Entry<Config>>(
         void diagnostics.push(diagnosticOf(entry, code, message, cure))
       const earlier = entries.get(name)
       const similar = entries.values().find((other) => other.name !== name && other.extensionId === entry.extensionId)
-      const fault = kind.findFault(config)
+      const fault = kind.findFault(config, entry.layer)
       if (fault !== undefined) refuse('ConfigInvalid', `The ${kind.noun} "${name}" ${fault}.`)
       else if (similar !== undefined) {
         const message = `The ${kind.noun}s "${similar.name}" and "${name}" are too similar: the later one is not used.`

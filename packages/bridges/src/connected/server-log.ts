@@ -20,6 +20,8 @@ const LINE_CHARS = 2_000
 export class ServerLog {
   readonly #clean: (line: string) => string
   #lines: string[] = []
+  /** How many there were. */
+  #count = 0
   #log: Log | undefined
 
   constructor(clean: (line: string) => string) {
@@ -34,11 +36,21 @@ export class ServerLog {
     return this.#lines
   }
 
+  get count(): number {
+    return this.#count
+  }
+
+  /** The kept lines after the first `count`. */
+  since(count: number): readonly string[] {
+    return this.#count === count ? [] : this.#lines.slice(count - this.#count)
+  }
+
   /** Must not throw. */
   add(line: string): void {
     if (line.trim() === '') return
     const text = this.#clean(line).slice(0, LINE_CHARS)
     this.#lines = [...this.#lines.slice(1 - KEPT_LINES), text]
+    this.#count += 1
     this.#log?.info(text)
   }
 

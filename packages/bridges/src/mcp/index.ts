@@ -1,4 +1,4 @@
-export { McpServers, type McpServersOptions, type McpServerStatus } from './connecting/servers.ts'
+export { McpServers, type McpServersOptions, type McpServerStatus, type ServerFault } from './connecting/servers.ts'
 export { loadLateCode } from './connecting/servers.ts'
 export type { ServerState } from './connecting/connection-state.ts'
 export type { McpPrompt, McpResource } from './connecting/catalog/server-content.ts'

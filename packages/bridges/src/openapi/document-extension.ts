@@ -14,6 +14,7 @@ import { operationTool } from './calling/call-operation.ts'
 import { pageHint } from './calling/pagination.ts'
 import { credentialsOf, type Credential, type Credentials } from './credentials.ts'
 import type { DescribedApi, DescribedOperation } from './reading/api-description.ts'
+import { isPinnedUrl } from './sources/source.ts'
 
 export interface DocumentExtension {
   /** undefined if there are no usable operations. */
@@ -75,6 +76,7 @@ export function documentExtension(
       ...(config.security && { security: config.security as unknown as Json }),
     })),
     definitions: digests,
+    ...(isPinnedUrl(config.document) && { pinned: true }),
     server: {
       kind: 'openapi', name, address: base.href,
       tools: new Map([...byName].map(([tool, { operationId }]) => [tool, operationId])),

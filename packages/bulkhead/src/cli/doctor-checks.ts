@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
-import type { LocalServerConfig, Wall } from '@bulkhead/contract'
+import { type LocalServerConfig, type Wall, withHome } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { nodeVersionFault } from '@bulkhead/kit/node-version'
 import { operatorEnvironment } from '../facade/command-environment.ts'
@@ -22,7 +22,7 @@ export async function allChecks(values: HostValues): Promise<readonly Check[]> {
   try {
     return [
       nodeCheck(), ...await wallChecks(found), threadCheck(found), await trustRootCheck(home, found),
-      ...await files(), machineCheck(found), projectCheck(found), ...await serverChecks(found),
+      ...await files(), machineCheck(found), projectCheck(found), ...await serverChecks(found, home),
       ...configurationChecks(found),
     ]
   } finally {
@@ -96,7 +96,7 @@ function projectCheck({ standing: { kind }, place: { workspace } }: Inspection):
 }
 
 /** Of servers and documents without a diagnostic. Connects to nothing. */
-async function serverChecks({ host, place }: Inspection): Promise<readonly Check[]> {
+async function serverChecks({ host, place }: Inspection, home: string): Promise<readonly Check[]> {
   const { workspace, report, servers: connected } = place
   const { mcp = {}, openapi = {}, lsp = {} } = report.config.merged
   const jailFault = await connected.jailFault().catch((error: unknown) => messageOf(error))
@@ -108,7 +108,7 @@ async function serverChecks({ host, place }: Inspection): Promise<readonly Check
   return [
     ...servers.map(([name, server]) => server.type === 'remote' && server.enabled !== false
       ? ok(`mcp ${name}`, `${server.url}, not contacted`)
-      : serverCheck('mcp', name, server, workspace, jailFault)),
+      : serverCheck('mcp', name, server.type === 'local' ? withHome(server, home) : server, workspace, jailFault)),
     ...languages.map(([name, server]) => serverCheck('lsp', name, server, workspace, jailFault)),
     ...documents.map(([name, { enabled, document }]) =>
       ok(`openapi ${name}`, enabled === false ? 'disabled' : `${documentWords(document)} can be read`)),

@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { BulkheadError, TOOL_NAME_PATTERN, type McpServerConfig } from '@bulkhead/contract'
+import { BulkheadError, TOOL_NAME_PATTERN, withHomeVariable, type McpServerConfig } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type Json } from '@bulkhead/kit/json'
 import { removeJson } from '@bulkhead/kit/json-edit'
 import { visibleText } from '@bulkhead/kit/text'
@@ -62,17 +62,18 @@ export async function add([name, ...command]: readonly string[], values: AddValu
   const launcher = readLauncher(command)
   const folder = serverFolder(values, name)
   const pinned = launcher && await pin(launcher, folder)
-  const entry: LocalServer = {
+  const given: LocalServer = {
     type: 'local', command: [...pinned?.command ?? command], ...(values.env && { env: [...values.env] }),
     ...(requires && { requires }),
   }
+  const entry = withHomeVariable(given, homeFolder(values.home))
   try {
     changeConfig(file, (written) => editConfig(written, ['mcp', name], entry as Json))
   } catch (error) {
     if (pinned) rmSync(folder, { recursive: true, force: true })
     throw error
   }
-  process.stdout.write(addedText(name, file, entry, pinned))
+  process.stdout.write(addedText(name, file, given, pinned))
   await showFaults(name, values)
   process.stderr.write(hint('To start it and list its tools: bulkhead tools --connect\n'))
   return 0

@@ -123,7 +123,14 @@ async function pinPython({ spec, program, args }: Launcher, folder: string): Pro
   const isOwn = (line: string) => line.toLowerCase().startsWith(`${name.toLowerCase()}==`)
   const line = readFileSync(locked, 'utf8').split('\n').find(isOwn)
   const installed = line?.replace(/ .*$/s, '').replace('==', '@') ?? name
-  return { command: [file, ...args], installed, integrity: locked }
+  // A script names its Python with an absolute path, which ends with a move of the home.
+  const python = isPythonScript(file) ? [join(environment, 'bin', 'python')] : []
+  return { command: [...python, file, ...args], installed, integrity: locked }
+}
+
+function isPythonScript(file: string): boolean {
+  const start = readFileSync(file, 'latin1').slice(0, 512)
+  return start.startsWith('#!') && start.includes('python')
 }
 
 const INSTALL_MS = 300_000

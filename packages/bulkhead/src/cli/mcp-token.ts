@@ -20,7 +20,8 @@ export const TOKEN_OPTIONS = {
 } as const satisfies CommandOptions
 
 export const TOKEN_DETAILS = `"token add" prints a new token for one client, once; the home keeps only its digest, in
-mcp-tokens.json. "token revoke" ends the sessions and streams of its client. Running servers notice both within a second.`
+mcp-tokens.json. "token revoke" ends the sessions and streams of its client. Running servers notice both within a
+second.`
 
 interface TokenValues {
   readonly home?: string | undefined

@@ -44,7 +44,7 @@ ${TOKEN_USAGE}`,
     ...LISTEN_OPTIONS,
     ...ADD_OPTIONS,
     ...TOKEN_OPTIONS,
-    ...STORE_OPTIONS, ...COMMON_OPTIONS, json: { type: 'boolean' },
+    ...STORE_OPTIONS, ...COMMON_OPTIONS, json: { type: 'boolean', text: 'with token: print JSON' },
   },
   details: `Speaks the Model Context Protocol on standard input and output until the client disconnects. In the
 configuration of the client, use the command "bulkhead" with the argument "mcp". The same rules apply as for "bulkhead
@@ -131,12 +131,16 @@ async function serveUntilGone(
     offeredTools: (session) => (all ? session.tools() : host.offeredTools(session)).filter(isOfUse),
     on: (listener, types) => host.on(listener, types),
   }
+  const onFault = faultReporter()
+  host.on((event) => {
+    if (event.type === 'ServerStartFailed') onFault(new Error(event.message))
+  }, ['ServerStartFailed'])
   const options: ServeOptions = {
     info: { name: 'bulkhead', title: 'Bulkhead', version: CORE_VERSION },
     openSession: (interactor, client) =>
       host.openSession({ ...policy, interactor, ...(client?.role !== undefined && { role: client.role }) }),
     prompts,
-    onFault: faultReporter(),
+    onFault,
   }
   const serving = await (listening ? serveOverHttp(served, options, listening) : serveOverStdio(served, options))
   void host.tryWalls()

@@ -126,7 +126,10 @@ export function tellFaults(
   }
   const servers = mcp.servers().filter((server) => serverMeant(name, server))
   process.stderr.write(serverFaults(servers))
-  const faults = found.filter(({ severity, code }) => severity === 'error' || code === 'ProjectTrustRequired')
+  // A server that failed is named above if the tool could be one of it, and otherwise not the reason.
+  const ofServers = new Set(mcp.servers().flatMap(({ name: server, error }) => error ? [`/mcp/${server}`] : []))
+  const faults = found.filter(({ severity, code, path }) =>
+    (severity === 'error' && !ofServers.has(path)) || code === 'ProjectTrustRequired')
   process.stderr.write(faults.map((fault) => diagnosticText(fault, process.stderr)).join(''))
 }
 
@@ -159,7 +162,7 @@ export function serverTable(servers: readonly McpServerStatus[]): string {
   })
   const isUnknown = servers.some(({ state }) => state === 'unknown')
   const advice = 'Run "bulkhead tools --connect" to connect to the servers and list their tools.\n'
-  const notes = serverFaults(servers) + unconfinedWarnings(servers) + (isUnknown ? hint(advice) : '')
+  const notes = unconfinedWarnings(servers) + (isUnknown ? hint(advice) : '')
   return `\n${table(HEADINGS, rows)}${notes}`
 }
 

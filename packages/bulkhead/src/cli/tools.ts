@@ -11,8 +11,9 @@ export const tools = defineCommand({
     ...COMMON_OPTIONS,
   },
   details: `Columns: LAYER is the origin of the tool. MODE is its strongest effect. GATED tells whether each call
-requires approval ("by host": required by the host, not by the manifest). INTEGRITY is how its files were verified.
-SHADOWS lists tools of the same name that it replaces. MAY lists what it can access.`,
+requires approval ("by host": required by the host, not by the manifest). INTEGRITY is how its files were verified
+("pinned": a server or document of exact versions, which were checked when it was installed or fetched). SHADOWS lists
+tools of the same name that it replaces. MAY lists what it can access.`,
   examples: [
     { command: 'bulkhead tools', text: 'every tool, where it comes from and what it may do' },
     { command: 'bulkhead tools --powers', text: 'which tools may write files, use the network, run commands' },

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import type { ConfiguredLanguageServers } from '@bulkhead/bridges/lsp'
-import type { McpEmbedder, McpServers, McpServerStatus, SignInPrompt, Surroundings } from '@bulkhead/bridges/mcp'
+import type {
+  McpEmbedder, McpServers, McpServerStatus, ServerFault, SignInPrompt, Surroundings,
+} from '@bulkhead/bridges/mcp'
 import type { Offered, OpenapiDocuments } from '@bulkhead/bridges/openapi'
 import {
   BulkheadError, type Diagnostic, type LanguageServers, type Loader, type LoadReport, type ServerJail,
@@ -40,6 +42,7 @@ export class ConnectedServers {
   /** By root: the workspace, and other roots of sessions. */
   readonly #languages = new Map<string, Promise<ConfiguredLanguageServers>>()
   #found: LoadReport | undefined
+  #onFault: ((fault: ServerFault) => void) | undefined
   #takeOver: ((report: LoadReport) => Promise<unknown>) | undefined
   #taking: Promise<unknown> = Promise.resolve()
 
@@ -64,6 +67,16 @@ export class ConnectedServers {
 
   get status(): readonly McpServerStatus[] {
     return this.#servers?.status ?? []
+  }
+
+  /** Of servers that could not be started or reached. */
+  get diagnostics(): readonly Diagnostic[] {
+    return this.#servers?.diagnostics ?? []
+  }
+
+  /** Sets the callback for servers that could not be started or reached. */
+  watchFaults(onFault: (fault: ServerFault) => void): void {
+    this.#onFault = onFault
   }
 
   /**
@@ -150,8 +163,8 @@ export class ConnectedServers {
     const { McpServers: Servers } = await import('@bulkhead/bridges/mcp')
     const { cache, home, embedder } = this.#options
     return new Servers({
-      self: SELF, cache: join(cache, 'mcp'), credentials: signInFolder(home), ...(embedder && { embedder }),
-      surroundings: this.#surroundings(), onChange: () => this.#changed(),
+      self: SELF, cache: join(cache, 'mcp'), credentials: signInFolder(home), home, ...(embedder && { embedder }),
+      surroundings: this.#surroundings(), onChange: () => this.#changed(), onFault: (fault) => this.#onFault?.(fault),
     })
   }
 

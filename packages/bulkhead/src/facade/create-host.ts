@@ -176,7 +176,7 @@ export async function assembleHost(
     agent: (name) => host.agent(name),
     extensions: () => host.extensions(),
     get diagnostics() {
-      return [...host.diagnostics, ...prompts.diagnostics]
+      return [...host.diagnostics, ...prompts.diagnostics, ...places.servers.diagnostics]
     },
     tryWalls: () => host.tryWalls(),
     register: (tools) => own.register(tools),

@@ -53,6 +53,28 @@ it('reads the package and the program of a launcher', () => {
   expect(() => readLauncher(['npx', '-y'])).toThrow(/Name the package/)
 })
 
+/** As uv, without a network: an environment with one script. */
+const UV = `#!/bin/sh
+case "$1 $2" in
+  'pip compile') for last; do :; done; echo 'acme-notes==1.2.3 --hash=sha256:0' > "$(dirname "$last")/requirements.txt" ;;
+  'pip sync') printf '#!%s/venv/bin/python\\n' "$PWD" > venv/bin/acme-notes ;;
+  *) mkdir -p "$2/bin" && touch "$2/pyvenv.cfg" "$2/bin/python" ;;
+esac
+`
+
+it('starts the script of uvx with the Python of its environment, so that a home can be moved', async () => {
+  mkdirSync(join(folder, 'bin'))
+  writeFileSync(join(folder, 'bin/uv'), UV, { mode: 0o755 })
+  env = { PATH: `${join(folder, 'bin')}:/usr/bin:/bin` }
+  try {
+    expect(await run('add', 'notes', '--', 'uvx', 'acme-notes', '--all')).toMatchObject({ code: 0, stdout: expect.stringContaining('acme-notes@1.2.3') })
+  } finally {
+    env = {}
+  }
+  const bin = '{home}/servers/notes/venv/bin'
+  expect(config()).toEqual({ mcp: { notes: { type: 'local', command: [`${bin}/python`, `${bin}/acme-notes`, '--all'] } } })
+})
+
 it('installs the package of npx with exact version and digest, runs no script of it, and starts it without a network', ONLY_IN_SOAK, async () => {
   const source = join(folder, 'package')
   mkdirSync(source)
@@ -71,7 +93,7 @@ it('installs the package of npx with exact version and digest, runs no script of
   } finally {
     env = {}
   }
-  const file = join(home, 'servers/notes/node_modules/@acme/notes/serve.mjs')
+  const file = '{home}/servers/notes/node_modules/@acme/notes/serve.mjs'
   expect(config()).toEqual({ mcp: { notes: { type: 'local', command: ['node', file, '--all'] } } })
   expect([existsSync(join(folder, 'ran')), existsSync(join(home, 'servers/other'))]).toEqual([false, false])
   expect((await inside(['tools', '--connect', '--home', home], folder, { PATH: process.env['PATH'] })).stdout).toMatch(/^notes +local +global +connected +1 /m)

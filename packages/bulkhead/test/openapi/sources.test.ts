@@ -26,6 +26,7 @@ it('takes a pinned URL, text and an object, and filters by method', async () => 
   })
   const host = await fixture.open({ config: { openapi: { mine: { document: shopDocument(), baseUrl, prefix: 'mine', methods: ['get'] } } } })
   expect(namesOf(host)).toEqual(['go', 'mine__getOrder', 'mine__listOrders', 'pinned__deleteOrder'])
+  expect(['mine__getOrder', 'pinned__deleteOrder'].map((name) => host.tool(name)?.integrity)).toEqual(['unpinned', 'pinned'])
   expect(host.diagnostics).toMatchObject([{ path: '/openapi/other', message: expect.stringContaining(`is ${pinned.sha512}. It offers no tools.`) }])
   const call = await caller(host)
   expect(await call('mine__listOrders', { tag: ['a'] })).toMatchObject({ data: { next: { arguments: { tag: 'b' } } }, details: { next: {} } })

@@ -65,6 +65,10 @@ export type BulkheadEvent = Stamped & (
       readonly message: string
     }
   | { readonly type: 'ToolsChanged' }
+  | {
+      readonly type: 'ServerStartFailed'; readonly server: string; readonly extensionId: string
+      readonly errorCode: ErrorCode; readonly message: string
+    }
   | { readonly type: 'WorkspaceSwitched'; readonly from: string; readonly to: string }
   | {
       readonly type: 'ExtensionLog'; readonly extensionId: string; readonly level: 'debug' | 'info' | 'warn' | 'error'
@@ -127,6 +131,9 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = Object.freeze
   ExtensionReloadRefused: 'An extension declares that it is never reloaded.',
   ExtensionReloadFailed: 'A new generation could not be loaded; the old one continues.',
   ToolsChanged: 'A tool was added, removed or replaced. Update any list of tools you show.',
+  ServerStartFailed:
+    'An MCP server could not be started or reached. `host.diagnostics` has it until an attempt succeeds; the next call '
+    + 'tries again.',
   WorkspaceSwitched: 'The host works in another folder.',
   ExtensionLog: 'An extension logged a line.',
   InteractionRaised: 'A question to a person was raised.',

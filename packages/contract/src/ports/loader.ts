@@ -5,8 +5,11 @@ import type { AgentManifest } from '../validation/agent.ts'
 import type { ConfigFile } from '../validation/config.ts'
 import type { Manifest, ManifestInput } from '../validation/manifest.ts'
 
-/** bundled: ships with the host. unpinned: hashed, but neither accepted nor signed. */
-export type IntegrityStatus = 'bundled' | 'unpinned' | 'verified' | 'signed'
+/**
+ * bundled: ships with the host. unpinned: hashed, but neither accepted nor signed. pinned: a server or document of exact
+ * versions, whose digests were checked when it was installed or fetched.
+ */
+export type IntegrityStatus = 'bundled' | 'unpinned' | 'pinned' | 'verified' | 'signed'
 
 /** A verified extension: data only, none of its code has run. */
 export interface ExtensionDescriptor {
@@ -53,6 +56,8 @@ export interface ConnectedExtension {
   readonly identity: string
   /** Digest of the complete definition of each tool, by its name here. */
   readonly definitions: ReadonlyMap<string, string>
+  /** Set if the server or document cannot change. */
+  readonly pinned?: true
   /** The module that forwards the calls of these tools. */
   module(tools: readonly string[]): ExtensionModule
 }

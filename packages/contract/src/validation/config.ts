@@ -52,6 +52,10 @@ const mcpServer = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('local').describe('A process that the host starts and talks to over its standard streams.'),
     ...localServer.shape,
+    command: localServer.shape.command.describe(
+      'The executable and its arguments. In your own configuration {home}, at the start of a word here or of a path in '
+      + '`requires`, is the home of Bulkhead.',
+    ),
     ...remoteCall,
   }),
   z.strictObject({

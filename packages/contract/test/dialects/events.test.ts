@@ -47,6 +47,9 @@ const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type:
     type: 'ExtensionReloadFailed', extensionId: ext, errorCode: 'LifecycleFailure', message: 'no',
   },
   ToolsChanged: { type: 'ToolsChanged' },
+  ServerStartFailed: {
+    type: 'ServerStartFailed', server: 'ship', extensionId: 'mcp-ship', errorCode: 'ServerUnavailable', message: 'no',
+  },
   WorkspaceSwitched: { type: 'WorkspaceSwitched', from: '/a', to: '/b' },
   ExtensionLog: { type: 'ExtensionLog', extensionId: ext, level: 'info', text: 'x', callId: undefined },
   InteractionRaised: { type: 'InteractionRaised', correlationId: 'i1', kind: 'Ask', source: ext },

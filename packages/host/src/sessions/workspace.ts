@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import {
-  AGENT_TOOL, BulkheadError, LOCKED_TOOLS, type AgentDescriptor, type ArgumentsReader, type Clock, type CommandVariable, type Diagnostic,
-  type Interactor, type LoadReport, type MissingWall, type Sandbox, type Store, type VariableValues,
+  AGENT_TOOL, BulkheadError, LOCKED_TOOLS, type AgentDescriptor, type ArgumentsReader, type Clock,
+  type CommandVariable, type Diagnostic, type EventOf, type Interactor, type LoadReport, type MissingWall, type Sandbox,
+  type Store, type VariableValues,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
 import { stopAll, Retirement, type StopReport } from '../extensions/reload/retirement.ts'
@@ -60,7 +61,11 @@ export interface Place {
   readonly findRoot?: (path: string) => FoundRoot
   /** The environment variables that the sandbox gives to commands of tools that may run any. For `explain`. */
   readonly commandVariables?: readonly CommandVariable[]
+  /** Calls back when a server of this place could not be started or reached. */
+  readonly watchServers?: (onFault: (fault: ServerFault) => void) => void
 }
+
+export type ServerFault = Omit<EventOf<'ServerStartFailed'>, 'type' | 'at'>
 
 export interface WorkspaceSources {
   readonly store: Store
@@ -144,6 +149,7 @@ export class Workspace {
       this.#missingWalls.push(wallDiagnostic(missing))
       events.emit({ type: 'SuppressedError', source: 'sandbox', message: `${missing.message} ${missing.cure}` })
     })
+    place.watchServers?.((fault) => events.emit({ type: 'ServerStartFailed', ...fault }))
     // Later, so that a listener that subscribes at once receives it.
     if (sources.startsEager) queueMicrotask(() => this.reloader.startEager())
   }

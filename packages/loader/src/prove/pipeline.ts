@@ -112,7 +112,7 @@ export const proveModule = (
 export function proveConnected(
   connected: ConnectedExtension, candidate: ExtensionCandidate, context: ProofContext,
 ): Promise<Proof> {
-  const { manifest, server, identity, definitions } = connected
+  const { manifest, server, identity, definitions, pinned } = connected
   return guarded(candidate, async () => {
     const module = connected.module(manifest.tools.map(({ name }) => name))
     const shaped = next(readManifestValue(candidate, manifest, module, { server, identity, definitions }), shape)
@@ -124,7 +124,7 @@ export function proveConnected(
     const configured = await nextAsync(compiled, (value) => checkConfig(value, context))
     if (!configured.ok) return { kind: 'refused', id: manifest.id, faults: configured.faults }
     const { outline, manifestAt } = configured.value
-    const descriptor = describe({ ...configured.value, integrity: 'unpinned' }, context.limits)
+    const descriptor = describe({ ...configured.value, integrity: pinned ? 'pinned' : 'unpinned' }, context.limits)
     return { kind: 'proven', descriptor, outline, manifestAt, warnings: configured.warnings }
   })
 }

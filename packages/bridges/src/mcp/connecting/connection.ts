@@ -14,8 +14,8 @@ import { Elicitation } from './elicitation.ts'
 import type { SignInPrompt } from './sign-in/sign-in.ts'
 import { CredentialFile } from './sign-in/credentials.ts'
 import { CONNECTION, type ConnectionSignal, type ServerState } from './connection-state.ts'
-import { grantHint, withGrantHint } from './missing-grants.ts'
-import { isJailed, secretsOf, targetOf, type ServerEntry } from './server-entry.ts'
+import { grantHint, withGrantHint, withHint } from './missing-grants.ts'
+import { secretsOf, targetOf, type ServerEntry } from './server-entry.ts'
 import { type McpEmbedder, rootsOf, Sampling } from './server-requests.ts'
 
 /** A state with what belongs to it. */
@@ -23,7 +23,7 @@ type Standing =
   | { readonly state: 'unknown' | 'known' }
   | { readonly state: 'connecting'; readonly opening: Promise<LiveClient> }
   | { readonly state: 'connected'; readonly live: LiveClient }
-  | { readonly state: 'unavailable'; readonly fault: BulkheadError }
+  | { readonly state: 'unavailable'; readonly fault: BulkheadError; readonly wasConnected: boolean }
 
 export interface ConnectionOptions {
   readonly surroundings: Surroundings
@@ -36,6 +36,8 @@ export interface ConnectionOptions {
   readonly cached: Catalog | undefined
   /** Called when a list of the server has changed. `hasNewTools`: the tools have. Must not throw. */
   onCatalog(catalog: Catalog, hasNewTools: boolean): void
+  /** Called when the server could not be started or reached. Must not throw. */
+  onStartFault(fault: BulkheadError): void
   /** Monotonic clock in milliseconds. */
   readonly now?: () => number
   /** Timeout for connecting and listing the tools. */
@@ -83,13 +85,11 @@ export class Connection {
     const { sample } = options.embedder
     this.#sampling = sample && new Sampling(entry.name, sample, () => this.#elicitation.hasCalls)
     const { config } = entry
-    this.#credentials = config.type === 'remote'
-      ? new CredentialFile(options.credentials, new URL(config.url))
-      : undefined
+    this.#credentials =
+      config.type === 'remote' ? new CredentialFile(options.credentials, new URL(config.url)) : undefined
     this.#redact = redactorOf(secretsOf(entry, options.surroundings))
     this.#log = new ServerLog((line) => visibleText(this.#redact(line)))
-    const hintOf = (text: string) => isJailed(entry.config) ? grantHint(entry.name, text) : undefined
-    this.#faults = new ConnectionFaults(entry.name, this.#log, (text) => this.#redact(text), hintOf)
+    this.#faults = new ConnectionFaults(entry, this.#log, (text) => this.#redact(text))
   }
 
   /** The newest known list of tools. */
@@ -104,6 +104,11 @@ export class Connection {
   /** Why the server is unavailable. */
   get fault(): BulkheadError | undefined {
     return this.#standing.state === 'unavailable' ? this.#standing.fault : undefined
+  }
+
+  /** Why the last attempt to start or reach it failed. */
+  get startFault(): BulkheadError | undefined {
+    return this.#standing.state === 'unavailable' && !this.#standing.wasConnected ? this.#standing.fault : undefined
   }
 
   /** Sends the standard error of the server to a log, including earlier lines. */
@@ -124,17 +129,17 @@ export class Connection {
     const list = offered.access && listOf(this.#catalog?.content ?? {}, offered.access, args)
     if (list) return callResultOf(list, this.#redact)
     if (!this.#elicitation.hasCalls) this.#sampling?.reset()
+    const { count } = this.#log
+    const hint = (text: string) => grantHint(this.#entry, [text, ...this.#log.since(count)].join('\n'))
     try {
       const onProgress = (text: string) => progress(visibleText(this.#redact(text)))
-      const answer = await this.#elicitation.during(
-        interact, () => live.call({ tool: offered, args, signal, onProgress }),
-      )
+      const request = { tool: offered, args, signal, onProgress }
+      const answer = await this.#elicitation.during(interact, () => live.call(request))
       this.#backoff.succeeded()
-      const result = callResultOf(answer, this.#redact)
-      return isJailed(this.#entry.config) ? withGrantHint(this.#entry.name, result) : result
+      return withGrantHint(callResultOf(answer, this.#redact), hint)
     } catch (error) {
       if (signal.aborted) throw signal.reason
-      if (!isConnectionFault(error)) throw callFault(this.#entry.name, error, this.#redact)
+      if (!isConnectionFault(error)) throw withHint(callFault(this.#entry.name, error, this.#redact), hint)
       // The exit of a local server tells why it ended. For a remote server, the next call reconnects.
       const hasEnded = this.#entry.config.type === 'local' && this.#live !== live
       const reason = hasEnded ? await live.ended ?? error : error
@@ -202,9 +207,8 @@ export class Connection {
     const signal = AbortSignal.any([this.#closing.signal, late])
     let opened: LiveClient | undefined
     try {
-      const options = this.#clientOptions(signal)
       const { openClient } = await import('./transport/client.ts')
-      opened = await openClient(options)
+      opened = await openClient(this.#clientOptions(signal))
       const catalog = await listed(opened, signal)
       signal.throwIfAborted()
       this.#began(opened, catalog)
@@ -217,7 +221,8 @@ export class Connection {
         ? this.#closing.signal.reason as BulkheadError
         : this.#faults.ofOpening(late.aborted ? new Error(`it did not respond within ${connectMs} ms`) : reason)
       this.#backoff.failed()
-      this.#move('failed', { state: 'unavailable', fault })
+      this.#move('failed', { state: 'unavailable', fault, wasConnected: false })
+      if (!this.#closing.signal.aborted) this.#options.onStartFault(fault)
       throw fault
     }
   }
@@ -247,7 +252,7 @@ export class Connection {
   #lost(live: LiveClient, why: unknown): void {
     if (this.#live !== live) return
     this.#backoff.failed(why)
-    this.#move('lost', { state: 'unavailable', fault: this.#faults.ofLoss(why) })
+    this.#move('lost', { state: 'unavailable', fault: this.#faults.ofLoss(why), wasConnected: true })
   }
 
   #retire(live: LiveClient): void {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import type { Diagnostic, JailGrant } from '@bulkhead/contract'
+import { BulkheadError, type Diagnostic, type JailGrant } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { codeOfCommand, findProgram, includesPath, isOfSystem } from '@bulkhead/kit/programs'
@@ -53,19 +53,33 @@ const HINTS: readonly (readonly [error: RegExp, key: string])[] = [
   [/\bEROFS\b|read-only file system/i, 'fs.write'],
   [/\b(?:ENOENT|EACCES|EPERM)\b|no such file|permission denied|cannot find|ModuleNotFoundError/i, 'fs.read'],
 ]
+/** Errors that have many reasons, but one for a server that may reach no host. */
+const NO_NETWORK = /\bECONNREFUSED\b|\bfetch failed\b/i
 
 /** Which grant an error of a server in a jail suggests. The text is untrusted, so nothing of it is repeated. */
-export function grantHint(name: string, text: string): string | undefined {
-  const [, key] = HINTS.find(([pattern]) => pattern.test(text)) ?? []
+export function grantHint({ name, config }: Pick<ServerEntry, 'name' | 'config'>, text: string): string | undefined {
+  if (!isJailed(config)) return undefined
+  const hasNetwork = (config.requires?.net?.hosts ?? []).length > 0
+  const key = !hasNetwork && NO_NETWORK.test(text) ? 'net.hosts' : HINTS.find(([pattern]) => pattern.test(text))?.[1]
   return key && `The server runs in a jail. If it needs more, extend mcp.${name}.requires.${key} in the configuration`
 }
 
+type HintOf = (text: string) => string | undefined
+
 /** A failed result, with a hint if a missing grant could be the reason. */
-export function withGrantHint(name: string, result: JsonObject): JsonObject {
+export function withGrantHint(result: JsonObject, hintOf: HintOf): JsonObject {
   const { content, isError } = result
   if (isError !== true || !Array.isArray(content)) return result
-  const hint = grantHint(name, content.map(textOf).join('\n'))
+  const hint = hintOf(content.map(textOf).join('\n'))
   return hint === undefined ? result : { ...result, content: [...content, { type: 'text', text: `[${hint}.]` }] }
+}
+
+/** The same for an error of the server. */
+export function withHint(fault: BulkheadError, hintOf: HintOf): BulkheadError {
+  const { code, message, data } = fault
+  const hint = code === 'ToolExecutionFailed' ? hintOf(message) : undefined
+  if (hint === undefined) return fault
+  return new BulkheadError(code, `${message} [${hint}.]`, { ...(data !== undefined && { data }) })
 }
 
 const textOf = (block: Json): string => isJsonObject(block) && typeof block['text'] === 'string' ? block['text'] : ''

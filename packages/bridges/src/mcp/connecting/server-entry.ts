@@ -1,4 +1,5 @@
-import { BulkheadError, type McpServerConfig, type ResolvedConfig } from '@bulkhead/contract'
+import { join } from 'node:path'
+import { BulkheadError, type McpServerConfig, type ResolvedConfig, usesHome, withHome } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import {
   entriesOf, findSecretFault, sha512, shownUrl, type Entries, type Entry, type EntryKind,
@@ -10,32 +11,49 @@ import type { OauthSettings } from './sign-in/account.ts'
 
 /**
  * A server of the configuration. Its identity covers the command or URL, what it is granted, and the names of variables
- * and secrets, not their values.
+ * and secrets, not their values. It is that of the written entry, so it stays when a home is moved.
  */
 export interface ServerEntry extends Entry<McpServerConfig> {
   /** The command line or the URL, for display. */
   readonly address: string
+  /** Whether `mcp add` has installed exact versions of it. */
+  readonly isPinned: boolean
 }
 
-const SERVERS: EntryKind<McpServerConfig, ServerEntry> = {
+const serversOf = (home: string | undefined): EntryKind<McpServerConfig, ServerEntry> => ({
   key: 'mcp', noun: 'server',
   read: ({ mcp }) => mcp,
-  make: (entry) => ({
-    ...entry,
-    identity: sha512(canonicalJson(identityOf(entry.config))),
-    address: entry.config.type === 'local' ? entry.config.command.join(' ') : shownUrl(entry.config.url),
-  }),
-  findFault: (config) => {
-    if (config.type === 'local') return findGrantFault(config)
+  make: (entry) => {
+    const config = inHome(entry.config, home)
+    const installed = home === undefined ? undefined : join(home, 'servers', entry.name, '/')
+    return {
+      ...entry, config,
+      identity: sha512(canonicalJson(identityOf(entry.config))),
+      address: config.type === 'local' ? config.command.join(' ') : shownUrl(config.url),
+      isPinned: config.type === 'local' && entry.layer === 'global' && installed !== undefined
+        && config.command.some((word) => word.startsWith(installed)),
+    }
+  },
+  findFault: (config, layer) => {
+    if (config.type === 'local') {
+      // A project must not reach into the home without knowing where it is.
+      const isRefused = usesHome(config) && (layer === 'project' || home === undefined)
+      if (isRefused) return 'uses {home}, which only your own configuration can'
+      return findGrantFault(home === undefined ? config : withHome(config, home))
+    }
     const { url, headers = {}, oauth } = config
     if (oauth && sendsAuthorization(headers)) return 'has both "oauth" and the header Authorization; remove one of them'
     if (oauth?.clientSecret && oauth.clientId === undefined) return 'has a clientSecret without a clientId'
     return findSecretFault(url, Object.keys(headers).length > 0 || oauth !== undefined)
   },
-}
+})
 
-export const serverEntries = (config: Pick<ResolvedConfig, 'layers'>): Entries<ServerEntry> =>
-  entriesOf(config, SERVERS)
+/** `home`: the folder that {home} stands for. */
+export const serverEntries = (config: Pick<ResolvedConfig, 'layers'>, home?: string): Entries<ServerEntry> =>
+  entriesOf(config, serversOf(home))
+
+const inHome = (config: McpServerConfig, home: string | undefined): McpServerConfig =>
+  config.type === 'local' && home !== undefined ? withHome(config, home) : config
 
 type LocalConfig = Extract<McpServerConfig, { readonly type: 'local' }>
 

@@ -4,6 +4,8 @@ import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { LimitReached } from '../../connected/backoff.ts'
 import type { ServerLog } from '../../connected/server-log.ts'
+import { grantHint } from './missing-grants.ts'
+import type { ServerEntry } from './server-entry.ts'
 
 /** Whether the connection failed, not the call itself. */
 export const isConnectionFault = (error: unknown): boolean =>
@@ -32,7 +34,9 @@ export function callFault(name: string, error: unknown, redact: (text: string) =
   if (status !== undefined) return make('ServerUnavailable', `${unavailable(name)}: it responds with status ${status}.`)
   const code = codeOf(error)
   if (code === 'NOT_CONNECTED' || code === 'SEND_FAILED' || isRefused(error)) {
-    return make('ServerUnavailable', `${unavailable(name)}: ${text}`)
+    const reason = networkReason(error)
+    const why = reason === undefined ? text : unreachable(visibleText(redact(reason)))
+    return make('ServerUnavailable', `${unavailable(name)}: ${why}`)
   }
   if (code === 'CONNECTION_CLOSED' || isFetchFault(error)) {
     const how = isFetchFault(error) ? 'the connection was closed' : text
@@ -85,6 +89,20 @@ const UNREADABLE_CODES: ReadonlySet<string> = new Set([
   'INVALID_RESULT', 'UNSUPPORTED_RESULT_TYPE', 'CLIENT_HTTP_UNEXPECTED_CONTENT',
 ])
 
+const unreachable = (reason: string): string => `it cannot be reached: ${reason}`
+
+/** Why a request could not be sent. `fetch` tells it in its cause. undefined if no request failed. */
+function networkReason(error: unknown): string | undefined {
+  const chain: unknown[] = []
+  for (let one = error; one instanceof Error && chain.length < MOST_CAUSES; one = one.cause) chain.push(one)
+  if (!chain.some(isFetchFault)) return undefined
+  const last = chain.at(-1) as Error & { readonly code?: unknown }
+  // Several addresses were tried.
+  return (last.message || String(last.code ?? last.name)).slice(0, MOST_DUMP_CHARS)
+}
+
+const MOST_CAUSES = 8
+
 const isRefused = (error: unknown): boolean =>
   isFetchFault(error) && ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(
     String((error as { cause?: { code?: unknown } }).cause?.code),
@@ -113,42 +131,51 @@ const SPECIFIC_CODES: ReadonlySet<string> = new Set([
 
 /** The errors of connecting to one server. */
 export class ConnectionFaults {
-  readonly #name: string
+  readonly #entry: Pick<ServerEntry, 'name' | 'config'>
   readonly #log: Pick<ServerLog, 'last' | 'lines'>
   readonly #redact: (text: string) => string
-  readonly #hintOf: (text: string) => string | undefined
 
-  /** `hintOf`: what a person may change, by the text of an error. */
   constructor(
-    name: string, log: Pick<ServerLog, 'last' | 'lines'>, redact: (text: string) => string,
-    hintOf: (text: string) => string | undefined,
+    entry: Pick<ServerEntry, 'name' | 'config'>, log: Pick<ServerLog, 'last' | 'lines'>,
+    redact: (text: string) => string,
   ) {
-    this.#name = name
+    this.#entry = entry
     this.#log = log
     this.#redact = redact
-    this.#hintOf = hintOf
+  }
+
+  get #name(): string {
+    return this.#entry.name
+  }
+
+  get #isLocal(): boolean {
+    return this.#entry.config.type === 'local'
   }
 
   ofOpening(error: unknown): BulkheadError {
     if (error instanceof RangeError) {
-      return this.unavailable(this.withLastLine(`it sent a message that is too large: ${error.message}`))
+      return this.unavailable(this.#withLastLine(`it sent a message that is too large: ${error.message}`))
     }
+    const reason = this.#isLocal ? undefined : networkReason(error)
+    if (reason !== undefined) return this.unavailable(unreachable(visibleText(this.#redact(reason))))
     const fault = callFault(this.#name, error, this.#redact)
     if (SPECIFIC_CODES.has(fault.code)) return fault
-    return this.unavailable(
-      this.withLastLine(fault.code === 'ServerLost' ? 'it exited during startup' : fault.message),
-    )
+    // A remote server may run on: only the connection has ended.
+    const end = this.#isLocal ? 'it exited during startup' : 'it closed the connection before it answered'
+    return this.unavailable(this.#withLastLine(fault.code === 'ServerLost' ? end : fault.message))
   }
 
+  /** The fault of a server that was connected. `why`: undefined if it ended without an error. */
   ofLoss(why: unknown): BulkheadError {
     if (why instanceof LimitReached) return this.unavailable(why.message)
-    return this.unavailable(this.withLastLine(why === undefined ? 'it exited' : messageOf(why)))
+    const how = this.#isLocal ? 'it exited' : 'the connection was closed'
+    return this.unavailable(this.#withLastLine(why === undefined ? how : messageOf(why)))
   }
 
   /** The last line of standard error often tells why a server exited. */
-  withLastLine(what: string): string {
+  #withLastLine(what: string): string {
     const { last, lines } = this.#log
-    const hint = this.#hintOf([what, ...lines].join('\n'))
+    const hint = grantHint(this.#entry, [what, ...lines].join('\n'))
     return [
       visibleText(this.#redact(what)).replace(/\.$/, ''),
       ...(last === undefined ? [] : [`Last line of its standard error: ${last.replace(/\.$/, '')}`]),

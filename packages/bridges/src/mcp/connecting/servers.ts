@@ -1,5 +1,5 @@
 import {
-  BulkheadError, type Diagnostic, type Layer, type Log, type ModuleTool, type ResolvedConfig,
+  BulkheadError, type Diagnostic, type ErrorCode, type Layer, type Log, type ModuleTool, type ResolvedConfig,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -22,8 +22,20 @@ export interface McpServersOptions extends Pick<ConnectionOptions, 'surroundings
   readonly credentials?: string
   /** What the embedder gives to servers. Default: nothing. */
   readonly embedder?: McpEmbedder
+  /** The folder that {home} in an entry stands for, where `mcp add` installs servers. */
+  readonly home?: string
   /** Called when the tools of a server have changed. Must not throw. */
   onChange(): void
+  /** Called when a server could not be started or reached. Must not throw. */
+  onFault?(fault: ServerFault): void
+}
+
+/** A server that could not be started or reached. */
+export interface ServerFault {
+  readonly server: string
+  readonly extensionId: string
+  readonly errorCode: ErrorCode
+  readonly message: string
 }
 
 /** The status of a server, for display. */
@@ -59,7 +71,7 @@ export class McpServers {
   /** Applies a configuration: closes servers that it no longer names, and returns the known tools. */
   offer(config: ResolvedConfig): Offered {
     if (this.#isClosed) return { extensions: [], diagnostics: [] }
-    const { entries, diagnostics } = serverEntries(config)
+    const { entries, diagnostics } = serverEntries(config, this.#options.home)
     const refused = entries.flatMap((entry) => refusalOf(entry, config) ?? [])
     const allowed = entries.filter((entry) => !refused.some(({ path }) => path === entry.path))
     this.#disabled = allowed.filter((entry) => entry.config.enabled === false)
@@ -79,6 +91,12 @@ export class McpServers {
     const live = [...this.#connections.values()].map(({ entry, connection }) => statusOf(entry, connection))
     return [...live, ...this.#disabled.map((entry) => statusOf(entry, undefined))]
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  /** Of servers that could not be started or reached with the last attempt. */
+  get diagnostics(): readonly Diagnostic[] {
+    return [...this.#connections.values()].flatMap(({ entry, connection: { startFault } }) =>
+      startFault ? [diagnosticOf(entry, startFault.code, startFault.message)] : [])
   }
 
   /** The resources and prompts that are known, by server. Connects to nothing. */
@@ -151,7 +169,8 @@ export class McpServers {
       this.#connections.set(key, { entry, connection: known.connection })
       return known.connection
     }
-    const { surroundings, self, credentials, embedder = {}, now, connectMs, onChange } = this.#options
+    const { surroundings, self, credentials, embedder = {}, now, connectMs, onChange, onFault } = this.#options
+    const { name: server, extensionId } = entry
     const connection = new Connection(entry, {
       surroundings, self, credentials, embedder, cached: this.#files.read(entry.identity),
       ...(now && { now }), ...(connectMs !== undefined && { connectMs }),
@@ -159,6 +178,7 @@ export class McpServers {
         this.#files.write(entry.identity, catalog)
         if (hasNewTools && !this.#isClosed) onChange()
       },
+      onStartFault: ({ code: errorCode, message }) => onFault?.({ server, extensionId, errorCode, message }),
     })
     this.#connections.set(key, { entry, connection })
     return connection

@@ -120,12 +120,21 @@ it('names the grants that a command line lacks', () => {
 })
 
 it('hints at the grant that an error of a jailed server suggests, and repeats nothing of it', () => {
-  expect(grantHint('ship', "ENOENT: open '/secret'")).toMatch(/^(?!.*secret).*mcp\.ship\.requires\.fs\.read/)
-  expect(grantHint('ship', 'getaddrinfo ENOTFOUND a.test')).toContain('requires.net.hosts')
-  expect(grantHint('ship', 'EROFS: read-only file system')).toContain('requires.fs.write')
-  expect(grantHint('ship', 'no such ship')).toBeUndefined()
+  const entryOf = (config: object) => entriesOf({ global: { ship: local(config) } }).entries[0]!
+  const hint = (text: string, config = {}) => grantHint(entryOf(config), text)
+  expect(hint("ENOENT: open '/secret'")).toMatch(/^(?!.*secret).*mcp\.ship\.requires\.fs\.read/)
+  expect(hint('getaddrinfo ENOTFOUND a.test')).toContain('requires.net.hosts')
+  expect(hint('EROFS: read-only file system')).toContain('requires.fs.write')
+  for (const text of ['TypeError: fetch failed', 'connect ECONNREFUSED 127.0.0.1:5432', 'getaddrinfo EAI_AGAIN a.test']) {
+    expect(hint(text), text).toContain('requires.net.hosts')
+  }
+  // With a network, these have other reasons.
+  const online = { requires: { net: { hosts: ['a.test'] } } }
+  expect([hint('fetch failed', online), hint('ECONNREFUSED', online)]).toEqual([undefined, undefined])
+  expect(hint('getaddrinfo ENOTFOUND b.test', online)).toContain('requires.net.hosts')
+  expect([hint('no such ship'), hint('fetch failed', { jail: false })]).toEqual([undefined, undefined])
   const failed = (text: string) => ({ isError: true, content: [{ type: 'text', text }] })
-  expect(withGrantHint('ship', failed('EACCES'))['content']).toHaveLength(2)
-  expect([failed('other'), { content: [{ type: 'text', text: 'EACCES' }] }].map((result) => withGrantHint('ship', result)))
+  expect(withGrantHint(failed('EACCES'), hint)['content']).toHaveLength(2)
+  expect([failed('other'), { content: [{ type: 'text', text: 'EACCES' }] }].map((result) => withGrantHint(result, hint)))
     .toEqual([failed('other'), { content: [{ type: 'text', text: 'EACCES' }] }])
 })

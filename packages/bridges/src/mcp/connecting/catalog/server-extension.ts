@@ -50,6 +50,7 @@ export function serverExtension(
     location: entry.location,
     identity: entry.identity,
     definitions: new Map([...byName].map(([name, { digest }]) => [name, digest])),
+    ...(entry.isPinned && { pinned: true }),
     server: {
       kind: 'mcp', name: entry.name, address: entry.address,
       tools: new Map([...byName].map(([name, tool]) => [name, tool.name])),
