@@ -1,9 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { readSchema } from '@bulkhead/kit/schema'
+import { readSchema, type SchemaDocument, type SchemaFault } from '@bulkhead/kit/schema'
 import { eachTool } from './manifest.ts'
 import type { PackageFacts } from './package.ts'
 import { firstOf, type Requirement } from './requirement.ts'
-import { validatorOf } from './target.ts'
+import { patternFault, validatorOf } from './target.ts'
 
 const SPEC = 'docs/reference/manifest.md'
 const PUBLISHING = 'docs/guides/publishing.md'
@@ -31,6 +31,21 @@ function firstSchema(schema: Json | undefined, visit: Visit, path = '', depth = 
 const inInput = (visit: Visit) => eachTool(({ inputSchema }) => firstSchema(inputSchema, visit))
 const inConfig = (visit: Visit) => ({ extension: { manifest } }: PackageFacts): string | undefined =>
   firstSchema(manifest.configSchema, visit)
+
+/** The first part that is found in a schema of the manifest. */
+const inDocuments = (find: (document: SchemaDocument, isOutput: boolean) => readonly SchemaFault[]) =>
+  ({ extension: { manifest: { tools, configSchema, stateSlot } } }: PackageFacts): string | undefined => {
+    const schemas: readonly (readonly [string, JsonObject | undefined, boolean?])[] = [
+      ...tools.flatMap(({ name, inputSchema, outputSchema }) =>
+        [[`${name}, inputSchema`, inputSchema], [`${name}, outputSchema`, outputSchema, true]] as const),
+      ['configSchema', configSchema], ['stateSlot', stateSlot?.schema],
+    ]
+    return firstOf(schemas, ([name, schema, isOutput = false]) => {
+      const reading = schema && readSchema(schema, { patternFault })
+      const [first] = reading?.ok ? find(reading.document, isOutput) : []
+      return first && `${name}: ${first.path} ${first.message}`
+    })
+  }
 
 const isUntyped = (schema: JsonObject, path: string): boolean =>
   path !== '' && TYPES.every((key) => schema[key] === undefined)
@@ -193,18 +208,15 @@ export const SCHEMA_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
     statement: 'The schemas have known keywords only, or begin them with x-.',
     why: 'A misspelled keyword has no effect.',
     cure: 'Correct the keyword.',
-    check: ({ extension: { manifest: { tools, configSchema, stateSlot } } }) => {
-      const schemas: readonly (readonly [string, JsonObject | undefined])[] = [
-        ...tools.flatMap(({ name, inputSchema, outputSchema }) =>
-          [[`${name}, inputSchema`, inputSchema], [`${name}, outputSchema`, outputSchema]] as const),
-        ['configSchema', configSchema], ['stateSlot', stateSlot?.schema],
-      ]
-      return firstOf(schemas, ([name, schema]) => {
-        const reading = schema && readSchema(schema)
-        const [unknown] = reading?.ok ? reading.document.unknownKeywords : []
-        return unknown && `${name}: ${unknown.path} ${unknown.message}`
-      })
-    },
+    check: inDocuments(({ unknownKeywords }) => unknownKeywords),
+  },
+  {
+    id: 'schema-patterns', level: 'must', spec: PUBLISHING,
+    statement: 'Every pattern can be enforced.',
+    why: 'Hosts ignore a pattern that is invalid or cannot run in linear time.',
+    cure: 'Write it in the syntax of ECMAScript, without look-around and back references.',
+    // Results are not checked against their schema.
+    check: inDocuments(({ idlePatterns }, isOutput) => isOutput ? [] : idlePatterns),
   },
   {
     id: 'output-specific', level: 'should', spec: PUBLISHING,

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import {
-  BulkheadError, compileGrant, DEFAULT_LIMITS, requireOptions, type CompartmentLimits, type CompartmentServices,
+  BulkheadError, compileGrant, DEFAULT_LIMITS, MANIFEST_LIMITS, requireOptions, type CompartmentLimits, type CompartmentServices,
   type CompartmentSession,
   type ExtensionDescriptor, type LogEntry, type Sandbox, type VariableValues,
 } from '@bulkhead/contract'
@@ -148,7 +148,11 @@ export async function inCompartment<Result>(
   }
 }
 
-const compile = schemaCompiler(Ajv2020, patternEngine(RE2JS))
+const patterns = patternEngine(RE2JS, MANIFEST_LIMITS.patternChars)
+const compile = schemaCompiler(Ajv2020, patterns)
+
+/** Why a pattern is not enforced. */
+export const patternFault = (source: string): string | undefined => patterns.findFault(source)
 
 /** Why a value does not satisfy the schema, or undefined. The loader has accepted the schema. */
 export function validatorOf(schema: JsonObject): (value: Json) => string | undefined {

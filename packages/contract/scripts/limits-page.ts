@@ -70,7 +70,7 @@ const PACKAGE: Readonly<Record<keyof typeof MANIFEST_LIMITS, Row>> = {
   schemaDepth: [MANIFEST_LIMITS.schemaDepth, 'Nesting depth of a JSON Schema.', 'ConfigSchemaInvalid'],
   subschemas: [MANIFEST_LIMITS.subschemas, 'Schemas inside a JSON Schema.', 'ConfigSchemaInvalid'],
   inPlaceSubschemas: [MANIFEST_LIMITS.inPlaceSubschemas, 'Schemas that apply to one value, references included.', 'ConfigSchemaInvalid'],
-  patternChars: [MANIFEST_LIMITS.patternChars, 'Length of a `pattern`, in characters.', 'ConfigSchemaInvalid'],
+  patternChars: [MANIFEST_LIMITS.patternChars, 'Length of a `pattern`, in characters. A longer one is not enforced, with a warning.', 'ConfigSchemaInvalid'],
   files: [MANIFEST_LIMITS.files, 'Files of a package.', 'PackageUnsafe'],
   fileBytes: [MANIFEST_LIMITS.fileBytes, 'Size of one file, in bytes.', 'PackageUnsafe'],
   packageBytes: [MANIFEST_LIMITS.packageBytes, 'Size of all files, in bytes.', 'PackageUnsafe'],

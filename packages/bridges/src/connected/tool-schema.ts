@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { dialectOf, inModernKeywords, schemaKeywordForm, type Dialect, type KeywordForm } from '@bulkhead/kit/schema'
 
 /** Older drafts are read as draft-07, which includes their keywords. */
@@ -15,16 +15,30 @@ export function toolSchema(written: Json | undefined): JsonObject {
   return isJsonObject(written) ? { ...plainSchema(written), type: 'object' } : { type: 'object', properties: {} }
 }
 
-/** Converts a schema to JSON Schema 2020-12 and removes unknown keywords. */
+const MODERN = 'https://json-schema.org/draft/2020-12/schema'
+
+/**
+ * Converts a schema to JSON Schema 2020-12 and removes unknown keywords. `$schema` is kept if it is true of the result:
+ * most schemas of draft-07 need no conversion.
+ */
 export function plainSchema(written: JsonObject): JsonObject {
-  const { $schema: _, ...plain } = modernised(written, writtenDialect(written))
-  return plain
+  const dialect = writtenDialect(written)
+  const { $schema, ...plain } = modernised(written, dialect)
+  if (typeof $schema !== 'string') return plain
+  const { $schema: _, ...before } = withKnownKeywords(written, dialect)
+  const isTrue = dialectOf($schema) === dialect && canonicalJson(before) === canonicalJson(plain)
+  return { $schema: isTrue ? $schema : MODERN, ...plain }
 }
 
 function modernised(schema: JsonObject, dialect: Dialect): JsonObject {
   const modern = dialect === 'draft-07' ? fromDraft07(schema) : withPrefixItems(schema)
   const known = Object.entries(modern).filter(([keyword]) => schemaKeywordForm(keyword) !== undefined)
   return withSubschemas(Object.fromEntries(known), (below) => modernised(below, dialect))
+}
+
+function withKnownKeywords(schema: JsonObject, dialect: Dialect): JsonObject {
+  const known = Object.entries(schema).filter(([keyword]) => schemaKeywordForm(keyword, dialect) !== undefined)
+  return withSubschemas(Object.fromEntries(known), (below) => withKnownKeywords(below, dialect))
 }
 
 /** Keywords that are kept next to a `$ref` of draft-07, which ignores all others. */

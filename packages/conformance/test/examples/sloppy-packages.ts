@@ -107,13 +107,14 @@ export const SLOPPY_PACKAGES: Readonly<Record<string, SloppyExample>> = {
         constructor: { ...WORD, examples: [''] },
         page: { type: 'string', format: 'uri', description: 'A page.' },
         code: { type: 'string', pattern: '[A-Z]+', descripton: 'A code.', description: 'A code.' },
+        zip: { type: 'string', pattern: '^(?!0)[0-9]+$', description: 'A zip code.' },
       }, ['text']),
       outputSchema: { type: 'object' },
     }, { stateSlot: { slotVersion: '1', schema: {} } }),
     code: SHOUT_CODE,
     fails: [
-      'input-examples', 'input-enum', 'input-names', 'input-format', 'input-pattern', 'schema-keywords', 'output-specific',
-      'state-typed', 'power-used-state',
+      'input-examples', 'input-enum', 'input-names', 'input-format', 'input-pattern', 'schema-keywords',
+      'schema-patterns', 'output-specific', 'state-typed', 'power-used-state',
     ],
   },
   'careless configuration': {

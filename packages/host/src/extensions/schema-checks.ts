@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { createContext, Script, type Context } from 'node:vm'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, MANIFEST_LIMITS } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import {
@@ -22,11 +22,6 @@ const faultOf = (message: string): SchemaFault => ({ path: '', keyword: '', mess
 const TOO_SLOW = faultOf(`takes longer than ${CHECK_MS} ms to validate; send less`)
 const TOO_DEEP = faultOf('is nested too deep to validate; send less')
 
-interface CompileOptions {
-  /** From a server or OpenAPI document: a pattern that needs more than linear time is shown to the model, not run. */
-  readonly fromServer?: boolean
-}
-
 /**
  * Reviews each JSON Schema once, by content, and compiles it with the first value. Most are never compiled, and
  * compiling costs a thousand times as much as checking.
@@ -36,13 +31,13 @@ export class Validators {
   #compiler: CompileSchema | undefined
 
   /** Throws ConfigSchemaInvalid. */
-  compile(schema: JsonObject, { fromServer = false }: CompileOptions = {}): SchemaCheck {
+  compile(schema: JsonObject): SchemaCheck {
     const text = canonicalJson(schema)
-    const digest = `${fromServer ? 'server ' : ''}${hash('sha256', text)}`
+    const digest = hash('sha256', text)
     const known = this.#checks.get(digest)
     if (known) return known
     // A copy: later changes by the caller must not change the check.
-    const document = review(JSON.parse(text) as Json, fromServer)
+    const document = review(JSON.parse(text) as Json)
     let check: SchemaCheck | undefined
     const late: SchemaCheck = (value, chars) => {
       try {
@@ -70,11 +65,10 @@ export class Validators {
 }
 
 /** Created with the first pattern: the library takes longer to load than a host takes to start. */
-const patterns = () => patternEngine(re2js().RE2JS)
+const patterns = () => patternEngine(re2js().RE2JS, MANIFEST_LIMITS.patternChars)
 
-function review(schema: Json, fromServer: boolean): SchemaDocument {
-  const checks = fromServer ? {} : { patternFault: (source: string) => patterns().findFault(source) }
-  const reading = attempt(() => readSchema(schema, checks))
+function review(schema: Json): SchemaDocument {
+  const reading = attempt(() => readSchema(schema))
   if (reading.ok) return reading.document
   const [{ path, message }] = reading.faults
   throw invalid(`The schema cannot be used: ${path === '' ? 'it' : `at ${path} it`} ${message}.`)

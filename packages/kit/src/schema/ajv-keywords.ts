@@ -1,4 +1,5 @@
 import { canonicalJson, type Json, type JsonObject } from '../json.ts'
+import type { Situated } from './dynamic-scope.ts'
 import type { Evaluation } from './evaluation.ts'
 
 export interface AjvError {
@@ -93,7 +94,7 @@ const KEYWORDS: readonly AjvKeyword[] = [
 ]
 
 export interface Evaluating {
-  readonly unevaluated: readonly JsonObject[]
+  readonly unevaluated: readonly Situated[]
   readonly evaluation: Evaluation
 }
 

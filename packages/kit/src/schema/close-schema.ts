@@ -1,7 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
 import { DEEP_CONST, DEEP_ENUM } from './ajv-keywords.ts'
+import { SituatedMap, type DynamicScope, type Situated } from './dynamic-scope.ts'
+import { patternsOf, type IdlePatterns } from './idle-patterns.ts'
 import { inModernKeywords, schemaKeywordForm, UNEVALUATED } from './keywords.ts'
 import type { SchemaDocument } from './schema-document.ts'
+import { targetsOf } from './schema-tree.ts'
 
 /** Keywords that do not constrain a value, or that this translation replaces. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
@@ -21,60 +24,70 @@ const PROTOTYPE = '__proto__'
 export interface ClosedSchema {
   readonly schema: JsonObject | boolean
   /** Names in `$defs` of the schemas in `apart`. */
-  readonly names: ReadonlyMap<JsonObject, string>
+  readonly names: SituatedMap<string>
   /** The schemas that have `unevaluated…`. In the closed form the keyword is an index into this list. */
-  readonly unevaluated: readonly JsonObject[]
+  readonly unevaluated: readonly Situated[]
+  /** The patterns in it, each as often as it occurs. */
+  readonly patterns: readonly string[]
 }
 
 /**
  * Translates a checked schema to 2020-12 with all references as pointers into `$defs`, without identifiers and without
- * keywords that do not constrain. `runs`: whether a pattern can run; others are ignored. `apart`: schemas that must be
+ * keywords that do not constrain. A schema whose dynamic references lead elsewhere on different ways becomes several.
+ * `idle`: patterns that cannot run and the schemas that depend on them; they are ignored. `apart`: schemas that must be
  * callable separately.
  */
 export function closeSchema(
-  { root, tree, references }: SchemaDocument, runs: (pattern: string) => boolean, apart: Iterable<Json>,
+  { root, tree, references, ways }: SchemaDocument, idle: IdlePatterns, apart: Iterable<Json>,
 ): ClosedSchema {
-  if (!isJsonObject(root)) return { schema: root !== false, names: new Map(), unevaluated: [] }
-  const { targets, dynamicTargets } = references!
-  const isTarget = new Set<Json>([...targets.values(), ...dynamicTargets.values(), ...apart])
-  const definitions = new Map<JsonObject, { readonly name: string; schema: JsonObject }>()
-  const unevaluated: JsonObject[] = []
+  const definitions = new SituatedMap<{ readonly name: string; schema: JsonObject }>()
+  const names = new SituatedMap<string>()
+  const [unevaluated, patterns]: [Situated[], string[]] = [[], []]
+  if (!isJsonObject(root)) return { schema: root !== false, names, unevaluated, patterns }
+  const isTarget = new Set<Json>([...targetsOf(references!, tree!), ...apart])
 
-  const referTo = (target: JsonObject | boolean): JsonObject => {
+  const referTo = (target: JsonObject | boolean, from: DynamicScope): JsonObject => {
     if (!isJsonObject(target)) return target ? {} : { not: {} }
-    const known = definitions.get(target)
+    const place = ways!.to(target, from)
+    const known = definitions.get(place)
     if (known !== undefined) return { $ref: `#/$defs/${known.name}` }
     const definition = { name: String(definitions.size), schema: {} as JsonObject }
     // Set before recursion, because a schema may refer to itself.
-    definitions.set(target, definition)
-    definition.schema = close(target)
+    definitions.set(place, definition)
+    names.set(place, definition.name)
+    definition.schema = close(place)
     return { $ref: `#/$defs/${definition.name}` }
   }
 
-  const below = (schema: Json): Json =>
-    !isJsonObject(schema) ? schema : isTarget.has(schema) ? referTo(schema) : close(schema)
+  const below = (schema: Json, from: DynamicScope): Json => {
+    if (!isJsonObject(schema)) return schema
+    return isTarget.has(schema) ? referTo(schema, from) : close(ways!.to(schema, from))
+  }
 
-  const close = (schema: JsonObject): JsonObject => {
-    const { dialect } = tree!.of(schema)!.resource
-    const target = targets.get(schema)
+  const close = (place: Situated): JsonObject => {
+    const { schema, scope } = place
+    const resource = tree!.of(schema)?.resource
+    const isOld = resource?.dialect === 'draft-07'
+    const target = references!.targets.get(schema)
     // In draft-07 keywords beside a reference are ignored.
-    if (dialect === 'draft-07' && target !== undefined) return referTo(target)
-    const keywords = dialect === 'draft-07' ? inModernKeywords(schema) : schema
-    const closed = Object.entries(withPlainNames(withoutIdlePatterns(keywords, runs)))
-      .filter(([keyword]) => constrains(keyword))
-      .map(([keyword, value]) => [keyword, closeMembers(keyword, value, below)] as const)
-    const also = [target, dynamicTargets.get(schema)].flatMap((one) => one === undefined ? [] : [referTo(one)])
+    if (isOld && target !== undefined) return referTo(target, scope)
+    const keywords = idle.ignoredIn(isOld ? inModernKeywords(schema) : schema)
+    patterns.push(...patternsOf(keywords))
+    const closed = Object.entries(withPlainNames(keywords))
+      .filter(([keyword]) => constrains(keyword) && resource?.ignored.has(keyword) !== true)
+      .map(([keyword, value]) => [keyword, closeMembers(keyword, value, (one) => below(one, scope))] as const)
+    const also = [target, ways!.dynamicTarget(place)].flatMap((one) => one === undefined ? [] : [referTo(one, scope)])
     const own = withSchemas(withSafeEquality(withoutEmptyEnum(withContainsApart(Object.fromEntries(closed)))), also)
     const marks = UNEVALUATED.filter((keyword) => keyword in own)
     if (marks.length === 0) return own
-    const index = unevaluated.push(schema) - 1
+    const index = unevaluated.push(place) - 1
     return { ...own, ...Object.fromEntries(marks.map((keyword) => [keyword, index])) }
   }
 
-  const whole = isTarget.has(root) ? referTo(root) : close(root)
-  const $defs = Object.fromEntries(definitions.values().map(({ name, schema }) => [name, schema]))
-  const names = new Map(definitions.entries().map(([schema, { name }]) => [schema, name]))
-  return { schema: definitions.size === 0 ? whole : { ...whole, $defs }, names, unevaluated }
+  const start = ways!.to(root)
+  const whole = isTarget.has(root) ? referTo(root, start.scope) : close(start)
+  const $defs = Object.fromEntries(definitions.entries().map(([, { name, schema }]) => [name, schema]))
+  return { schema: definitions.size === 0 ? whole : { ...whole, $defs }, names, unevaluated, patterns }
 }
 
 function closeMembers(keyword: string, value: Json, below: (schema: Json) => Json): Json {
@@ -87,19 +100,6 @@ function closeMembers(keyword: string, value: Json, below: (schema: Json) => Jso
       return Object.fromEntries(Object.entries(value as JsonObject).map(([name, schema]) => [name, below(schema)]))
     default:
       return value
-  }
-}
-
-/** Ignores patterns that cannot run. Names that they might match are then unconstrained. */
-function withoutIdlePatterns(schema: JsonObject, runs: (pattern: string) => boolean): JsonObject {
-  const { pattern, patternProperties, ...rest } = schema
-  const patterns = Object.entries(patternProperties as JsonObject | undefined ?? {})
-  const running = patterns.filter(([source]) => runs(source))
-  return {
-    ...rest,
-    ...(typeof pattern === 'string' && runs(pattern) && { pattern }),
-    ...(running.length > 0 && { patternProperties: Object.fromEntries(running) }),
-    ...(running.length < patterns.length && { additionalProperties: true }),
   }
 }
 

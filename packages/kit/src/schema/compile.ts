@@ -1,7 +1,9 @@
 import { isJsonObject, type Json } from '../json.ts'
 import { ajvKeywords, type AjvError, type Evaluating } from './ajv-keywords.ts'
 import { closeSchema } from './close-schema.ts'
+import { SituatedMap } from './dynamic-scope.ts'
 import { Evaluation } from './evaluation.ts'
+import { IdlePatterns } from './idle-patterns.ts'
 import type { LinearPattern, PatternEngine } from './linear-pattern.ts'
 import type { SchemaDocument } from './schema-document.ts'
 
@@ -77,26 +79,24 @@ export function schemaCompiler(Library: SchemaLibrary, { compile }: Pick<Pattern
     ajv.addKeyword(keyword as never)
   }
   return (document) => {
-    let patternSize = 0
-    const isRunning = (source: string): boolean => {
-      const pattern = patternOf(source)
-      patternSize += pattern?.size ?? 0
-      return pattern !== undefined
-    }
-    const closed = closeSchema(document, isRunning, Evaluation.schemasApart(document))
+    const idle = new IdlePatterns(document, (source) => patternOf(source) !== undefined)
+    const closed = closeSchema(document, idle, Evaluation.schemasApart(document))
+    const patternSize = closed.patterns.reduce((sum, source) => sum + patternOf(source)!.size, 0)
     if (closed.unevaluated.length === 0) return { patternSize, check: checkOf(ajv.compile(closed.schema)) }
 
     const id = `unevaluated-${++count}`
-    const checks = new Map<Json, (value: Json) => unknown>()
+    const checks = new SituatedMap<Validate>()
     evaluating = {
       unevaluated: closed.unevaluated,
       evaluation: new Evaluation(document, {
-        isValid: (schema, value) => isJsonObject(schema) ? checks.get(schema)!(value) === true : schema !== false,
+        isValid: (schema, value, from) => isJsonObject(schema)
+          ? checks.get(document.ways!.to(schema, from))!(value) === true : schema !== false,
         matches: (pattern, name) => patternOf(pattern)?.test(name),
+        isLoose: (schema) => idle.isLoose(schema),
       }),
     }
     ajv.addSchema(closed.schema, id)
-    for (const [schema, name] of closed.names) checks.set(schema, ajv.getSchema(`${id}#/$defs/${name}`)!)
+    for (const [place, name] of closed.names.entries()) checks.set(place, ajv.getSchema(`${id}#/$defs/${name}`)!)
     return { patternSize, check: checkOf(ajv.getSchema(id)!) }
   }
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import type { DynamicScope, Situated } from './dynamic-scope.ts'
 import { inModernKeywords, UNEVALUATED } from './keywords.ts'
 import type { SchemaDocument } from './schema-document.ts'
 
@@ -12,9 +13,11 @@ class Evaluated {
 
 /** Checks that are implemented elsewhere. */
 export interface Checks {
-  isValid(schema: Json, value: Json): boolean
+  isValid(schema: Json, value: Json, from: DynamicScope): boolean
   /** undefined for a pattern that cannot run. */
   matches(pattern: string, name: string): boolean | undefined
+  /** Whether a schema has such a pattern, so that it may hold although it does not. */
+  isLoose(schema: Json): boolean
 }
 
 const listOf = (value: Json | undefined): readonly Json[] => Array.isArray(value) ? value as readonly Json[] : []
@@ -43,59 +46,61 @@ export class Evaluation {
   }
 
   /** The first property that is not evaluated and does not satisfy `unevaluatedProperties`. */
-  wrongProperty(schema: JsonObject, value: JsonObject): string | undefined {
-    const seen = this.#seen(schema, value)
+  wrongProperty(place: Situated, value: JsonObject): string | undefined {
+    const seen = this.#seen(place, value)
     if (seen.hasAllNames) return undefined
-    const rest = schema['unevaluatedProperties']!
-    return Object.keys(value).find((name) => !seen.names.has(name) && !this.#checks.isValid(rest, value[name]!))
+    const rest = place.schema['unevaluatedProperties']!
+    return Object.keys(value)
+      .find((name) => !seen.names.has(name) && !this.#checks.isValid(rest, value[name]!, place.scope))
   }
 
   /** The same for the items of a list. */
-  wrongItem(schema: JsonObject, value: readonly Json[]): number | undefined {
-    const seen = this.#seen(schema, value as Json)
+  wrongItem(place: Situated, value: readonly Json[]): number | undefined {
+    const seen = this.#seen(place, value as Json)
     if (seen.hasAllItems) return undefined
-    const rest = schema['unevaluatedItems']!
-    const found = value.findIndex((item, index) => !seen.indexes.has(index) && !this.#checks.isValid(rest, item))
+    const rest = place.schema['unevaluatedItems']!
+    const found = value.findIndex((item, index) =>
+      !seen.indexes.has(index) && !this.#checks.isValid(rest, item, place.scope))
     return found === -1 ? undefined : found
   }
 
-  #seen(schema: JsonObject, value: Json): Evaluated {
+  #seen(place: Situated, value: Json): Evaluated {
     const seen = new Evaluated()
-    const { unevaluatedProperties: _, unevaluatedItems: __, ...others } = schema
-    this.#collect(schema, others, value, seen)
+    const { unevaluatedProperties: _, unevaluatedItems: __, ...others } = place.schema
+    this.#collect(place, others, value, seen)
     return seen
   }
 
-  #add(schema: Json | undefined, value: Json, seen: Evaluated): void {
+  #add(schema: Json | undefined, from: DynamicScope, value: Json, seen: Evaluated): void {
     if (!isJsonObject(schema)) return
-    const { tree, references } = this.#document
+    const { tree, references, ways } = this.#document
+    const place = ways!.to(schema, from)
     const isOld = tree!.of(schema)!.resource.dialect === 'draft-07'
     const target = references!.targets.get(schema)
-    if (isOld && target !== undefined) this.#add(target, value, seen)
-    else this.#collect(schema, isOld ? inModernKeywords(schema) : schema, value, seen)
+    if (isOld && target !== undefined) this.#add(target, place.scope, value, seen)
+    else this.#collect(place, isOld ? inModernKeywords(schema) : schema, value, seen)
   }
 
-  #collect(schema: JsonObject, keywords: JsonObject, value: Json, seen: Evaluated): void {
-    const { references } = this.#document
+  #collect(place: Situated, keywords: JsonObject, value: Json, seen: Evaluated): void {
+    const { references, ways } = this.#document
+    const { scope } = place
+    const add = (schema: Json | undefined): void => this.#add(schema, scope, value, seen)
     if (isJsonObject(value)) this.#collectNames(keywords, value, seen)
-    else if (Array.isArray(value)) this.#collectItems(keywords, value as readonly Json[], seen)
+    else if (Array.isArray(value)) this.#collectItems(keywords, value as readonly Json[], scope, seen)
     const { allOf, anyOf, oneOf, if: condition, then: consequence, else: otherwise, dependentSchemas } = keywords
-    for (const one of listOf(allOf)) this.#add(one, value, seen)
-    for (const one of [...listOf(anyOf), ...listOf(oneOf)]) {
-      if (this.#checks.isValid(one, value)) this.#add(one, value, seen)
-    }
-    if (condition !== undefined) {
-      const holds = this.#checks.isValid(condition, value)
-      if (holds) this.#add(condition, value, seen)
-      this.#add(holds ? consequence : otherwise, value, seen)
+    for (const one of listOf(allOf)) add(one)
+    for (const one of [...listOf(anyOf), ...listOf(oneOf)]) if (this.#checks.isValid(one, value, scope)) add(one)
+    // A condition that cannot be checked may hold or not.
+    if (condition !== undefined && this.#checks.isLoose(condition)) [condition, consequence, otherwise].forEach(add)
+    else if (condition !== undefined) {
+      const holds = this.#checks.isValid(condition, value, scope)
+      if (holds) add(condition)
+      add(holds ? consequence : otherwise)
     }
     if (isJsonObject(dependentSchemas) && isJsonObject(value)) {
-      for (const [name, one] of Object.entries(dependentSchemas)) {
-        if (Object.hasOwn(value, name)) this.#add(one, value, seen)
-      }
+      for (const [name, one] of Object.entries(dependentSchemas)) if (Object.hasOwn(value, name)) add(one)
     }
-    const { targets, dynamicTargets } = references!
-    for (const target of [targets.get(schema), dynamicTargets.get(schema)]) this.#add(target, value, seen)
+    for (const target of [references!.targets.get(place.schema), ways!.dynamicTarget(place)]) add(target)
   }
 
   #collectNames(keywords: JsonObject, value: JsonObject, seen: Evaluated): void {
@@ -113,11 +118,13 @@ export class Evaluation {
     }
   }
 
-  #collectItems(keywords: JsonObject, value: readonly Json[], seen: Evaluated): void {
+  #collectItems(keywords: JsonObject, value: readonly Json[], scope: DynamicScope, seen: Evaluated): void {
     const { prefixItems, items, contains, unevaluatedItems } = keywords
     if (items !== undefined || unevaluatedItems !== undefined) seen.hasAllItems = true
     for (const index of listOf(prefixItems).keys()) seen.indexes.add(index)
     if (contains === undefined) return
-    for (const [index, item] of value.entries()) if (this.#checks.isValid(contains, item)) seen.indexes.add(index)
+    for (const [index, item] of value.entries()) {
+      if (this.#checks.isValid(contains, item, scope)) seen.indexes.add(index)
+    }
   }
 }

@@ -57,6 +57,17 @@ export const schemaKeywordForm = (keyword: string, dialect: Dialect = '2020-12')
 
 export const schemaKeywords = (dialect: Dialect): Iterable<string> => FORMS[dialect].keys()
 
+/** Whether the schemas below a keyword apply only where a reference leads to them. */
+export const isDefinitions = (keyword: string): boolean => keyword === '$defs' || keyword === 'definitions'
+
+/** The schemas that a keyword contains. */
+export function schemasIn(keyword: string, value: Json, dialect: Dialect): readonly Json[] {
+  const form = schemaKeywordForm(keyword, dialect)
+  if (form === undefined || form === 'plain') return []
+  if (form === 'map') return isJsonObject(value) ? Object.values(value) : []
+  return Array.isArray(value) ? value as readonly Json[] : form === 'subschema' ? [value] : []
+}
+
 const IN_PLACE: ReadonlySet<string> = new Set([
   'allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas', 'dependencies',
 ])
@@ -66,6 +77,35 @@ export const appliesInPlace = (keyword: string): boolean => IN_PLACE.has(keyword
 
 /** Keywords about members that no other keyword evaluated. Ajv gets them wrong; see `Evaluation`. */
 export const UNEVALUATED = ['unevaluatedProperties', 'unevaluatedItems'] as const
+
+const VOCABULARY = 'https://json-schema.org/draft/2020-12/vocab/'
+const NONE: ReadonlySet<string> = new Set()
+/** Keywords of the vocabularies of 2020-12 that constrain, by their names. `core` cannot be left out. */
+const VOCABULARIES: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
+  ['core', []], ['meta-data', []], ['format-annotation', []], ['content', []], ['unevaluated', UNEVALUATED],
+  ['applicator', [
+    'additionalProperties', 'allOf', 'anyOf', 'contains', 'dependentSchemas', 'else', 'if', 'items', 'not', 'oneOf',
+    'patternProperties', 'prefixItems', 'properties', 'propertyNames', 'then',
+  ]],
+  ['validation', [
+    'const', 'dependentRequired', 'enum', 'exclusiveMaximum', 'exclusiveMinimum', 'maxContains', 'maxItems',
+    'maxLength', 'maxProperties', 'maximum', 'minContains', 'minItems', 'minLength', 'minProperties', 'minimum',
+    'multipleOf', 'pattern', 'required', 'type', 'uniqueItems',
+  ]],
+])
+
+/**
+ * The keywords that have no effect in a dialect, by `$vocabulary` of its meta-schema. undefined if it requires a
+ * vocabulary that is not known.
+ */
+export function ignoredBy(vocabularies: JsonObject | undefined): ReadonlySet<string> | undefined {
+  if (vocabularies === undefined) return NONE
+  const isUnknown = ([uri, isRequired]: [string, Json]): boolean =>
+    isRequired === true && !(uri.startsWith(VOCABULARY) && VOCABULARIES.has(uri.slice(VOCABULARY.length)))
+  if (Object.entries(vocabularies).some(isUnknown)) return undefined
+  const absent = [...VOCABULARIES].filter(([name]) => vocabularies[VOCABULARY + name] === undefined)
+  return new Set(absent.flatMap(([, keywords]) => keywords))
+}
 
 /** Translates the keywords of one draft-07 schema to 2020-12. Drops keywords that draft-07 does not define. */
 export function inModernKeywords(schema: JsonObject): JsonObject {

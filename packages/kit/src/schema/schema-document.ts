@@ -1,6 +1,9 @@
-import { canonicalJson, isJsonObject, pointerStep, type Json, type JsonObject } from '../json.ts'
+import { canonicalJson, isJsonObject, pointerStep, type Json } from '../json.ts'
 import { closeNames, visibleText } from '../text.ts'
-import { appliesInPlace, keywordFault, schemaKeywordForm, schemaKeywords, UNEVALUATED } from './keywords.ts'
+import { SchemaWays, SituatedMap, type Situated } from './dynamic-scope.ts'
+import {
+  appliesInPlace, isDefinitions, keywordFault, schemaKeywordForm, schemaKeywords, schemasIn, UNEVALUATED,
+} from './keywords.ts'
 import { SchemaTree, resolveReferences, type SchemaNode, type SchemaFault, type References } from './schema-tree.ts'
 
 /** The largest schema that is accepted. */
@@ -8,7 +11,6 @@ export interface SchemaLimits {
   readonly schemaChars: number
   readonly schemaDepth: number
   readonly subschemas: number
-  readonly patternChars: number
   /** Subschemas that apply to one value, references included. */
   readonly inPlaceSubschemas: number
 }
@@ -16,7 +18,7 @@ export interface SchemaLimits {
 export interface SchemaTerms {
   /** Default: none. A schema that applies itself to the same value is always rejected. */
   readonly limits?: SchemaLimits
-  /** Why a pattern cannot be used. Default: all patterns are accepted, and unsupported ones are ignored. */
+  /** Why a pattern cannot be enforced, for `idlePatterns`. Default: none is looked for. */
   readonly patternFault?: (source: string) => string | undefined
 }
 
@@ -25,9 +27,12 @@ export interface SchemaDocument {
   readonly root: Json
   readonly tree: SchemaTree | undefined
   readonly references: References | undefined
+  readonly ways: SchemaWays | undefined
   readonly subschemas: number
   /** Unknown keywords without the prefix "x-": possible mistakes. */
   readonly unknownKeywords: readonly SchemaFault[]
+  /** Patterns that are not enforced. No pattern makes a schema invalid: it may be written for another validator. */
+  readonly idlePatterns: readonly SchemaFault[]
 }
 
 export type SchemaReading =
@@ -35,7 +40,7 @@ export type SchemaReading =
   | { readonly ok: false; readonly faults: readonly [SchemaFault, ...SchemaFault[]] }
 
 const NO_LIMITS: SchemaLimits = {
-  schemaChars: Infinity, schemaDepth: Infinity, subschemas: Infinity, patternChars: Infinity,
+  schemaChars: Infinity, schemaDepth: Infinity, subschemas: Infinity,
   inPlaceSubschemas: Number.MAX_VALUE,
 }
 
@@ -45,7 +50,10 @@ const NO_LIMITS: SchemaLimits = {
  */
 export function readSchema(schema: Json, { limits = NO_LIMITS, patternFault }: SchemaTerms = {}): SchemaReading {
   if (typeof schema === 'boolean') {
-    const document = { root: schema, tree: undefined, references: undefined, subschemas: 1, unknownKeywords: [] }
+    const document = {
+      root: schema, tree: undefined, references: undefined, ways: undefined, subschemas: 1, unknownKeywords: [],
+      idlePatterns: [],
+    }
     return { ok: true, document }
   }
   if (!isJsonObject(schema)) return refuse('', 'must be object,boolean')
@@ -60,15 +68,16 @@ export function readSchema(schema: Json, { limits = NO_LIMITS, patternFault }: S
     if (tree.all.length > limits.subschemas) return refuse('', `has more than ${limits.subschemas} subschemas`)
   }
   const references = resolveReferences(tree)
-  const faults = [
-    ...tree.faults, ...references.faults,
-    ...tree.all.flatMap((node) => [...keywordFaults(node), ...patternFaults(node, limits, patternFault)]),
-  ]
+  const faults = [...tree.faults, ...references.faults, ...tree.all.flatMap(keywordFaults)]
   if (faults.length > 0) return { ok: false, faults: faults as [SchemaFault, ...SchemaFault[]] }
-  if (costPerValue(tree, references) > limits.inPlaceSubschemas) return refuse('', tooManyInPlace(limits))
+  const ways = new SchemaWays(tree, references)
+  const cost = costPerValue(tree, references, ways)
+  if (cost === undefined) return refuse('', `has dynamic references that lead to more than ${MOST_WAYS} combinations`)
+  if (cost > limits.inPlaceSubschemas) return refuse('', tooManyInPlace(limits))
   const document = {
-    root: schema, tree, references, subschemas: tree.all.length,
+    root: schema, tree, references, ways, subschemas: tree.all.length,
     unknownKeywords: tree.all.flatMap(findUnknownKeywords),
+    idlePatterns: patternFault === undefined ? [] : tree.all.flatMap((node) => findIdlePatterns(node, patternFault)),
   }
   return { ok: true, document }
 }
@@ -97,9 +106,7 @@ function keywordFaults({ schema, path, resource: { dialect } }: SchemaNode): Sch
   })
 }
 
-function patternFaults(
-  { schema, path }: SchemaNode, { patternChars }: SchemaLimits, findFault: SchemaTerms['patternFault'],
-): SchemaFault[] {
+function findIdlePatterns({ schema, path }: SchemaNode, findFault: (source: string) => string | undefined): SchemaFault[] {
   const { pattern, patternProperties } = schema
   const sources = [
     ...(typeof pattern === 'string' ? [{ at: `${path}/pattern`, source: pattern }] : []),
@@ -107,45 +114,62 @@ function patternFaults(
       .map((source) => ({ at: `${path}/patternProperties${pointerStep(source)}`, source })),
   ]
   return sources.flatMap(({ at, source }) => {
-    const fault = source.length > patternChars ? `it has more than ${patternChars} characters` : findFault?.(source)
-    return fault === undefined ? [] : [{ path: at, message: `has a pattern that cannot be used: ${fault}` }]
+    const fault = findFault(source)
+    return fault === undefined ? [] : [{ path: at, message: `has a pattern that is not enforced: ${visibleText(fault)}` }]
   })
 }
+
+/** Schemas of one document, each counted for every way on which its dynamic references lead elsewhere. */
+const MOST_WAYS = 20_000
 
 /**
  * The largest number of schemas that apply to one value, references included; Infinity for a schema that applies
  * itself. Twenty small definitions that each refer twice to the next one make a million, which would block the host.
+ * undefined if there are too many ways.
  */
-function costPerValue(tree: SchemaTree, { targets, dynamicTargets }: References): number {
-  const costs = new Map<JsonObject, number>()
-  const open = new Set<JsonObject>()
+function costPerValue(tree: SchemaTree, references: References, ways: SchemaWays): number | undefined {
+  const most = Math.max(MOST_WAYS, tree.all.length)
+  const costs = new SituatedMap<number>()
+  const open = new SituatedMap<boolean>()
+  const ahead: Situated[] = []
 
-  const costOf = (schema: JsonObject): number => {
-    const known = costs.get(schema)
+  const costOf = (place: Situated): number => {
+    const known = costs.get(place)
     if (known !== undefined) return known
-    if (open.has(schema)) return Infinity
-    open.add(schema)
-    const once = appliedWith(schema).reduce((sum: number, other) => isJsonObject(other) ? sum + costOf(other) : sum, 1)
+    if (open.get(place) === true || costs.size > most) return Infinity
+    open.set(place, true)
+    const { inPlace, below } = appliedBy(place)
+    const enter = (schema: Json): readonly Situated[] => isJsonObject(schema) ? [ways.to(schema, place.scope)] : []
+    // The others are on the same way, and apply to other values. Without open references there is one way to each.
+    if (references.open.size > 0) ahead.push(...below.flatMap(enter))
+    const once = inPlace.flatMap(enter).reduce((sum, one) => sum + costOf(one), 1)
     // Finding the evaluated members takes a second pass over the same schemas.
-    const cost = UNEVALUATED.some((keyword) => keyword in schema) ? 2 * once : once
-    open.delete(schema)
-    costs.set(schema, cost)
+    const cost = UNEVALUATED.some((keyword) => keyword in place.schema) ? 2 * once : once
+    open.set(place, false)
+    costs.set(place, cost)
     return cost
   }
 
-  const appliedWith = (schema: JsonObject): readonly (Json | undefined)[] => {
+  const appliedBy = (place: Situated): { readonly inPlace: readonly Json[]; readonly below: readonly Json[] } => {
+    const { schema } = place
     const { dialect } = tree.of(schema)!.resource
-    const target = targets.get(schema)
+    const target = references.targets.get(schema)
     // In draft-07 keywords beside a reference are ignored.
-    if (target !== undefined && dialect === 'draft-07') return [target]
-    const below = Object.entries(schema).filter(([keyword]) => appliesInPlace(keyword)).flatMap(([keyword, value]) => {
-      const form = schemaKeywordForm(keyword, dialect)
-      if (form === 'map' && isJsonObject(value)) return Object.values(value)
-      if (form === 'list' && Array.isArray(value)) return value as readonly Json[]
-      return form === 'subschema' ? [value] : []
-    })
-    return [...below, target, dynamicTargets.get(schema)]
+    if (target !== undefined && dialect === 'draft-07') return { inPlace: [target], below: [] }
+    const applied = Object.entries(schema).filter(([keyword]) => !isDefinitions(keyword))
+      .map(([keyword, value]) => [keyword, schemasIn(keyword, value, dialect)] as const)
+    const of = (isWanted: boolean): readonly Json[] =>
+      applied.flatMap(([keyword, schemas]) => appliesInPlace(keyword) === isWanted ? schemas : [])
+    return { inPlace: [...of(true), target ?? true, ways.dynamicTarget(place) ?? true], below: of(false) }
   }
 
-  return tree.all.reduce((highest, { schema }) => Math.max(highest, costOf(schema)), 0)
+  let highest = 0
+  for (const { schema } of tree.all) {
+    if (!costs.hasSchema(schema)) ahead.push(ways.to(schema))
+    for (let place = ahead.pop(); place !== undefined; place = ahead.pop()) {
+      highest = Math.max(highest, costOf(place))
+      if (costs.size > most) return undefined
+    }
+  }
+  return highest
 }

@@ -1,6 +1,6 @@
 import { isJsonObject, pointerKey, pointerStep, type Json, type JsonObject } from '../json.ts'
 import { visibleText } from '../text.ts'
-import { dialectOf, schemaKeywordForm, type Dialect } from './keywords.ts'
+import { dialectOf, ignoredBy, schemaKeywordForm, type Dialect } from './keywords.ts'
 
 /** A fault in a schema. */
 export interface SchemaFault {
@@ -14,6 +14,8 @@ export interface SchemaFault {
 export interface Resource {
   readonly uri: string
   readonly dialect: Dialect
+  /** Keywords that its meta-schema leaves out. */
+  readonly ignored: ReadonlySet<string>
   readonly root: JsonObject
   readonly anchors: Map<string, JsonObject>
   readonly dynamicAnchors: Map<string, JsonObject>
@@ -36,8 +38,10 @@ export class SchemaTree {
   readonly faults: SchemaFault[] = []
   readonly resources = new Map<string, Resource>()
   readonly #bySchema = new Map<JsonObject, SchemaNode>()
+  readonly #definitions: JsonObject
 
   constructor(root: JsonObject) {
+    this.#definitions = isJsonObject(root['$defs']) ? root['$defs'] : {}
     this.#add({ path: '', depth: 1, schema: root }, undefined)
   }
 
@@ -76,10 +80,12 @@ export class SchemaTree {
     const mayChoose = around === undefined || typeof $id === 'string'
     const chosen = typeof $schema === 'string' && mayChoose ? $schema : undefined
     const known = chosen === undefined ? undefined : dialectOf(chosen)
-    if (chosen !== undefined && known === undefined) {
+    const ignored = chosen === undefined ? around?.ignored ?? ignoredBy(undefined)
+      : known === undefined ? this.#ignoredIn(chosen) : ignoredBy(undefined)
+    if (ignored === undefined) {
       this.#fault(`${path}/$schema`, 'must name JSON Schema 2020-12 or draft-07, or be left out')
     }
-    const dialect = known ?? around?.dialect ?? '2020-12'
+    const dialect = known ?? (chosen === undefined ? around?.dialect : undefined) ?? '2020-12'
     // In draft-07 keywords beside a reference are ignored.
     const isIgnored = dialect === 'draft-07' && typeof schema['$ref'] === 'string'
     const id = typeof $id === 'string' && !isIgnored ? $id : undefined
@@ -88,19 +94,28 @@ export class SchemaTree {
       return around
     }
     if (id === undefined && around !== undefined) return around
-    return this.#newResource(schema, path, dialect, id, around)
+    return this.#newResource({ root: schema, dialect, ignored: ignored ?? ignoredBy(undefined)! }, path, id, around)
+  }
+
+  /** What a meta-schema leaves out that is a definition of the whole schema. Others would have to be fetched. */
+  #ignoredIn(metaSchema: string): ReadonlySet<string> | undefined {
+    const found = Object.values(this.#definitions)
+      .find((one) => isJsonObject(one) && one['$id'] === metaSchema && isJsonObject(one['$vocabulary']))
+    return isJsonObject(found) ? ignoredBy(found['$vocabulary'] as JsonObject) : undefined
   }
 
   #newResource(
-    schema: JsonObject, path: string, dialect: Dialect, id: string | undefined, around: Resource | undefined,
+    parts: Pick<Resource, 'root' | 'dialect' | 'ignored'>, path: string, id: string | undefined,
+    around: Resource | undefined,
   ): Resource {
+    const { root: schema, dialect } = parts
     const url = parseUrl(id ?? '', around?.uri ?? NO_BASE)
     if (url === undefined) this.#fault(`${path}/$id`, 'must be a URI')
     else if (url.fragment !== '' && dialect === '2020-12') {
       this.#fault(`${path}/$id`, 'must be a URI without a fragment')
     }
     const uri = url?.uri ?? NO_BASE
-    const resource: Resource = { uri, dialect, root: schema, anchors: new Map(), dynamicAnchors: new Map() }
+    const resource: Resource = { ...parts, uri, anchors: new Map(), dynamicAnchors: new Map() }
     if (url !== undefined && dialect === 'draft-07' && url.fragment !== '') resource.anchors.set(url.fragment, schema)
     if (this.resources.has(uri)) this.#fault(`${path}/$id`, 'is the identifier of another schema in it')
     else this.resources.set(uri, resource)
@@ -145,19 +160,20 @@ function addFirst<Value>(map: Map<string, Value>, key: string, value: Value): vo
 /** The targets of references. */
 export interface References {
   readonly targets: ReadonlyMap<JsonObject, JsonObject | boolean>
-  /** Targets of `$dynamicRef`. */
+  /** Targets of each `$dynamicRef` that has one target, whatever the way that leads to it. */
   readonly dynamicTargets: ReadonlyMap<JsonObject, JsonObject | boolean>
+  /** The anchor and the first candidate of each `$dynamicRef` whose target depends on the way. */
+  readonly open: ReadonlyMap<JsonObject, { readonly anchor: string; readonly target: JsonObject }>
   readonly faults: readonly SchemaFault[]
 }
 
 type Found = { readonly target: JsonObject | boolean; readonly fragment: string } | { readonly fault: SchemaFault }
 
-const AMBIGUOUS = 'leads to one of several schemas, which is not supported; use "$ref"'
-
 /** Resolves all references of a schema. A reference to another document is a fault: nothing is fetched. */
 export function resolveReferences(tree: SchemaTree): References {
   const targets = new Map<JsonObject, JsonObject | boolean>()
   const dynamicTargets = new Map<JsonObject, JsonObject | boolean>()
+  const open = new Map<JsonObject, { readonly anchor: string; readonly target: JsonObject }>()
   const faults: SchemaFault[] = []
   for (const node of tree.all) {
     const { $ref, $dynamicRef } = node.schema
@@ -169,21 +185,30 @@ export function resolveReferences(tree: SchemaTree): References {
     if (typeof $dynamicRef === 'string' && node.resource.dialect === '2020-12') {
       const found = find($dynamicRef, '/$dynamicRef', node, tree)
       if ('fault' in found) faults.push(found.fault)
-      else if (isAmbiguous(found, tree)) faults.push({ path: `${node.path}/$dynamicRef`, message: AMBIGUOUS })
+      else if (isOpen(found, tree)) open.set(node.schema, { anchor: found.fragment, target: found.target as JsonObject })
       else dynamicTargets.set(node.schema, found.target)
     }
   }
-  return { targets, dynamicTargets, faults }
+  return { targets, dynamicTargets, open, faults }
 }
 
-/**
- * Whether several resources have the same `$dynamicAnchor`, so that the target depends on the path to the reference.
- * Ajv gets it wrong.
- */
-function isAmbiguous({ target, fragment }: Exclude<Found, { fault: SchemaFault }>, tree: SchemaTree): boolean {
+/** Whether several resources have the same `$dynamicAnchor`, so that the target depends on the way to the reference. */
+function isOpen({ target, fragment }: Exclude<Found, { fault: SchemaFault }>, tree: SchemaTree): boolean {
   const isDynamic = isJsonObject(target) && target['$dynamicAnchor'] === fragment
-  if (!isDynamic) return false
-  return tree.resources.values().filter(({ dynamicAnchors }) => dynamicAnchors.has(fragment)).toArray().length > 1
+  return isDynamic && schemasWith(fragment, tree).length > 1
+}
+
+/** The schemas with this `$dynamicAnchor`, one of each resource. */
+export const schemasWith = (anchor: string, { resources }: SchemaTree): readonly JsonObject[] =>
+  [...resources.values()].map(({ dynamicAnchors }) => dynamicAnchors.get(anchor)).filter((one) => one !== undefined)
+
+/** All schemas that some reference leads to. */
+export function* targetsOf({ targets, dynamicTargets, open }: References, tree: SchemaTree): Generator<Json> {
+  yield* targets.values()
+  yield* dynamicTargets.values()
+  for (const anchor of new Set(open.values().map((one) => one.anchor))) {
+    yield* schemasWith(anchor, tree)
+  }
 }
 
 function find(reference: string, keyword: string, { resource, path }: SchemaNode, tree: SchemaTree): Found {

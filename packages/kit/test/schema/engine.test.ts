@@ -79,6 +79,10 @@ it.each<[string, JsonObject, string]>([
   ['a dynamic reference without a target', { $dynamicRef: '#a' }, '/$dynamicRef'],
   ['a reference to another document', { $ref: 'https://example.com/other' }, '/$ref'],
   ['an endless reference to itself', { anyOf: [{ $dynamicRef: '#a' }], $dynamicAnchor: 'a' }, ''],
+  ['an endless reference to itself on one way only', {
+    $id: 'https://example.com/a', $dynamicAnchor: 'n', allOf: [{ $ref: 'b' }],
+    $defs: { b: { $id: 'b', $dynamicAnchor: 'n', anyOf: [{ $dynamicRef: '#n' }] } },
+  }, ''],
   ['another dialect', { $schema: 'https://json-schema.org/draft/2019-09/schema' }, '/$schema'],
 ])('%s is a fault of the schema', (_, schema, path) => {
   expect(faultsOf(schema)).toEqual([path])
@@ -101,6 +105,19 @@ it('the compiled code does not repeat a definition for each reference', () => {
   if (reading.ok) schemaCompiler(Measured as SchemaLibrary, { compile: () => undefined })(reading.document)
   expect(chars).toBeGreaterThan(0)
   expect(chars).toBeLessThan(50 * JSON.stringify(schema).length)
+})
+
+it('ways that double with each dynamic anchor are a fault, and take little time', () => {
+  const anchors = Array.from({ length: 24 }, (_, index) => `n${index}`)
+  const next = (index: number) => index === anchors.length ? {} : {
+    properties: { a: { $ref: `a${index}` }, b: { $ref: `b${index}` }, any: { $dynamicRef: `#${anchors[index]!}` } },
+  }
+  const resources = anchors.flatMap((anchor, index) => ['a', 'b'].map((name) => [`${name}${index}`, {
+    $id: `${name}${index}`, $defs: { own: { $dynamicAnchor: anchor } }, ...next(index + 1),
+    properties: { ...next(index + 1).properties, own: { $dynamicRef: `#${anchor}` } },
+  }] as const))
+  const reading = readSchema({ $defs: Object.fromEntries(resources), properties: next(0).properties ?? {} } as Json)
+  expect(reading).toMatchObject({ ok: false })
 })
 
 it('unknown keywords are no fault, and are reported with the nearest name', () => {
@@ -145,11 +162,16 @@ describe('corrects Ajv for', () => {
     expect([check(schema)(right), check(schema)(wrong) === undefined]).toEqual([undefined, false])
   })
 
-  it('a dynamic reference with several targets, which is rejected', () => {
+  it('a dynamic reference, whose target depends on the way that leads to it', () => {
     const node = (id: string, more: JsonObject) => ({ $id: id, $dynamicAnchor: 'node', ...more })
-    const inner = node('b', { properties: { next: { $dynamicRef: '#node' } } })
-    expect(faultsOf(node('https://example.com/a', { $defs: { b: inner } })))
-      .toEqual(['/$defs/b/properties/next/$dynamicRef'])
+    const list = node('list', { properties: { next: { $dynamicRef: '#node' } } })
+    const short = node('short', { $ref: 'list', properties: { text: { maxLength: 1 } }, unevaluatedProperties: false })
+    const both = check({ $defs: { list, short }, properties: { any: { $ref: 'list' }, short: { $ref: 'short' } } })
+    const nested = (member: JsonObject): Json => ({ next: { next: member } })
+    expect(both({ any: nested({ text: 'ab', more: 1 }), short: nested({ text: 'a' }) })).toBeUndefined()
+    expect(both({ short: nested({ text: 'ab' }) })).toMatchObject({ path: '/short/next/next/text', keyword: 'maxLength' })
+    expect(both({ short: nested({ more: 1 }) }))
+      .toMatchObject({ path: '/short/next/next', keyword: 'unevaluatedProperties' })
     expect(check({ $defs: { a: { $dynamicAnchor: 'a', type: 'string' } }, $dynamicRef: '#a' })(1))
       .toMatchObject({ keyword: 'type' })
   })
@@ -165,12 +187,14 @@ describe('patterns', () => {
     const pattern = new RegExp(source, 'u')
     return { test: (text: string) => pattern.test(text), programSize: () => source.length }
   } }
-  const engine = patternEngine(refusing)
+  const engine = patternEngine(refusing, 100)
 
   it('that the library does not support are not compiled', () => {
     expect([engine.compile('^(?=a)'), engine.compile('^a')?.test('ab')]).toEqual([undefined, true])
-    expect([engine.findFault('^(?=a)'), engine.findFault('^(?=a)', false), engine.findFault('(', false)])
-      .toEqual([expect.stringContaining('linear time'), undefined, expect.stringContaining('Unterminated')])
+    expect(['^(?=a)', '(', '\\Aa', 'a'.repeat(101), '\\-'].map((source) => engine.findFault(source))).toEqual([
+      expect.stringContaining('linear time'), expect.stringContaining('Unterminated'),
+      'ECMAScript does not define the escape \\A', 'it has more than 100 characters', undefined,
+    ])
   })
 
   it('accept long and short category names, but not after an escaped backslash', () => {

@@ -18,11 +18,10 @@ export interface LoaderLimits {
   readonly packageBytes: number
   /** Nesting of folders in one package. */
   readonly folderDepth: number
-  /** For one JSON Schema of a manifest: length, nesting, subschemas, length of a pattern. */
+  /** For one JSON Schema of a manifest: length, nesting, subschemas. */
   readonly schemaChars: number
   readonly schemaDepth: number
   readonly subschemas: number
-  readonly patternChars: number
   /** Subschemas that apply to the same value once references are followed. */
   readonly inPlaceSubschemas: number
   /** Milliseconds of CPU time to compile one schema, and to check one configuration with it. */
@@ -46,7 +45,6 @@ export const LOADER_LIMITS: LoaderLimits = {
   schemaChars: MANIFEST_LIMITS.schemaChars,
   schemaDepth: MANIFEST_LIMITS.schemaDepth,
   subschemas: MANIFEST_LIMITS.subschemas,
-  patternChars: MANIFEST_LIMITS.patternChars,
   inPlaceSubschemas: MANIFEST_LIMITS.inPlaceSubschemas,
   schemaMs: 5_000,
   subschemasPerExtension: 4_000,

@@ -11,8 +11,10 @@ import { isConnected } from './check-manifest.ts'
 interface DeclaredSchema {
   readonly path: string
   readonly schema: JsonObject
-  /** Whether patterns must run in linear time. False for schemas that are only shown to a model. */
-  readonly runsPatterns: boolean
+  /** Whether it is compiled now. Not if it is only shown, or comes from a server. */
+  readonly compiles: boolean
+  /** Whether values are checked against it. Results are not. */
+  readonly isEnforced: boolean
 }
 
 /** All JSON Schemas of the manifest must compile, each within its limits and together within theirs. */
@@ -27,7 +29,7 @@ export async function checkSchemas(
   }
   const full = withCommonConfig(configSchema)
   const [config, ...verdicts] = await Promise.all([
-    compiler.inspect(full), ...declared.map(({ schema, runsPatterns }) => compiler.inspect(schema, runsPatterns)),
+    compiler.inspect(full), ...declared.map(({ schema, compiles }) => compiler.inspect(schema, compiles)),
   ])
   if (!config.ok) return refuseAll('/configSchema', config.faults)
   const most = isConnected(shaped) ? limits.subschemasPerServer : limits.subschemasPerExtension
@@ -43,9 +45,14 @@ export async function checkSchemas(
   }
   const emptyConfigFault = needsNothing(full) ? null : await compiler.check(full, {}) ?? null
   if (emptyConfigFault?.noThread) return refuse(invalid('/configSchema', emptyConfigFault))
-  const warnings = isConnected(shaped) ? [] : [config, ...verdicts].flatMap((verdict, index) =>
-    (verdict.ok ? verdict.unknownKeywords ?? [] : [])
-      .map((unknown) => invalid(declared[index - 1]?.path ?? '/configSchema', unknown)))
+  const warnings = [config, ...verdicts].flatMap((verdict, index) => {
+    const { path, isEnforced } = declared[index - 1] ?? { path: '/configSchema', isEnforced: true }
+    if (!verdict.ok) return []
+    const { unknownKeywords = [], idlePatterns = [] } = verdict
+    // Unknown keywords of a server are removed, and its author does not read this.
+    const found = [...isConnected(shaped) ? [] : unknownKeywords, ...isEnforced ? idlePatterns : []]
+    return found.map((fault) => invalid(path, fault))
+  })
   return pass(
     { ...rest, outline: outlineOf(manifest), info: manifestInfo(shaped, coreVersion), emptyConfigFault },
     warnings.slice(0, MAX_FAULTS),
@@ -59,17 +66,16 @@ const HARMLESS: ReadonlySet<string> = new Set([
 ])
 
 function* declaredSchemas(shaped: Shaped): Generator<DeclaredSchema> {
-  // The schemas of a server are written for other validators too, so a pattern that cannot run does not cost a tool.
-  const runsPatterns = !isConnected(shaped)
+  const compiles = !isConnected(shaped)
   const { manifest } = shaped
   if (manifest.stateSlot !== null) {
-    yield { path: '/stateSlot/schema', schema: manifest.stateSlot.schema, runsPatterns: true }
+    yield { path: '/stateSlot/schema', schema: manifest.stateSlot.schema, compiles: true, isEnforced: true }
   }
   for (const [index, tool] of manifest.tools.entries()) {
-    yield { path: `/tools/${index}/inputSchema`, schema: tool.inputSchema, runsPatterns }
+    yield { path: `/tools/${index}/inputSchema`, schema: tool.inputSchema, compiles, isEnforced: true }
     const { outputSchema } = tool
     if (outputSchema !== undefined) {
-      yield { path: `/tools/${index}/outputSchema`, schema: outputSchema, runsPatterns: false }
+      yield { path: `/tools/${index}/outputSchema`, schema: outputSchema, compiles: false, isEnforced: false }
     }
   }
 }

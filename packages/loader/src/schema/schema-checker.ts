@@ -187,8 +187,8 @@ export function workerRights(
 
 /** Contract: never rejects. */
 export interface SchemaChecker {
-  /** Whether the schema can be used. `runsPatterns` is false for a schema that is only shown to a model. */
-  inspect(schema: JsonObject, runsPatterns?: boolean): Promise<SchemaVerdict>
+  /** Whether the schema can be used. `compiles` is false for a schema that is only shown to a model. */
+  inspect(schema: JsonObject, compiles?: boolean): Promise<SchemaVerdict>
   /** The fault of the value, or of the schema. */
   check(schema: JsonObject, value: Json): Promise<SchemaFault | undefined>
 }
@@ -208,11 +208,11 @@ export class WorkerSchemaChecker implements SchemaChecker {
     this.#limits = limits
   }
 
-  inspect(schema: JsonObject, runsPatterns = true): Promise<SchemaVerdict> {
-    const key = sha512(`${runsPatterns} ${canonicalJson(schema)}`)
+  inspect(schema: JsonObject, compiles = true): Promise<SchemaVerdict> {
+    const key = sha512(`${compiles} ${canonicalJson(schema)}`)
     const known = this.#verdicts.get(key)
     if (known !== undefined) return known
-    const verdict = worker.request({ limits: this.#limits, schema, runsPatterns }).then((reply) => {
+    const verdict = worker.request({ limits: this.#limits, schema, compiles }).then((reply) => {
       if (!reply.verdict.ok && reply.verdict.faults[0].noThread) this.#verdicts.delete(key)
       return reply.verdict
     })
@@ -222,7 +222,7 @@ export class WorkerSchemaChecker implements SchemaChecker {
   }
 
   async check(schema: JsonObject, value: Json): Promise<SchemaFault | undefined> {
-    const { verdict, fault } = await worker.request({ limits: this.#limits, schema, runsPatterns: true, value })
+    const { verdict, fault } = await worker.request({ limits: this.#limits, schema, compiles: true, value })
     return verdict.ok ? fault : verdict.faults[0]
   }
 }
@@ -239,8 +239,8 @@ export class InProcessSchemaChecker implements SchemaChecker {
     this.#limits = limits
   }
 
-  async inspect(schema: JsonObject, runsPatterns = true): Promise<SchemaVerdict> {
-    return (await this.#load()).inspect(schema, runsPatterns)
+  async inspect(schema: JsonObject, compiles = true): Promise<SchemaVerdict> {
+    return (await this.#load()).inspect(schema, compiles)
   }
 
   async check(schema: JsonObject, value: Json): Promise<SchemaFault | undefined> {

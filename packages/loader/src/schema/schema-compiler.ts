@@ -1,3 +1,4 @@
+import { MANIFEST_LIMITS } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
 import {
@@ -13,22 +14,36 @@ export interface SchemaFault extends ReadingFault {
   readonly noThread?: true
 }
 
+/** Parts of a schema that have no effect. */
+interface Ineffective {
+  /** They may be typos. */
+  readonly unknownKeywords: readonly SchemaFault[]
+  readonly idlePatterns: readonly SchemaFault[]
+}
+
 /** Whether a schema can be used. */
 export type SchemaVerdict =
-  /** `unknownKeywords` have no effect and may be typos. */
-  | { readonly ok: true; readonly subschemas: number; readonly unknownKeywords?: readonly SchemaFault[] }
+  | ({ readonly ok: true; readonly subschemas: number } & Partial<Ineffective>)
   | { readonly ok: false; readonly faults: readonly [SchemaFault, ...SchemaFault[]] }
 
 export type CompiledSchema =
-  | {
+  | ({
     readonly ok: true
     readonly subschemas: number
-    readonly unknownKeywords: readonly SchemaFault[]
     validate(value: Json): SchemaFault | undefined
-  }
+  } & Ineffective)
   | { readonly ok: false; readonly faults: readonly [SchemaFault, ...SchemaFault[]] }
 
-const patterns = patternEngine(RE2JS)
+const patterns = patternEngine(RE2JS, MANIFEST_LIMITS.patternChars)
+/** A large API repeats few patterns many times. */
+const patternFaults = new Map<string, string | undefined>()
+const MOST_KEPT = 4_096
+
+function patternFault(source: string): string | undefined {
+  if (patternFaults.size >= MOST_KEPT) patternFaults.clear()
+  if (!patternFaults.has(source)) patternFaults.set(source, patterns.findFault(source))
+  return patternFaults.get(source)
+}
 
 /** Reads and compiles untrusted JSON Schemas under limits. Contract: nothing throws, for any schema and any value. */
 export class SchemaCompiler {
@@ -39,31 +54,35 @@ export class SchemaCompiler {
     this.limits = limits
   }
 
-  /** A schema that is only shown, or comes from a server, is read but not compiled: a large API has thousands. */
-  inspect(schema: JsonObject, runsPatterns = true): SchemaVerdict {
-    const verdict = runsPatterns ? this.compile(schema, runsPatterns) : this.#read(schema, runsPatterns)
+  /**
+   * `compiles` is false for a schema that is only shown, or comes from a server: it is read and not compiled, because a
+   * large API has thousands.
+   */
+  inspect(schema: JsonObject, compiles = true): SchemaVerdict {
+    const verdict = compiles ? this.compile(schema) : this.#read(schema)
     if (!verdict.ok) return verdict
-    const { subschemas, unknownKeywords } = 'document' in verdict ? verdict.document : verdict
-    return { ok: true, subschemas, ...(unknownKeywords.length > 0 && { unknownKeywords }) }
+    const { subschemas, unknownKeywords, idlePatterns } = 'document' in verdict ? verdict.document : verdict
+    return {
+      ok: true, subschemas, ...(unknownKeywords.length > 0 && { unknownKeywords }),
+      ...(idlePatterns.length > 0 && { idlePatterns }),
+    }
   }
 
-  compile(schema: JsonObject, runsPatterns = true): CompiledSchema {
-    const reading = this.#read(schema, runsPatterns)
+  compile(schema: JsonObject): CompiledSchema {
+    const reading = this.#read(schema)
     if (!reading.ok) return reading
-    const { subschemas, unknownKeywords } = reading.document
+    const { subschemas, unknownKeywords, idlePatterns } = reading.document
     try {
       const { check } = this.#compile(reading.document)
-      return { ok: true, subschemas, unknownKeywords, validate: (value) => run(check, value) }
+      return { ok: true, subschemas, unknownKeywords, idlePatterns, validate: (value) => run(check, value) }
     } catch (error) {
       return { ok: false, faults: [{ path: '', message: `cannot be compiled: ${messageOf(error)}` }] }
     }
   }
 
-  #read(schema: JsonObject, runsPatterns: boolean): SchemaReading {
+  #read(schema: JsonObject): SchemaReading {
     try {
-      return readSchema(schema, {
-        limits: this.limits, patternFault: (source) => patterns.findFault(source, runsPatterns),
-      })
+      return readSchema(schema, { limits: this.limits, patternFault })
     } catch (error) {
       return { ok: false, faults: [{ path: '', message: `cannot be read: ${messageOf(error)}` }] }
     }

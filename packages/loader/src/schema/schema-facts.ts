@@ -1,3 +1,4 @@
+import { MANIFEST_LIMITS } from '@bulkhead/contract'
 import { canonicalJson, isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
 import {
   inModernKeywords, patternEngine, readSchema, type LinearPattern, type SchemaDocument,
@@ -19,7 +20,7 @@ export interface Part extends Place {
   readonly id: string
 }
 
-const engine = patternEngine(RE2JS)
+const engine = patternEngine(RE2JS, MANIFEST_LIMITS.patternChars)
 const compiled = new Map<string, LinearPattern | undefined>()
 
 /** undefined if the pattern cannot run, so that the result is unknown. */
@@ -28,10 +29,11 @@ export function matches(pattern: string, text: string): boolean | undefined {
   return compiled.get(pattern)?.test(text)
 }
 
-/** undefined for an invalid schema. */
+/** undefined for an invalid schema, and for one with references whose target depends on the way that leads to them. */
 export function rootPlace(schema: JsonObject): Place | undefined {
   const reading = readSchema(schema)
-  return reading.ok ? { document: reading.document, schema, path: '' } : undefined
+  const isPlain = reading.ok && reading.document.references?.open.size === 0
+  return isPlain ? { document: reading.document, schema, path: '' } : undefined
 }
 
 /** The schema below a keyword of a part. */

@@ -11,7 +11,7 @@ export interface SchemaRequest {
   readonly id: number
   readonly limits: LoaderLimits
   readonly schema: JsonObject
-  readonly runsPatterns: boolean
+  readonly compiles: boolean
   readonly value?: Json
 }
 
@@ -32,10 +32,10 @@ export interface SchemaWorkerMessage {
 
 let compiler: SchemaCompiler | undefined
 
-function replyTo({ id, limits, schema, runsPatterns, value }: SchemaRequest): SchemaReply {
+function replyTo({ id, limits, schema, compiles, value }: SchemaRequest): SchemaReply {
   // Limits rarely change, and creating a compiler takes a few milliseconds.
   if (compiler === undefined || !isDeepStrictEqual(compiler.limits, limits)) compiler = new SchemaCompiler(limits)
-  if (value === undefined) return { id, verdict: compiler.inspect(schema, runsPatterns) }
+  if (value === undefined) return { id, verdict: compiler.inspect(schema, compiles) }
   const compiled = compiler.compile(schema)
   if (!compiled.ok) return { id, verdict: compiled }
   const fault = compiled.validate(value)

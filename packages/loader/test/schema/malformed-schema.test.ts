@@ -48,19 +48,6 @@ const manifests: readonly MalformedManifest[] = [
     /2020-12/,
   ),
   schema(
-    'an invalid pattern', withInput({ properties: { a: { type: 'string', pattern: '(' } } }),
-    '/tools/0/inputSchema/properties/a/pattern', /Unterminated group/,
-  ),
-  schema(
-    'a pattern with look-ahead', withInput({ properties: { a: { type: 'string', pattern: '^(?!x)' } } }),
-    '/tools/0/inputSchema/properties/a/pattern', /linear time/,
-  ),
-  schema(
-    'a pattern that is too long', withInput({ patternProperties: { ['a'.repeat(1_025)]: true } }),
-    `/tools/0/inputSchema/patternProperties/${'a'.repeat(1_025)}`, /1024 characters/,
-  ),
-
-  schema(
     'a schema that is too deep', withInput({ properties: { a: nested(26) } }),
     `/tools/0/inputSchema/properties/a${'/properties/a'.repeat(23)}`, /nested more than 24/,
   ),
@@ -121,4 +108,28 @@ test('reports an unknown keyword, which has no effect', async () => {
     path: '/tools/0/inputSchema/properties/a/maxlength',
     message: expect.stringContaining('perhaps it is "maxLength"'),
   }])
+})
+
+test.each([
+  ['invalid', '(', /Unterminated group/], ['with look-ahead', '^(?!x)', /linear time/],
+  ['with an undefined escape', '\\A[a-z]+\\Z', /does not define the escape \\A/],
+  ['too long', 'a'.repeat(1_025), /1024 characters/],
+])('a pattern that is %s is reported, and does not cost the tool', async (_, pattern, message) => {
+  using home = new HomeFixture()
+  const written = { type: 'object', properties: { a: { type: 'string', pattern } } }
+  const tool = toolOf({ inputSchema: { ...written, patternProperties: { [pattern]: true } }, outputSchema: written })
+  home.extension(home.globalRoot, 'weather', manifestOf({ tools: [tool] }))
+  const { extensions, diagnostics } = await home.load()
+  expect(extensions).toHaveLength(1)
+  const at = '/tools/0/inputSchema'
+  expect(diagnostics).toMatchObject([`${at}/patternProperties/${pattern}`, `${at}/properties/a/pattern`].map((path) => ({
+    severity: 'warning', stage: 'configSchema', code: 'ConfigSchemaInvalid', path, message: expect.stringMatching(message),
+  })))
+})
+
+test('escaped punctuation in a pattern is no fault', async () => {
+  using home = new HomeFixture()
+  const inputSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^\\-\\:\\@\\"\\#\\%\\ $' } } }
+  home.extension(home.globalRoot, 'weather', manifestOf({ tools: [toolOf({ inputSchema })] }))
+  expect((await home.load()).diagnostics).toEqual([])
 })

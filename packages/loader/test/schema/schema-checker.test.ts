@@ -23,7 +23,7 @@ const hurried = { ...LOADER_LIMITS, schemaMs: 1 }
 /** Long enough for a busy machine. */
 const unhurried = { ...LOADER_LIMITS, schemaMs: 60_000 }
 const ask = (thread: SchemaWorkerClient, schema: object, limits = LOADER_LIMITS) =>
-  thread.request({ limits, schema: schema as never, runsPatterns: true })
+  thread.request({ limits, schema: schema as never, compiles: true })
 
 test('refuses a schema that takes too long, and checks those behind it', async () => {
   const thread = new SchemaWorkerClient()
@@ -64,7 +64,7 @@ test('checks values too', async () => {
   const thread = new SchemaWorkerClient()
   const schema = { type: 'object', properties: { a: { type: 'integer' } } } as const
   const check = (value: object) =>
-    thread.request({ limits: LOADER_LIMITS, schema, runsPatterns: true, value: value as never })
+    thread.request({ limits: LOADER_LIMITS, schema, compiles: true, value: value as never })
   expect(await Promise.all([check({ a: 1 }), check({ a: 'x' })])).toMatchObject([
     { verdict: { ok: true } }, { fault: { path: '/a' } },
   ])

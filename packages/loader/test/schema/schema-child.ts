@@ -11,6 +11,6 @@ const kept = (): number => readdirSync(getCompileCacheDir()!).length
 flushCompileCache()
 const before = kept()
 const { verdict } = await new SchemaWorkerClient().request({
-  limits: LOADER_LIMITS, schema: { type: 'object' }, runsPatterns: true,
+  limits: LOADER_LIMITS, schema: { type: 'object' }, compiles: true,
 })
 process.stdout.write(JSON.stringify({ ok: verdict.ok, added: kept() - before }))

@@ -161,7 +161,7 @@ const numberOf = (answer: string): number | string =>
 /** Why an answer is invalid, as the end of a sentence. */
 type AnswerCheck = (answer: Json) => string | undefined
 
-const LIMITS = { schemaChars: 16_384, schemaDepth: 4, subschemas: 256, patternChars: 1_024, inPlaceSubschemas: 256 }
+const LIMITS = { schemaChars: 16_384, schemaDepth: 4, subschemas: 256, inPlaceSubschemas: 256 }
 
 const isDay = (text: string): boolean => {
   const at = new Date(`${text}T00:00:00Z`)

@@ -115,8 +115,9 @@ it('removes unknown keywords from a schema, and only keywords', () => {
     additionalItems: { type: 'integer', widget: 'slider' }, additionalProperties: { strict: true },
     dependencies: { a: ['b'] },
   }
+  const $schema = 'https://json-schema.org/draft/2020-12/schema'
   expect(toolSchema(written)).toEqual({
-    type: 'object', enum: [{ $schema: 'data' }], prefixItems: [{ type: 'string' }], items: { type: 'integer' },
+    $schema, type: 'object', enum: [{ $schema: 'data' }], prefixItems: [{ type: 'string' }], items: { type: 'integer' },
     additionalProperties: {}, dependentRequired: { a: ['b'] },
     properties: {
       'x-order': { type: 'string', format: 'regex' }, format: { type: 'integer', format: 'int64' },
@@ -128,7 +129,7 @@ it('removes unknown keywords from a schema, and only keywords', () => {
     properties: { b: { $ref: '#a', maxLength: 1, description: 'B.' } },
   }
   expect(toolSchema(referring)).toEqual({
-    type: 'object', definitions: { a: { $anchor: 'a', type: 'string' } },
+    $schema, type: 'object', definitions: { a: { $anchor: 'a', type: 'string' } },
     properties: { b: { $ref: '#a', description: 'B.' } },
   })
   expect(toolSchema(null)).toEqual({ type: 'object', properties: {} })

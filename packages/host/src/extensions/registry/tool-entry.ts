@@ -108,7 +108,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     may: () => powerItems(withVariables(grant, variables)),
     check: layer === 'bundled'
       ? validators.compileLate(manifest.inputSchema)
-      : located('/inputSchema', () => validators.compile(manifest.inputSchema, { fromServer: server !== undefined })),
+      : located('/inputSchema', () => validators.compile(manifest.inputSchema)),
     approvalKey: template === undefined ? undefined : located('/approvalKey', () => compileApprovalKey(template)),
     timeoutMs: timeoutOf(manifest, descriptor, settings),
     maxOutputBytes: manifest.maxOutput === undefined ? CALL_LIMITS.shownBytes : byteSize(manifest.maxOutput),

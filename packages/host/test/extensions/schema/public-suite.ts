@@ -39,7 +39,9 @@ function* othersOf(suite: string, draft: Draft, withMeta: boolean): Generator<re
   for (const entry of readdirSync(remotes, { recursive: true, withFileTypes: true })) {
     const path = relative(remotes, join(entry.parentPath, entry.name))
     const ofDraft = draft === 'draft7' ? /^(?:draft7\/|[a-zA-Z]+\.json|nested\/|baseUri)/ : /^draft2020-12\//
-    if (!entry.isFile() || !ofDraft.test(path) || /metaschema|format-assertion/.test(path)) continue
+    if (!entry.isFile() || !ofDraft.test(path) || /format-assertion/.test(path)) continue
+    // They refer to the meta-schemas.
+    if (!withMeta && path.includes('metaschema')) continue
     const schema = readJson(join(remotes, path))
     if (isJsonObject(schema)) yield [`http://localhost:1234/${path}`, schema]
   }

@@ -57,7 +57,6 @@ test.each<[string, JsonObject]>([
   ['a wrong value', { type: 'objekt' }],
   ['a missing reference', { type: 'object', properties: { a: { $ref: '#/$defs/none' } } }],
   ['another draft', { $schema: 'http://json-schema.org/draft-04/schema#', type: 'object' }],
-  ['a pattern that looks around', { type: 'string', pattern: '^(?=a)b' }],
   ['a schema that is never done', { allOf: [{ $ref: '#' }] }],
 ])('%s is a fault of the schema', (_, schema) => {
   expect(codeOf(() => new Validators().compile(schema))).toBe('ConfigSchemaInvalid')
@@ -88,19 +87,6 @@ test.each<[string, JsonObject, Json]>([
   }, { kind: 'a', other: 1 }],
 ])('%s does not satisfy the schema', (_, schema, value) => {
   expect(new Validators().compile(schema)(value)).toBeDefined()
-})
-
-test('a pattern with lookaround is not run in the schema of a server', () => {
-  const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^(?!x)', maxLength: 3 } } }
-  const validators = new Validators()
-  const check = validators.compile(schema, { fromServer: true })
-  expect([check({ a: 'x' }), check({ a: 'xxxx' })]).toMatchObject([undefined, { keyword: 'maxLength' }])
-  expect(codeOf(() => validators.compile(schema))).toBe('ConfigSchemaInvalid')
-})
-
-test('names that such a pattern may match are not rejected as additional', () => {
-  const schema = { type: 'object', patternProperties: { '^(?=a)': { type: 'string' } }, additionalProperties: false }
-  expect(new Validators().compile(schema, { fromServer: true })({ ab: 1 })).toBeUndefined()
 })
 
 test('a value that is nested too deep is a fault', () => {
