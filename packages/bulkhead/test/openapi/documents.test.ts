@@ -69,7 +69,7 @@ it('omits unsupported operations with a reason, and offers the rest', async () =
   const reasons = host.diagnostics.map(({ severity, code, path }) => `${severity} ${code} ${path.split('/').slice(0, 3).join('/')}`)
   expect(reasons.toSorted()).toEqual([
     'error ConfigSchemaInvalid /tools/each', 'error ConfigSchemaInvalid /tools/loop', 'error ConfigSchemaInvalid /tools/odd',
-    'error ShapeInvalid /openapi/shop', 'warning TextSuspicious /tools/hidden',
+    'error ShapeInvalid /openapi/shop', 'warning ConfigSchemaInvalid /tools/slow', 'warning TextSuspicious /tools/hidden',
   ])
 })
 

@@ -56,7 +56,7 @@ test('leaves out a faulty tool with a diagnostic, and keeps the others', async (
   using home = new HomeFixture()
   const schema = (more: object) => ({ type: 'object', ...more })
   const { report, ofServers: [ship] } = await connect(home, connected('ship', [
-    toolOf({ name: 'ship_a', inputSchema: schema({ properties: { x: { type: 'string', pattern: '(' } } }) }),
+    toolOf({ name: 'ship_a', inputSchema: schema({ properties: { x: { type: 'string', minLength: -1 } } }) }),
     toolOf({ name: 'ship_b' }),
     toolOf({ name: 'ship_c', inputSchema: schema({ properties: { x: { $ref: 'https://example.com/schema' } } }) }),
     toolOf({ name: 'ship_d', inputSchema: schema({ properties: { 'hid\u200bden': {} } }) }),
