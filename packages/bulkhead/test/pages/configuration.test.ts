@@ -72,7 +72,7 @@ describe('with the example of docs/reference/configuration.md', () => {
   afterAll(tearDown)
 
   it.each<[string, object, string]>([
-    ['bash', { command: 'git status' }, 'output'],
+    ['bash', { command: 'ls src' }, 'output'],
     ['bash', { command: 'ps aux' }, 'output'],
     ['bash', { command: 'cat secrets/key' }, 'output'],
     ['bash', { command: 'echo x > src/b' }, 'ApprovalDenied'],

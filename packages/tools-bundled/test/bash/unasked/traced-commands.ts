@@ -3,8 +3,8 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PlantedWorkspace } from './planted-workspace.ts'
 
-/** Folders of the system. What a program needs to run is there. */
-const SYSTEM = /^\/(?:usr|bin|sbin|lib|lib32|lib64|etc|opt|proc|sys|dev)(?:\/|$)/
+/** Folders of the system. What a program needs to run is there. `find` also opens the root, and does not list it. */
+const SYSTEM = /^\/$|^\/(?:usr|bin|sbin|lib|lib32|lib64|etc|opt|proc|sys|dev)(?:\/|$)/
 /** Programs that others start to do their work. */
 const HELPERS: ReadonlySet<string> = new Set(['git', 'gzip', 'sh', 'dash', 'bash', 'test', 'pwd'])
 
