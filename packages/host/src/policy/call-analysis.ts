@@ -3,10 +3,9 @@ import {
   BulkheadError, CALL_LIMITS, checkApprovalKey, isLockedTool, type ArgumentsReading, type Clock,
   type CompartmentSession,
 } from '@bulkhead/contract'
-import { untilAborted } from '@bulkhead/kit/deadlines'
+import { onAbort, untilAborted, within } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
-import { onAbort } from '@bulkhead/kit/deadlines'
 import type { HostContext, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis } from './checked-call.ts'
 import { followLinks } from './resources.ts'
@@ -48,11 +47,17 @@ function analysisOf(
   }
 }
 
+/** The walls are tried once, before the first command. */
+const WALL_MS = 30_000
+
 /** The analysis on this machine: a command that needs a file wall only reads if one stands. */
-export async function withWall(analysis: CallAnalysis, { confinesCommands }: HostContext): Promise<CallAnalysis> {
-  if (analysis.onlyReads !== 'unwalled') return analysis
+export async function withWall(
+  analysis: CallAnalysis, { signal }: ValidatedCall, { confinesCommands, clock }: HostContext,
+): Promise<CallAnalysis> {
+  const late = () => new Error('The walls could not be tried in time.')
   // If it cannot be tried now, this call asks.
-  const stands = await confinesCommands().catch(() => false)
+  const stands = await within({ clock, ms: WALL_MS, late, signal }, confinesCommands).catch(() => false)
+  signal.throwIfAborted()
   return stands ? { ...analysis, onlyReads: true } : analysis
 }
 

@@ -29,7 +29,7 @@ export async function evaluate(
   for (;;) {
     const found = needsKey(call, host)
       ? analyzeCall(call, host) ?? await deriveKey(call, host.clock) : analysisByKey(tool.name)
-    const analysis = found.onlyReads === 'unwalled' ? await withWall(found, host) : found
+    const analysis = found.onlyReads === 'unwalled' ? await withWall(found, call, host) : found
     const excess = beyondCeiling(call, analysis)
     if (excess) return call.evaluated(final(excess, analysis), changes)
 

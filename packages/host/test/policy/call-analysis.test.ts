@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { ArgumentsReader, ArgumentsReading, CallEffects, Rule, RuleAction } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
 import type { SessionOptions } from '../../src/index.ts'
+import { ManualClock } from '../twin/clock.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type WorldSketch } from '../twin/world.ts'
 
@@ -100,6 +101,30 @@ describe('arguments that a reader of the host analyses', () => {
       ['while it cannot be tried', async () => Promise.reject(new Error('no more processes'))],
     ])('ask %s, and explain says so', async (_, confines) => {
       expect(await decideHere(confines)).toMatchObject({ decision: 'ask', reasons: expect.stringContaining('no file wall stands around commands'), verdict: 'output', asked: 1 })
+    })
+
+    test('ask if the sandbox does not answer in time, and end with the call', async () => {
+      const clock = new ManualClock()
+      const world = createWorld({
+        clock, extensions: [{ layer: 'bundled', inline: true, tools: { bash: { mode: 'local' } } }], argumentsReaders: new Map([['bash', () => ({ ...READING, ...reads })]]),
+      })
+      const asked = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      let times = 0
+      world.sandbox.confinesCommands = () => {
+        asked[times++]!.resolve()
+        return new Promise(() => {})
+      }
+      const approver = new ScriptedApprover('session')
+      const opened = await world.host.openSession({ approver })
+      const call = opened.call({ id: 'c1', name: 'bash', arguments: { command: 'x' } })
+      await asked[0]!.promise
+      await clock.advance(30_000)
+      expect([verdictOf(await call), approver.asked.length]).toEqual(['output', 1])
+      const ended = new AbortController()
+      const other = opened.call({ id: 'c2', name: 'bash', arguments: { command: 'x' } }, { signal: ended.signal })
+      await asked[1]!.promise
+      ended.abort()
+      expect(verdictOf(await other)).toBe('ToolCancelled')
     })
 
     test('follow the mode without one', async () => {
