@@ -32,8 +32,8 @@ function analysisOf(
 ): CallAnalysis {
   return {
     approvalKey: keyOf(key),
-    subjects: subjects.map(({ key: one, names, within }) =>
-      ({ key: keyOf(one), ...(names && { names }), ...(within && { within: within.map(keyOf) }) })),
+    subjects: subjects.map(({ key: one, names, within: wider }) =>
+      ({ key: keyOf(one), ...(names && { names }), ...(wider && { within: wider.map(keyOf) }) })),
     touches,
     verdicts: [
       ...denies.map((reason) => deny('watchdog', 'WatchdogDenied', SOURCE, reason)),
