@@ -3,9 +3,6 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { LimitReached } from '../../connected/backoff.ts'
-import type { ServerLog } from '../../connected/server-log.ts'
-import { grantHint } from './missing-grants.ts'
-import type { ServerEntry } from './server-entry.ts'
 
 /** Whether the connection failed, not the call itself. */
 export const isConnectionFault = (error: unknown): boolean =>
@@ -89,10 +86,10 @@ const UNREADABLE_CODES: ReadonlySet<string> = new Set([
   'INVALID_RESULT', 'UNSUPPORTED_RESULT_TYPE', 'CLIENT_HTTP_UNEXPECTED_CONTENT',
 ])
 
-const unreachable = (reason: string): string => `it cannot be reached: ${reason}`
+export const unreachable = (reason: string): string => `it cannot be reached: ${reason}`
 
 /** Why a request could not be sent. `fetch` tells it in its cause. undefined if no request failed. */
-function networkReason(error: unknown): string | undefined {
+export function networkReason(error: unknown): string | undefined {
   const chain: unknown[] = []
   for (let one = error; one instanceof Error && chain.length < MOST_CAUSES; one = one.cause) chain.push(one)
   if (!chain.some(isFetchFault)) return undefined
@@ -121,79 +118,5 @@ export function callResultOf(answer: unknown, redact: (text: string) => string):
     ...(typeof isError === 'boolean' && { isError }),
     // The code of another Bulkhead. The host accepts what a tool may report.
     ...(isError === true && code !== undefined && { _meta: { 'bulkhead/error': code } }),
-  }
-}
-
-/** Errors of connecting that are reported unchanged. */
-const SPECIFIC_CODES: ReadonlySet<string> = new Set([
-  'ServerUnavailable', 'EnvNameNotSet', 'CapabilityUnavailable', 'SignInRequired', 'SignInFailed', 'StoreUnavailable',
-])
-
-/** The errors of connecting to one server. */
-export class ConnectionFaults {
-  readonly #entry: Pick<ServerEntry, 'name' | 'config'>
-  readonly #log: Pick<ServerLog, 'last' | 'lines'>
-  readonly #redact: (text: string) => string
-
-  constructor(
-    entry: Pick<ServerEntry, 'name' | 'config'>, log: Pick<ServerLog, 'last' | 'lines'>,
-    redact: (text: string) => string,
-  ) {
-    this.#entry = entry
-    this.#log = log
-    this.#redact = redact
-  }
-
-  get #name(): string {
-    return this.#entry.name
-  }
-
-  get #isLocal(): boolean {
-    return this.#entry.config.type === 'local'
-  }
-
-  ofOpening(error: unknown): BulkheadError {
-    if (error instanceof RangeError) {
-      return this.unavailable(this.#withLastLine(`it sent a message that is too large: ${error.message}`))
-    }
-    const reason = this.#isLocal ? undefined : networkReason(error)
-    if (reason !== undefined) return this.unavailable(unreachable(visibleText(this.#redact(reason))))
-    const fault = callFault(this.#name, error, this.#redact)
-    if (SPECIFIC_CODES.has(fault.code)) return fault
-    // A remote server may run on: only the connection has ended.
-    const end = this.#isLocal ? 'it exited during startup' : 'it closed the connection before it answered'
-    return this.unavailable(this.#withLastLine(fault.code === 'ServerLost' ? end : fault.message))
-  }
-
-  /** The fault of a server that was connected. `why`: undefined if it ended without an error. */
-  ofLoss(why: unknown): BulkheadError {
-    if (why instanceof LimitReached) return this.unavailable(why.message)
-    const how = this.#isLocal ? 'it exited' : 'the connection was closed'
-    return this.unavailable(this.#withLastLine(why === undefined ? how : messageOf(why)))
-  }
-
-  /** The last line of standard error often tells why a server exited. */
-  #withLastLine(what: string): string {
-    const { last, lines } = this.#log
-    const hint = grantHint(this.#entry, [what, ...lines].join('\n'))
-    return [
-      visibleText(this.#redact(what)).replace(/\.$/, ''),
-      ...(last === undefined ? [] : [`Last line of its standard error: ${last.replace(/\.$/, '')}`]),
-      ...(hint === undefined ? [] : [hint]),
-    ].join('. ')
-  }
-
-  /** A server that requires a sign-in is not tried again before. */
-  inBackoff(ms: number, fault: BulkheadError | undefined): BulkheadError {
-    if (fault?.code === 'SignInRequired') return fault
-    const seconds = Math.ceil(ms / 1_000)
-    const why = fault?.message.replace(/\.$/, '') ?? 'it failed'
-    return this.unavailable(`${why}. The next attempt is possible in ${seconds} s`, ms)
-  }
-
-  unavailable(why: string, retryAfterMs?: number): BulkheadError {
-    const text = why.startsWith(unavailable(this.#name)) ? why : `${unavailable(this.#name)}: ${why}`
-    const data = { server: this.#name, ...(retryAfterMs !== undefined && { retryAfterMs: Math.ceil(retryAfterMs) }) }
-    return new BulkheadError('ServerUnavailable', `${text}.`.replace(/\.\.$/, '.'), { data })
   }
 }
