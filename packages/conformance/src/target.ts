@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import {
-  BulkheadError, compileGrant, DEFAULT_LIMITS, MANIFEST_LIMITS, requireOptions, type CompartmentLimits, type CompartmentServices,
-  type CompartmentSession,
+  BulkheadError, compileGrant, DEFAULT_LIMITS, MANIFEST_LIMITS, requireOptions, type CompartmentLimits,
+  type CompartmentServices, type CompartmentSession,
   type ExtensionDescriptor, type LogEntry, type Sandbox, type VariableValues,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'

@@ -76,8 +76,9 @@ export class FileScope {
     return this.#policy.locate(given, 'covers', true)
   }
 
-  denied(given: string): BulkheadError {
-    return this.#policy.denied(given)
+  /** `why` ends a sentence that begins with the path. */
+  denied(given: string, why: string): BulkheadError {
+    return this.#policy.denied(given, why)
   }
 
   /**

@@ -10,6 +10,10 @@ import { queueForFile, removeFrom, requireNoRoot } from './write-file.ts'
 /** Each level holds a descriptor. */
 const LEVELS = 256
 
+const PROTECTED =
+  'contains something that the tool may not write, so it was not removed completely. Remove the rest by name'
+const REPLACED = 'was replaced while it was removed. Check the folder'
+
 /**
  * Removes a file, a link, or a folder with everything in it. Links are removed themselves. Each folder is opened from
  * its parent, so that a folder that is replaced by a link meanwhile is not followed. Each name must be in the grant.
@@ -23,7 +27,7 @@ export async function removeTree(
 
   const remove = async (folder: FolderHandle, name: string, real: string, level: number): Promise<void> => {
     if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
-    if (!granted(real).covers) throw scope.denied(given)
+    if (!granted(real).covers) throw scope.denied(given, PROTECTED)
     const found = await lstat(folder.at(name))
     if (found.isDirectory()) await empty(folder, name, real, level + 1)
     await queueForFile(real, () => found.isSymbolicLink()
@@ -35,7 +39,7 @@ export async function removeTree(
     const folder = await parent.child(own)
     try {
       // A folder that was moved meanwhile is not the one that was checked.
-      if (!scope.isAt(folder.where, real)) throw scope.denied(given)
+      if (!scope.isAt(folder.where, real)) throw scope.denied(given, REPLACED)
       for (const name of await readdir(folder.at('.'))) await remove(folder, name, joinNames(real, name), level)
     } finally {
       await folder.release()

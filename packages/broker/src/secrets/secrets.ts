@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { BulkheadError, type SecretGrant } from '@bulkhead/contract'
 import type { Target } from '../hosts/url-policy.ts'
 import { requireUnderCeilings, stringArgument, type CapabilityUnit } from '../model/capability.ts'
-import { isPrivate, SECRET_CHARS, Vault, type StoredSecret } from './vault.ts'
+import { isConfidential, SECRET_CHARS, Vault, type StoredSecret } from './vault.ts'
 
 export interface SecretsCapability extends CapabilityUnit {
   /** The secrets of a call, for other capabilities. */
@@ -70,13 +70,13 @@ export interface CallSecrets {
   inHeaders(headers: ReadonlyMap<string, string>, target: Target): ReadonlyMap<string, string>
   /** The same for the query of a URL. Values are percent-encoded. */
   inQuery(query: string, target: Target): string
+  /** The same for an argument or the input of a command. */
+  inText(text: string, command: string): string
   /**
    * Throws CapabilityDenied if a redirect would bring the value of a secret to a host that it is not for. `sent` is
    * everything that the next target would receive.
    */
   requireOwnHosts(sent: readonly Buffer[], next: Target, visited: readonly Target[]): Promise<void>
-  /** The same for an argument or the input of a command. */
-  inText(text: string, command: string): string
   readonly vault: Vault
 }
 
@@ -155,7 +155,7 @@ function refusalOf(secret: StoredSecret, target: Target): string | undefined {
   if (!secret.isFor(target)) {
     return `The secret ${name} may not be sent to ${target.url.host}. Name the host in \`secrets\` of the manifest.`
   }
-  return isPrivate(target) ? undefined : `The secret ${name} is not sent over http. Use https.`
+  return isConfidential(target) ? undefined : `The secret ${name} is not sent over http. Use https.`
 }
 
 function forCommand({ name, value, commands }: StoredSecret, command: string): string {

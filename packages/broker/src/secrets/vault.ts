@@ -84,7 +84,7 @@ export class Vault {
    */
   async strayIn(sent: readonly Buffer[], next: Target, visited: readonly Target[]): Promise<StoredSecret | undefined> {
     for (const secret of this.#entries.values()) {
-      if ((secret.isFor(next) && isPrivate(next)) || !visited.some((target) => secret.isFor(target))) continue
+      if ((secret.isFor(next) && isConfidential(next)) || !visited.some((target) => secret.isFor(target))) continue
       const redaction = this.#redaction((one) => one === secret)
       for (const bytes of sent) if (await redaction?.finds(bytes)) return secret
     }
@@ -109,7 +109,7 @@ export class Vault {
 }
 
 /** Unencrypted traffic to another machine can be read on the way. */
-export const isPrivate = ({ url, host }: Target): boolean =>
+export const isConfidential = ({ url, host }: Target): boolean =>
   url.protocol === 'https:' || isLocalName(host) || addressKind(host) === 'loopback'
 
 /** Forms that are computed from one secret, such as credentials with different user names. */

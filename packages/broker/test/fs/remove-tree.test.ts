@@ -42,6 +42,7 @@ describe('removing a folder with everything in it', () => {
     for (const path of ['.', '..', 'docs', 'site', 'mixed']) {
       expect(await codeOf(fs.remove(path, ALL)), path).toBe('CapabilityDenied')
     }
+    await expect(fs.remove('site', ALL)).rejects.toThrow('"site" contains something that the tool may not write')
     expect(await codeOf(fs.remove('pipes', ALL))).toBe('InputInvalid')
     expect(await codeOf(fs.remove('site/none', ALL))).toBe('NotFound')
     expect(await readdir(join(workspace, 'site', '.git', 'hooks'))).toEqual(['commit'])

@@ -3,7 +3,10 @@ import type { Outcome } from '../model/outcome.ts'
 /** What is at a path. */
 export type FileState =
   | { readonly kind: 'absent' }
-  /** `digest`: SHA-256 in hex, or null for a file that is too long to be kept, and for a link. `mode`: the nine permission bits. */
+  /**
+   * `digest`: SHA-256 in hex, or null for a link, and for a file that is too long to be kept. `mode`: the nine
+   * permission bits.
+   */
   | { readonly kind: 'file'; readonly digest: string | null; readonly size: number; readonly mode: number }
   | { readonly kind: 'folder'; readonly mode: number }
 

@@ -79,7 +79,6 @@ export const appliesInPlace = (keyword: string): boolean => IN_PLACE.has(keyword
 export const UNEVALUATED = ['unevaluatedProperties', 'unevaluatedItems'] as const
 
 const VOCABULARY = 'https://json-schema.org/draft/2020-12/vocab/'
-const NONE: ReadonlySet<string> = new Set()
 /** Keywords of the vocabularies of 2020-12 that constrain, by their names. `core` cannot be left out. */
 const VOCABULARIES: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ['core', []], ['meta-data', []], ['format-annotation', []], ['content', []], ['unevaluated', UNEVALUATED],
@@ -98,8 +97,7 @@ const VOCABULARIES: ReadonlyMap<string, readonly string[]> = new Map<string, rea
  * The keywords that have no effect in a dialect, by `$vocabulary` of its meta-schema. undefined if it requires a
  * vocabulary that is not known.
  */
-export function ignoredBy(vocabularies: JsonObject | undefined): ReadonlySet<string> | undefined {
-  if (vocabularies === undefined) return NONE
+export function ignoredBy(vocabularies: JsonObject): ReadonlySet<string> | undefined {
   const isUnknown = ([uri, isRequired]: [string, Json]): boolean =>
     isRequired === true && !(uri.startsWith(VOCABULARY) && VOCABULARIES.has(uri.slice(VOCABULARY.length)))
   if (Object.entries(vocabularies).some(isUnknown)) return undefined

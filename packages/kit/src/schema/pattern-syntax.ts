@@ -46,7 +46,8 @@ export function ecmaScriptPattern(source: string): string {
 }
 
 /** White space as in ECMAScript: the library knows only that of ASCII. Between brackets, and all other characters. */
-const SPACE = '\\u{9}-\\u{d}\\u{20}\\u{a0}\\u{1680}\\u{2000}-\\u{200a}\\u{2028}\\u{2029}\\u{202f}\\u{205f}\\u{3000}\\u{feff}'
+const SPACE = '\\u{9}-\\u{d}\\u{20}\\u{a0}\\u{1680}\\u{2000}-\\u{200a}\\u{2028}\\u{2029}\\u{202f}\\u{205f}'
+  + '\\u{3000}\\u{feff}'
 const NO_SPACE = '\\u{0}-\\u{8}\\u{e}-\\u{1f}\\u{21}-\\u{9f}\\u{a1}-\\u{167f}\\u{1681}-\\u{1fff}\\u{200b}-\\u{2027}'
   + '\\u{202a}-\\u{202e}\\u{2030}-\\u{205e}\\u{2060}-\\u{2fff}\\u{3001}-\\u{fefe}\\u{ff00}-\\u{10ffff}'
 const ANY = '\\u{0}-\\u{10ffff}'
@@ -78,7 +79,7 @@ const withShortName = (step: string): string =>
 /** Modifiers that change `.`, `^` and `$`, for which the library knows other line ends. */
 const MODIFIERS = /\(\?[i-]{0,2}[ms][ims-]{0,6}:/
 
-/** The same pattern in the syntax that `translateRegExp` of the library reads. Throws for one that it reads otherwise. */
+/** The same pattern in the syntax that the library translates. Throws for one that it would read otherwise. */
 export function linearPattern(strict: string): string {
   if (MODIFIERS.test(strict)) throw new Error('the modifiers m and s are not supported')
   return replaceSteps(strict, (step, inClass) => (inClass ? INSIDE : OUTSIDE).get(step) ?? withShortName(step))

@@ -71,8 +71,9 @@ export function readSchema(schema: Json, { limits = NO_LIMITS, patternFault }: S
   const faults = [...tree.faults, ...references.faults, ...tree.all.flatMap(keywordFaults)]
   if (faults.length > 0) return { ok: false, faults: faults as [SchemaFault, ...SchemaFault[]] }
   const ways = new SchemaWays(tree, references)
-  const cost = costPerValue(tree, references, ways)
-  if (cost === undefined) return refuse('', `has dynamic references that lead to more than ${MOST_WAYS} combinations`)
+  const mostWays = Math.max(Math.min(limits.subschemas, MOST_WAYS), tree.all.length)
+  const cost = costPerValue(tree, references, ways, mostWays)
+  if (cost === undefined) return refuse('', `has dynamic references that make more than ${mostWays} subschemas of it`)
   if (cost > limits.inPlaceSubschemas) return refuse('', tooManyInPlace(limits))
   const document = {
     root: schema, tree, references, ways, subschemas: tree.all.length,
@@ -106,7 +107,9 @@ function keywordFaults({ schema, path, resource: { dialect } }: SchemaNode): Sch
   })
 }
 
-function findIdlePatterns({ schema, path }: SchemaNode, findFault: (source: string) => string | undefined): SchemaFault[] {
+function findIdlePatterns(
+  { schema, path }: SchemaNode, findFault: (source: string) => string | undefined,
+): SchemaFault[] {
   const { pattern, patternProperties } = schema
   const sources = [
     ...(typeof pattern === 'string' ? [{ at: `${path}/pattern`, source: pattern }] : []),
@@ -115,11 +118,12 @@ function findIdlePatterns({ schema, path }: SchemaNode, findFault: (source: stri
   ]
   return sources.flatMap(({ at, source }) => {
     const fault = findFault(source)
-    return fault === undefined ? [] : [{ path: at, message: `has a pattern that is not enforced: ${visibleText(fault)}` }]
+    if (fault === undefined) return []
+    return [{ path: at, message: `has a pattern that is not enforced: ${visibleText(fault)}` }]
   })
 }
 
-/** Schemas of one document, each counted for every way on which its dynamic references lead elsewhere. */
+/** Schemas of a document without limits, each counted for every way on which dynamic references lead elsewhere. */
 const MOST_WAYS = 20_000
 
 /**
@@ -127,8 +131,9 @@ const MOST_WAYS = 20_000
  * itself. Twenty small definitions that each refer twice to the next one make a million, which would block the host.
  * undefined if there are too many ways.
  */
-function costPerValue(tree: SchemaTree, references: References, ways: SchemaWays): number | undefined {
-  const most = Math.max(MOST_WAYS, tree.all.length)
+function costPerValue(
+  tree: SchemaTree, references: References, ways: SchemaWays, most: number,
+): number | undefined {
   const costs = new SituatedMap<number>()
   const open = new SituatedMap<boolean>()
   const ahead: Situated[] = []

@@ -29,6 +29,8 @@ export interface SchemaNode {
   readonly resource: Resource
 }
 
+const NOTHING: ReadonlySet<string> = new Set()
+
 /** The base of relative identifiers. The name is reserved and never exists (RFC 6761). */
 const NO_BASE = 'https://schema.invalid/'
 
@@ -80,9 +82,9 @@ export class SchemaTree {
     const mayChoose = around === undefined || typeof $id === 'string'
     const chosen = typeof $schema === 'string' && mayChoose ? $schema : undefined
     const known = chosen === undefined ? undefined : dialectOf(chosen)
-    const ignored = chosen === undefined ? around?.ignored ?? ignoredBy(undefined)
-      : known === undefined ? this.#ignoredIn(chosen) : ignoredBy(undefined)
-    if (ignored === undefined) {
+    const isOther = chosen !== undefined && known === undefined
+    const ignored = isOther ? this.#ignoredIn(chosen) : chosen === undefined ? around?.ignored : undefined
+    if (isOther && ignored === undefined) {
       this.#fault(`${path}/$schema`, 'must name JSON Schema 2020-12 or draft-07, or be left out')
     }
     const dialect = known ?? (chosen === undefined ? around?.dialect : undefined) ?? '2020-12'
@@ -94,7 +96,7 @@ export class SchemaTree {
       return around
     }
     if (id === undefined && around !== undefined) return around
-    return this.#newResource({ root: schema, dialect, ignored: ignored ?? ignoredBy(undefined)! }, path, id, around)
+    return this.#newResource({ root: schema, dialect, ignored: ignored ?? NOTHING }, path, id, around)
   }
 
   /** What a meta-schema leaves out that is a definition of the whole schema. Others would have to be fetched. */
@@ -185,8 +187,9 @@ export function resolveReferences(tree: SchemaTree): References {
     if (typeof $dynamicRef === 'string' && node.resource.dialect === '2020-12') {
       const found = find($dynamicRef, '/$dynamicRef', node, tree)
       if ('fault' in found) faults.push(found.fault)
-      else if (isOpen(found, tree)) open.set(node.schema, { anchor: found.fragment, target: found.target as JsonObject })
-      else dynamicTargets.set(node.schema, found.target)
+      else if (isOpen(found, tree)) {
+        open.set(node.schema, { anchor: found.fragment, target: found.target as JsonObject })
+      } else dynamicTargets.set(node.schema, found.target)
     }
   }
   return { targets, dynamicTargets, open, faults }

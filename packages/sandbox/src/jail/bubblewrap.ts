@@ -14,7 +14,7 @@ export const TREE_LIMITS = { tasks: 512, memoryMb: 2048 } as const
 /** Each of the private folders, which are in memory. */
 const PRIVATE_BYTES = 256 * MB
 const SHARED_MEMORY_BYTES = 64 * MB
-/** In memory, by the space they have. Older versions of bubblewrap cannot limit it; the watch counts what is in them. */
+/** In memory, with the space they have. Older versions of bubblewrap cannot limit it; the watch counts the content. */
 const PRIVATE_SIZES = new Map([['/dev/shm', SHARED_MEMORY_BYTES], ['/tmp', PRIVATE_BYTES], [JAIL_HOME, PRIVATE_BYTES]])
 export const PRIVATE_FOLDERS: readonly string[] = [...PRIVATE_SIZES.keys()]
 

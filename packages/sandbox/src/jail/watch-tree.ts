@@ -22,6 +22,7 @@ export function watchTree(
   pid: number, limits: TreeLimits, folders: readonly string[], exceeded: (what: string) => void,
 ): () => void {
   let isChecking = false
+  let isStopped = false
   const check = async (): Promise<void> => {
     if (isChecking) return
     isChecking = true
@@ -32,7 +33,6 @@ export function watchTree(
     exceeded(what)
   }
   const timer = setInterval(() => void check(), EVERY_MS).unref()
-  let isStopped = false
   const stop = (): void => {
     isStopped = true
     clearInterval(timer)

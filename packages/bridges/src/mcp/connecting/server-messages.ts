@@ -22,7 +22,8 @@ export function callFault(name: string, error: unknown, redact: (text: string) =
     return make('MessageTooLarge', `The MCP server "${name}" sent a message that is too large: ${text} ${LESS}`)
   }
   if (error instanceof LimitReached) {
-    return make('ServerLost', `The MCP server "${name}" was lost during the call: ${text}. The next call starts it again.`)
+    const what = `The MCP server "${name}" was lost during the call: ${text}.`
+    return make('ServerLost', `${what} The next call starts it again.`)
   }
   const status = statusOf(error)
   if (status === 401 || status === 403) {
