@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { needs } from './scripts/machine.ts'
 import { SummaryReporter } from './scripts/vitest/report.ts'
 
 /** How long a test may wait without progress. `scripts/vitest/runner.ts` and `expect.poll` say what it waits for. */
@@ -20,7 +21,10 @@ export default defineConfig(({ mode }) => ({
     // Node imports the sources itself, as programs that use the packages do. Transforming them took a tenth of the time.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     runner: path('scripts/vitest/runner.ts'),
-    tags: [{ name: 'walls', description: 'Depends on the walls of the system. `pnpm walls` runs it without bubblewrap.' }],
+    tags: [
+      { name: 'walls', description: 'Depends on the walls of the system. `pnpm walls` runs it without bubblewrap.' },
+      { name: 'git', description: 'Needs git.', ...needs('git') },
+    ],
     testTimeout: HANGS_MS,
     hookTimeout: mode === 'soak' ? HANGS_MS : WAIT_MS,
     // The summary of `npm test` shows these messages.

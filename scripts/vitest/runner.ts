@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { expect, TestRunner, type RunnerTestCase } from 'vitest'
 
+/** The real ones. Tests replace those of the system by a clock of their own. */
+const { setInterval, clearInterval } = globalThis
+
 /** How often the progress of a test is looked at while it may wait. */
 const LOOKS = 12
 
@@ -21,6 +24,7 @@ export default class Runner extends TestRunner {
       // Later than a poll that began with the last assertion.
       if (looks > LOOKS + 1) stalled.reject(new Error(describeWait(limit, seen)))
     }, limit / LOOKS)
+    timer.unref()
     try {
       await Promise.race([TestRunner.getTestFn(test)(), stalled.promise])
     } finally {

@@ -12,6 +12,7 @@ import { createSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { has } from '../../../scripts/machine.ts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { argumentsReaders, createBundledExtensions } from '../src/index.ts'
 
@@ -24,7 +25,7 @@ beforeAll(async () => {
   workspace = join(root, 'workspace')
   for (const name of ['src', 'docs']) mkdirSync(join(workspace, name), { recursive: true })
   for (const name of ['src/a.ts', 'docs/b.md', 'c.txt']) writeFileSync(join(workspace, name), `needle in ${name}\n`)
-  execFileSync('git', ['init', '-q'], { cwd: workspace })
+  if (has('git')) execFileSync('git', ['init', '-q'], { cwd: workspace })
   server = createServer((_, response) => response.setHeader('content-type', 'text/plain').end('here')).listen(0, '0.0.0.0')
   await once(server, 'listening')
   places = ['127.0.0.1', '127.0.0.2'].map((host) => `${host}:${(server.address() as AddressInfo).port}`)

@@ -55,7 +55,10 @@ export class ShellSetup {
   }
 
   node(name: string, source: string): string {
-    return this.command(name, `#!${process.execPath}\n${source}\n`)
+    const script = join(this.root, `${name}.cjs`)
+    writeFileSync(script, source)
+    // The path of Node may have spaces, which a line with #! cannot have.
+    return this.sh(name, `exec '${process.execPath}' '${script}' "$@"`)
   }
 
   open(grant: Partial<Power>, options: Partial<ShellOptions> = {}, call: Partial<OpenCall> = {}): OpenedShell {

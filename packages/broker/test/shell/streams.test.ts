@@ -26,7 +26,7 @@ describe('the folder for pipes', () => {
 
   it('is reported with all candidates if none is writable', () => {
     const script = `
-      const { Fifos } = require(${JSON.stringify(new URL('../../src/shell/streams.ts', import.meta.url).pathname)})
+      const { Fifos } = require(${JSON.stringify(join(import.meta.dirname, '../../src/shell/streams.ts'))})
       const opened = Fifos.open(1, ${JSON.stringify(MKFIFO)})
       opened.then(() => console.log('made'), ({ code, message }) => console.log(code, message))`
     // The permission model of Node simulates a read-only system. Only the cache of compiled sources is writable.

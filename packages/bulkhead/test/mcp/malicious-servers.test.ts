@@ -81,7 +81,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-const call = (name: string) => session.call({ id: `${name}-${Math.random()}`, name, arguments: {} })
+/** Only a server that does not answer at all is to meet its deadline, however busy the machine is. */
+const call = (name: string) => session.call(
+  { id: `${name}-${Math.random()}`, name, arguments: {} }, name === 'evil_silent' ? {} : { timeoutMs: 60_000 })
 
 it('text that poses as instructions is made visible and reported, and look-alike names are left out', () => {
   const offered = host.tools().filter(({ name }) => name.startsWith('evil_'))

@@ -111,7 +111,7 @@ describe('a server in a jail', needs('bubblewrap'), () => {
     const hosts = [`api.example:${port}`, `inner.example:${port}`, `127.0.0.1:${port}`]
     const results = await probe({ read: [], hosts }, {
       name: `fetched('http://api.example:${port}/')`, address: `fetched('http://127.0.0.1:${port}/')`,
-      program: `run('sh', '-c', 'printf "CONNECT api.example:${port} HTTP/1.1\\r\\n\\r\\n" | timeout 2 ' + process.execPath + ' -e ' + JSON.stringify(${JSON.stringify(
+      program: `run('sh', '-c', 'printf "CONNECT api.example:${port} HTTP/1.1\\r\\n\\r\\n" | timeout 2 ' + JSON.stringify(process.execPath) + ' -e ' + JSON.stringify(${JSON.stringify(
         "const s = require('net').connect(new URL(process.env.HTTPS_PROXY).port, '127.0.0.1', () => { process.stdin.pipe(s, { end: false }); s.once('data', (d) => { process.stdout.write(String(d).split(' ')[1]); process.exit() }) })",
       )}))`,
       otherPort: "fetched('http://api.example/')", other: "fetched('http://example.com/')", secure: "fetched('https://example.com/')",

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { has } from '../../../../scripts/machine.ts'
 
 /** Files by path, each with its content and whether it can be executed. */
 export type Tree = Readonly<Record<string, { readonly text: string; readonly executable: boolean }>>
@@ -31,7 +32,7 @@ export class GitFolder {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-git-')))
 
   constructor() {
-    this.#run(['init', '-q'])
+    if (has('git')) this.#run(['init', '-q'])
   }
 
   diff(from: Tree, to: Tree, options: readonly string[]): string {

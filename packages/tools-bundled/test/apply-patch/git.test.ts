@@ -1,3 +1,4 @@
+// @module-tag git
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'

@@ -7,7 +7,7 @@ import { manifestSchema } from '@bulkhead/contract/validation'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { has, WALLS } from '../../../../scripts/machine.ts'
+import { has, needs, WALLS } from '../../../../scripts/machine.ts'
 import { bundledExtensions } from '../../src/index.ts'
 import { toolRequest } from '../tool-request.ts'
 
@@ -120,7 +120,7 @@ describe('plain commands run without a shell', () => {
     expect(await bash('chmod +x run.sh && ./run.sh this')).toMatchObject({ stdout: 'ran with this\n' })
   })
 
-  it('read-only git commands run no program that the repository configures', async () => {
+  it('read-only git commands run no program that the repository configures', needs('git'), async () => {
     await bash('git init -q repo')
     put('repo/file', 'x')
     put('evil.sh', `#!/bin/sh\ntouch ${workspace}/pwned\n`)

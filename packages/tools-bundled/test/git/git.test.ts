@@ -1,3 +1,4 @@
+// @module-tag git
 import { appendFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'

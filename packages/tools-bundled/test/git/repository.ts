@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { has } from '../../../../scripts/machine.ts'
 
 const ENV = {
   PATH: process.env['PATH'], HOME: '/dev/null', GIT_CONFIG_NOSYSTEM: '1', GIT_AUTHOR_NAME: 'Ada', GIT_AUTHOR_EMAIL: 'ada@example.org',
@@ -9,9 +10,9 @@ const ENV = {
   GIT_TEMPLATE_DIR: '', GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'maintenance.auto', GIT_CONFIG_VALUE_0: 'false',
 }
 
-/** Runs the real git, as the person who prepares a repository would. */
+/** Runs the real git, as the person who prepares a repository would. Does nothing where the tests with git are skipped. */
 export const gitIn = (folder: string, ...args: readonly string[]): string =>
-  execFileSync('git', args, { cwd: folder, env: ENV, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+  has('git') ? execFileSync('git', args, { cwd: folder, env: ENV, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }) : ''
 
 export function writeIn(folder: string, path: string, content: string): void {
   mkdirSync(dirname(join(folder, path)), { recursive: true })

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import type { ConfigFile, LayerConfig, McpServerConfig } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
 import { grantHint, missingGrants, withGrantHint } from '../../../src/mcp/connecting/missing-grants.ts'
@@ -107,7 +108,7 @@ it('names the grants that a command line lacks', () => {
     entriesOf({ global: { ship: local({ command, ...more }) } }).entries[0]!,
     { workspace: import.meta.dirname, base: { PATH: '/usr/bin' }, env: () => undefined },
   ).map(({ message, cure, severity, code }) => `${severity} ${code} ${message} ${cure}`)
-  const outside = new URL('..', import.meta.url).pathname.replace(/\/$/, '')
+  const outside = dirname(import.meta.dirname)
   expect(found(['node', 'setup.ts', '/usr/lib', '/does/not/exist', 'https://a.test', '-x', process.execPath])).toEqual([])
   expect(found(['node', '..', `--root=${outside}`])).toEqual([
     `warning CapabilityDenied The MCP server "ship" runs in a jail and may not read "${outside}", which its command names. Add the folder to mcp.ship.requires.fs.read in the configuration.`,

@@ -1,3 +1,4 @@
+// @module-tag git
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
