@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Ceiling } from '@bulkhead/contract'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { has } from '../../../scripts/machine.ts'
 import { createHost, type CreateHostOptions, type SessionOptions } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
@@ -18,7 +19,7 @@ beforeEach(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-ceiling-')))
   for (const name of ['src', 'docs']) mkdirSync(join(folder, name))
   for (const name of ['src/a.ts', 'docs/b.md', 'c.txt']) writeFileSync(join(folder, name), `needle in ${name}\n`)
-  execFileSync('git', ['init', '-q'], { cwd: folder })
+  if (has('git')) execFileSync('git', ['init', '-q'], { cwd: folder })
   const server = createServer((_, response) => response.setHeader('content-type', 'text/plain').end('here')).listen(0, '0.0.0.0')
   await once(server, 'listening')
   closing.push(async () => void server.close())

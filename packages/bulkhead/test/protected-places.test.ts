@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { has, WALLS } from '../../../scripts/machine.ts'
+import { has, needs, WALLS } from '../../../scripts/machine.ts'
 import { createHost, type CreateHostOptions } from '../src/index.ts'
 import { ownCode } from '../src/facade/folders.ts'
 import { CACHE } from './cache.ts'
@@ -52,7 +52,8 @@ describe.each([['.bulkhead', {}], ['agent', { projectFolder: 'agent' }]])('the p
 
 it('a tool writes files that other programs execute only if its pattern names them, and explain agrees', async () => {
   const { host, run, explain } = await open()
-  execFileSync('git', ['init', '-q', workspace])
+  mkdirSync(join(workspace, '.git/hooks'), { recursive: true })
+  writeFileSync(join(workspace, '.git/config'), '[core]\n\tbare = false\n')
   writeFileSync(join(workspace, 'a.txt'), 'a')
   for (const path of ['.git/hooks/pre-commit', '.git/config', '.bashrc', 'sub/.envrc', '.vscode/tasks.json', '.idea/workspace.xml', `${workspace}/.git/config`]) {
     expect(await run('put', { path })).toMatch(/^CapabilityDenied: .*Declare a pattern in `requires.fs.write` that names it/)
@@ -67,7 +68,7 @@ it('a tool writes files that other programs execute only if its pattern names th
   expect(existsSync(join(workspace, '.git/hooks/pre-commit'))).toBe(false)
 })
 
-it('git can commit through bash', async () => {
+it('git can commit through bash', needs('git'), async () => {
   const { host, run } = await open()
   execFileSync('git', ['init', '-q', workspace])
   expect(await run('write', { path: 'a.txt', content: 'a' })).toBe('done')

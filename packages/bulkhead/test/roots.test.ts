@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, defineTool, type CreateHostOptions, type Host, type SessionOptions } from '../src/index.ts'
-import { has, WALLS } from '../../../scripts/machine.ts'
+import { has, needs, WALLS } from '../../../scripts/machine.ts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { CACHE } from './cache.ts'
 
@@ -59,7 +59,7 @@ describe('a further root', () => {
     expect(await run('read', { path: 'b.txt' })).toMatch(/^NotFound/)
   })
 
-  it('can have a repository, a clone and tests of its own', async () => {
+  it('can have a repository, a clone and tests of its own', needs('git'), async () => {
     const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: library, encoding: 'utf8' })
     git('init', '-q')
     git('config', 'user.name', 'Ada')
@@ -90,7 +90,7 @@ describe('a further root', () => {
   })
 
   it('protects the same places as the workspace', WALLS, async () => {
-    execFileSync('git', ['init', '-q', library])
+    mkdirSync(join(library, '.git'))
     const { run, decision } = await opened({ roots: [library] })
     for (const path of ['.git/hooks/pre-commit', '.bashrc', '.bulkhead/config.json']) {
       const args = { path: join(library, path), content: 'x' }

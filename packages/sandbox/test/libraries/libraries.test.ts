@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import type { CompartmentSession } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
+import { needs } from '../../../../scripts/machine.ts'
 import { ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { serve, type Loopback } from '../../../broker/test/net/loopback.ts'
 import { invocation, newSandbox, refusal, REMOTE, requestOf, temporaryFolder, toolOf } from '../fixture.ts'
@@ -74,20 +75,20 @@ describe.each(REMOTE.slice(0, thoroughly(1, 2)))('libraries from npm in a %s', (
     }
   }
 
-  it('work together, each with what its tool declares', () => work(names))
+  it('work together, each with what its tool declares', needs('git'), () => work(names))
 
-  it.each(names)('work alone: %s', ONLY_IN_SOAK, (name) => work([name]))
+  it.each(names)('work alone: %s', { ...needs('git'), ...ONLY_IN_SOAK }, (name) => work([name]))
 })
 
 describe('a library whose tool declares nothing', ONLY_IN_SOAK, () => {
   it.each(names)('fails with what to declare: %s', async (name) => {
-    const { needs, args } = LIBRARIES[name]!
+    const { needs: wanted, args } = LIBRARIES[name]!
     const opening = newSandbox().open(requestOf({
       placement: 'process', source: await bundle([name]), tools: [toolOf(name)], services,
     }))
     const used = opening.then((session) => callTool(session, name, args?.({ base: 'http://127.0.0.1:1' } as Loopback)))
     const { message, cause } = await refusal(used)
-    expect(`${message} ${String((cause as Error | undefined)?.cause)}`).toContain(needs)
+    expect(`${message} ${String((cause as Error | undefined)?.cause)}`).toContain(wanted)
   })
 })
 
