@@ -83,7 +83,7 @@ it('a trust file that is a link that leads nowhere is a problem', async () => {
   mkdirSync(global(), { recursive: true })
   symlinkSync('no-such-file', join(global(), 'trust.jsonl'))
   const { code, checks } = await diagnose()
-  expect([code, checks['configuration']]).toMatchObject([1, { found: expect.stringMatching(/^TrustStoreUnavailable: /) }])
+  expect([code, checks['files']]).toMatchObject([1, { found: expect.stringMatching(/^TrustStoreUnavailable: /) }])
 })
 
 it('a folder that cannot be opened is a finding', async () => {

@@ -39,9 +39,9 @@ export const DECLARED_POWER_REQUIREMENTS: readonly Requirement<PackageFacts>[] =
     statement: 'The declared mode is not milder than what the tool may do.',
     why: 'Hosts and people rely on it to ask.',
     cure: 'Declare the mode that fits, or remove it: the host derives it.',
-    check: eachTool(({ name, mode, requires }) => {
-      const derived = classifyToolMode({ name, requires })
-      return mode === 'read' && hasEffects(requires) && `it says read, and its requirements make it ${derived}`
+    check: eachTool((tool, { extension: { manifest } }) => {
+      const applied = classifyToolMode(tool, manifest)
+      return tool.mode === 'read' && applied !== 'read' && `it says read, and its requirements make it ${applied}`
     }),
   },
   {
@@ -49,7 +49,8 @@ export const DECLARED_POWER_REQUIREMENTS: readonly Requirement<PackageFacts>[] =
     statement: 'A tool with effects is gated.',
     why: 'The host gates it anyway, and the manifest would say something else.',
     cure: 'Remove "gated": false.',
-    check: eachTool(({ gated, requires }) => !gated && hasEffects(requires) && 'it is not gated'),
+    check: eachTool(({ gated, requires }, { extension: { manifest } }) =>
+      !gated && hasEffects(requires, manifest) && 'it is not gated'),
   },
   {
     id: 'approval-key-declared', level: 'should', spec: 'docs/guides/approvals.md',

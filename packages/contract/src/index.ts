@@ -54,6 +54,7 @@ export {
   orderDependencies, type Registrant, type RegistrationFault,
 } from './policy/registration.ts'
 export { checkRequirements, classifyToolMode, hasEffects, matchArguments } from './policy/requirements.ts'
+export { CREDENTIALS } from './policy/sensitive-files.ts'
 export type { PatternSource, VariableValues } from './policy/requirements.ts'
 export { capabilitiesMeant, denyingRule, judgeRules, RULE_CAPABILITIES } from './policy/rules.ts'
 export type { RuleAuthor, RuleCapability, RuleQuestion, RuleScope, RuleVerdict, ScopedRule } from './policy/rules.ts'

@@ -169,4 +169,24 @@ describe('effects', () => {
   ])('of %s: %s', (_, requires, effects) => {
     expect(hasEffects(requires)).toBe(effects)
   })
+
+  it('of variables and secrets of the extension', () => {
+    expect(hasEffects({}, { env: ['TOKEN'] })).toBe(true)
+    expect(hasEffects({}, { secrets: [{ name: 'TOKEN' }] })).toBe(true)
+    expect(hasEffects(reading('**'), { env: [], secrets: [] })).toBe(false)
+  })
+
+  it.each([
+    '{workspace}/.env', '{workspace}/.env.local', '{workspace}/app/.ENV', '**/.env*', '{workspace}/.*', '{ad-hoc}/*.local', '{workspace}/.ssh/id_rsa',
+    '{workspace}/**/.aws', '.config/gcloud/**', '{workspace}/.config/**', '{workspace}/.config/gh', '{workspace}/.npmrc', '.git-*',
+  ])('of reading %s, which names files with credentials', (pattern) => {
+    expect(hasEffects(reading(pattern))).toBe(true)
+  })
+
+  it.each([
+    '**', '{workspace}', '{workspace}/**', '{workspace}/*', '{workspace}/src/**', '**/*.md', '**/*.json', '{workspace}/environment', '{workspace}/.config/app.json',
+    '{workspace}/.github/**',
+  ])('not of reading %s', (pattern) => {
+    expect(hasEffects(reading(pattern))).toBe(false)
+  })
 })

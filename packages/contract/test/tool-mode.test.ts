@@ -40,10 +40,17 @@ describe('the mode of a tool', () => {
   })
 
   it('is taken from the manifest first', () => {
-    for (const mode of TOOL_MODES) expect(
-      classifyToolMode({ name: 'delete_all', mode, requires: { shell: [{ cmd: 'sh' }] } }),
-    )
-      .toBe(mode)
+    for (const mode of TOOL_MODES) expect(classifyToolMode({ name: 'delete_all', mode, requires: { fs: { read: ['a'] } } })).toBe(mode)
+  })
+
+  it.each<[RequirementSet, { readonly env?: readonly string[]; readonly secrets?: readonly object[] }, ToolMode]>([
+    [{ fs: { read: ['a'] } }, {}, 'read'], [{}, {}, 'read'],
+    [{ fs: { read: ['a'] } }, { env: ['TOKEN'] }, 'local'], [{}, { secrets: [{ name: 'TOKEN' }] }, 'local'],
+    [{ net: { hosts: ['a.test'] } }, {}, 'external'], [{ fs: { write: ['a'] } }, {}, 'local'], [{ shell: [{ cmd: 'sh' }] }, {}, 'local'],
+    [{ capabilities: ['tools.call'] }, {}, 'local'], [{ capabilities: ['session'] }, {}, 'local'], [{ fs: { read: ['a'] }, capabilities: ['interact'] }, {}, 'local'],
+  ])('read counts only for a tool that requires no more than to read files: %j %j is %s', (requires, extension, mode) => {
+    expect(classifyToolMode({ name: 'look', mode: 'read', requires }, extension)).toBe(mode)
+    expect(classifyToolMode({ name: 'get_it', requires }, extension)).toBe(mode)
   })
 
   it('is fixed for the locked tools', () => {

@@ -1,12 +1,8 @@
 import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { CREDENTIALS } from '@bulkhead/contract'
 import { isWithin, realOf, SYSTEM_FOLDERS } from '@bulkhead/kit/programs'
 
-/** Credentials and histories in a home folder. */
-const CREDENTIALS = [
-  '.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.config/gcloud', '.config/gh', '.password-store', '.mozilla',
-  '.netrc', '.npmrc', '.pypirc', '.git-credentials', '.pgpass', '.bash_history', '.zsh_history',
-]
 /** Access to these sockets means root. */
 const CONTROL_SOCKETS = ['/run/docker.sock', '/run/podman/podman.sock', '/run/containerd/containerd.sock']
 

@@ -164,7 +164,7 @@ it('holds the folders above a store, without uncovering credentials there', asyn
   for (const name of ['a.db', 'a.db-wal', 'a.dbs']) writeFileSync(join(home, name), '')
   const sandbox = new CommandSandbox({
     workspace, home, executables: new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([])),
-    folders: { storeFiles: [join(home, 'a.db'), join(home, 'a.db-')], reserved: [join(workspace, 'missing/folder')] },
+    folders: { storeFiles: [join(home, 'a.db'), join(home, 'a.db-')] },
   })
   const mounts = (await prefix(sandbox, 'work')).join(' ').match(/--(?:bind|tmpfs|ro-bind-try) \/\S+/g)!.filter((mount) => mount.includes(workspace))
   expect(mounts).toEqual([

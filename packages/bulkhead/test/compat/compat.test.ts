@@ -29,6 +29,8 @@ describe('files that an earlier version wrote:', needs('Linux'), () => {
     clear()
   })
 
+  /** The extension has variables and secrets, so its tools need approval. */
+  const AGREEABLE = { approver: { approve: async () => ({ decision: 'once' as const }) } }
   const LIGHT = { sandbox: { spares: { process: 0 } } } as const
 
   /** A host of the fixture, and every question that it asks; each is declined. */
@@ -96,7 +98,7 @@ describe('files that an earlier version wrote:', needs('Linux'), () => {
 
     it('verifies after the present code has added records', async () => {
       const { host } = await open()
-      await call(await host.openSession(), 'count')
+      await call(await host.openSession(AGREEABLE), 'count')
       await host.close()
       const { code, answer } = await verify('--home', HOME, '--anchor', expected.anchor)
       expect([code, (answer as { readonly last: number }).last > linesOf(EXPORT).at(-1)!.position]).toEqual([0, true])
@@ -202,7 +204,7 @@ describe('files that an earlier version wrote:', needs('Linux'), () => {
 
   it('state of a global extension and of one of the project is read back', async () => {
     const { host } = await open()
-    const session = await host.openSession()
+    const session = await host.openSession(AGREEABLE)
     expect([resultOf(await call(session, 'count')), resultOf(await call(session, 'own_count'))]).toEqual([{ count: 4 }, { count: 3 }])
   })
 
@@ -212,7 +214,7 @@ describe('files that an earlier version wrote:', needs('Linux'), () => {
       id: expected.paused, status: 'clarification_needed', call: { id: 'p', name: 'plan', arguments: {} },
       question: { kind: 'Select', prompt: 'Which ship?' },
     }])
-    const session = await host.openSession({ pause: true })
+    const session = await host.openSession({ ...AGREEABLE, pause: true })
     expect(resultOf(await session.resume(expected.paused, 'Fram'))).toBe('ClarificationNeeded')
     expect(await host.pausedCalls()).toMatchObject([{ question: { kind: 'Confirm', prompt: 'Is that right?' } }])
     expect(resultOf(await session.resume(expected.paused, true))).toEqual({ harbour: 'Oslo', ship: 'Fram', sure: true })
@@ -225,7 +227,7 @@ describe('files that an earlier version wrote:', needs('Linux'), () => {
     it('opens with its log, and its audit verifies', async () => {
       expect(await verify()).toMatchObject({ code: 0, answer: { ok: true } })
       const { host } = await open(KILLED)
-      expect(resultOf(await call(await host.openSession(), 'count'))).toEqual({ count: 2 })
+      expect(resultOf(await call(await host.openSession(AGREEABLE), 'count'))).toEqual({ count: 2 })
     })
 
     it('is rejected without its log', async () => {
@@ -253,7 +255,7 @@ describe('files that an earlier version wrote:', needs('Linux'), () => {
     it('has its claimed call resumed by the next host', async () => {
       const { host } = await open(KILLED)
       expect(await host.pausedCalls()).toMatchObject([{ id: expected.killedPaused, status: 'answered' }])
-      const session = await host.openSession({ pause: true })
+      const session = await host.openSession({ ...AGREEABLE, pause: true })
       expect(resultOf(await session.resume(expected.killedPaused))).toBe('ClarificationNeeded')
       expect(resultOf(await session.resume(expected.killedPaused, 'Gjoa'))).toBe('ClarificationNeeded')
       expect(resultOf(await session.resume(expected.killedPaused, false))).toEqual({ harbour: 'Bergen', ship: 'Gjoa', sure: false })

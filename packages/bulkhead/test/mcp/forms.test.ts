@@ -22,8 +22,8 @@ let home: string
 let world: ServedWorld
 beforeAll(async () => {
   home = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-forms-')))
-  const requires = { capabilities: ['interact' as const] }
-  writeExtension(home, { id: 'forms', tools: [{ name: 'fill', requires }, { name: 'nested', requires }] }, CODE)
+  const asks = { mode: 'safe_write' as const, requires: { capabilities: ['interact' as const] } }
+  writeExtension(home, { id: 'forms', tools: [{ name: 'fill', ...asks }, { name: 'nested', ...asks }] }, CODE)
   world = await servedWorld({ home })
 })
 afterAll(async () => {

@@ -77,7 +77,7 @@ it('revert each effect once', async () => {
   const { first, second, deleted, kept } = await undoTwice(world, () => undefined)
   expect([deleted.toSorted(), kept]).toEqual([NOTES, 'old'])
   expect(JSON.parse(first!)).toMatchObject({ applied: true, failed: [] })
-  expect(JSON.parse(second!)).toMatchObject({ applied: true, reverts: [] })
+  expect(JSON.parse(second!)).toMatchObject({ applied: false, alreadyUndone: true, reverts: [] })
 })
 
 it.runIf(thoroughly(false, true))('one that is killed does not keep the other from it', async () => {

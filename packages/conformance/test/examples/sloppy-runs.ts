@@ -44,7 +44,7 @@ export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
     manifest: extension('sample', [shout({ outputSchema: { type: 'object', additionalProperties: true } })], { env: ['LANGUAGE'] }),
     code: execute(`const language = await runtime.env.get('LANGUAGE')
       return { language, home: '/home/alice/notes', text: '\\u001b[31m' + 'x'.repeat(300_000), at: crypto.randomUUID() }`),
-    fails: ['package-machine-paths', 'output-size', 'output-secrets', 'output-paths', 'output-characters', 'read-deterministic'],
+    fails: ['gated-effects', 'mode-declared', 'package-machine-paths', 'output-size', 'output-secrets', 'output-paths', 'output-characters', 'read-deterministic'],
   },
   'a tool with unreadable errors': {
     manifest: extension('sample', [shout({ outputSchema: { type: 'object', additionalProperties: true } })]),

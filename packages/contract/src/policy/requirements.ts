@@ -1,8 +1,10 @@
 import { BulkheadError } from '../model/errors.ts'
 import {
-  ANY_COMMAND, isLockedTool, REQUIREMENT_VARIABLES, type LockedTool, type RequirementVariable, type ToolMode,
+  ANY_COMMAND, isLockedTool, REQUIREMENT_VARIABLES, type CapabilityName, type LockedTool, type RequirementVariable,
+  type ToolMode,
 } from '../model/names.ts'
 import type { ArgPattern, RequirementSet, ShellRequirement } from '../validation/requirements.ts'
+import { namesSensitiveFiles } from './sensitive-files.ts'
 
 /** The values of each variable. A variable with an empty list matches nothing. */
 export type VariableValues = Readonly<Partial<Record<RequirementVariable, readonly string[]>>>
@@ -67,12 +69,32 @@ export function expandPattern(
     ({ root, path: rest === '' ? root : `${root === '/' ? '' : root}/${rest}` }))
 }
 
-/** Whether a tool with these requirements can change or reach anything. Such a tool is always gated. */
-export function hasEffects(requires: RequirementSet): boolean {
-  return (requires.fs?.write?.length ?? 0) > 0
-    || (requires.net?.hosts?.length ?? 0) > 0
-    || (requires.shell?.length ?? 0) > 0
-    || (requires.capabilities ?? []).includes('tools.call')
+/** What all tools of an extension get: variables and secrets of the host. */
+export interface SharedPowers {
+  readonly env?: readonly unknown[]
+  readonly secrets?: readonly unknown[]
+}
+
+/**
+ * Whether a tool with these requirements can change or reach anything, or learn what no one shows it: variables,
+ * secrets, and files with credentials. Such a tool is always gated.
+ */
+export function hasEffects(requires: RequirementSet, extension: SharedPowers = {}): boolean {
+  return !hasNoMoreThanFiles(requires, extension, ['interact', 'session'])
+    || (requires.fs?.read ?? []).some(namesSensitiveFiles)
+}
+
+/** Whether a tool requires nothing but to read files. */
+const onlyReads = (requires: RequirementSet, extension: SharedPowers): boolean =>
+  hasNoMoreThanFiles(requires, extension, [])
+
+/** `harmless`: the capabilities that it may have. */
+function hasNoMoreThanFiles(
+  { fs, net, shell, capabilities = [] }: RequirementSet, { env, secrets }: SharedPowers,
+  harmless: readonly CapabilityName[],
+): boolean {
+  return [fs?.write, net?.hosts, shell, env, secrets].every((list) => (list?.length ?? 0) === 0)
+    && capabilities.every((name) => harmless.includes(name))
 }
 
 const LOCKED_MODES: Readonly<Record<LockedTool, ToolMode>> = {
@@ -91,21 +113,23 @@ const NAME_PATTERNS: readonly (readonly [RegExp, ToolMode])[] = [
 ]
 
 /**
- * The declared mode, else by name, else by requirements, else `local`, which asks. A name cannot hide powers: a tool
- * named `read_…` that can write or run something is classified by its requirements.
+ * The declared mode, else by name, else by requirements, else `local`, which asks. `read` counts only for a tool that
+ * requires no more than to read files: neither the manifest of a package nor a name can hide powers.
  */
 export function classifyToolMode(tool: {
   readonly name: string; readonly mode?: ToolMode | undefined; readonly requires?: RequirementSet | undefined
-}): ToolMode {
-  if (tool.mode) return tool.mode
-  if (isLockedTool(tool.name)) return LOCKED_MODES[tool.name]
+}, extension: SharedPowers = {}): ToolMode {
   const requires = tool.requires ?? {}
+  const reads = onlyReads(requires, extension)
+  const counts = (mode: ToolMode | undefined): mode is ToolMode => mode !== undefined && (mode !== 'read' || reads)
+  if (counts(tool.mode)) return tool.mode
+  if (isLockedTool(tool.name)) return LOCKED_MODES[tool.name]
   const named = NAME_PATTERNS.find(([pattern]) => pattern.test(tool.name))?.[1]
-  if (named && !(named === 'read' && hasEffects(requires))) return named
+  if (counts(named)) return named
   if (requires.shell?.length || requires.fs?.write?.length) return 'local'
   if (requires.capabilities?.includes('tools.call')) return 'local'
   if (requires.net?.hosts?.length) return 'external'
-  return requires.fs?.read?.length ? 'read' : 'local'
+  return reads && requires.fs?.read?.length ? 'read' : 'local'
 }
 
 /** Whether a command allows these arguments. */

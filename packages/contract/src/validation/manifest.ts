@@ -33,13 +33,17 @@ const toolManifest = z.strictObject({
     .describe('JSON Schema (2020-12) of the result. The model sees it; the host does not enforce it.'),
   requires: requirementSet.default({}).describe('What the tool needs. It gets nothing else.'),
   gated: z.boolean().default(true)
-    .describe('Whether calls need approval. false applies only if requires has no effects.'),
+    .describe('Whether calls need approval. false applies only if the tool has no effects: it cannot write, reach a host, run '
+      + 'a command, call tools, get variables or secrets, and names no files with credentials, such as .env.'),
   approvalKey: z.string().min(1).max(512).optional()
     .describe(
       'Template of the approval key over the arguments, such as "{city}". Without it, and without deriveApprovalKey '
       + 'in code, the key is the name of the tool.',
     ),
-  mode: z.enum(TOOL_MODES).optional().describe('How the tool acts. Default: derived from name and requirements.'),
+  mode: z.enum(TOOL_MODES).optional().describe(
+    'How the tool acts. read applies only to a tool that requires no more than fs.read. Default: derived from name and '
+    + 'requirements.',
+  ),
   kind: z.enum(TOOL_KINDS).optional().describe('How an editor shows the call.'),
   idempotent: z.boolean().default(false)
     .describe('Whether repeating a call is harmless, so that the host may retry it.'),

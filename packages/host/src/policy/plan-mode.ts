@@ -14,17 +14,18 @@ export function evaluatePlanMode(tool: ToolEntry, analysis: CallAnalysis): Verdi
 }
 
 /**
- * Whether no call of a tool changes anything outside of the session. The mode of a bundled tool is known to be right. A
- * third party may declare `read`, but not together with powers to write or run something.
+ * Whether no call of a tool changes anything outside of the session. The mode of a bundled tool is known to be right,
+ * and a third party has the mode `read` only if it requires no more than to read files.
  */
 function changesNothing({ definition: { mode, requires, idempotent }, origin, extension }: ToolEntry): boolean {
-  const acts = (requires.fs?.write?.length ?? 0) > 0 || (requires.shell?.length ?? 0) > 0
+  const { manifest, server } = extension.descriptor
+  if (mode === 'read') return true
   if (origin.layer === 'bundled') {
-    return mode === 'read' || !hasEffects(requires) || (mode === 'external' && idempotent && !acts)
+    const acts = (requires.fs?.write?.length ?? 0) > 0 || (requires.shell?.length ?? 0) > 0
+    return !hasEffects(requires) || (mode === 'external' && idempotent && !acts)
   }
-  if (mode === 'read') return !acts
   // What a server does is not visible in its requirements.
-  return !hasEffects(requires) && extension.descriptor.server === undefined
+  return !hasEffects(requires, manifest) && server === undefined
 }
 
 /** The bundled extension that keeps the plan of a session. */

@@ -51,8 +51,8 @@ export async function chaosExtension(placement: Placement, version: number) {
       long: { gated: true, maxOutput: '1KB' },
       busy: { gated: false, mode: 'read' },
       wait: { gated: false, mode: 'read' },
-      outer: { gated: false, mode: 'read', requires: { ...reads, capabilities: ['tools.call'] } },
-      wonder: { gated: false, mode: 'read', requires: { capabilities: ['interact'] } },
+      outer: { gated: false, mode: 'external', requires: { ...reads, capabilities: ['tools.call'] } },
+      wonder: { gated: false, mode: 'safe_write', requires: { capabilities: ['interact'] } },
     },
     readFiles: async () => new Map([['index.js', bytes]]),
   })

@@ -5,7 +5,7 @@ import { createWorld, type ToolSketch } from '../twin/world.ts'
 const counting: ToolSketch = {
   requires: { capabilities: ['session'] },
   gated: false,
-  mode: 'read',
+  mode: 'safe_write',
   async execute(args, { services, callId }) {
     const { id, data } = await services.session!.read(callId)
     if (args['data'] !== undefined) await services.session!.write(callId, args['data'])

@@ -103,7 +103,8 @@ function toolsChanges(before: Manifest, after: Manifest): readonly VersionChange
   return [
     ...before.tools.flatMap((tool) => {
       const kept = now!.get(tool.name)
-      return kept === undefined ? [removedTool(tool, added)] : toolChanges(tool, kept)
+      if (kept === undefined) return [removedTool(tool, added)]
+      return toolChanges(tool, kept, [classifyToolMode(tool, before), classifyToolMode(kept, after)])
     }),
     ...added.flatMap((tool): readonly VersionChange[] => [
       { level: 'minor', subject: `tool ${tool.name}`, text: 'is new' }, ...toolPowerChanges(undefined, tool),
@@ -119,7 +120,9 @@ function removedTool({ name, ...definition }: ToolManifest, added: readonly Tool
   return { level: 'major', subject: `tool ${name}`, text: `${text}; calls to it fail` }
 }
 
-function toolChanges(before: ToolManifest, after: ToolManifest): readonly VersionChange[] {
+function toolChanges(
+  before: ToolManifest, after: ToolManifest, modes: readonly [old: ToolMode, now: ToolMode],
+): readonly VersionChange[] {
   const subject = `tool ${after.name}`
   const change = changesOf(subject)
   const found = [
@@ -129,7 +132,7 @@ function toolChanges(before: ToolManifest, after: ToolManifest): readonly Versio
     ...(before.gated === after.gated ? [] : [change(
       'major', '/gated', after.gated ? 'requires approval now; calls may be denied' : 'no longer requires approval',
     )]),
-    ...modeChanges(before, after),
+    ...modeChanges(after, modes),
     ...(before.approvalKey === after.approvalKey ? [] : [
       change('major', '/approvalKey', 'changed; stored approvals no longer match'),
     ]),
@@ -143,8 +146,9 @@ function toolChanges(before: ToolManifest, after: ToolManifest): readonly Versio
 /** From few effects to many. */
 const MODES: readonly ToolMode[] = ['read', 'safe_write', 'external', 'local', 'destructive']
 
-function modeChanges(before: ToolManifest, after: ToolManifest): readonly VersionChange[] {
-  const [old, now] = [classifyToolMode(before), classifyToolMode(after)]
+function modeChanges(
+  after: ToolManifest, [old, now]: readonly [old: ToolMode, now: ToolMode],
+): readonly VersionChange[] {
   if (old === now) return []
   // A mode that follows from fewer powers only narrows. A declared one may decide less strictly about the same powers.
   const level = after.mode !== undefined || MODES.indexOf(now) > MODES.indexOf(old) ? 'major' : 'minor'

@@ -74,7 +74,7 @@ export function definitionDiff(before: Manifest, after: Manifest): DefinitionDif
     ],
     loosens: after.tools.flatMap((tool) => {
       const known = old.get(tool.name)
-      return known === undefined ? [] : loosened(known, tool)
+      return known === undefined ? [] : loosened(known, tool, [before, after])
     }),
   }
 }
@@ -108,8 +108,10 @@ export function changedPlaces(before: Json | undefined, after: Json | undefined,
 }
 
 /** `gated` and the mode decide whether a person must approve. */
-function loosened(before: ToolManifest, after: ToolManifest): readonly string[] {
-  const [old, now] = [classifyToolMode(before), classifyToolMode(after)]
+function loosened(
+  before: ToolManifest, after: ToolManifest, [older, newer]: readonly [Manifest, Manifest],
+): readonly string[] {
+  const [old, now] = [classifyToolMode(before, older), classifyToolMode(after, newer)]
   return [
     ...(before.gated && !after.gated ? [`${after.name} no longer requires approval`] : []),
     // A mode derived from fewer powers is not looser; a declared mode may be.

@@ -71,14 +71,15 @@ export function compileTool(source: ToolSource, validators: Validators, settings
   const { manifest, descriptor, declared, grant, ceilings, powersWith, extension, variables } = source
   const { approvalKey: template } = manifest
   const { id, version, layer, digests, server } = descriptor
-  const mode = classifyToolMode(manifest)
+  // The manifests of bundled tools are trusted: they are reviewed with the host.
+  const isTrusted = layer === 'bundled'
+  const mode = isTrusted && manifest.mode ? manifest.mode : classifyToolMode(manifest, descriptor.manifest)
   // In the order in which records are written.
   const origin = Object.freeze({ digest: digests.package, extension: id, layer, version })
   const bound = Object.freeze({
     package: digests.package, tool: digests.tools.get(manifest.name) ?? '', capability: digests.capability,
   })
-  // The manifests of bundled tools are trusted: they are reviewed with the host.
-  const gatedByHost = !manifest.gated && layer !== 'bundled' && hasEffects(manifest.requires)
+  const gatedByHost = !manifest.gated && !isTrusted && hasEffects(manifest.requires, descriptor.manifest)
   const definition: ToolDefinition = Object.freeze({
     name: manifest.name,
     label: manifest.label ?? manifest.name,
@@ -106,7 +107,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     ceilings,
     powersWith,
     may: () => powerItems(withVariables(grant, variables)),
-    check: layer === 'bundled'
+    check: isTrusted
       ? validators.compileLate(manifest.inputSchema)
       : located('/inputSchema', () => validators.compile(manifest.inputSchema)),
     approvalKey: template === undefined ? undefined : located('/approvalKey', () => compileApprovalKey(template)),

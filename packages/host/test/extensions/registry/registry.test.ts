@@ -202,6 +202,22 @@ test('gated: false of a third party counts only for tools that cannot change or 
   ])
 })
 
+test('a third party that gets variables or secrets, or names files with credentials, is always gated, and never counts as reading', () => {
+  const reads = { gated: false, mode: 'read' as const }
+  const listed = createRegistry({
+    extensions: [
+      { id: 'varied', env: ['TOKEN'], tools: { varied: reads } },
+      { id: 'secretive', secrets: [{ name: 'TOKEN', hosts: ['example.com'] }], tools: { secretive: { ...reads, requires: { net: { hosts: ['example.com'] } } } } },
+      { id: 'curious', tools: { curious: { ...reads, requires: { fs: { read: ['{workspace}/.env*'] } } }, reader: reads, asking: { ...reads, requires: { capabilities: ['interact'] } } } },
+      { id: 'ours', layer: 'bundled', env: ['TOKEN'], tools: { ours: reads } },
+    ],
+  }).list().map(({ name, gated, gatedByHost, mode }) => [name, gated, gatedByHost, mode])
+  expect(listed).toEqual([
+    ['asking', false, false, 'local'], ['curious', true, true, 'read'], ['ours', false, false, 'read'], ['reader', false, false, 'read'],
+    ['secretive', true, true, 'external'], ['varied', true, true, 'local'],
+  ])
+})
+
 test('clearing removes everything and returns the extensions to stop, dependents first', () => {
   const registry = createRegistry({
     extensions: [{ id: 'a', tools: { a: {} } }, { id: 'b', dependsOn: ['a'], tools: { b: {} } }],

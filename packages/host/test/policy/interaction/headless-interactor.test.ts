@@ -9,7 +9,7 @@ const ASKING = {
     tools: {
       echo: {},
       ask: {
-        requires: { capabilities: ['interact' as const] }, mode: 'read' as const, gated: false,
+        requires: { capabilities: ['interact' as const] }, mode: 'safe_write' as const, gated: false,
         execute: (_: unknown, { services, callId, signal }: TwinRuntime) =>
           services.interact!(callId, { kind: 'Ask', prompt: '?' }, signal),
       },

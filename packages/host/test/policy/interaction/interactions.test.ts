@@ -9,7 +9,7 @@ const ASKING: WorldSketch = {
   extensions: [{
     tools: {
       echo: {
-        requires: { capabilities: ['interact'] }, mode: 'read', gated: false, timeoutMs: 100,
+        requires: { capabilities: ['interact'] }, mode: 'safe_write', gated: false, timeoutMs: 100,
         execute: (args, { services, callId, signal }: TwinRuntime) => services.interact!(
           callId, { kind: (args['kind'] ?? 'Ask') as 'Ask', prompt: 'Which one?' }, signal,
         ),

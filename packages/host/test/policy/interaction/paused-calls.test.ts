@@ -15,7 +15,7 @@ const ask = (prompt: string): InteractionRequest => ({ kind: 'Ask', prompt })
 const asking = (questions: readonly InteractionRequest[], more: ExtensionSketch = {}): ExtensionSketch => ({
   tools: {
     quiz: {
-      requires: { capabilities: ['interact'] }, mode: 'read', gated: false,
+      requires: { capabilities: ['interact'] }, mode: 'safe_write', gated: false,
       execute: async (_, { services, callId, signal }: TwinRuntime) => {
         const answers: Json[] = []
         for (const question of questions) {

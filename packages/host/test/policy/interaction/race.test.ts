@@ -13,7 +13,7 @@ const asking = (request: InteractionRequest = ASK) => ({
   extensions: [{
     tools: {
       echo: {
-        requires: { capabilities: ['interact' as const] }, mode: 'read' as const, gated: false,
+        requires: { capabilities: ['interact' as const] }, mode: 'safe_write' as const, gated: false,
         execute: (_: unknown, { services, callId, signal }: TwinRuntime) => services.interact!(callId, request, signal),
       },
     },
