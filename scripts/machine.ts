@@ -18,6 +18,7 @@ const TRIALS = {
   root: process.getuid?.() === 0,
   bubblewrap: ['bwrap', '--unshare-all', '--unshare-user', '--ro-bind', '/', '/', '--proc', '/proc', 'true'],
   git: ['git', '--version'],
+  perl: ['perl', '-v'],
   bash: ['bash', '-c', 'true'],
   zsh: ['zsh', '-c', 'true'],
   fish: ['fish', '-c', 'true'],

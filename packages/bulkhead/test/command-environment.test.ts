@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConfigFile, Outcome } from '@bulkhead/contract'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { needs } from '../../../scripts/machine.ts'
 import { commandEnvironment, shownVariables } from '../src/facade/command-environment.ts'
 import { createHost } from '../src/index.ts'
 import { CACHE } from './cache.ts'
@@ -16,7 +16,6 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-const HAS_WALL = spawnSync('/usr/bin/env', ['bwrap', '--unshare-all', '--ro-bind', '/', '/', 'true']).status === 0
 const PROXY = 'http://user:password@proxy.example:3128'
 
 describe('the variables of commands', () => {
@@ -101,7 +100,7 @@ describe('a password of a proxy', () => {
   })
 })
 
-describe.runIf(HAS_WALL)('what commands see behind bubblewrap', () => {
+describe('what commands see behind bubblewrap', needs('bubblewrap'), () => {
   it('is what the user names, in a home that is otherwise empty', async () => {
     for (const name of ['tool/version', '.ssh/id', 'note']) {
       mkdirSync(join(folder, 'home', name, '..'), { recursive: true })

@@ -7,6 +7,7 @@ import type { ConfigFile, ResolvedConfig } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { createServerJail } from '@bulkhead/sandbox'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { needs } from '../../../scripts/machine.ts'
 
 const HOSTILE = join(import.meta.dirname, 'mcp/fixtures/hostile-server.mjs')
 const LANGUAGE = join(import.meta.dirname, '../../bridges/test/lsp/fixtures/server.js')
@@ -25,8 +26,6 @@ afterEach(async () => {
 
 const jail = (projectLayer: string) =>
   createServerJail({ kept: [], ownCode: [], projectLayer, home: undefined, limits: { memoryMb: 180 } })
-/** Why there is no jail on this machine. */
-const fault = await jail('/none').findFault()
 
 /** The clock stands still, so that every pause between two attempts would be without end. */
 const options = () => ({
@@ -41,8 +40,7 @@ const resolved = (config: ConfigFile): ResolvedConfig =>
 const granting = (script: string, ...args: readonly string[]) =>
   ({ command: [process.execPath, script, ...args], requires: { fs: { read: ['{workspace}', dirname(script)] } } })
 
-const needs = fault === undefined ? '' : ` (skipped: ${fault})`
-describe.runIf(fault === undefined)(`a server that exceeds the memory of its jail${needs}`, () => {
+describe('a server that exceeds the memory of its jail', needs('bubblewrap'), () => {
   it('by files in memory is ended with the reason, and the next call starts it again', async () => {
     const servers = new McpServers(options())
     opened = servers

@@ -1,14 +1,12 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { needs } from '../../../scripts/machine.ts'
 import { createHost, openSqliteStore, type Host } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { IN_THREADS, writeExtension } from './extension-folder.ts'
-
-const HAS_WALL = spawnSync('/usr/bin/env', ['bwrap', '--unshare-all', '--ro-bind', '/', '/', 'true']).status === 0
 
 let root: string
 let workspace: string
@@ -62,7 +60,7 @@ describe('the files of a store in the workspace', () => {
     for (const path of ['agent.dbx', 'sub/agent.db']) expect(await run('act', { how: 'put', path })).toMatch(/^done/)
   })
 
-  it.runIf(HAS_WALL)('cannot be removed, replaced or moved by a command in the sandbox (needs bubblewrap)', async () => {
+  it('cannot be removed, replaced or moved by a command in the sandbox', needs('bubblewrap'), async () => {
     const { run } = await open('data/store/agent.db')
     const before = storeFiles(join(workspace, 'data/store'))
     for (const command of [

@@ -1,14 +1,12 @@
-import { spawnSync } from 'node:child_process'
 import {
   chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ANY_COMMAND, type Power } from '@bulkhead/contract'
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { needs } from '../../../../scripts/machine.ts'
 import type { ShellOptions } from '../../src/shell/shell.ts'
 import { ShellSetup } from './shell-setup.ts'
-
-const WORKS = spawnSync('/usr/bin/env', ['bwrap', '--unshare-all', '--ro-bind', '/', '/', 'true']).status === 0
 
 let setup = new ShellSetup()
 beforeEach(async () => {
@@ -41,7 +39,7 @@ const run = async (kind: 'read' | 'work', script: string, options: Partial<Shell
   return shell.pipe([{ cmd: 'sh', args: ['-c', script] }], { wall: kind })
 }
 
-describe.runIf(WORKS)('commands behind bubblewrap', () => {
+describe('commands behind bubblewrap', needs('bubblewrap'), () => {
   describe.each(['read', 'work'] as const)('of the kind %s', (kind) => {
     it('cannot take the wall down, also if the host is root', async () => {
       const outside = folderOutside()
@@ -97,9 +95,7 @@ describe.runIf(WORKS)('commands behind bubblewrap', () => {
   })
 })
 
-const HAS_GIT = spawnSync('/usr/bin/env', ['git', '--version']).status === 0
-
-describe.runIf(WORKS && HAS_GIT)('git behind bubblewrap', () => {
+describe('git behind bubblewrap', needs('bubblewrap', 'git'), () => {
   it('knows the user, and nothing else of their settings', async () => {
     const home = folderOutside()
     file(join(home, 'more'), '[user]\n\temail = "me@example.com"\n')
@@ -134,7 +130,7 @@ function homeWithNode(): string {
   return home
 }
 
-describe.runIf(WORKS)('programs in a home', () => {
+describe('programs in a home', needs('bubblewrap'), () => {
   const operatorOf = (home: string, ...folders: readonly string[]) =>
     ({ path: [...folders.map((folder) => join(home, folder)), '/usr/bin', '/bin'], env: { HOME: home } })
   const NODE = '.nvm/versions/node/v1.0.0/bin'

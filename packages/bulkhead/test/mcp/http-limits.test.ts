@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { MCP_HTTP_LIMITS } from '@bulkhead/contract'
 import type { HttpServing } from '@bulkhead/bridges/mcp'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { needs } from '../../../../scripts/machine.ts'
 import { HttpWorld, inSession, PLAIN, send, sessionOf, TOKENS } from './http-world.ts'
 
 const { connections, connectionsWithoutToken, connectionsPerAddress, connectionsPerToken, bodyBytes } = MCP_HTTP_LIMITS
@@ -65,7 +66,7 @@ describe('connections without a token', () => {
   })
 
   // Only Linux has all addresses of 127.0.0.0/8.
-  it.runIf(process.platform === 'linux')('of many addresses leave a quarter to clients with a token', async () => {
+  it('of many addresses leave a quarter to clients with a token', needs('Linux'), async () => {
     const { serving } = await world.serve()
     await openSilently(serving, connections, Array.from({ length: 16 }, (_, at) => `127.0.0.${at + 2}`))
     await vi.waitFor(() => expect(open()).toHaveLength(connectionsWithoutToken), WAIT)

@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createServerJail } from '@bulkhead/sandbox'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { needs } from '../../../../scripts/machine.ts'
 import { createHost, openSqliteStore, type BulkheadEvent, type ConfigFile, type Host } from '../../src/index.ts'
 import { createScriptedApprover, type ScriptedAnswer } from '../../src/testing/index.ts'
 import { shareVerified } from '../cache.ts'
@@ -140,9 +140,7 @@ describe('an entry with {home}', () => {
 })
 
 /** Why a jail does not work here, such as without bubblewrap. */
-const jailFault = await createServerJail({ kept: [], ownCode: [], projectLayer: '/none', home: undefined }).findFault()
-
-describe.runIf(jailFault === undefined)(`a server in a jail without network${jailFault ? ` (needs a jail: ${jailFault})` : ''}`, () => {
+describe('a server in a jail without network', needs('bubblewrap'), () => {
   it.each([
     ['in its result', `return { content: [{ type: 'text', text: String(error) }], isError: true }`],
     ['in an error', `throw new Error(String(error))`],

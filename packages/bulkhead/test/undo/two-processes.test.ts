@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, expect, it } from 'vitest'
-import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import { openSqliteStore } from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
 import { writeExtension } from '../extension-folder.ts'
@@ -80,7 +80,7 @@ it('revert each effect once', async () => {
   expect(JSON.parse(second!)).toMatchObject({ applied: false, alreadyUndone: true, reverts: [] })
 })
 
-it.runIf(thoroughly(false, true))('one that is killed does not keep the other from it', async () => {
+it('one that is killed does not keep the other from it', ONLY_IN_SOAK, async () => {
   await using world = new UndoWorld()
   const { first, second, kept } = await undoTwice(world, async ({ child }) => {
     const gone = once(child, 'close')

@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { needs } from '../../../../scripts/machine.ts'
 import { excessOf } from '../../src/jail/watch-tree.ts'
 
 const SHARED = '/dev/shm'
@@ -31,7 +32,7 @@ const MAPPING = `
 `
 const READY = "\nconsole.log('ready'); process.stdin.resume()"
 
-describe.runIf(process.platform === 'linux' && existsSync(SHARED))('the memory of a tree of processes', () => {
+describe('the memory of a tree of processes', needs('Linux'), () => {
   const database = (): string => {
     const folder = mkdtempSync(join(SHARED, 'bulkhead-watch-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -55,9 +56,9 @@ describe.runIf(process.platform === 'linux' && existsSync(SHARED))('the memory o
     expect(await excess(pid, 380)).toBeUndefined()
   })
 
-  it.runIf(existsSync('/usr/bin/perl'))('includes memory files that are not mapped (needs perl)', async () => {
+  it('includes memory files that are not mapped', needs('perl'), async () => {
     const number = { x64: 319, arm64: 279 }[process.arch as 'x64' | 'arm64']
-    const { pid } = await start('/usr/bin/perl', '-e', `
+    const { pid } = await start('perl', '-e', `
       my $name = 'kept'; my $fd = syscall(${number}, $name, 0); open(my $file, '+<&=', $fd); my $part = 'x' x 1048576;
       syswrite($file, $part) for 1 .. 192; $| = 1; print "ready\n"; <STDIN>`)
     expect(await excess(pid, 150)).toMatch(MEMORY)

@@ -236,9 +236,7 @@ export class Connection {
     return {
       name: this.#entry.name, target, self, elicitation: this.#elicitation, signal, credentials: this.#credentials,
       roots: rootsOf(this.#entry.name, target, embedder), sampling: this.#sampling,
-      onSecrets: (tokens) => {
-        this.#redact = redactorOf(new Map([...secrets, ...tokens]))
-      },
+      onSecrets: (tokens) => void (this.#redact = redactorOf(new Map([...secrets, ...tokens]))),
       onStderr: (line) => this.#log.add(line),
       onListChanged: () => this.#refresh(),
     }
