@@ -144,11 +144,11 @@ describe('the tools that ship with the host', () => {
   })
 
   it('load skills of the project and of the user, unless the configuration denies it', async () => {
-    for (const [path, body] of [['.agents/skills/one', 'of the project'], ['home/data/skills/one', 'hidden'], ['home/data/skills/two', 'of the user']] as const) {
+    for (const [path, body] of [['.agents/skills/one', 'of the project'], ['.agents/skills/two', 'hidden'], ['home/data/skills/two', 'of the user']] as const) {
       mkdirSync(join(folder, path), { recursive: true })
       writeFileSync(join(folder, path, 'SKILL.md'), `---\nname: ${path.split('/').at(-1)}\ndescription: d\n---\n${body}\n`)
     }
-    const { session } = await open()
+    const { session } = await open({ trust: 'trusted' })
     expect(data(await call(session, 'skill', { name: 'one' }))['content']).toContain('of the project')
     expect(data(await call(session, 'skill', { name: 'two' }))['content']).toContain('of the user')
     expect(verdict(await call((await open({ config: { skills: { enabled: false } } })).session, 'skill', { name: 'one' }))).toBe('ToolNotRegistered')

@@ -111,7 +111,7 @@ describe('a result that is too long for a model', () => {
 
 describe('each tool with long output', () => {
   const long = 'x'.repeat(80)
-  it.each<[string, () => JsonObject, () => void, (data: JsonObject) => void]>([
+  it.each<[string, () => JsonObject, () => void | Promise<void>, (data: JsonObject) => void]>([
     ['glob', () => ({ pattern: '**/*.md' }), () => {
       for (let file = 0; file < 1_005; file++) put(`f${file}.md`, '')
     }, ({ paths, total }) => expect([(paths as string[]).length, total]).toEqual([1_000, 1_005])],
@@ -119,12 +119,13 @@ describe('each tool with long output', () => {
     ['bash', () => ({ command: 'cat long.txt long.txt' }), () => put('long.txt', `${long}\n`.repeat(2_000)),
       ({ stdout, exit_code }) => expect([(stdout as string).length < 210_000, exit_code]).toEqual([true, 0])],
     ['web_fetch', () => ({ url: `http://${place}/` }), () => {}, ({ content }) => expect((content as string).length).toBeLessThanOrEqual(200 * 1024)],
-    ['skill', () => ({ name: 'long' }), () => {
-      mkdirSync(join(folder, 'workspace/.agents/skills/long'), { recursive: true })
-      put('.agents/skills/long/SKILL.md', `---\nname: long\ndescription: Says much.\n---\n${`${long}\n`.repeat(4_000)}`)
+    ['skill', () => ({ name: 'long' }), async () => {
+      mkdirSync(join(folder, 'home/skills/long'), { recursive: true })
+      writeFileSync(join(folder, 'home/skills/long/SKILL.md'), `---\nname: long\ndescription: Says much.\n---\n${`${long}\n`.repeat(4_000)}`)
+      await host.reload()
     }, ({ content }) => expect((content as string).length).toBeLessThanOrEqual(256 * 1024)],
   ])('%s writes the whole output to a file that the model can read', async (name, args, prepare, holds) => {
-    prepare()
+    await prepare()
     const outcome = await call(name, args())
     holds(dataOf(outcome))
     const path = pathIn(outcome)

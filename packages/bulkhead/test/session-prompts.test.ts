@@ -13,7 +13,7 @@ beforeAll(async () => {
   for (const name of ['work/.agents/skills/deploy', 'home/guidance', 'home/kits']) mkdirSync(join(folder, name), { recursive: true })
   writeFileSync(join(folder, 'work/.agents/skills/deploy/SKILL.md'), '---\nname: deploy\ndescription: How to deploy.\n---\nPush.')
   const agents = [{ name: 'reviewer', prompt: 'Reviews changes.\nBe strict.' }, { name: 'silent' }]
-  host = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, env: {}, agents })
+  host = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, env: {}, agents, trust: 'trusted' })
 })
 afterAll(async () => {
   await host.close()

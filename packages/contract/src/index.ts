@@ -69,7 +69,8 @@ export type {
 export {
   mayLoad, TRUST_DECISIONS, type AgentDescriptor, type ConnectedExtension, type ConnectedServer, type ExtensionCode,
   type ExtensionDescriptor, type ExtensionDigests, type ExtensionSigner, type IntegrityStatus, type LayerConfig,
-  type Loader, type LoadReport, type LoadRequest, type ResolvedConfig, type TrustRootReport, type WatchRequest,
+  type Loader, type LoadReport, type LoadRequest, type ResolvedConfig, type SkillDescriptor, type TrustRootReport,
+  type WatchRequest,
   type ProjectStanding, type ProjectTrust, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport,
   type TrustStanding,
 } from './ports/loader.ts'

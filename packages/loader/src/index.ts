@@ -18,6 +18,7 @@ export { editConfig, findKeyFault } from './config/edit-config.ts'
 export { settingOrigins, type SettingOrigin } from './config/setting-origins.ts'
 export { createLoader, type FolderLoader } from './load/loader.ts'
 export { LOADER_LIMITS, type LoaderLimits } from './model/limits.ts'
+export { skillFoldersOf } from './discover/skills.ts'
 export { PROJECT_FOLDER, type BundledExtension, type LoaderOptions } from './config/settings.ts'
 export { INTEGRITY_FILE, SIGNATURE_FILE } from './files/integrity.ts'
 export {

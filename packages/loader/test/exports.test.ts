@@ -9,7 +9,8 @@ test('exports the documented names', () => {
     'ageInDays', 'canStateProvenance', 'capabilityDiffInWords', 'conformanceStatement',
     'createLoader', 'editConfig', 'findKeyFault', 'findOwnershipFault', 'inspectPackage', 'isSourceFolder', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'planPublication', 'publishPackage',
     'readNpmConfig', 'refreshTrustRoot', 'requireIdentity', 'reviewNpmrc',
-    'schemaThread', 'settingOrigins', 'sign', 'signPackage', 'signTarball', 'signerInWords', 'verifyNpmAttestations',
+    'schemaThread', 'settingOrigins', 'sign', 'signPackage', 'signTarball', 'signerInWords',
+    'skillFoldersOf', 'verifyNpmAttestations',
   ])
   expect(Object.keys(compare)).toEqual(['compareVersions'])
 })

@@ -38,7 +38,7 @@ export interface BundledOptions {
   readonly delegate?: Delegate | undefined
   /** The tools that `tool_search` finds. */
   readonly catalog?: ToolCatalog | undefined
-  /** The folders of `skill`. */
+  /** The skills of `skill`. */
   readonly skills?: SkillOptions | undefined
   /** Hosts that `web_fetch`, `http_request` and `repo_clone` may reach. Default: every public host. */
   readonly fetchHosts?: readonly string[] | undefined

@@ -2,8 +2,8 @@ import { resolve } from 'node:path'
 import { styleText } from 'node:util'
 import {
   BulkheadError, type AgentDescriptor, type ConfigFile, type Diagnostic, type ExtensionDescriptor,
-  type LanguageServerConfig, type Loader, type LocalServerConfig, type TrustDecision, type TrustRecord,
-  type TrustStanding,
+  type LanguageServerConfig, type Loader, type LocalServerConfig, type SkillDescriptor, type TrustDecision,
+  type TrustRecord, type TrustStanding,
 } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { createLoader, looseningSettings, reviewNpmrc, type LooseningSetting } from '@bulkhead/loader'
@@ -38,9 +38,9 @@ export const trust = defineCommand({
       ...HOME_OPTIONS.home, text: 'folder of the global layer, where decisions are stored (default: ~/.bulkhead)',
     },
   },
-  details: `Shows the tools of the project, their permissions, the settings it loosens, the servers it would start, what
-its agents say to a model and what its .npmrc would do, then asks whether to trust it. No project code runs before
-that. Trust applies to this content: if the project changes, you are asked again.`,
+  details: `Shows the tools of the project, their permissions, its skills, the settings it loosens, the servers it would
+start, what its agents say to a model and what its .npmrc would do, then asks whether to trust it. No project code runs
+before that. Trust applies to this content: if the project changes, you are asked again.`,
   exits: ['if the decision was stored or shown', 'if you did not agree'],
   examples: [
     { command: 'bulkhead trust --status', text: 'what this project contains, and what you decided' },
@@ -92,7 +92,7 @@ async function status(loader: Loader, path: string, json: boolean): Promise<numb
 }
 
 const STANDINGS: Readonly<Record<TrustStanding['kind'], string>> = {
-  nothing: 'Nothing to decide: the project has no tools or settings of its own.',
+  nothing: 'Nothing to decide: the project has no tools, settings or skills of its own.',
   unknown: 'Not decided: the project is not used until you trust it.',
   trusted: 'Trusted: it is used until its content changes.',
   once: 'Trusted for the next start with this content.',
@@ -122,7 +122,7 @@ function sentence({ decision, path, digest }: TrustRecord): string {
     case 'once':
       return `${project} is trusted (content ${digest?.slice(0, 12)}) for the next start only.`
     case 'declined':
-      return `${project} is declined: its tools and settings are not used. If they change, you are asked again.`
+      return `${project} is declined: its tools, settings and skills are not used. If they change, you are asked again.`
     case 'revoked':
       return `The decision about ${project} was removed.`
   }
@@ -135,6 +135,7 @@ interface ProjectContents {
   readonly digest: string
   readonly extensions: readonly ExtensionDescriptor[]
   readonly agents: readonly (AgentDescriptor & { readonly hidesYours: boolean })[]
+  readonly skills: readonly SkillDescriptor[]
   readonly settings: readonly LooseningSetting[]
   readonly servers: readonly (readonly [name: string, server: NonNullable<ConfigFile['mcp']>[string]])[]
   readonly languages: readonly (readonly [name: string, server: LanguageServerConfig])[]
@@ -150,7 +151,7 @@ interface ProjectContents {
  */
 async function readContents(loader: Loader, path: string): Promise<ProjectContents> {
   const digest = await loader.trust.measure(path)
-  const { extensions, agents = [], config, diagnostics } = await loader.load({
+  const { extensions, agents = [], skills = [], config, diagnostics } = await loader.load({
     workspace: path, trust: 'once', projectDigest: digest,
   })
   if (diagnostics.some(({ code }) => code === 'ProjectTrustRequired')) {
@@ -163,6 +164,7 @@ async function readContents(loader: Loader, path: string): Promise<ProjectConten
     extensions: extensions.filter(({ layer }) => layer === 'project'),
     agents: agents.filter(({ layer }) => layer === 'project').map((agent) =>
       ({ ...agent, hidesYours: agents.some(({ layer, name }) => layer === 'global' && name === agent.name) })),
+    skills: skills.filter(({ layer }) => layer === 'project'),
     settings: looseningSettings(own, below),
     servers: Object.entries(own.mcp ?? {}).filter(([, { enabled }]) => enabled !== false),
     languages: Object.entries(own.lsp ?? {}).filter(([, { enabled }]) => enabled !== false),
@@ -173,11 +175,14 @@ async function readContents(loader: Loader, path: string): Promise<ProjectConten
 }
 
 function contentsText(
-  { path, digest, extensions, agents, settings, servers, languages, documents, npm, diagnostics }: ProjectContents,
+  {
+    path, digest, extensions, agents, skills, settings, servers, languages, documents, npm, diagnostics,
+  }: ProjectContents,
 ): string {
   const lines = [
     ...extensions.flatMap(extensionLines),
     ...agents.flatMap((agent) => [line('agent', agentWords(agent)), ...promptLines(agent)]),
+    ...skills.map(({ name, description }) => line('skill', `${name}: ${visibleText(description)}`)),
     ...settings.map((setting) => line('setting', settingWords(setting))),
     ...servers.map(([name, server]) => line('server', `${name}: ${serverWords(server)}`)),
     ...languages.map(([name, server]) => line('language', `${name}: ${localWords(server)}`)),
@@ -202,11 +207,13 @@ export function documentWords(document: NonNullable<ConfigFile['openapi']>[strin
 }
 
 const contentsJson = (
-  { digest, extensions, agents, settings, servers, languages, documents, npm, diagnostics }: ProjectContents,
+  { digest, extensions, agents, skills, settings, servers, languages, documents, npm, diagnostics }: ProjectContents,
 ): object => ({
   digest, npm, extensions: extensions.map(extensionJson),
   agents: agents.map(({ name, location, manifest, hidesYours }) =>
     ({ name, location, manifest: manifest ?? null, hidesYours })),
+  skills: skills.map(({ name, description, location, files }) =>
+    ({ name, description, location, files: Object.fromEntries(files) })),
   settings: settings.map(({ before, ...rest }) => ({ ...rest, before: before ?? null })),
   servers: servers.map(([name, server]) =>
     ({ name, ...server, ...(server.type === 'local' && { confined: server.jail !== false }) })),

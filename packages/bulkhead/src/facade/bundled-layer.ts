@@ -1,13 +1,15 @@
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   DEFAULT_LIMITS, PROGRAM_TOOL, type CompartmentLimits, type ConfigFile, type LanguageServers, type Sandbox,
-  type ToolDefinition,
+  type SkillDescriptor, type ToolDefinition,
 } from '@bulkhead/contract'
 import type { AgentRunner, Host as CoreHost, Session } from '@bulkhead/host'
+import { PROJECT_FOLDER, skillFoldersOf } from '@bulkhead/loader'
 import {
   type BundledExtension, createBundledExtensions, describeTools, ToolShelf,
 } from '@bulkhead/tools-bundled'
-import { userFolder } from './loader-options.ts'
+import type { LayerFolders } from './loader-options.ts'
 
 export interface BundledLayerOptions {
   /** Runs sub-agents for the tool `task`. Without it, `task` fails. */
@@ -27,6 +29,8 @@ export interface BundledLayer {
    * `codeMode`: only `code_mode`, whose description declares the others.
    */
   offeredTools(session: OfferedSession): readonly ToolDefinition[]
+  /** The files of the skills of the user that a session has loaded. Its reading tools may read them. */
+  lentFiles(sessionId: string): ReadonlySet<string>
 }
 
 /** The open folders, as far as tools use them. */
@@ -35,13 +39,18 @@ export interface BundledPlaces {
   readonly sandbox: Pick<Sandbox, 'open'>
   /** The language servers of an open folder, or of another root of its sessions. */
   languageServers(workspace: string, root?: string): Promise<LanguageServers> | undefined
+  /** The skills of an open folder. */
+  skills(workspace: string): readonly SkillDescriptor[]
 }
 
 export type OfferedSession = Pick<Session, 'id' | 'tools'> & Partial<Pick<Session, 'codeMode'>>
 
 /** The tools that ship with the host, wired to it. */
-export function createBundledLayer({ runAgent, fetchHosts }: BundledLayerOptions, home: string): BundledLayer {
+export function createBundledLayer(
+  { runAgent, fetchHosts, projectFolder = PROJECT_FOLDER }: BundledLayerOptions & Pick<LayerFolders, 'projectFolder'>,
+): BundledLayer {
   const shelf = new ToolShelf()
+  const lentSkills = new LentSkills()
   /** By session: the tools that its programs were told about. */
   const functions = new Map<string, readonly ToolDefinition[]>()
   let attached: Attached | undefined
@@ -58,7 +67,14 @@ export function createBundledLayer({ runAgent, fetchHosts }: BundledLayerOptions
       },
       languageServers: async (root) => workspace === undefined ? undefined : places?.languageServers(workspace, root),
       catalog: { tools: () => attached?.tools() ?? [], found: (sessionId, names) => shelf.found(sessionId, names) },
-      skills: { userFolder: join(userFolder(home), 'skills'), paths: config.skills?.paths },
+      skills: {
+        folders: skillFoldersOf(config, projectFolder),
+        catalog: {
+          skills: () => workspace === undefined ? [] : places?.skills(workspace) ?? [],
+          read: ({ location }, path) => readFile(join(location, path)),
+          loaded: (sessionId, skill) => lentSkills.loaded(sessionId, skill),
+        },
+      },
     }).filter(({ manifest }) => config.skills?.enabled !== false || manifest.id !== 'skill'),
     attach(host, current) {
       attached = host
@@ -66,9 +82,11 @@ export function createBundledLayer({ runAgent, fetchHosts }: BundledLayerOptions
       host.on((event) => {
         if (event.type !== 'SessionClosed') return
         shelf.forget(event.sessionId)
+        lentSkills.forget(event.sessionId)
         functions.delete(event.sessionId)
       }, ['SessionClosed'])
     },
+    lentFiles: (sessionId) => lentSkills.files(sessionId),
     offeredTools(session) {
       const tools = session.tools()
       const program = tools.find(({ name }) => name === PROGRAM_TOOL)
@@ -79,6 +97,28 @@ export function createBundledLayer({ runAgent, fetchHosts }: BundledLayerOptions
       return session.codeMode
         ? [described] : shelf.offered(session.id, tools).map((tool) => tool === program ? described : tool)
     },
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+/** The folder of a skill of the user belongs to the host, so its files are lent. Those of a project are in the workspace. */
+class LentSkills {
+  readonly #files = new Map<string, Set<string>>()
+
+  loaded(sessionId: string, { layer, location, files }: SkillDescriptor): void {
+    if (layer !== 'global') return
+    const lent = this.#files.get(sessionId) ?? new Set()
+    for (const path of files.keys()) lent.add(join(location, path))
+    this.#files.set(sessionId, lent)
+  }
+
+  files(sessionId: string): ReadonlySet<string> {
+    return this.#files.get(sessionId) ?? NONE
+  }
+
+  forget(sessionId: string): void {
+    this.#files.delete(sessionId)
   }
 }
 

@@ -126,7 +126,7 @@ export async function assembleHost(
 ): Promise<AssembledHost> {
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
-  const bundled = createBundledLayer(options, home)
+  const bundled = createBundledLayer(options)
   const loader = createLoader(loaderOptions(home, options, bundled.extensions))
   const operator = operatorEnvironment(env)
   const lookUp = (name: string) => Object.hasOwn(env, name) ? env[name] : undefined
@@ -141,10 +141,10 @@ export async function assembleHost(
   const enter = (folder: string, trust: TrustChoice | undefined) =>
     openPlace(loader, folder, trust, { ...options, ...surroundings })
   const first = await enter(options.workspace, firstTrust)
-  const { servers: _servers, ...place } = first
+  const { servers: _servers, skills: _skills, ...place } = first
   const host = createHostCore({
     ...place, store, argumentsReaders, startsEager, clock,
-    sidecar: createSidecar(),
+    sidecar: createSidecar((sessionId) => bundled.lentFiles(sessionId)),
     owner: createProcessOwner(),
     userData: userFolder(home),
     env: lookUp,

@@ -60,8 +60,8 @@ export const storeFile = (home: string | undefined): string => join(homeFolder(h
  * Canonical paths of the home folder and of the compile cache. Tools may not access them, because their content
  * configures the host or runs as the user. The folders need not exist.
  */
-export const keptFolders = (home: string): Promise<readonly string[]> =>
-  Promise.all([home, userCacheFolder()].map(canonicalPath))
+export const keptFolders = (home: string): Promise<readonly [home: string, cache: string]> =>
+  Promise.all([canonicalPath(home), canonicalPath(userCacheFolder())])
 
 export async function canonicalPath(path: string): Promise<string> {
   try {

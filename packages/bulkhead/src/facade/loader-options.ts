@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, type ConfigFile } from '@bulkhead/contract'
 import { errorCode, messageOf } from '@bulkhead/kit/error-message'
 import { isAbsent } from '@bulkhead/kit/folders'
 import { parseJson, type Json } from '@bulkhead/kit/json'
 import { PROJECT_FOLDER, type LoaderOptions } from '@bulkhead/loader'
-import { createBundledExtensions } from '@bulkhead/tools-bundled'
+import { createBundledExtensions, readSkillHead } from '@bulkhead/tools-bundled'
 import { machinePolicyFile } from './folders.ts'
 import { CORE_VERSION } from './version.ts'
 
@@ -14,6 +14,9 @@ export const TRUST_ROOT_FILE = 'trust-root.json'
 
 /** The value of {user-data}. Separate from the files of the host, because tools may be allowed to write there. */
 export const userFolder = (home: string): string => join(home, 'data')
+
+/** Skills of the user beside those in `skills` of the home. No tool may write there. */
+export const userSkills = (home: string): string => join(userFolder(home), 'skills')
 
 export interface LayerFolders {
   /** Name of the project layer's folder in the workspace. Default: `.bulkhead`. */
@@ -38,9 +41,10 @@ const ROOT = 0
 
 /** Shared by the host and the installer, so that both verify extensions in the same way. */
 export function loaderOptions(
-  home: string, folders: LayerFolders = {}, bundled: LoaderOptions['bundled'] = createBundledExtensions(),
+  home: string, folders: LayerFolders & { readonly config?: ConfigFile } = {},
+  bundled: LoaderOptions['bundled'] = createBundledExtensions(),
 ): LoaderOptions {
-  const { projectFolder, bundledFolder, machinePolicy } = folders
+  const { projectFolder, bundledFolder, machinePolicy, config } = folders
   return {
     coreVersion: CORE_VERSION, bundled,
     roots: {
@@ -51,6 +55,7 @@ export function loaderOptions(
         : { file: machinePolicy, owners: [ROOT, process.getuid?.() ?? ROOT] },
     },
     cache: cacheFolder(home, folders),
+    skills: { readHead: readSkillHead, userFolders: [userSkills(home)], paths: config?.skills?.paths },
     ...readTrustRoot(join(home, TRUST_ROOT_FILE)),
   }
 }

@@ -4,6 +4,7 @@ import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
 import type {
   CapabilityUse, ConfigFile, Interactor, LanguageServers, Loader, LoadReport, ProjectStanding, ProjectTrust, ResolvedConfig,
+  SkillDescriptor,
 } from '@bulkhead/contract'
 import { namesIn } from '@bulkhead/kit/folders'
 import type { FoundRoot, Host, Place, SwitchReport } from '@bulkhead/host'
@@ -12,7 +13,7 @@ import { commandEnvironment, shownVariables, type Variables } from './command-en
 import { ConnectedServers } from './connected-servers.ts'
 import { changesFolder, keptFolders, ownCode } from './folders.ts'
 import { lateJail, lateSandbox, loadLateCode } from './late-sandbox.ts'
-import { userFolder, workspaceError } from './loader-options.ts'
+import { userFolder, userSkills, workspaceError } from './loader-options.ts'
 import { ProjectConsent, type TrustOutcome } from './project-trust.ts'
 
 export interface PlaceOptions {
@@ -49,6 +50,8 @@ export interface PlaceSurroundings {
 
 export interface OpenPlace extends Place {
   readonly servers: ConnectedServers
+  /** Of the last load. */
+  readonly skills: () => readonly SkillDescriptor[]
 }
 
 /** A decision of the embedder for any content, or `as found`: consent to the content at startup. */
@@ -70,7 +73,9 @@ export async function openPlace(
     loader, workspace, operator, env, home, cache, embedder: mcp, userData: userFolder(home),
     jail: lateJail(async () => {
       const [{ createServerJail }, [kept, code]] = await Promise.all([import('@bulkhead/sandbox'), special])
-      return createServerJail({ kept, ownCode: code, projectLayer, storeFiles, home: operator.env['HOME'] })
+      return createServerJail({
+        kept, ownCode: [...code, userSkills(kept[0])], projectLayer, storeFiles, home: operator.env['HOME'],
+      })
     }),
   })
   const consent = new ProjectConsent({ loader, workspace, interactor, signal, asFound: choice === 'as found' })
@@ -79,20 +84,23 @@ export async function openPlace(
       ? consent.decide()
       : { trust: choice, projectDigest: 'any', diagnostics: [] }
   const watcher = new LayerWatcher(loader, workspace)
+  let skills: readonly SkillDescriptor[] = []
   const load = async (): Promise<LoadReport> => {
     const { diagnostics, trust, projectDigest } = await decide()
     watcher.follow({ trust, projectDigest })
     const found = await loader.load({ workspace, trust, projectDigest, ...(config ? { overrides: config } : {}) })
+    skills = found.skills ?? []
     return servers.beside({ ...found, diagnostics: [...diagnostics, ...found.diagnostics] })
   }
   const report = await load()
   const watching = watch === true ? (onChange: () => void) => watcher.start(onChange) : watch || undefined
   const [kept, code] = await special
+  const readOnly = [...code, userSkills(kept[0])]
   const { commands, sandbox } = report.config.merged
   const ofCommands = commandEnvironment(variables, commands)
   return {
-    workspace, report, servers,
-    neverWritten: [projectLayer, ...code, ...storeFiles],
+    workspace, report, servers, skills: () => skills,
+    neverWritten: [projectLayer, ...readOnly, ...storeFiles],
     realPath: realPathOf,
     findRoot: (path) => findRoot(path, kept, projectFolder),
     commandVariables: shownVariables(ofCommands, commands),
@@ -100,7 +108,7 @@ export async function openPlace(
     sandbox: lateSandbox(async () => {
       const { createSandbox } = await import('@bulkhead/sandbox')
       return createSandbox({
-        workspace, operator: ofCommands, kept, ownCode: code, projectLayer, storeFiles, journal, ...sandbox,
+        workspace, operator: ofCommands, kept, ownCode: readOnly, projectLayer, storeFiles, journal, ...sandbox,
         ...(onUse && { onUse }),
       })
     }, () => loadLateCode(servers)),
@@ -206,6 +214,10 @@ export class OpenPlaces {
   /** The language servers of an open folder, or of another root of its sessions. */
   languageServers(workspace: string, root?: string): Promise<LanguageServers> | undefined {
     return [...this.#open].findLast((place) => place.workspace === workspace)?.servers.languages(root)
+  }
+
+  skills(workspace: string): readonly SkillDescriptor[] {
+    return [...this.#open].findLast((place) => place.workspace === workspace)?.skills() ?? []
   }
 
   get config(): ResolvedConfig {

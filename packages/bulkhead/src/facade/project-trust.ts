@@ -20,8 +20,8 @@ export interface ConsentOptions {
 }
 
 const SUMMARIES: Readonly<Record<'unknown' | 'changed', string>> = {
-  unknown: 'This project has its own tools and settings. They are used only if you trust it.',
-  changed: 'This project has its own tools and settings. They have changed since your last decision.',
+  unknown: 'This project has its own tools, settings or skills. They are used only if you trust it.',
+  changed: 'This project has its own tools, settings or skills. They have changed since your last decision.',
 }
 
 /**

@@ -28,8 +28,13 @@ const NONE: ReadonlySet<string> = new Set()
 /** Number of closed sessions to remember, to reject their late results. */
 const MOST_OVER = 1_000
 
-/** Stores long results: one folder per session, readable only by this user, removed with the session. */
-export function createSidecar(owner: Owner = createProcessOwner()): Required<Sidecar> {
+/**
+ * Stores long results: one folder per session, readable only by this user, removed with the session. `lent`: other files
+ * that reading tools of a session may read.
+ */
+export function createSidecar(
+  lent: (sessionId: string) => ReadonlySet<string> = () => NONE, owner: Owner = createProcessOwner(),
+): Required<Sidecar> {
   let sweeping: Promise<void> | undefined
   const make = async (): Promise<string> => {
     await (sweeping ??= sweep(owner))
@@ -57,7 +62,10 @@ export function createSidecar(owner: Owner = createProcessOwner()): Required<Sid
       if (!over.has(sessionId)) saved.set(sessionId, (saved.get(sessionId) ?? new Set()).add(path))
       return path
     },
-    files: (sessionId) => saved.get(sessionId) ?? NONE,
+    files(sessionId) {
+      const [own, others] = [saved.get(sessionId) ?? NONE, lent(sessionId)]
+      return others.size === 0 ? own : own.union(others)
+    },
     async discard(sessionId: string): Promise<void> {
       const folder = folders.get(sessionId)
       folders.delete(sessionId)

@@ -38,6 +38,7 @@ let world: ServedWorld
 beforeAll(async () => {
   home = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-content-')))
   writeExtension(home, { id: 'media', tools: [{ name: 'media' }, { name: 'long' }, { name: 'chatty' }] }, CODE)
+  writeSkill('moor', '# Moor\n')
   world = await servedWorld({ home })
 })
 afterAll(async () => {
@@ -60,7 +61,7 @@ async function connect(era: Era, serve: Partial<ServeOptions> = {}, person?: Per
 }
 
 function writeSkill(name: string, body: string): void {
-  const folder = join(world.workspace, '.agents', 'skills', name)
+  const folder = join(home, 'skills', name)
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'SKILL.md'), `---\nname: ${name}\ndescription: How to ${name}.\n---\n${body}`)
 }
@@ -88,7 +89,6 @@ describe.each(ERAS)('a client of the %s era', (era) => {
   })
 
   it('reads the skills of its session, and completes their names', async () => {
-    writeSkill('moor', '# Moor\n')
     const client = await connect(era)
     const { resources } = await client.listResources()
     expect(resources).toEqual([

@@ -103,6 +103,17 @@ export interface AgentDescriptor {
   readonly fault?: Diagnostic
 }
 
+/** Instructions that a model can load by name. */
+export interface SkillDescriptor {
+  readonly name: string
+  readonly description: string
+  readonly layer: Exclude<Layer, 'bundled'>
+  /** The absolute path of its folder. */
+  readonly location: string
+  /** Lower-case hex sha512 of each file in it, by its path in the folder. */
+  readonly files: ReadonlyMap<string, string>
+}
+
 /** The configuration of one layer, with its location. `machine`: the policy that no other layer can loosen. */
 export interface LayerConfig {
   readonly layer: Layer | 'embedder' | 'machine'
@@ -140,6 +151,8 @@ export interface LoadReport {
   readonly diagnostics: readonly Diagnostic[]
   /** Ordered by layer, then name. Absent for a loader that finds none. */
   readonly agents?: readonly AgentDescriptor[]
+  /** Skills that can be used, one of each name, and those of a project only if it is trusted. */
+  readonly skills?: readonly SkillDescriptor[]
   /** Extensions that were found but are disabled or refused, by id, with the known names of their tools. */
   readonly absent?: ReadonlyMap<string, readonly string[]>
   /**

@@ -11,7 +11,9 @@ export const MERGED_MAPS: ReadonlySet<string> = new Set([
   'commands', 'commands/env', 'commands/env/set',
 ])
 /** Lists that are concatenated over all layers. */
-export const JOINED_LISTS: ReadonlySet<string> = new Set(['rules', 'allowlist', 'watchdogs/commandSafety/patterns'])
+export const JOINED_LISTS: ReadonlySet<string> = new Set([
+  'rules', 'allowlist', 'skills/paths', 'watchdogs/commandSafety/patterns',
+])
 /** Lists of which a layer that can only restrict leaves what it names as well. */
 export const BOUNDED_LISTS: ReadonlySet<string> = new Set(['commands/read', 'commands/env/pass'])
 

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path'
 import {
-  BulkheadError, CONTRACT_VERSION, requireOptions, type ConfigFile, type ExtensionModule,
+  BulkheadError, CONTRACT_VERSION, requireOptions, type ConfigFile, type ExtensionModule, type SkillDescriptor,
 } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
@@ -18,6 +18,18 @@ export const PROJECT_FOLDER = '.bulkhead'
 export interface BundledExtension {
   readonly manifest: unknown
   readonly module: ExtensionModule
+}
+
+/** The front matter of a skill in a folder of this name, or why it cannot be used, as the end of a sentence. */
+export type ReadSkillHead = (text: string, folder: string) => Promise<Pick<SkillDescriptor, 'name' | 'description'> | string>
+
+/** How skills are found. */
+export interface SkillOptions {
+  readonly readHead: ReadSkillHead
+  /** Absolute paths of folders with skills of the user, besides `skills` in the global layer. */
+  readonly userFolders?: readonly string[]
+  /** Further folders in a workspace: those that the embedder's configuration names. */
+  readonly paths?: readonly string[] | undefined
 }
 
 /** The extensions of the program for a configuration. `workspace`: the folder that is loaded, if there is one. */
@@ -43,6 +55,8 @@ export interface LoaderOptions {
   /** The configuration below all files. */
   readonly defaults?: ConfigFile
   readonly limits?: Partial<LoaderLimits>
+  /** Default: skills are not read. */
+  readonly skills?: SkillOptions
   /**
    * The folder of the cache, so that unchanged packages are not read again. Default: no cache, and nothing is written.
    */
@@ -66,6 +80,7 @@ export interface Settings {
   readonly bundled: BundledSource
   readonly defaults: ConfigFile
   readonly limits: LoaderLimits
+  readonly skills: SkillOptions | undefined
   readonly trustRoot: TrustMaterial
 }
 
@@ -79,7 +94,7 @@ const OPTIONS: OptionForms<LoaderOptions> = {
   }),
   bundled: forms.either(forms.method, forms.list(forms.object)),
   defaults: forms.object, limits: forms.values(forms.above(0)), cache: forms.text, trustRoot: forms.anything,
-  trustRootSource: forms.object,
+  trustRootSource: forms.object, skills: forms.object,
 }
 
 /** Validates options and fills in defaults. Throws ConfigInvalid. */
@@ -109,7 +124,7 @@ export function resolveSettings(options: LoaderOptions): Settings {
   }))
   return {
     coreVersion, bundledRoot, globalRoot, projectFolder, packagesRoot, machine, cache,
-    cacheKey, defaults, limits, trustRoot,
+    cacheKey, defaults, limits, trustRoot, skills: options.skills,
     bundled: typeof bundled === 'function' ? bundled : () => bundled,
   }
 }

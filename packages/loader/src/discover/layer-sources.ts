@@ -12,7 +12,8 @@ import { discover, discoverInstalled, type Discovery, type ExtensionCandidate } 
 /** A project that may be read. */
 export interface OpenProject {
   readonly workspace: string
-  readonly root: string
+  /** null for a project that has skills and no folder of its own. */
+  readonly root: string | null
 }
 
 /** The extensions of one layer. */

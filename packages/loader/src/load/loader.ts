@@ -9,6 +9,7 @@ import type { ProofContext } from '../describe/extension.ts'
 import { readAgents } from '../discover/agents.ts'
 import { idOfFolder, idOfManifest, type ExtensionCandidate } from '../discover/extension-folders.ts'
 import { layerSources, locksOf, type LayerSource, type OpenProject } from '../discover/layer-sources.ts'
+import { chooseSkills, readProjectSkills, readUserSkills, type LayerSkills } from '../discover/skills.ts'
 import { lockDigest, lockOf } from '../lock/lock-file.ts'
 import { diagnose, withFallbacks, type Fault } from '../model/result.ts'
 import { packageDigest } from '../model/digest.ts'
@@ -17,7 +18,7 @@ import { placed, proveBundled, proveFolder, proveModule, type FolderProof, type 
 import { InProcessSchemaChecker, WorkerSchemaChecker } from '../schema/schema-checker.ts'
 import { PackageSignatures, reportMaterial } from '../signature/package-signatures.ts'
 import {
-  agentParts, changedSince, documentParts, findProjectFault, isDisabling, locateProjectLayer, npmrcParts, projectDigest,
+  changedSince, documentParts, findProjectFault, isDisabling, locateProjectLayer, npmrcParts, partsOf, projectDigest,
   readDocuments, type ProjectPart,
 } from '../trust/project-layer.ts'
 import { createTrustLedger } from '../trust/trust-ledger.ts'
@@ -84,7 +85,7 @@ async function load(request: LoadRequest, settings: Settings, tools: Tools): Pro
       ...report, projectTrust: Object.freeze({ path: workspace, trust: decision, projectDigest: decidedAbout }),
     })
   if (fault !== undefined) return decided((await loadLayers(request, settings, tools, null, fault)).report, 'declined')
-  const loaded = await loadLayers(request, settings, tools, { workspace, root: layer.root }, undefined)
+  const loaded = await loadLayers(request, settings, tools, { workspace, root: layer.folder }, undefined)
   if (mayLoad(loaded.projectDigest, request)) return decided(loaded.report, trust)
   return decided((await loadLayers(request, settings, tools, null, changedSince(layer.root))).report, 'declined')
 }
@@ -111,11 +112,18 @@ async function loadLayers(
   const documents = project && ofProject ? readDocuments(ofProject.config, project.workspace, limits) : new Map()
   const userAgents = readAgents('global', settings.globalRoot, limits)
   const projectAgents = readAgents('project', project?.root ?? null, limits)
+  const userSkills = await readUserSkills(settings, context.yielder)
+  const projectSkills = project
+    ? await readProjectSkills(project.workspace, ofProject?.config ?? {}, settings, context.yielder) : NO_SKILLS
+  const chosen = chooseSkills([...userSkills.skills, ...projectSkills.skills])
   const builder = new LoadReportBuilder()
-  builder.diagnostics.push(...configDiagnostics, ...userAgents.diagnostics, ...projectAgents.diagnostics)
+  builder.diagnostics.push(
+    ...configDiagnostics, ...userAgents.diagnostics, ...projectAgents.diagnostics, ...userSkills.diagnostics,
+    ...projectSkills.diagnostics, ...chosen.diagnostics,
+  )
   builder.addProjectParts(
     { name: CONFIG_FILE, digest: projectFileDigest }, { name: LOCK_FILE, digest: lockDigest(lockOf(locks, 'project')) },
-    ...documentParts(documents), ...(project ? npmrcParts(project.workspace) : []), ...agentParts(projectAgents),
+    ...documentParts(documents), ...(project ? npmrcParts(project.workspace) : []), ...partsOf(projectAgents), ...partsOf(projectSkills),
   )
   if (projectFault !== undefined) {
     // A declined project is a decision, not an error.
@@ -135,11 +143,14 @@ async function loadLayers(
   const extensions = admitted.map(({ descriptor }) => descriptor)
   const report = Object.freeze({
     config, extensions: Object.freeze(extensions), agents: [...userAgents.agents, ...projectAgents.agents],
+    skills: chosen.skills,
     diagnostics: Object.freeze([...withFallbacks(builder.diagnostics, extensions)]),
     absent: builder.absentTools, projectDocuments: documents, trustRoot: reportMaterial(settings.trustRoot),
   })
   return { report, projectDigest: builder.projectDigest }
 }
+
+const NO_SKILLS: LayerSkills = { skills: [], diagnostics: [], digests: new Map() }
 
 async function addBundled(
   builder: LoadReportBuilder, settings: Settings, workspace: string, context: ProofContext,

@@ -7,6 +7,7 @@ import type { Settings } from '../config/settings.ts'
 import { AGENT_FOLDER } from '../discover/agents.ts'
 import { TOOLS_FOLDER } from '../discover/extension-folders.ts'
 import { layerSources, locksOf, type OpenProject } from '../discover/layer-sources.ts'
+import { outerSkillFolders, projectSkillFolders, userSkillFolders } from '../discover/skills.ts'
 import { listFolder } from '../files/read-package.ts'
 import { stampOf } from '../files/read-file.ts'
 import { sha512 } from '../model/digest.ts'
@@ -65,8 +66,10 @@ function takeFingerprints(request: WatchRequest, settings: Settings, watchers: F
     // Trust in an empty project covers no content: once a layer appears, it needs a decision before it is read.
     const open = layer?.kind === 'folder' && findProjectFault(layer, request) === undefined
       && request.projectDigest !== EMPTY_LAYER
-    const found = layerFingerprints(settings, open ? { workspace, root: layer.root } : null)
-    const added = watchers.follow(new Set([workspace, ...found.flatMap(({ folders }) => folders)]))
+    const found = layerFingerprints(settings, open ? { workspace, root: layer.folder } : null)
+    // A folder for skills may appear in one of these.
+    const parents = outerSkillFolders(settings).map((folder) => dirname(join(workspace, folder)))
+    const added = watchers.follow(new Set([workspace, ...parents, ...found.flatMap(({ folders }) => folders)]))
     if (added && round < MAX_ROUNDS) continue
     const fingerprints = new Map(found.map(({ layer: name, fingerprint }) => [name, fingerprint]))
     if (!open) fingerprints.set('project', layer?.kind ?? 'gone')
@@ -96,19 +99,30 @@ const MAX_ENTRIES = 100_000
 function layerFingerprints(settings: Settings, project: OpenProject | null): readonly LayerFingerprint[] {
   const { config } = resolveConfig(settings, project?.root ?? null, undefined)
   const sources = layerSources(settings, project, config.layers, locksOf(settings, project))
-  return sources.filter(({ root }) => root !== '').map(({ layer, root, packageFolders, discovery }) => {
+  return sources.filter(({ layer, root }) => root !== '' || layer === 'project').map((source) => {
+    const { layer, root, packageFolders, discovery } = source
     const policy = settings.machine === null ? [] : [settings.machine.file]
-    const folders = [root, ...packageFolders, ...policy.map((file) => dirname(file))]
-    const lines = [join(root, CONFIG_FILE), join(root, LOCK_FILE), ...policy].map(lineOf)
+    const skills = layer === 'bundled' ? [] : skillFolders(layer, project, config.layers, settings)
+    const inRoot = (...names: readonly string[]) => root === '' ? [] : names.map((name) => join(root, name))
+    const folders = [...inRoot(''), ...packageFolders, ...skills, ...policy.map((file) => dirname(file))]
+    const lines = [...inRoot(CONFIG_FILE, LOCK_FILE), ...policy].map(lineOf)
     const packages = discovery.found.map(({ location }) => location)
-      .filter((location) => !location.startsWith(join(root, TOOLS_FOLDER)))
-    for (const tree of [join(root, TOOLS_FOLDER), join(root, AGENT_FOLDER), ...packages]) walk(tree, lines, folders)
+      .filter((location) => root === '' || !location.startsWith(join(root, TOOLS_FOLDER)))
+    for (const tree of [...inRoot(TOOLS_FOLDER, AGENT_FOLDER), ...skills, ...packages]) walk(tree, lines, folders)
     for (const document of documentsOf(config.layers, layer, layer === 'project' ? project!.workspace : root)) {
       lines.push(lineOf(document))
       folders.push(dirname(document))
     }
     return { layer, fingerprint: sha512(lines.join('\n')), folders }
   })
+}
+
+function skillFolders(
+  layer: Exclude<Layer, 'bundled'>, project: OpenProject | null, layers: readonly LayerConfig[], settings: Settings,
+): readonly string[] {
+  if (layer === 'global') return userSkillFolders(settings)
+  const { config = {} } = layers.find((one) => one.layer === 'project') ?? {}
+  return projectSkillFolders(config, settings).map((folder) => join(project!.workspace, folder))
 }
 
 /** API documents. Paths are relative to the workspace for a project, and to the root for the global layer. */

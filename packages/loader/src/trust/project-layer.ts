@@ -5,11 +5,13 @@ import {
 } from '@bulkhead/contract'
 import { documentDigest, findParts, type PartFile } from '@bulkhead/kit/document-parts'
 import { errorCode, messageOf } from '@bulkhead/kit/error-message'
+import { isAbsent } from '@bulkhead/kit/folders'
 import { PackageIndex } from '../cache/package-index.ts'
-import { readConfigFile, validateConfig } from '../config/config-file.ts'
+import { readConfigFile, validateConfig, type ConfigSource } from '../config/config-file.ts'
 import type { Settings } from '../config/settings.ts'
 import { readAgents, type LayerAgents } from '../discover/agents.ts'
 import { layerSources, locksOf, type OpenProject } from '../discover/layer-sources.ts'
+import { outerSkillFolders, readProjectSkills, type LayerSkills } from '../discover/skills.ts'
 import { readRegularFile, type FileRead } from '../files/read-file.ts'
 import { readPackage } from '../files/read-package.ts'
 import { lockDigest, lockOf } from '../lock/lock-file.ts'
@@ -21,14 +23,16 @@ import { Yielder } from '../model/yielder.ts'
 /** The project layer of a workspace, as far as it is known without opening it. */
 export type ProjectLayer =
   | { readonly kind: 'none'; readonly root: string }
-  | { readonly kind: 'folder'; readonly root: string }
+  /** `folder`: null if there are skills only. */
+  | { readonly kind: 'folder'; readonly root: string; readonly folder: string | null }
   | { readonly kind: 'unusable'; readonly root: string; readonly what: string }
 
 /**
- * Checks `<workspace>/<project folder>` with `lstat` only. Parents are not searched. Throws ProjectPathInvalid for a
- * workspace that is not a folder.
+ * Checks `<workspace>/<project folder>`, and without it the folders for skills, with `lstat` only. Parents are not
+ * searched. Throws ProjectPathInvalid for a workspace that is not a folder.
  */
-export function locateProjectLayer(workspace: string, { projectFolder, globalRoot }: Settings): ProjectLayer {
+export function locateProjectLayer(workspace: string, settings: Settings): ProjectLayer {
+  const { projectFolder, globalRoot } = settings
   if (!isAbsolute(workspace)) throw invalid(workspace, 'is not an absolute path')
   const root = join(workspace, projectFolder)
   let stat: Stats | undefined
@@ -40,13 +44,15 @@ export function locateProjectLayer(workspace: string, { projectFolder, globalRoo
     const isMissing = errorCode(error) === 'ENOENT'
     throw invalid(workspace, isMissing ? 'does not exist' : `cannot be opened: ${messageOf(error)}`)
   }
-  if (stat === undefined) return { kind: 'none', root }
-  if (stat.isSymbolicLink()) return { kind: 'unusable', root, what: 'is a link' }
-  if (!stat.isDirectory()) return { kind: 'unusable', root, what: 'is not a folder' }
-  // A folder without rights is the placeholder that keeps commands from creating the layer.
-  if ((stat.mode & 0o777) === 0) return { kind: 'none', root }
-  // In a home folder both roots are the same folder, which is the global layer.
-  return isSameFolder(stat, globalRoot) ? { kind: 'none', root } : { kind: 'folder', root }
+  if (stat?.isSymbolicLink()) return { kind: 'unusable', root, what: 'is a link' }
+  if (stat && !stat.isDirectory()) return { kind: 'unusable', root, what: 'is not a folder' }
+  // A folder without rights is the placeholder that keeps commands from creating the layer. In a home folder both roots
+  // are the same folder, which is the global layer.
+  const isOwn = stat !== undefined && (stat.mode & 0o777) !== 0 && !isSameFolder(stat, globalRoot)
+  if (isOwn) return { kind: 'folder', root, folder: root }
+  const hasSkills = settings.skills !== undefined
+    && outerSkillFolders(settings).some((folder) => !isAbsent(join(workspace, folder)))
+  return hasSkills ? { kind: 'folder', root, folder: null } : { kind: 'none', root }
 }
 
 /** Why the layer may not be read, or undefined. Must be called before any file is opened. */
@@ -64,7 +70,7 @@ export function findProjectFault(layer: ProjectLayer, standing: ProjectStanding)
     case 'folder':
       return mayLoad(standing.projectDigest, standing) ? undefined : {
         stage: 'trust', code: 'ProjectTrustRequired', path: '', location: layer.root,
-        message: 'The project has tools or settings of its own and is not trusted, so nothing in its folder was read.',
+        message: 'The project has tools, settings or skills of its own and is not trusted, so nothing of them was read.',
       }
   }
 }
@@ -92,7 +98,7 @@ function isSameFolder(stat: Stats, other: string | null): boolean {
 const invalid = (workspace: string, what: string) =>
   new BulkheadError('ProjectPathInvalid', `The workspace "${workspace}" ${what}.`, { data: { workspace } })
 
-/** One part of a project: configuration, lock, an extension, an API document or npm's configuration. */
+/** One part of a project: configuration, lock, an extension, an agent, a skill, an API document or npm's configuration. */
 export interface ProjectPart {
   readonly name: string
   /** null if it is missing or unusable. */
@@ -112,18 +118,20 @@ export const measureProject = async (project: OpenProject, settings: Settings): 
 /** Reads only the parts of a project that a load or an installation would use. */
 export async function measureParts(project: OpenProject, settings: Settings): Promise<readonly ProjectPart[]> {
   const { limits } = settings
-  const location = join(project.root, CONFIG_FILE)
-  const written = readConfigFile(location, { maxBytes: limits.manifestBytes })
+  const yielder = new Yielder()
+  const location = join(project.root ?? '', CONFIG_FILE)
+  const written = project.root === null
+    ? NO_CONFIG : readConfigFile(location, { maxBytes: limits.manifestBytes })
   const { config } = validateConfig(written.value)
   const bare = { ...settings, bundledRoot: null, globalRoot: null }
   const locks = locksOf(bare, project)
   const parts: ProjectPart[] = [
     { name: CONFIG_FILE, digest: written.digest }, { name: LOCK_FILE, digest: lockDigest(lockOf(locks, 'project')) },
     ...documentParts(readDocuments(config, project.workspace, limits)), ...npmrcParts(project.workspace),
-    ...agentParts(readAgents('project', project.root, limits)),
+    ...partsOf(readAgents('project', project.root, limits)),
+    ...partsOf(await readProjectSkills(project.workspace, config, settings, yielder)),
   ]
-  const yielder = new Yielder()
-  const index = PackageIndex.open(settings.cache, settings.cacheKey, project.root)
+  const index = PackageIndex.open(settings.cache, settings.cacheKey, project.root ?? project.workspace)
   for (const { layer, discovery } of layerSources(bare, project, [{ layer: 'project', location, config }], locks)) {
     if (layer !== 'project') continue
     parts.push(...discovery.refused.map(({ candidate: { part } }) => ({ name: part, digest: null })))
@@ -135,6 +143,8 @@ export async function measureParts(project: OpenProject, settings: Settings): Pr
   }
   return parts
 }
+
+const NO_CONFIG: ConfigSource = { value: {}, faults: [], digest: null }
 
 async function digestsOf(
   folder: string, limits: Settings['limits'], yielder: Yielder,
@@ -173,8 +183,8 @@ function digestOfDocument(path: string, maxBytes: number): string | null {
 export const documentParts = (documents: ProjectDocuments): readonly ProjectPart[] =>
   [...documents].map(([name, digest]) => ({ name: `openapi/${name}`, digest }))
 
-/** No part for a missing folder, so that projects without agents keep their digest. */
-export const agentParts = ({ digests }: Pick<LayerAgents, 'digests'>): readonly ProjectPart[] =>
+/** Agents or skills. No part for a missing folder, so that projects without them keep their digest. */
+export const partsOf = ({ digests }: Pick<LayerAgents | LayerSkills, 'digests'>): readonly ProjectPart[] =>
   [...digests].map(([name, digest]) => ({ name, digest }))
 
 /** In the workspace. It chooses the registries that packages are installed from. */

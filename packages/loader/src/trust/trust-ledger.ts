@@ -5,6 +5,7 @@ import {
   BulkheadError, LOCK_FILE, type Diagnostic, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport,
   type TrustStanding,
 } from '@bulkhead/contract'
+import { isAbsent } from '@bulkhead/kit/folders'
 import type { Settings } from '../config/settings.ts'
 import type { OpenProject } from '../discover/layer-sources.ts'
 import { installedPart, isInstalled, type LockChange } from '../lock/lock-file.ts'
@@ -27,9 +28,9 @@ export function createTrustLedger(settings: Settings): TrustLedger {
   const open = (workspace: string): { readonly path: string; readonly layer: ProjectLayer } => {
     const layer = locateProjectLayer(workspace, settings)
     const path = realpathSync(workspace)
-    return {
-      path, layer: layer.kind === 'folder' ? { kind: 'folder', root: join(path, settings.projectFolder) } : layer,
-    }
+    if (layer.kind !== 'folder') return { path, layer }
+    const root = join(path, settings.projectFolder)
+    return { path, layer: { kind: 'folder', root, folder: layer.folder && root } }
   }
 
   const standing = async (workspace: string): Promise<TrustReport> => {
@@ -41,14 +42,14 @@ export function createTrustLedger(settings: Settings): TrustLedger {
     if (file !== null && isInside(layer.root, file)) return { standing: { kind: 'unknown' }, diagnostics }
     return {
       standing: await standingOf(
-        latestDecisions(lines.lines).get(path), { workspace: path, root: layer.root }, settings,
+        latestDecisions(lines.lines).get(path), { workspace: path, root: layer.folder }, settings,
       ),
       diagnostics,
     }
   }
 
   const measure = (path: string, layer: ProjectLayer): Promise<string> | string =>
-    layer.kind === 'folder' ? measureProject({ workspace: path, root: layer.root }, settings) : EMPTY_LAYER
+    layer.kind === 'folder' ? measureProject({ workspace: path, root: layer.folder }, settings) : EMPTY_LAYER
 
   const decide = async (workspace: string, decision: TrustDecision, seen?: string): Promise<TrustRecord> => {
     const { path, layer } = open(workspace)
@@ -58,7 +59,7 @@ export function createTrustLedger(settings: Settings): TrustLedger {
     if (isInside(join(path, settings.projectFolder), file)) throw inside(file, path)
     if ((decision === 'trusted' || decision === 'once') && layer.kind !== 'folder') {
       const what = layer.kind === 'none'
-        ? `has no tools or settings of its own. They would be in the folder "${settings.projectFolder}"`
+        ? `has no tools, settings or skills of its own. They would be in the folder "${settings.projectFolder}"`
         : `has a "${settings.projectFolder}" that ${layer.what}`
       throw new BulkheadError('ProjectPathInvalid', `There is nothing to trust: "${path}" ${what}.`, {
         data: { workspace: path },
@@ -169,7 +170,8 @@ export class TrustRenewal {
     const { standing } = await createTrustLedger(settings).standing(workspace)
     if (standing.kind !== 'trusted' || globalRoot === null) return null
     const path = realpathSync(workspace)
-    const parts = await measureParts({ workspace: path, root: join(path, projectFolder) }, settings)
+    const root = join(path, projectFolder)
+    const parts = await measureParts({ workspace: path, root: isAbsent(root) ? null : root }, settings)
     return projectDigest(parts) === standing.digest ? new TrustRenewal(join(globalRoot, TRUST_FILE), path, parts) : null
   }
 

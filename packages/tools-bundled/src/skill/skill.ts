@@ -1,5 +1,9 @@
-import { defineExtension, ToolError, type FileReader, type Log, type ManifestInput } from '@bulkhead/contract'
+import { hash } from 'node:crypto'
+import {
+  defineExtension, ToolError, type FileReader, type ManifestInput, type SkillDescriptor,
+} from '@bulkhead/contract'
 import { isJsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
 
 const INPUT_SCHEMA = {
@@ -11,26 +15,32 @@ const INPUT_SCHEMA = {
 
 /** Maximum length of the list of skills in an error message. */
 const LIST_CHARS = 4_000
-/** The folders of a project, in order of precedence. */
-const PROJECT_FOLDERS = ['.agents/skills', '.claude/skills', '.bulkhead/skills']
+/** The most files of a skill that a result names. */
+const MOST_FILES = 100
+const SKILL_FILE = 'SKILL.md'
+
+/** The skills of a workspace. The loader has found and checked them, and a project among them is trusted. */
+export interface SkillCatalog {
+  skills(): readonly SkillDescriptor[]
+  /** Reads a file of a skill of the user. Tools have no access to its folder. */
+  read(skill: SkillDescriptor, path: string): Promise<Uint8Array>
+  /** Called when a session has loaded a skill, so that its files can be read. */
+  loaded(sessionId: string, skill: SkillDescriptor): void
+}
 
 export interface SkillOptions {
-  /** The absolute path of {user-data}/skills. */
-  readonly userFolder?: string | undefined
-  /** Additional folders of the workspace. */
-  readonly paths?: readonly string[] | undefined
+  readonly catalog?: SkillCatalog | undefined
+  /** The folders of a project that may have skills, relative to the workspace. Default: those without a configuration. */
+  readonly folders?: readonly string[] | undefined
 }
 
-/** What a session keeps: the skills found on its first call, and the bodies it has read. */
-interface SessionState {
-  readonly skills: readonly IndexedSkill[]
-  readonly bodies: Readonly<Record<string, string>>
-}
+const FOLDERS = ['.agents/skills', '.claude/skills', '.bulkhead/skills']
 
-export function createSkill({ userFolder, paths = [] }: SkillOptions = {}): BundledExtension {
-  const folders = [...PROJECT_FOLDERS, ...(userFolder === undefined ? [] : [userFolder]), ...paths]
+const EMPTY: SkillCatalog = { skills: () => [], read: async () => new Uint8Array(), loaded: () => undefined }
+
+export function createSkill({ catalog = EMPTY, folders = FOLDERS }: SkillOptions = {}): BundledExtension {
   const requires = {
-    fs: { read: [...[...PROJECT_FOLDERS, ...paths].map((path) => `{workspace}/${path}`), '{user-data}/skills'] },
+    fs: { read: [...folders.map((path) => `{workspace}/${path}`), '{user-data}/skills'] },
     capabilities: ['session' as const],
   }
   return {
@@ -40,7 +50,8 @@ export function createSkill({ userFolder, paths = [] }: SkillOptions = {}): Bund
       tools: [{
         name: 'skill',
         label: 'Load a skill',
-        description: 'Loads the instructions of a skill. If the name is unknown, the error lists the available skills.',
+        description: 'Loads the instructions of a skill, and names its folder and the files in it, which can be read '
+          + 'afterwards. If the name is unknown, the error lists the available skills.',
         inputSchema: INPUT_SCHEMA,
         requires,
         gated: false,
@@ -55,17 +66,17 @@ export function createSkill({ userFolder, paths = [] }: SkillOptions = {}): Bund
         skill: {
           input: INPUT_SCHEMA,
           requires,
-          async execute({ name }, { fs, session, log }) {
-            const known = await session.read() as SessionState | null
-            const { skills, bodies } = known ?? { skills: await indexSkills(folders, fs, log), bodies: {} }
+          async execute({ name }, { fs, session }) {
+            const skills = catalog.skills()
             const skill = skills.find((one) => one.name === name)
             if (skill === undefined) throw notFound(name, skills)
-            const body = Object.hasOwn(bodies, name) ? bodies[name]! : await readBody(skill, fs)
-            // A body that is too large to keep is read again on each call.
-            await session.write({ skills, bodies: { ...bodies, [name]: body } } as never).catch(async () => {
-              if (known === null) await session.write({ skills, bodies: {} } as never)
-            })
-            return { content: `<skill_content name="${name}">\n${body.trim()}\n</skill_content>` }
+            const body = bodyOf(await readText(skill, fs, catalog))
+            catalog.loaded(await session.id(), skill)
+            const { location: folder } = skill
+            const files = [...skill.files.keys()].filter((path) => path !== SKILL_FILE).toSorted().slice(0, MOST_FILES)
+            const shown = visibleText(folder).replaceAll('"', '&quot;')
+            const content = `<skill_content name="${name}" folder="${shown}">\n${body.trim()}\n</skill_content>`
+            return { content, folder, ...(files.length > 0 && { files }) }
           },
           deriveApprovalKey: ({ name }) => name,
         },
@@ -74,16 +85,24 @@ export function createSkill({ userFolder, paths = [] }: SkillOptions = {}): Bund
   }
 }
 
-async function readBody({ name, path }: IndexedSkill, fs: FileReader): Promise<string> {
+/** The text that was found and, for a project, trusted. A file that has changed since then is not used. */
+async function readText(skill: SkillDescriptor, fs: FileReader, catalog: SkillCatalog): Promise<string> {
+  const { name, layer, location, files } = skill
+  let bytes: Uint8Array
   try {
-    // Read all of it. The host decides how much the model sees.
-    return bodyOf(await fs.readText(path))
+    // The host decides how much of it the model sees.
+    bytes = layer === 'project' ? await fs.read(`${location}/${SKILL_FILE}`) : await catalog.read(skill, SKILL_FILE)
   } catch (cause) {
     throw new ToolError('ToolExecutionFailed', `Cannot read the skill "${name}": ${(cause as Error).message}`)
   }
+  if (hash('sha512', bytes, 'hex') === files.get(SKILL_FILE)) return new TextDecoder().decode(bytes)
+  throw new ToolError(
+    'ToolExecutionFailed',
+    `The skill "${name}" has changed since it was loaded, so it is not used. Have the person review it, and reload.`,
+  )
 }
 
-function notFound(name: string, skills: readonly IndexedSkill[]): ToolError {
+function notFound(name: string, skills: readonly SkillDescriptor[]): ToolError {
   const list = skills.map((skill) => `\n- ${skill.name}: ${skill.description.replaceAll(/\s+/g, ' ')}`)
   let text = skills.length === 0 ? ' No skills are available.' : ' Available skills:'
   for (const line of list) if (text.length + line.length < LIST_CHARS) text += line
@@ -91,20 +110,13 @@ function notFound(name: string, skills: readonly IndexedSkill[]): ToolError {
   return new ToolError('NotFound', `There is no skill "${name}".${text}`, data)
 }
 
-/** The front matter of a SKILL.md. */
-interface SkillHead {
-  readonly name: string
-  readonly description: string
-}
-
-/** Maximum length of the front matter. */
-const HEAD_BYTES = 16 * 1024
-
 const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
 const HEAD = /^\ufeff?---[ \t]*\r?\n([^]*?)\r?\n---[ \t]*(?:\r?\n|$)/
 
-/** Returns the front matter, or a description of the fault. */
-export async function readHead(text: string, folder: string): Promise<SkillHead | string> {
+/** Returns the front matter of a SKILL.md, or a description of the fault. */
+export async function readSkillHead(
+  text: string, folder: string,
+): Promise<Pick<SkillDescriptor, 'name' | 'description'> | string> {
   const written = HEAD.exec(text)?.[1]
   if (written === undefined) return 'it does not begin with front matter between two lines of ---'
   const head = await parseHead(written)
@@ -132,31 +144,3 @@ async function parseHead(text: string): Promise<unknown> {
 
 /** The content after the front matter. */
 const bodyOf = (text: string): string => text.replace(HEAD, '')
-
-interface IndexedSkill extends SkillHead {
-  readonly path: string
-}
-
-const MAX_SKILLS = 500
-
-/** Finds all skills in these folders. The first skill of a name wins. Invalid skills are logged. */
-async function indexSkills(folders: readonly string[], fs: FileReader, log: Log): Promise<readonly IndexedSkill[]> {
-  const skills = new Map<string, IndexedSkill>()
-  for (const folder of folders) {
-    // A folder that is missing or not readable has no skills.
-    const entries = await fs.list(folder).catch(() => [])
-    for (const { name, kind } of entries) {
-      if (kind !== 'directory' || skills.size >= MAX_SKILLS) continue
-      const path = `${folder}/${name}/SKILL.md`
-      const text = await fs.readText(path, { start: 0, end: HEAD_BYTES }).catch(() => undefined)
-      if (text === undefined) continue
-      const head = await readHead(text, name)
-      if (typeof head === 'string') log.warn(`The skill ${path} is left out: ${head}.`)
-      else if (skills.has(head.name)) {
-        log.warn(`The skill ${path} is left out: ${skills.get(head.name)!.path} has the same name.`)
-      }
-      else skills.set(head.name, { ...head, path })
-    }
-  }
-  return [...skills.values()]
-}

@@ -1,77 +1,80 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { rm, symlink, writeFile } from 'node:fs/promises'
+import { hash } from 'node:crypto'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { LogEntry } from '@bulkhead/contract'
-import { beforeEach, describe, expect, it } from 'vitest'
-import { readHead, createSkill } from '../../src/skill/skill.ts'
+import type { SkillDescriptor } from '@bulkhead/contract'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { createSkill, readSkillHead } from '../../src/skill/skill.ts'
 import { sessionMemory } from '../memory.ts'
 import { toolSession } from '../tool-session.ts'
 
-const skillText = (name: string, description: string, body = `How to ${name}.`) => `---\nname: ${name}\ndescription: ${description}\n---\n${body}\n`
+const textOf = (body: string) => `---\nname: x\ndescription: y\n---\n${body}\n`
+const digest = (text: string) => hash('sha512', text, 'hex')
 
 describe('skill', () => {
-  const logged: LogEntry[] = []
+  const user = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-skill-')))
+  afterAll(() => rmSync(user, { recursive: true }))
+  let skills: SkillDescriptor[] = []
+  const loaded: string[] = []
   const memory = sessionMemory()
-  const tool = toolSession(createSkill({ paths: ['team/skills'] }), { session: memory, log: (entry) => void logged.push(entry) })
-  let sessions = 0
+  memory.current = 's1'
+  const tool = toolSession(createSkill({
+    folders: ['.agents/skills'],
+    catalog: {
+      skills: () => skills, read: ({ location }, path) => readFile(join(location, path)),
+      loaded: (sessionId, { name }) => void loaded.push(`${sessionId} ${name}`),
+    },
+  }), { session: memory })
   beforeEach(() => {
-    memory.current = `session-${++sessions}`
-    logged.length = 0
+    skills = []
+    loaded.length = 0
   })
 
-  it('loads a skill from any folder of the project', async () => {
-    await tool.put('.agents/skills/release/SKILL.md', skillText('release', 'Makes a release.'))
-    await tool.put('.claude/skills/review/SKILL.md', '---\r\nname: "review"\r\ndescription: >\r\n  Looks at\r\n  a change.\r\nlicense: MIT\r\n---\r\nLook twice.\r\n')
-    await tool.put('team/skills/deploy/SKILL.md', skillText('deploy', 'Deploys.'))
-    expect(await tool.call({ name: 'release' })).toEqual({ content: '<skill_content name="release">\nHow to release.\n</skill_content>' })
-    expect(await tool.call({ name: 'review' })).toEqual({ content: '<skill_content name="review">\nLook twice.\n</skill_content>' })
-    expect(await tool.call({ name: 'deploy' })).toMatchObject({ content: expect.stringContaining('How to deploy.') })
+  /** A skill as the loader reports it. */
+  async function put(name: string, layer: SkillDescriptor['layer'], body = `How to ${name}.`, more: Readonly<Record<string, string>> = {}): Promise<string> {
+    const location = layer === 'project' ? join(tool.workspace, '.agents/skills', name) : join(user, name)
+    const files = { 'SKILL.md': textOf(body), ...more }
+    for (const [path, text] of Object.entries(files)) {
+      if (layer === 'project') await tool.put(`.agents/skills/${name}/${path}`, text)
+      else {
+        mkdirSync(location, { recursive: true })
+        writeFileSync(join(location, path), text)
+      }
+    }
+    skills.push({ name, description: `About\n ${name}.`, layer, location, files: new Map(Object.entries(files).map(([path, text]) => [path, digest(text)])) })
+    return location
+  }
+
+  it('returns the instructions of a skill, its folder and its files, and reports that the session has it', async () => {
+    const theirs = await put('release', 'project')
+    const own = await put('deploy', 'global', '\r\nPush. \n\n', { 'b.sh': '', 'a.md': '' })
+    expect(await tool.call({ name: 'release' })).toEqual({ content: `<skill_content name="release" folder="${theirs}">\nHow to release.\n</skill_content>`, folder: theirs })
+    expect(await tool.call({ name: 'deploy' })).toEqual({ content: `<skill_content name="deploy" folder="${own}">\nPush.\n</skill_content>`, folder: own, files: ['a.md', 'b.sh'] })
+    expect(loaded).toEqual(['s1 release', 's1 deploy'])
   })
 
   it('lists the available skills if the name is unknown', async () => {
+    await put('release', 'project')
     const { code, message } = await tool.refusal({ name: 'fly' })
     expect(code).toBe('NotFound')
-    expect(message).toContain('- release: Makes a release.')
-    expect(message).toContain('- review: Looks at a change.')
+    expect(message).toContain('- release: About release.')
   })
 
-  it('uses the first skill of a name, and logs the skills that it leaves out', async () => {
-    await tool.put('.claude/skills/release/SKILL.md', skillText('release', 'Another.', 'Not this.'))
-    await tool.put('.agents/skills/misnamed/SKILL.md', skillText('other', 'x'))
-    await tool.put('.agents/skills/Bad_Name/SKILL.md', skillText('Bad_Name', 'x'))
-    await tool.put('.agents/skills/headless/SKILL.md', 'no head')
-    await tool.put('.agents/skills/bomb/SKILL.md', '---\na: &a [x]\nb: *a\nname: bomb\ndescription: x\n---\n')
-    await tool.put('.agents/skills/README.md', 'not a folder')
-    expect(await tool.call({ name: 'release' })).toMatchObject({ content: expect.stringContaining('How to release.') })
-    for (const name of ['other', 'Bad_Name', 'headless', 'bomb']) expect((await tool.refusal({ name })).code).toBe('NotFound')
-    expect(logged.filter(({ level }) => level === 'warn').map(({ text }) => text).join('\n')).toMatch(/misnamed[^]*\.claude\/skills\/release/)
+  it.each(['project', 'global'] as const)('does not use a skill of the %s layer whose text has changed or is gone', async (layer) => {
+    const file = join(await put('release', layer), 'SKILL.md')
+    writeFileSync(file, textOf('the canary sings'))
+    expect(await tool.refusal({ name: 'release' })).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringMatching(/^(?!.*canary).*has changed/) })
+    rmSync(file)
+    expect(await tool.refusal({ name: 'release' })).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringMatching(/^Cannot read/) })
+    expect(loaded).toEqual([])
   })
 
-  it('does not load skills through links or names that lead out of its folders', async () => {
-    const outside = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-skill-')))
-    mkdirSync(join(outside, 'evil'))
-    writeFileSync(join(outside, 'evil/SKILL.md'), skillText('evil', 'x', 'the canary sings'))
-    await symlink(join(outside, 'evil'), join(tool.workspace, '.agents/skills/evil'))
-    await tool.put('.agents/skills/linked/nothing')
-    await symlink(join(outside, 'evil/SKILL.md'), join(tool.workspace, '.agents/skills/linked/SKILL.md'))
-    for (const name of ['evil', 'linked', '../../../etc', 'release/../../evil']) {
-      expect((await tool.refusal({ name })).message).not.toContain('canary')
-    }
-    rmSync(outside, { recursive: true })
-  })
-
-  it('indexes skills once per session, and reads each body once', async () => {
-    await tool.put('.agents/skills/once/SKILL.md', skillText('once', 'x'))
-    const first = await tool.call({ name: 'once' })
-    await writeFile(join(tool.workspace, '.agents/skills/once/SKILL.md'), skillText('once', 'x', 'changed'))
-    await tool.put('.agents/skills/later/SKILL.md', skillText('later', 'x'))
-    expect(await tool.call({ name: 'once' })).toEqual(first)
-    expect((await tool.refusal({ name: 'later' })).code).toBe('NotFound')
-    memory.current = 'another'
-    expect(await tool.call({ name: 'once' })).toMatchObject({ content: expect.stringContaining('changed') })
-    expect(await tool.call({ name: 'later' })).toMatchObject({ content: expect.stringContaining('later') })
-    await rm(join(tool.workspace, '.agents/skills/release'), { recursive: true })
+  it('does not follow a link out of the folders of a project', async () => {
+    const file = join(await put('release', 'project'), 'SKILL.md')
+    writeFileSync(join(user, 'same'), textOf('How to release.'))
+    rmSync(file)
+    symlinkSync(join(user, 'same'), file)
     expect((await tool.refusal({ name: 'release' })).code).toBe('ToolExecutionFailed')
   })
 
@@ -80,14 +83,16 @@ describe('skill', () => {
   })
 })
 
-describe('readHead()', () => {
+describe('readSkillHead()', () => {
   it.each([
     ['---\nname: a-b\ndescription: d\n---', 'a-b', { name: 'a-b', description: 'd' }],
+    ['---\r\nname: "review"\r\ndescription: >\r\n  Looks at\r\n  a change.\r\nlicense: MIT\r\n---\r\nLook twice.\r\n', 'review', { name: 'review', description: 'Looks at a change.\n' }],
     ['---\nname: a--b\ndescription: d\n---', 'a--b', /name/], ['---\nname: a\ndescription: ""\n---', 'a', /description/],
     [`---\nname: a\ndescription: ${'x'.repeat(1_025)}\n---`, 'a', /description/], ['---\n- a\n---', 'a', /YAML/], ['---\nname: [\n---', 'a', /YAML/],
-    ['---\nname: a', 'a', /begin/], [`---\nname: ${'a'.repeat(65)}\n---`, 'a', /name/],
+    ['---\na: &a [x]\nb: *a\nname: bomb\ndescription: x\n---\n', 'bomb', /YAML/], ['---\nname: other\ndescription: x\n---\n', 'misnamed', /its folder, misnamed/],
+    ['---\nname: a', 'a', /begin/], ['no head', 'a', /begin/], [`---\nname: ${'a'.repeat(65)}\n---`, 'a', /name/], ['---\nname: Bad_Name\ndescription: x\n---', 'Bad_Name', /name/],
   ])('%j', async (text, folder, expected) => {
-    const head = await readHead(text, folder)
+    const head = await readSkillHead(text, folder)
     if (expected instanceof RegExp) expect(head).toMatch(expected)
     else expect(head).toEqual(expected)
   })
