@@ -85,7 +85,7 @@ export interface InteractionEnvelope {
   readonly correlationId: string
   readonly issuedAt: string
   readonly request: InteractionRequest
-  /** Who asks: an extension or the host. */
+  /** Who asks: an extension or the host. With the chain of tools if other tools make the call. */
   readonly source: string
   /** The call that asks. Absent for an extension that asks while it starts, and for questions outside a session. */
   readonly callId?: string

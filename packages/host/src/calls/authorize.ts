@@ -3,6 +3,7 @@ import {
   type InteractionKind, type OutcomeOrigin,
 } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
+import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { KeptApproval } from '../policy/approvals/kept-approval.ts'
 import {
   eventFields, type AllowedCall, type DecidedCall, type HostContext, type RawCall, type ValidatedCall,
@@ -215,6 +216,10 @@ export function haltIfHeadless(call: RawCall, requestKind: InteractionKind): voi
   call.throwIfCancelled()
 }
 
+/** The chain of tools that make a call, as a person sees it: with `code_mode`, whose calls are the session's own. */
+export const shownCallers = ({ parent, callers }: RawCall): readonly ToolEntry[] =>
+  parent?.isProgram ? [parent.tool] : callers
+
 /** Comes first: the declared powers do not confine a local process. */
 const UNCONFINED = 'do everything your account can: the server is a local process and is not confined'
 
@@ -222,8 +227,8 @@ const UNCONFINED = 'do everything your account can: the server is a local proces
 function approvalRequest(
   call: ValidatedCall, { approvalKey, touches, keyByTool }: CallAnalysis, asks: readonly Verdict[],
 ): ApprovalRequest {
-  const { tool, args, callers, parent, session: { policy, agent } } = call
-  const shownCallers = parent?.isProgram ? [parent.tool] : callers
+  const { tool, args, session: { policy, agent } } = call
+  const callers = shownCallers(call)
   const { definition, origin, extension: { descriptor: { server } } } = tool
   return {
     callId: visibleText(call.id),
@@ -235,8 +240,8 @@ function approvalRequest(
     origin: server
       ? visibleText(`${serverWords(server, origin)}: ${whereTo(server, definition.name)}`)
       : extensionWords(origin),
-    ...(shownCallers.length > 0 && {
-      calledBy: shownCallers.map((caller) => `${caller.name} of the ${extensionWords(caller.origin)}`),
+    ...(callers.length > 0 && {
+      calledBy: callers.map((caller) => `${caller.name} of the ${extensionWords(caller.origin)}`),
     }),
     approvalKey: visibleText(approvalKey),
     ...(keyByTool && { keyByTool }),

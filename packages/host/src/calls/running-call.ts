@@ -10,7 +10,7 @@ import { Deadline } from '../model/deadline.ts'
 import { eventFields, type ClearedCall, type HostContext } from '../policy/call.ts'
 import { identityOf, QuestionLog } from '../policy/interaction/paused-calls.ts'
 import { memoryOf } from '../policy/session-memory.ts'
-import { haltIfHeadless } from './authorize.ts'
+import { haltIfHeadless, shownCallers } from './authorize.ts'
 import { passUpdate, runObserver } from './hooks.ts'
 
 /**
@@ -178,12 +178,13 @@ export async function askForTool(
   running: RunningCall, question: InteractionRequest, source: string, signal: AbortSignal,
 ): Promise<InteractionResponse> {
   const { call, questions } = running
+  const asker = askerOf(call, source)
   const known = questions.replay(question)
   if (known !== undefined) return { status: 'accepted', value: known }
   const resumeTime = pauseFor(running)
   try {
     const response =
-      await call.session.interactions.raise(question, source, AbortSignal.any([signal, running.signal]), call.id)
+      await call.session.interactions.raise(question, asker, AbortSignal.any([signal, running.signal]), call.id)
     if (response.status === 'timeout') await pauseCall(running, question)
     questions.note(question, response.status === 'accepted' ? response.value : undefined)
     return response
@@ -195,6 +196,12 @@ export async function askForTool(
   } finally {
     resumeTime()
   }
+}
+
+/** A question of a tool that another tool calls names all of them: the person may know only the first. */
+function askerOf(call: ClearedCall, source: string): string {
+  const callers = shownCallers(call)
+  return callers.length === 0 ? source : `${[...callers, call.tool].map(({ name }) => name).join(' → ')} (${source})`
 }
 
 /** Does nothing if the session does not pause calls. A call made by a tool cannot pause: its caller would be gone. */

@@ -7,6 +7,7 @@ import type { EvaluatedCall, HostContext, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis, type Decision, type MadeChange } from './checked-call.ts'
 import type { ArgumentsChange, Opinion } from './guards.ts'
 import type { Evaluation } from './policies.ts'
+import { keepsForModel } from './session-memory.ts'
 import type { SessionPolicy } from './session-policy.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import { allow, approve, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
@@ -139,7 +140,12 @@ function beyondCeiling(
   return undefined
 }
 
-/** A tool cannot gain power by calling another: the called tool may reach nothing that the caller may not. */
+const HAND_BACK = 'Hand it back for the model to call.'
+
+/**
+ * A tool cannot gain power by calling another: the called tool may reach nothing that the caller may not, and nothing
+ * that belongs to the session.
+ */
 function beyondParent({ tool, parent, session: { policy } }: ValidatedCall): Verdict | undefined {
   if (!parent || parent.isProgram) return undefined
   const { tool: caller, callers } = parent
@@ -151,10 +157,14 @@ function beyondParent({ tool, parent, session: { policy } }: ValidatedCall): Ver
       `tools call each other ${subagentDepth} deep at most, and "${caller.name}", which calls it, is that deep`
     return refused('depth', reason, 'Do the rest in the tool itself, or hand it back for the model to call.')
   }
+  if (keepsForModel(tool.extension.descriptor)) {
+    const reason = `what it keeps belongs to the session, and "${caller.name}" makes the call`
+    return refused('session', reason, HAND_BACK)
+  }
   const more = beyond(policy.standing(tool).power, policy.standing(caller).power)
   if (more.length === 0) return undefined
   const reason = `"${caller.name}", which calls it, may not ${powerPhrases(more, 'may').join('; ')}`
-  const cure = more.some(isOfOneTool) ? 'Hand it back for the model to call.'
+  const cure = more.some(isOfOneTool) ? HAND_BACK
     : `Declare it in \`requires\` of "${caller.name}", or call a tool that can do less.`
   return refused(`powers of ${caller.name}`, reason, cure)
 }

@@ -9,6 +9,12 @@ type Memorized = Pick<SessionScope, 'memory' | 'policy'>
 
 const keyOf = ({ id, layer }: Owner): string => `${layer}/${id}`
 
+/** Bundled extensions that keep what the model wrote. */
+const OF_MODEL: ReadonlySet<string> = new Set(['plan', 'todo'])
+
+/** Whether only the session's own calls reach what an extension keeps: others would rewrite what the model relies on. */
+export const keepsForModel = ({ id, layer }: Owner): boolean => layer === 'bundled' && OF_MODEL.has(id)
+
 /** What an extension keeps for a session. */
 export const memoryOf = ({ memory }: Pick<Memorized, 'memory'>, owner: Owner): Json | undefined =>
   memory.get(keyOf(owner))
