@@ -110,4 +110,4 @@ it.each(thoroughly([], ['whole']))('with the %s suite, --fix keeps what is used,
   expect((JSON.parse(live.stdout) as Report).summary.conforms).toBe(true)
   expect(requests).toBeGreaterThan(50)
   expect(JSON.parse(readFileSync(at, 'utf8'))).toEqual({ ...manifest, secrets: [{ name: 'API_KEY', hosts: [host] }], tools: [{ ...tool, requires: { net: { hosts: [host] } } }] })
-}, 120_000)
+})

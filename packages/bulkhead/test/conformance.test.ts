@@ -133,7 +133,7 @@ it.each(thoroughly([], ['signed']))('%s results prove conformance to a host that
   appendFileSync(join(folder, 'word-count/README.md'), 'More.\n')
   await inside(['pack', 'word-count'], folder)
   expect(await inside(install, folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ConformanceUnproven .*with other files/) })
-}, 120_000)
+})
 
 it('an unusable temporary folder is reported with the variable to set', async () => {
   await inside(['new', 'word-count', '--template', 'tool'], folder)
@@ -157,7 +157,7 @@ it('our host meets every requirement on hosts, as the program of docs/guides/ver
     log.mockRestore()
   }
   expect(`${printed.join('\n')}\n`).toBe(block('text'))
-}, 60_000)
+})
 
 it('each requirement on a host can be broken', () => expectEachBroken(HOST_REQUIREMENTS, FAULTY_HOSTS))
 
@@ -173,4 +173,4 @@ it.each(thoroughly([], Object.entries(FAULTY_HOSTS)))('finds a host that %s', as
   const only = brokenBy(HOST_REQUIREMENTS, breaks)
   const target: HostTarget = { create: async (place) => wrap(await host.create(place)) }
   expect(faultsIn(await verifyHost(target, { only, patienceMs: 5000 }))).toEqual(breaks.toSorted())
-}, 120_000)
+})

@@ -67,7 +67,7 @@ it.each(thoroughly([], Object.entries(GOOD)))('%s passes every check', async (_,
   expect(results.filter(({ ok, id }) => ok !== true && !BY_ORIGIN.includes(id))).toEqual([])
   expect(results).toHaveLength(ALL.length)
   expect(results.find(({ id }) => id === 'package-provenance')).toMatchObject({ ok: false, level: 'should' })
-}, 300_000)
+})
 
 /** Checked whole in `pnpm soak`; here only what needs no run, and two that run. */
 const RUN_HERE: Readonly<Record<string, readonly string[]>> = {
@@ -86,7 +86,7 @@ it.each(CHECKED)('finds what is wrong with an extension: %s', async (name, { fai
   expect(ids(results, false).toSorted()).toEqual(fails.filter((id) => checked.has(id)).toSorted())
   const skipped = new Set(results.filter(({ ok }) => ok === null).map(({ group }) => group))
   expect([...skipped]).toEqual(skips.filter((group) => results.some((result) => result.group === group)))
-}, 300_000)
+})
 
 it('what depends on the origin of a package is found', async () => {
   const { extension } = await packFolder(writeExample(join(folder, 'origin'), Object.values(GOOD)[0]!), { loader })

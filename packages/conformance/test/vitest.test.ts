@@ -84,4 +84,4 @@ it.each(thoroughly([], ['whole']))('the %s suite runs in vitest: a good extensio
   expect(title).toMatch(/^exports: /)
   expect(message).toContain('ExportsMismatch')
   expect(sloppy.filter(({ status }) => status === 'skipped').length).toBeGreaterThan(20)
-}, 120_000)
+})

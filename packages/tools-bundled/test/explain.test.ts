@@ -124,4 +124,4 @@ it('explain predicts the outcome of a call under any configuration, with and wit
       await close()
     }
   }), { numRuns: thoroughly(5, 40) })
-}, 240_000)
+})

@@ -24,7 +24,7 @@ it.each(thoroughly(['thread'] as const, ['thread', 'process'] as const))('our sa
   const { checks, summary } = await verifySandbox(ours(placement))
   expect(checks.filter(({ ok }) => ok !== true)).toEqual([])
   expect(summary.conforms).toBe(true)
-}, 120_000)
+})
 
 it('each requirement on a sandbox can be broken', () => expectEachBroken(SANDBOX_REQUIREMENTS, FAULTY_SANDBOXES))
 
@@ -34,7 +34,7 @@ const tried = Object.entries(FAULTY_SANDBOXES).filter(([name]) => thoroughly(SAM
 it.each(tried)('finds a sandbox that %s', async (_, { breaks, wrap }) => {
   const only = brokenBy(SANDBOX_REQUIREMENTS, breaks)
   expect(faultsIn(await verifySandbox(ours('thread', wrap), { only, patienceMs: 5000 }))).toEqual(breaks.toSorted())
-}, 120_000)
+})
 
 it('skips the checks of an experiment that could not be done, also if it hangs', async () => {
   const failing: SandboxTarget = { create: () => Promise.reject(new Error('no sandbox')) }

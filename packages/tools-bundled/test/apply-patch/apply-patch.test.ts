@@ -249,7 +249,7 @@ it('any text is a patch or is refused with a reason, and what it names is what i
     await call({ patch: (outcome as { reverse: string }).reverse })
     expect(readTree(workspace)).toEqual(before)
   }), { numRuns: thoroughly(60, 5_000) })
-}, 120_000)
+})
 
 it.each([
   [begin('*** Add File: src/a/x.ts', '+x', '*** Delete File: src/b/y.ts'), 'src'],

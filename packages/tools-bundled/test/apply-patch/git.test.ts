@@ -64,5 +64,5 @@ describe('a patch of git', () => {
       await session.call({ patch: reverse as string })
       expect(readTree(session.workspace)).toEqual(before)
     }), { numRuns: thoroughly(4, 400) })
-  }, 300_000)
+  })
 })
