@@ -24,10 +24,22 @@ const { 'dry-run': dryRun = false } = parseArgs({ options: { 'dry-run': { type: 
  * @param {readonly string[]} args
  * @param {string} cwd
  */
-function run(command, args, cwd) {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8' })
+function run(command, args, cwd, env = process.env) {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: 'utf8' })
   if (error) throw new Error(`${command} could not be started: ${error.message}`)
   if (status !== 0) throw new Error(`${command} ${args[0]} failed:\n${stdout}${stderr}`)
+}
+
+/**
+ * changesets asks git about the copy, which is no repository. This answer is the same where git is not installed.
+ * @param {string} copy
+ * @returns {NodeJS.ProcessEnv}
+ */
+function withoutGit(copy) {
+  const folder = join(copy, '.no-repository')
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'git'), '#!/bin/sh\necho "fatal: not a git repository" >&2\nexit 128\n', { mode: 0o755 })
+  return { ...process.env, PATH: `${folder}:${process.env['PATH']}` }
 }
 
 /**
@@ -82,7 +94,7 @@ async function prepare(copy) {
     throw new Error(`${changesets} changesets are pending. Merge the release pull request first.`)
   }
   copyWorkspace(root, copy)
-  if (changesets > 0) run('changeset', ['version'], copy)
+  if (changesets > 0) run('changeset', ['version'], copy, withoutGit(copy))
   if (repository) nameRepository(copy, repository)
   rmSync(out, { recursive: true, force: true })
   for (const name of ['changelogs', 'provenance']) mkdirSync(join(out, name), { recursive: true })
