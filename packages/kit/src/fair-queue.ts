@@ -22,10 +22,17 @@ export class FairQueue<Owner, Item> {
     return true
   }
 
-  /** Removes and returns the item that has its turn. */
-  next(): Item | undefined {
+  /**
+   * Removes and returns the item that has its turn, if it fits. With `passes`, the first one that fits of the others
+   * otherwise. An item that does not fit keeps its turn.
+   */
+  next(fits: (item: Item) => boolean = () => true, passes = false): Item | undefined {
     for (const [owner, line] of this.#lines) {
       const [item] = line
+      if (!fits(item!)) {
+        if (passes) continue
+        return undefined
+      }
       line.delete(item!)
       this.#lines.delete(owner)
       if (line.size > 0) this.#lines.set(owner, line)

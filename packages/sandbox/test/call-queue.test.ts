@@ -12,9 +12,9 @@ class Call implements QueuedCall<Call> {
   readonly name: string
   readonly invocation: ToolInvocation
 
-  constructor(name: string, sessionId: string, parent?: Call) {
+  constructor(name: string, sessionId: string, parent?: Call, confinement?: string) {
     this.name = name
-    this.invocation = invocation({}, { sessionId, parent: parent?.invocation })
+    this.invocation = invocation({}, { sessionId, parent: parent?.invocation, confinement })
   }
 }
 
@@ -89,6 +89,53 @@ describe('the call queue of a compartment', () => {
     expect(queue.enter(new Call('inner', 'a', elsewhere))).toBe('running')
   })
 
+  describe('with different confinements', () => {
+    const confined = (names: readonly string[], session: string, confinement: string): Call[] =>
+      names.map((name) => new Call(name, session, undefined, confinement))
+
+    it('runs calls of one at a time, and lets none overtake one that waits for that', () => {
+      const { queue, admitted } = queueFor(3)
+      const [a1, a2, a3] = confined(['a1', 'a2', 'a3'], 'a', 'wide')
+      const [b1, b2] = confined(['b1', 'b2'], 'b', 'narrow')
+      const [c1] = confined(['c1'], 'c', 'wide')
+      const states = [a1, a2, b1, a3, c1, b2].map((call) => queue.enter(call!))
+      expect(states).toEqual(['running', 'running', 'waiting', 'waiting', 'waiting', 'waiting'])
+      queue.leave(a1!)
+      expect(admitted).toEqual([])
+      queue.leave(a2!)
+      expect(admitted).toEqual(['b1', 'b2'])
+      queue.leave(b1!)
+      queue.leave(b2!)
+      expect(admitted).toEqual(['b1', 'b2', 'a3', 'c1'])
+    })
+
+    it('goes on when the one that others wait behind is cancelled', () => {
+      const { queue, admitted } = queueFor(2)
+      const [a1, a2] = confined(['a1', 'a2'], 'a', 'wide')
+      const [b1] = confined(['b1'], 'b', 'narrow')
+      expect([a1, b1, a2].map((call) => queue.enter(call!))).toEqual(['running', 'waiting', 'waiting'])
+      queue.leave(b1!)
+      expect(admitted).toEqual(['a2'])
+    })
+
+    it('lends a slot to a nested call while another one waits', () => {
+      const { queue, admitted } = queueFor(2)
+      const outer = new Call('outer', 'a', undefined, 'wide')
+      const inner = ['i1', 'i2'].map((name) => new Call(name, 'a', outer, 'wide'))
+      const [other] = confined(['other'], 'b', 'narrow')
+      expect([outer, other!, ...inner].map((call) => queue.enter(call))).toEqual(['running', 'waiting', 'running', 'waiting'])
+      for (const call of inner) queue.leave(call)
+      expect(admitted).toEqual(['i2'])
+      queue.leave(outer)
+      expect(admitted).toEqual(['i2', 'other'])
+    })
+
+    it('runs them at once in a compartment of trusted code', () => {
+      const queue = new CallQueue<Call>(2, () => undefined, true)
+      expect([...confined(['a'], 'a', 'wide'), ...confined(['b'], 'b', 'narrow')].map((call) => queue.enter(call))).toEqual(['running', 'running'])
+    })
+  })
+
   it('admits each call exactly once and never stalls, in any order of arrival and end', () => {
     const step = fc.record(
       { session: fc.constantFrom('a', 'b', 'c'), nests: fc.boolean(), pick: fc.nat(), leaves: fc.boolean() },
@@ -116,12 +163,15 @@ describe('the call queue of a compartment', () => {
         if (leaves) endOne(pick)
         else {
           const parent = nests ? running[pick % Math.max(1, running.length)] : undefined
-          const call = new Call(`${index}`, session, parent)
+          // A nested call belongs to the session of its caller. Two of the sessions have the same confinement.
+          const of = parent?.invocation.sessionId ?? session
+          const call = new Call(`${index}`, of, parent, of === 'b' ? 'narrow' : 'wide')
           const state = queue.enter(call)
           if (state === 'running') running.push(call)
           else if (state === 'waiting') waiting.add(call)
         }
         expect(running.filter(({ lender }) => lender === undefined).length).toBeLessThanOrEqual(most)
+        expect(new Set(running.map(({ invocation: { confinement } }) => confinement)).size).toBeLessThanOrEqual(1)
       }
       while (running.length > 0) endOne(0)
       expect(waiting.size).toBe(0)

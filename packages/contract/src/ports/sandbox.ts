@@ -54,6 +54,12 @@ export interface ToolInvocation {
   readonly sessionId?: string
   /** Whether a person or a rule allowed the call. Commands of other calls get no variable with a password. */
   readonly isApproved?: boolean
+  /**
+   * What limits the powers of the session beyond the grants of its tools. The code of a compartment can use the powers
+   * of every call that runs in it, so calls with different limits do not run in one compartment at the same time.
+   * Ignored for inline code, which is trusted. Absent: nothing.
+   */
+  readonly confinement?: string | undefined
   /** Calls `revert` of the tool instead, for an earlier call with these arguments and this result. */
   readonly reverts?: { readonly result: Json } | undefined
   /** The calling call: the same object that was passed to `call` for it. */

@@ -65,6 +65,10 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
     return this.call.isApproved
   }
 
+  get confinement(): string | undefined {
+    return this.call.session.policy.confinement
+  }
+
   get reverts(): ToolInvocation['reverts'] {
     return this.call.scope.reverts
   }

@@ -94,6 +94,11 @@ export class SessionPolicy {
   readonly resultGuards: readonly Guard[]
   /** All policies, those of the root session first. */
   readonly policies: readonly Policy[]
+  /**
+   * What limits every tool besides its grant, as one text: the ceilings and agents of the lineage, and the values of
+   * variables that only this session has. undefined for nothing.
+   */
+  readonly confinement: string | undefined
   readonly #sources: PolicySources
   /** Whether a rule is about files or hosts: only then are the effects of a call computed. */
   readonly #hasEffectRules: boolean
@@ -128,6 +133,7 @@ export class SessionPolicy {
     // Like a ceiling, it does not forbid sub-agents: it limits what they do.
     this.#bound = sources.agent?.requires
       && compileGrant(sources.agent.requires, sources.variables, { subagents: true })
+    this.confinement = this.#confinement()
     this.policies = [...parent?.policies ?? [], ...policiesOf(this)]
   }
 
@@ -182,6 +188,12 @@ export class SessionPolicy {
       if (entry === tool.name) return true
       return entry.startsWith(`${tool.name}:`) && matchSegment(entry.slice(tool.name.length + 1), key)
     }))
+  }
+
+  #confinement(): string | undefined {
+    const { hasOwnValues, variables } = this.#sources
+    const limits = this.lineage.flatMap((policy) => [policy.#bound ?? [], policy.#ceiling ?? []].flat())
+    return limits.length === 0 && !hasOwnValues ? undefined : JSON.stringify([limits, hasOwnValues ? variables : null])
   }
 
   /** What the configuration leaves to a tool. Compiled again only if the variables have other values here. */

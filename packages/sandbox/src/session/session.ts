@@ -69,7 +69,9 @@ export class Session implements CompartmentSession {
     this.#residency = residency
     this.#tools = new Map(request.tools.map((tool) => [tool.name, tool]))
     this.#readsEnv = readsProcessEnv(request)
-    this.#queue = new CallQueue(request.limits.concurrentCalls, (pending) => this.#send(pending))
+    this.#queue = new CallQueue(
+      request.limits.concurrentCalls, (pending) => this.#send(pending), request.placement === 'inline',
+    )
     this.ended = peer.ended.then((error) => this.#end(error))
     // Later: the wrappers of this session have handled its end by then.
     void this.ended.then(() => void setImmediate(() => this.#quiet?.resolve()))
