@@ -1,10 +1,11 @@
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, type CreateHostOptions, type Host, type Session } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
+import { writeExtension } from './extension-folder.ts'
 
 let folder: string
 let hosts: Host[]
@@ -90,6 +91,13 @@ describe('the skills of a project', () => {
   })
 })
 
+it('a home folder is no project, so its other folders with skills are not used and no one is asked', async () => {
+  skill('home/.claude/skills', 'deploy')
+  const { host, session } = await open({ workspace: join(folder, 'home'), interactor: { interact: () => expect.fail('asked') } })
+  expect(await load(session, 'deploy')).toMatchObject({ error: { code: 'NotFound' } })
+  expect(host.diagnostics).toEqual([])
+})
+
 describe('the skills of the user', () => {
   it.each(['home/.bulkhead/skills', 'home/.bulkhead/data/skills'])('are used from %s, and win over a project, and both are named', async (place) => {
     const own = skill(place, 'deploy', 'My way.')
@@ -97,6 +105,16 @@ describe('the skills of the user', () => {
     const { host, session } = await open({ trust: 'trusted' })
     expect(await load(session, 'deploy')).toMatchObject({ data: { content: expect.stringContaining('My way.'), folder: own } })
     expect(host.diagnostics).toMatchObject([{ severity: 'warning', layer: 'project', location: theirs, message: expect.stringContaining(own) }])
+  })
+
+  it('cannot be written by a tool that may write the data of the user', async () => {
+    writeExtension(home(), { id: 'keeper', tools: [{ name: 'keep', requires: { fs: { write: ['{user-data}'] } } }] }, `export default { tools: {
+      keep: { execute: async ({ path }, { fs }) => { await fs.write(path, 'x'); return 'kept' } },
+    } }`)
+    const { session } = await open({ config: { mode: 'yolo', isolation: { global: 'thread' } } })
+    const data = join(home(), 'data')
+    expect(await call(session, 'keep', { path: join(data, 'notes/a') })).toMatchObject({ type: 'output' })
+    expect(await call(session, 'keep', { path: join(data, 'skills/evil/SKILL.md') })).toMatchObject({ error: { code: 'CapabilityDenied' } })
   })
 
   it('can be read with all of their files once they are loaded, and by reading tools only', async () => {
@@ -125,7 +143,7 @@ describe('a skill that is left out is a diagnostic:', () => {
     ['no front matter', (place) => skill(place, 'bad', '', 'no mapping'), /bad.* is left out: its front matter is not a YAML mapping/],
     ['another name than its folder', (place) => skill(place, 'bad', '', 'name: good\ndescription: x'), /its name must be that of its folder, bad/],
     ['no SKILL.md', (place) => put(`${place}/bad/skill.txt`, ''), /has no file SKILL\.md/],
-    ['text that is not UTF-8', (place) => writeFileSync(join(skill(place, 'bad'), 'SKILL.md'), Buffer.from([0xff])), /is not UTF-8/],
+    ['text that is not UTF-8', (place) => writeFileSync(join(skill(place, 'bad'), 'SKILL.md'), Buffer.from([0xff])), /is not a file of UTF-8 text/],
     ['too many bytes', (place) => writeFileSync(join(skill(place, 'bad'), 'data.bin'), Buffer.alloc(40 * 1024 * 1024)), /bytes/],
     ['a link in it', (place) => symlinkSync('/etc/hostname', join(skill(place, 'bad'), 'notes.md')), /"notes\.md".* is a link/],
     ['a link in its place', (place) => {
@@ -154,9 +172,23 @@ describe('a skill that is left out is a diagnostic:', () => {
     expect(host.diagnostics).toMatchObject([{ layer: 'project', path: '/skills/paths/0', message: expect.stringContaining('inside the workspace') }])
   })
 
-  it.skipIf(process.getuid?.() === 0)('a file without permission (root can read every file)', async () => {
+  it.runIf(process.getuid?.() !== 0)('a file without permission (root can read every file)', async () => {
     chmodSync(join(skill('work/.agents/skills', 'bad'), 'SKILL.md'), 0o000)
     const { host } = await open({ trust: 'trusted' })
     expect(host.diagnostics).toMatchObject([{ layer: 'project', message: expect.stringContaining('cannot be') }])
   })
+})
+
+it('does what the guide says', async () => {
+  const guide = readFileSync(new URL('../../../docs/guides/prompts.md', import.meta.url), 'utf8')
+  const [, text = ''] = /^```text SKILL\.md\n([^]*?)^```/m.exec(guide)!
+  const places = [...guide.matchAll(/`([^`]*\/skills)\/NAME`/g)].map(([, place]) => place!)
+  expect(places).toEqual(['~/.bulkhead/skills', '~/.bulkhead/data/skills', '.agents/skills', '.claude/skills', '.bulkhead/skills'])
+  for (const [index, place] of places.entries()) {
+    const path = place.startsWith('~') ? `home${place.slice(1)}` : `work/${place}`
+    put(`${path}/release-${index}/SKILL.md`, text.replace('name: release', `name: release-${index}`))
+  }
+  const { host, session } = await open({ trust: 'trusted' })
+  expect(host.diagnostics).toEqual([])
+  for (const index of places.keys()) expect(await load(session, `release-${index}`)).toMatchObject({ data: { content: expect.stringContaining('scripts/check.sh') } })
 })

@@ -228,7 +228,8 @@ export const configFileSchema = z.strictObject({
     .describe('Language servers by name, for the tool lsp. A server is started when the tool is used.'),
   search: search.optional().describe('Settings of web_search.'),
   skills: z.strictObject({
-    paths: z.array(z.string()).optional().describe('Further folders with skills.'),
+    paths: z.array(z.string()).optional()
+      .describe('Further folders with skills, inside the workspace. Those of all files count. They belong to the project.'),
     enabled: z.boolean().optional().describe('Whether skills are offered.'),
   }).optional().describe('Where skills come from.'),
   limits: limits.optional().describe('Bounds on every compartment.'),

@@ -1,13 +1,15 @@
+import { isUtf8 } from 'node:buffer'
 import { lstatSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { CONFIG_FILE, type ConfigFile, type Diagnostic, type ErrorCode, type SkillDescriptor } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { isAbsent } from '@bulkhead/kit/folders'
 import { visibleText } from '@bulkhead/kit/text'
 import { readConfigFile, validateConfig } from '../config/config-file.ts'
 import type { Settings } from '../config/settings.ts'
 import { listFolder, readPackage } from '../files/read-package.ts'
 import { packageDigest } from '../model/digest.ts'
-import { diagnose } from '../model/result.ts'
+import { diagnose, type Fault } from '../model/result.ts'
 import type { Yielder } from '../model/yielder.ts'
 
 type SkillLayer = SkillDescriptor['layer']
@@ -29,17 +31,31 @@ const SHARED_FOLDERS = ['.agents/skills', '.claude/skills']
 /** The most skills of one layer. */
 const MAX_SKILLS = 500
 /** The front matter is at the beginning. */
-const HEAD_CHARS = 16 * 1024
+const HEAD_BYTES = 16 * 1024
 
 /** Folders with skills in a workspace, relative to it, that do not depend on the configuration of the project. */
-export function outerSkillFolders({ globalRoot, limits, defaults, skills }: Settings): readonly string[] {
-  const file = { maxBytes: limits.manifestBytes, followLinks: true }
-  const user = globalRoot === null ? {} : readConfigFile(join(globalRoot, CONFIG_FILE), file).value
-  const configured = [defaults.skills, validateConfig(user).config.skills, skills].flatMap((one) => one?.paths ?? [])
-  return [...SHARED_FOLDERS, ...usablePaths(configured)]
+export const outerSkillFolders = (settings: Settings): readonly string[] =>
+  [...SHARED_FOLDERS, ...usablePaths(outerPaths(settings).flatMap(({ paths }) => paths))]
+
+/** What the configurations of others than the project name. */
+function outerPaths({ globalRoot, limits, defaults, skills }: Settings): readonly ConfiguredPaths[] {
+  const location = join(globalRoot ?? '', CONFIG_FILE)
+  const user = globalRoot === null
+    ? {} : readConfigFile(location, { maxBytes: limits.manifestBytes, followLinks: true }).value
+  return [
+    { location: 'bundled', paths: defaults.skills?.paths ?? [] },
+    { location, paths: validateConfig(user).config.skills?.paths ?? [] },
+    { location: 'overrides', paths: skills?.paths ?? [] },
+  ]
 }
 
-/** Each is normalised, so that one folder is read once. Paths that leave the workspace are reported by `readSkills`. */
+interface ConfiguredPaths {
+  /** The file that names them. */
+  readonly location: string
+  readonly paths: readonly string[]
+}
+
+/** Each is normalised, so that one folder is read once. */
 const usablePaths = (paths: readonly string[]): readonly string[] =>
   paths.filter(isInside).map((path) => posix.normalize(path).replace(/\/$/, ''))
 
@@ -62,6 +78,7 @@ export const userSkillFolders = ({ globalRoot, skills }: Settings): readonly str
 /** Nothing for a loader that cannot read front matter. Contract: rejects never. */
 export async function readUserSkills(settings: Settings, yielder: Yielder): Promise<LayerSkills> {
   const reading = new SkillReading('global', settings, yielder)
+  outerPaths(settings).forEach((configured) => reading.refusePaths(configured))
   for (const folder of userSkillFolders(settings)) {
     await reading.readFolder(folder, findFolderProblem(folder, ''), folder)
   }
@@ -72,9 +89,9 @@ export async function readUserSkills(settings: Settings, yielder: Yielder): Prom
 export async function readProjectSkills(
   workspace: string, config: Pick<ConfigFile, 'skills'>, settings: Settings, yielder: Yielder,
 ): Promise<LayerSkills> {
-  const { paths = [] } = config.skills ?? {}
   const reading = new SkillReading('project', settings, yielder)
-  for (const [index, path] of paths.entries()) if (!isInside(path)) reading.refusePath(path, index, workspace)
+  const location = join(workspace, settings.projectFolder, CONFIG_FILE)
+  reading.refusePaths({ location, paths: config.skills?.paths ?? [] })
   for (const folder of projectSkillFolders(config, settings)) {
     await reading.readFolder(join(workspace, folder), findFolderProblem(workspace, folder), folder)
   }
@@ -104,6 +121,7 @@ class SkillReading implements LayerSkills {
   readonly #layer: SkillLayer
   readonly #settings: Settings
   readonly #yielder: Yielder
+  #examined = 0
 
   constructor(layer: SkillLayer, settings: Settings, yielder: Yielder) {
     this.#layer = layer
@@ -117,42 +135,49 @@ class SkillReading implements LayerSkills {
     if (problem === 'missing' || reader === undefined) return
     const listing = problem === undefined ? listFolder(folder, limits.files) : { ok: false as const, message: problem }
     if (!listing.ok) {
-      this.digests.set(partOf(part), null)
-      this.#report(folder, 'PackageUnsafe', `The folder of skills ${visibleText(folder)} is left out: it ${listing.message}.`)
+      this.#leaveOut(partOf(part), folder, 'folder of skills', `it ${listing.message}`)
       return
     }
-    for (const { name, kind } of listing.entries) {
-      if (kind === 'file' || name.startsWith('.')) continue
-      const fault = this.skills.length >= MAX_SKILLS ? `there are more than ${MAX_SKILLS}`
-        : kind === 'folder' ? await this.#readSkill(join(folder, name), name, partOf(`${part}/${name}`))
-          : 'it is a link or no folder'
-      if (fault === undefined) continue
-      if (!this.digests.has(partOf(`${part}/${name}`))) this.digests.set(partOf(`${part}/${name}`), null)
-      const what = `The skill ${visibleText(join(folder, name))} is left out: ${fault}.`
-      this.#report(join(folder, name), 'PackageUnsafe', what)
+    const entries = listing.entries.filter(({ name, kind }) => kind !== 'file' && !name.startsWith('.'))
+    const left = Math.max(0, MAX_SKILLS - this.#examined)
+    this.#examined += entries.length
+    for (const { name, kind } of entries.slice(0, left)) {
+      const [location, own] = [join(folder, name), partOf(`${part}/${name}`)]
+      const fault = kind === 'folder' ? await this.#readSkill(location, name, own) : 'it is a link or no folder'
+      if (fault !== undefined) this.#leaveOut(own, location, 'skill', fault)
     }
+    if (entries.length <= left) return
+    const rest = `${entries.length - left} skills in it, because a layer has ${MAX_SKILLS} at most`
+    this.#report(folder, 'PackageUnsafe', `The folder of skills ${visibleText(folder)} is read without ${rest}.`)
   }
 
-  refusePath(path: string, index: number, workspace: string): void {
-    const message = `The folder of skills "${visibleText(path)}" is left out: it must be a path inside the workspace.`
-    this.#report(join(workspace, this.#settings.projectFolder, CONFIG_FILE), 'ConfigInvalid', message, `/skills/paths/${index}`)
+  /** A part without a digest: if it becomes usable, the digest of the project changes. */
+  #leaveOut(part: string, location: string, what: string, fault: string): void {
+    if (!this.digests.has(part)) this.digests.set(part, null)
+    this.#report(location, 'PackageUnsafe', `The ${what} ${visibleText(location)} is left out: ${fault}.`)
+  }
+
+  /** Reports paths that leave the workspace. */
+  refusePaths({ location, paths }: ConfiguredPaths): void {
+    for (const [index, path] of paths.entries()) {
+      if (isInside(path)) continue
+      const message = `The folder of skills "${visibleText(path)}" is left out: it must be a path inside the workspace.`
+      this.#report(location, 'ConfigInvalid', message, `/skills/paths/${index}`)
+    }
   }
 
   /** Returns why it is left out. */
   async #readSkill(location: string, name: string, part: string): Promise<string | undefined> {
+    // A folder of something else may be large.
+    if (isAbsent(join(location, SKILL_FILE))) return `it has no file ${SKILL_FILE}`
     const read = await readPackage(location, this.#settings.limits, this.#yielder, (path) => path === SKILL_FILE)
-    if (!read.ok) return withoutStop(read.faults[0]!.message.replace('of the package', 'in it').replace('of the extension', 'of it'))
+    if (!read.ok) return faultWords(read.faults[0]!)
     const { digests: files, bytes } = read.value
     this.digests.set(part, packageDigest(files))
     const written = bytes.get(SKILL_FILE)
-    if (written === undefined) return `it has no file ${SKILL_FILE}`
-    let text: string
-    try {
-      text = new TextDecoder('utf-8', { fatal: true }).decode(written)
-    } catch {
-      return `its ${SKILL_FILE} is not UTF-8`
-    }
-    const head = await this.#settings.skills!.readHead(text.slice(0, HEAD_CHARS), name)
+    if (written === undefined || !isUtf8(written)) return `its ${SKILL_FILE} is not a file of UTF-8 text`
+    const text = Buffer.from(written.subarray(0, HEAD_BYTES)).toString()
+    const head = await this.#settings.skills!.readHead(text, name)
     if (typeof head === 'string') return head
     this.skills.push(Object.freeze({ ...head, layer: this.#layer, location, files }))
     return undefined
@@ -165,7 +190,10 @@ class SkillReading implements LayerSkills {
 }
 
 const CURE = 'Correct it, or delete it.'
-const withoutStop = (message: string): string => message.replace(/\.$/, '')
+
+/** The same code reads packages. */
+const faultWords = ({ message }: Fault): string => message
+  .replace('The folder of the extension', 'it').replace(/^The file (.*) of the package/, 'the file $1 in it').replace(/\.$/, '')
 
 /** No other part of a project has such a name. */
 const partOf = (path: string): string => `skill:${path}`

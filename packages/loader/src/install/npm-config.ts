@@ -47,13 +47,15 @@ export async function readNpmConfig({ env, workspace, isTrusted }: NpmConfigOpti
   await loading(config, () => config.load())
   const warnings: string[] = []
   const file = join(workspace, NPMRC_FILE)
-  const project = readProjectNpmrc(workspace)
-  if ((project.ok || project.problem !== 'missing') && !isSameFile(file, String(config.get('userconfig')))) {
-    if (!await isTrusted()) {
+  if (!isAbsent(file) && !isSameFile(file, String(config.get('userconfig')))) {
+    if (await isTrusted()) {
+      const project = readProjectNpmrc(workspace)
+      if (!project.ok) throw invalid(`The file ${file} ${project.message}.`)
+      await loading(config, () => config.loadProject(workspace))
+    } else {
       warnings.push(`${visibleText(file)} is not used, because the project is not trusted. `
         + 'To use it, run `bulkhead trust` there, or pass --trust-project.')
-    } else if (project.ok) await loading(config, () => config.loadProject(workspace))
-    else throw invalid(`The file ${file} ${project.message}.`)
+    }
   }
   if (config.get('strict-ssl') !== true) {
     throw invalid(`"strict-ssl" is off in ${sourceOf(config, 'strict-ssl')}, but Bulkhead always checks certificates. `

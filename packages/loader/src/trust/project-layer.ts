@@ -46,10 +46,10 @@ export function locateProjectLayer(workspace: string, settings: Settings): Proje
   }
   if (stat?.isSymbolicLink()) return { kind: 'unusable', root, what: 'is a link' }
   if (stat && !stat.isDirectory()) return { kind: 'unusable', root, what: 'is not a folder' }
-  // A folder without rights is the placeholder that keeps commands from creating the layer. In a home folder both roots
-  // are the same folder, which is the global layer.
-  const isOwn = stat !== undefined && (stat.mode & 0o777) !== 0 && !isSameFolder(stat, globalRoot)
-  if (isOwn) return { kind: 'folder', root, folder: root }
+  // In a home folder both roots are the same folder, which is the global layer. It could not record trust in itself.
+  if (stat && isSameFolder(stat, globalRoot)) return { kind: 'none', root }
+  // A folder without rights is the placeholder that keeps commands from creating the layer.
+  if (stat && (stat.mode & 0o777) !== 0) return { kind: 'folder', root, folder: root }
   const hasSkills = settings.skills !== undefined
     && outerSkillFolders(settings).some((folder) => !isAbsent(join(workspace, folder)))
   return hasSkills ? { kind: 'folder', root, folder: null } : { kind: 'none', root }

@@ -47,6 +47,8 @@ describe('reports a change with its layer:', () => {
     ],
     ['an extension of the project', 'project', (home) => void home.extension(home.projectRoot, 'storms')],
     ['a removed project layer', 'project', (home) => rmSync(home.projectRoot, { recursive: true })],
+    ['a skill', 'global', (home) => void home.write(join(home.globalRoot, 'skills/a/SKILL.md'), '')],
+    ['a skill of the project', 'project', (home) => void home.write(join(home.workspace, '.claude/skills/a/SKILL.md'), '')],
   ]
   test.each(changes)('%s', async (_, layer, change) => {
     using home = new HomeFixture()
