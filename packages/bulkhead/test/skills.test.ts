@@ -2,6 +2,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { has } from '../../../scripts/machine.ts'
+import { runsIf } from '../../../scripts/skips.ts'
 import { createHost, type CreateHostOptions, type Host, type Session } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
@@ -172,7 +174,7 @@ describe('a skill that is left out is a diagnostic:', () => {
     expect(host.diagnostics).toMatchObject([{ layer: 'project', path: '/skills/paths/0', message: expect.stringContaining('inside the workspace') }])
   })
 
-  it.runIf(process.getuid?.() !== 0)('a file without permission (root can read every file)', async () => {
+  it('a file without permission', runsIf(!has('root'), 'root can read every file'), async () => {
     chmodSync(join(skill('work/.agents/skills', 'bad'), 'SKILL.md'), 0o000)
     const { host } = await open({ trust: 'trusted' })
     expect(host.diagnostics).toMatchObject([{ layer: 'project', message: expect.stringContaining('cannot be') }])

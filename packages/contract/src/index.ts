@@ -23,8 +23,8 @@ export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './model/li
 export { withCommonConfig } from './model/common-config.ts'
 export {
   CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS, MCP_HTTP_LIMITS, POOL_LIMITS,
+  type CompartmentLimits,
 } from './model/limits.ts'
-export type { CompartmentLimits } from './model/limits.ts'
 export { usesHome, withHome, withHomeVariable } from './policy/home-paths.ts'
 export {
   AGENT_TOOL, ANY_COMMAND, BUNDLED_TOOLS, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN,
@@ -54,8 +54,8 @@ export {
   orderDependencies, type Registrant, type RegistrationFault,
 } from './policy/registration.ts'
 export { checkRequirements, classifyToolMode, hasEffects, matchArguments } from './policy/requirements.ts'
-export { CREDENTIALS } from './policy/sensitive-files.ts'
 export type { PatternSource, VariableValues } from './policy/requirements.ts'
+export { CREDENTIALS } from './policy/sensitive-files.ts'
 export { capabilitiesMeant, denyingRule, judgeRules, RULE_CAPABILITIES } from './policy/rules.ts'
 export type { RuleAuthor, RuleCapability, RuleQuestion, RuleScope, RuleVerdict, ScopedRule } from './policy/rules.ts'
 export type {
@@ -70,9 +70,8 @@ export {
   mayLoad, TRUST_DECISIONS, type AgentDescriptor, type ConnectedExtension, type ConnectedServer, type ExtensionCode,
   type ExtensionDescriptor, type ExtensionDigests, type ExtensionSigner, type IntegrityStatus, type LayerConfig,
   type Loader, type LoadReport, type LoadRequest, type ResolvedConfig, type SkillDescriptor, type TrustRootReport,
-  type WatchRequest,
   type ProjectStanding, type ProjectTrust, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport,
-  type TrustStanding,
+  type TrustStanding, type WatchRequest,
 } from './ports/loader.ts'
 export {
   BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,

@@ -4,6 +4,8 @@ import type { ConfigFile, ErrorCode, ExtensionDescriptor, ProjectStanding } from
 import { visibleText } from '@bulkhead/kit/text'
 import type { LoaderOptions } from '../src/config/settings.ts'
 import { createLoader } from '../src/load/loader.ts'
+import { LOADER_LIMITS } from '../src/model/limits.ts'
+import { SchemaCompiler } from '../src/schema/schema-compiler.ts'
 import { manifestOf, toolOf } from '../test/home-fixture.ts'
 import { PackageFixture } from '../test/signature/signed-package.ts'
 import { BUILD } from '../test/signature/sigstore-fixture.ts'
@@ -66,9 +68,18 @@ const trustedAsIs = async ({ home }: AttackFixture): Promise<ProjectStanding> =>
   ({ trust: 'once', projectDigest: await createLoader(home.options()).trust.measure(home.workspace) })
 
 export const PACKAGE_ATTACKS: readonly PackageAttack[] = [
-  manifest(193, 'a pattern with a look-ahead and a back reference', withTool({
-    inputSchema: { type: 'object', properties: { a: { type: 'string', pattern: '^(?=(a+))\\1+b' } } },
-  }), 'ConfigSchemaInvalid'),
+  {
+    id: 193, title: 'a pattern with a look-ahead and a back reference', refused: 'loaded',
+    setUp: (fixture) => void fixture.package(withTool({
+      inputSchema: { type: 'object', properties: { a: { type: 'string', pattern: '^(?=(a+))\\1+b' } } },
+    })),
+    // It would take years in an engine that goes back. It is not enforced.
+    follow({ manifest: { tools } }) {
+      const compiled = new SchemaCompiler(LOADER_LIMITS).compile(tools[0]!.inputSchema)
+      const fault = compiled.ok ? compiled.validate({ a: 'a'.repeat(100) }) : compiled.faults[0]
+      return fault === undefined ? 'blocked' : fault
+    },
+  },
   manifest(193, 'a schema with a reference to the network', withTool({
     inputSchema: { type: 'object', properties: { a: { $ref: 'http://169.254.169.254/latest' } } },
   }), 'ConfigSchemaInvalid'),
