@@ -34,6 +34,7 @@ export class ServerProcess {
   readonly #options: ServerProcessOptions
   readonly #ended = Promise.withResolvers<void>()
   #child: ChildProcessWithoutNullStreams | undefined
+  #released: Promise<void> | undefined
   #isClosed = false
   #fault: Error | undefined
 
@@ -67,7 +68,7 @@ export class ServerProcess {
         this.#fault ??= new LimitReached(why)
         onStderr(`${why[0]!.toUpperCase()}${why.slice(1)}.`)
       })
-      child.once('exit', () => void jailed?.release())
+      child.once('exit', () => { this.#released = jailed?.release() })
     } catch (error) {
       await jailed?.release()
       throw error
@@ -96,6 +97,8 @@ export class ServerProcess {
     ]
     await this.#ended.promise
     timers.forEach(clearTimeout)
+    // What the jail put into the workspace is gone, too.
+    await this.#released
   }
 
   /** Ends the process at once. */

@@ -19,10 +19,17 @@ export const changesFolder = (home: string): string => join(home, 'changes')
 /** Where the tokens of remote servers are kept. */
 export const signInFolder = (home: string): string => join(home, 'oauth')
 
-/** Always absolute: with an empty or relative HOME, user files would be read from the current project. */
+/**
+ * Always absolute: with an empty or relative HOME, user files would be read from the current project. In a container the
+ * user may have neither HOME nor an entry in the list of accounts. Then it is the root, as shells have it.
+ */
 export function personFolder(): string {
-  const named = homedir()
-  return isAbsolute(named) ? named : userInfo().homedir
+  try {
+    const named = homedir()
+    return isAbsolute(named) ? named : userInfo().homedir
+  } catch {
+    return '/'
+  }
 }
 
 /** The user name of this process. In many containers the user has no name. */

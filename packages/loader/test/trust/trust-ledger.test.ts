@@ -1,5 +1,5 @@
 import {
-  appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync,
+  appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync, symlinkSync, writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { BulkheadError, type TrustLedger, type TrustStanding } from '@bulkhead/contract'
@@ -42,7 +42,7 @@ describe('a decision about a project', () => {
     expect(await home.ledger.measure(home.workspace), 'an empty folder brings nothing either').toBe(digest)
     chmodSync(home.projectRoot, 0)
     expect(await home.standing(), 'a placeholder folder is not a layer').toEqual({ kind: 'nothing', digest })
-    rmSync(home.projectRoot, { recursive: true })
+    rmdirSync(home.projectRoot)
     expect(await codeOf(home.ledger.decide(home.workspace, 'trusted'))).toBe('ProjectPathInvalid')
     expect((await home.ledger.decide(home.workspace, 'declined')).decision).toBe('declined')
   })
