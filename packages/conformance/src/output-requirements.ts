@@ -64,7 +64,7 @@ export const OUTPUT_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     check: ({ calls, workspace }) => firstFact(calls, (call) => {
       const text = jsonOf(call)
       const sent = JSON.stringify(call.args)
-      const found = [workspace, homedir()].find((path) => text.includes(path))
+      const found = [workspace, ...homes()].find((path) => text.includes(path))
         ?? MACHINE_PATH.exec(text)?.[0]
       return found !== undefined && !sent.includes(found) && `it has ${found}`
     }),
@@ -168,4 +168,13 @@ function unescaped(value: Json | undefined): string {
   if (typeof value === 'string') return value
   if (typeof value !== 'object' || value === null) return ''
   return Object.entries(value).flatMap(([key, item]) => [key, unescaped(item)]).join('')
+}
+
+/** The home folder. A user may have none, and the root is a part of every path. */
+function homes(): readonly string[] {
+  try {
+    return [homedir()].filter((path) => path.length > 1)
+  } catch {
+    return []
+  }
 }
