@@ -93,6 +93,7 @@ describe('a trusted project can', () => {
   it.each<[string, ConfigFile, ConfigFile, Call, RuleAction]>([
     ['loosen the default mode', {}, { mode: 'yolo' }, PUSH, 'allow'],
     ['answer the default mode with a rule', {}, { rules: [rule('write', '*', 'allow')] }, WRITE, 'allow'],
+    ['tighten a mode that asks nothing, and answer its own', { mode: 'yolo' }, { mode: 'ask', rules: [rule('write', '*', 'allow')] }, WRITE, 'allow'],
     ['tighten a mode', { mode: 'yolo' }, { mode: 'ask' }, PUSH, 'ask'],
     ['deny what the user allows', { rules: [rule('read', '*', 'allow')] }, { rules: [rule('read', 'secrets', 'deny')] }, READ, 'deny'],
     ['deny what the user asks about', { rules: [rule('read', '*', 'ask')] }, { rules: [rule('read', 'secrets', 'deny')] }, READ, 'deny'],

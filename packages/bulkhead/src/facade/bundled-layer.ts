@@ -102,7 +102,7 @@ export function createBundledLayer(
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** The folder of a skill of the user belongs to the host, so its files are lent. Those of a project are in the workspace. */
+/** The folder of a user's skill belongs to the host, so its files are lent. Those of a project are in the workspace. */
 class LentSkills {
   readonly #files = new Map<string, Set<string>>()
 

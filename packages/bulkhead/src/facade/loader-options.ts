@@ -55,9 +55,15 @@ export function loaderOptions(
         : { file: machinePolicy, owners: [ROOT, process.getuid?.() ?? ROOT] },
     },
     cache: cacheFolder(home, folders),
-    skills: { readHead: readSkillHead, userFolders: [userSkills(home)], paths: config?.skills?.paths },
+    skills: { readHead: readSkillHead, userFolders: [userSkills(home)], paths: skillPathsIn(config) },
     ...readTrustRoot(join(home, TRUST_ROOT_FILE)),
   }
+}
+
+/** The loader checks and reports the configuration, but later. */
+function skillPathsIn(config: ConfigFile | undefined): readonly string[] {
+  const paths: unknown = config?.skills?.paths
+  return Array.isArray(paths) ? paths.filter((path) => typeof path === 'string') : []
 }
 
 /** An unreadable trust root rejects all signatures. It does not fall back to another root. */

@@ -29,8 +29,8 @@ const NONE: ReadonlySet<string> = new Set()
 const MOST_OVER = 1_000
 
 /**
- * Stores long results: one folder per session, readable only by this user, removed with the session. `lent`: other files
- * that reading tools of a session may read.
+ * Stores long results: one folder per session, readable only by this user, removed with the session. `lent`: other
+ * files that reading tools of a session may read.
  */
 export function createSidecar(
   lent: (sessionId: string) => ReadonlySet<string> = () => NONE, owner: Owner = createProcessOwner(),

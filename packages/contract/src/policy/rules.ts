@@ -16,7 +16,7 @@ export interface ScopedRule extends Rule {
   readonly scope: RuleScope
   /** The file or option of the rule, for `explain`. */
   readonly source: string
-  /** Whose configuration or agent it is from; absent for a rule of a session. A project cannot loosen rules of others. */
+  /** Whose configuration or agent it is from; absent for a session. A project cannot loosen rules of others. */
   readonly author?: RuleAuthor
   /** The permission as written, if it means several capabilities. */
   readonly written?: string
@@ -56,7 +56,8 @@ const capabilities: ReadonlySet<string> = new Set(RULE_CAPABILITIES)
 
 /**
  * The rule that decides, or undefined if none does. A manifest deny is final, and a rule of a project that allows or
- * asks does not undo a stricter one of another author. An allow decides only if rules match everything the call touches.
+ * asks does not undo a stricter one of another author. An allow decides only if rules match everything the call
+ * touches.
  */
 export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion): RuleVerdict | undefined {
   const touches = question.touches.length > 0 ? question.touches : [undefined]

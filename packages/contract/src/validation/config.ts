@@ -229,7 +229,9 @@ export const configFileSchema = z.strictObject({
   search: search.optional().describe('Settings of web_search.'),
   skills: z.strictObject({
     paths: z.array(z.string()).optional()
-      .describe('Further folders with skills, inside the workspace. Those of all files count. They belong to the project.'),
+      .describe(
+        'Further folders with skills, inside the workspace. Those of all files count. They belong to the project.',
+      ),
     enabled: z.boolean().optional().describe('Whether skills are offered.'),
   }).optional().describe('Where skills come from.'),
   limits: limits.optional().describe('Bounds on every compartment.'),

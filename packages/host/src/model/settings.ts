@@ -1,7 +1,7 @@
 import {
   ceilingsOf, DEFAULT_LIMITS, PLACEMENTS, type CompartmentLimits, type ConfigFile, type ExtensionConfig,
   type ExtensionDescriptor, type Layer, type LayerConfig, type LocatedCeiling, type Placement, type ResolvedConfig,
-  type RuleAuthor, type RuleScope, type ScopedRule, type ToolConfig,
+  type RuleAuthor, type RuleScope, type ScopedRule, type SecurityMode, type ToolConfig,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { member, Written } from './written.ts'
@@ -53,8 +53,8 @@ export class Settings {
     const isCommon = descriptor !== undefined && isCommonKey(key, descriptor)
     const ofExtension = ({ config }: ExtensionConfig): ToolConfig[Key] => config?.[key] as ToolConfig[Key]
     const own = this.tool(tool)[key] ?? (isCommon ? ofExtension(this.extension(descriptor.id)) : undefined)
-    const written = this.written.first(({ tools }) => member(tools, tool)?.[key])
-      ?? (isCommon ? this.written.first(({ extensions }) => ofExtension(member(extensions, descriptor.id) ?? {})) : undefined)
+    const written = this.written.first(({ tools }) => member(tools, tool)?.[key]) ?? (isCommon
+      ? this.written.first(({ extensions }) => ofExtension(member(extensions, descriptor.id) ?? {})) : undefined)
     return stricter(own, written)
   }
 
@@ -65,11 +65,11 @@ export class Settings {
     return source?.location ?? 'the configuration'
   }
 
-  /** Who chose the mode: the user, the embedder or the machine, else the project. */
-  get modeAuthor(): 'written' | 'project' | 'default' {
-    const authors = this.layers.filter(({ config: { mode } }) => mode !== undefined).map(({ layer }) => layer)
-    if (authors.some((layer) => layer !== 'bundled' && layer !== 'project')) return 'written'
-    return authors.includes('project') ? 'project' : 'default'
+  /** Who chose the mode: the user, the embedder or the machine, else the project. The mode yolo asks nothing. */
+  get modeAuthor(): ModeAuthor {
+    const chosen = (layer: ConfigLayer) => this.layers.find((one) => one.layer === layer)?.config.mode
+    if (WRITERS.some((layer) => isAsking(chosen(layer)))) return 'written'
+    return chosen('project') === undefined ? 'default' : 'project'
   }
 
   /** The entries that answer a mode. Those of a project answer only the default. */
@@ -87,6 +87,11 @@ export class Settings {
     return flag && (source === undefined ? flag.name : `${flag.name} of ${source.location}`)
   }
 }
+
+export type ModeAuthor = 'written' | 'project' | 'default'
+
+const WRITERS: readonly ConfigLayer[] = ['global', 'embedder', 'machine']
+export const isAsking = (mode: SecurityMode | undefined): boolean => mode !== undefined && mode !== 'yolo'
 
 /** Of the value in effect and the written one. */
 function stricter<Value extends boolean | number | undefined>(value: Value, written: Value): Value {

@@ -5,7 +5,7 @@ import {
 } from '@bulkhead/contract'
 import { matchSegment } from '@bulkhead/kit/glob'
 import { commandSafetyOf, type CommandSafety } from './command-safety/command-safety.ts'
-import { roleFlag, type Settings } from '../model/settings.ts'
+import { roleFlag, type ModeAuthor, type Settings } from '../model/settings.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallAnalysis, Subject } from './checked-call.ts'
 import { inOrder, type Guard, type Judge } from './guards.ts'
@@ -16,7 +16,7 @@ import { allow, approve, ask, ceilingVerdict, deny, strictest, type CeilingSourc
 export interface PolicySources {
   readonly mode: SecurityMode
   /** Who chose the mode. A rule of a project answers it only if no one but a project or a default did. */
-  readonly modeAuthor: 'written' | 'project' | 'default'
+  readonly modeAuthor: ModeAuthor
   readonly allowlist: readonly string[]
   /** The rules of the session; those of the configuration come from the settings. */
   readonly rules: readonly ScopedRule[]
@@ -170,7 +170,7 @@ export class SessionPolicy {
     return decisive?.action === 'allow' && found.length < verdicts.length ? undefined : decisive
   }
 
-  /** Whether rules that allow the call answer what the mode asks: without those of a project, if the mode was written. */
+  /** Whether rules that allow the call answer what the mode asks: without those of a project, if it was written. */
   answersMode(tool: ToolEntry, analysis: CallAnalysis): boolean {
     const others = this.#sources.modeAuthor === 'written' ? this.rules.filter((rule) => !isLoosening(rule)) : this.rules
     return others.length === this.rules.length || this.evaluateRules(tool, analysis, others)?.action === 'allow'

@@ -13,6 +13,7 @@ import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { BUDGET_FORM, type BudgetLimits } from '../model/budget.ts'
 import type { CancelReason } from '../model/cancel-scope.ts'
 import type { Hooks } from '../model/hooks.ts'
+import { isAsking } from '../model/settings.ts'
 import type { Naming } from '../model/unknown-names.ts'
 import type { Approval } from '../policy/approvals/approval.ts'
 import { asGuard, type Guard, type Judge } from '../policy/guards.ts'
@@ -220,7 +221,8 @@ export function policyFrom(
   options: SessionOptions, { agent, ...material }: PolicyMaterial, parent?: SessionPolicy,
 ): SessionPolicy {
   const { settings } = material
-  const modeAuthor = options.mode === undefined ? settings.modeAuthor : 'written'
+  const ofOptions = isAsking(options.mode) ? 'written' : 'default'
+  const modeAuthor = options.mode === undefined ? settings.modeAuthor : ofOptions
   return new SessionPolicy({
     ...material,
     mode: stricterMode(options.mode ?? settings.file.mode ?? 'ask', settings.machine.mode),

@@ -46,7 +46,7 @@ export function withinWritten(
         return kept === undefined ? [] : [[key, kept]]
       }))
     }
-    const bound = place === 'allowlist' ? written.mode : before
+    const bound = place === 'allowlist' ? askingMode(written) : before
     if (bound === undefined || (JOINED_LISTS.has(place) && place !== 'allowlist')) return value
     const leaf = { at, place, value, before: bound }
     if (!loosens(leaf)) return value
@@ -55,6 +55,9 @@ export function withinWritten(
   }
   return { config: keep(project as unknown as Json, written as unknown as Json, [], '') as ConfigFile, ignored }
 }
+
+/** The mode yolo asks nothing that an allowlist could answer. */
+const askingMode = ({ mode }: ConfigFile): string | undefined => mode === 'yolo' ? undefined : mode
 
 interface Leaf {
   readonly at: readonly string[]

@@ -85,14 +85,15 @@ function countingSettings(
     validated.find(({ source }) => source.layer === layer)?.config ?? {}
   const user = configOf('global')
   const written = { ...user, mode: user.mode ?? configOf('embedder').mode ?? mode }
-  return validated.map((one) => one.source.layer === 'project' ? { ...one, ...withinWritten(one.config, written) } : one)
+  return validated.map((one) =>
+    one.source.layer === 'project' ? { ...one, ...withinWritten(one.config, written) } : one)
 }
 
 const ignoredFault = ({ path, value, before }: LooseningSetting): Fault => ({
   stage: 'configSchema', code: 'ConfigInvalid', path,
   message: path === '/allowlist'
-    ? `The allowlist of the project is not used: the mode ${JSON.stringify(before)} was chosen by you or for this machine, `
-      + 'and a project cannot loosen it.'
+    ? `The allowlist of the project is not used: the mode ${JSON.stringify(before)} was chosen by you or for this `
+      + 'machine, and a project cannot loosen it.'
     : `${visibleText(path)} of the project is not used: your configuration has ${shown(before)}, and `
       + `${shown(value)} is not known to be stricter.`,
   cure: 'Remove the setting from the project, or your own.',

@@ -21,7 +21,9 @@ export interface BundledExtension {
 }
 
 /** The front matter of a skill in a folder of this name, or why it cannot be used, as the end of a sentence. */
-export type ReadSkillHead = (text: string, folder: string) => Promise<Pick<SkillDescriptor, 'name' | 'description'> | string>
+export type ReadSkillHead = (
+  text: string, folder: string,
+) => Promise<Pick<SkillDescriptor, 'name' | 'description'> | string>
 
 /** How skills are found. */
 export interface SkillOptions {

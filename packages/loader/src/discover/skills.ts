@@ -98,7 +98,7 @@ export async function readProjectSkills(
   return reading
 }
 
-/** Why a folder below `base` cannot be used, `missing`, or undefined. Links on the way count: they may lead anywhere. */
+/** Why a folder below `base` cannot be used, `missing`, or undefined. A link on the way may lead anywhere. */
 function findFolderProblem(base: string, below: string): string | undefined {
   let path = base
   try {
@@ -192,8 +192,8 @@ class SkillReading implements LayerSkills {
 const CURE = 'Correct it, or delete it.'
 
 /** The same code reads packages. */
-const faultWords = ({ message }: Fault): string => message
-  .replace('The folder of the extension', 'it').replace(/^The file (.*) of the package/, 'the file $1 in it').replace(/\.$/, '')
+const faultWords = ({ message }: Fault): string => message.replace(/\.$/, '')
+  .replace('The folder of the extension', 'it').replace(/^The file (.*) of the package/, 'the file $1 in it')
 
 /** No other part of a project has such a name. */
 const partOf = (path: string): string => `skill:${path}`
@@ -210,7 +210,8 @@ export function chooseSkills(
     // Some projects keep the same skills in two places.
     else if (packageDigest(other.files) !== packageDigest(skill.files)) {
       const { layer, location } = skill
-      const message = `The skill ${visibleText(location)} is not used: ${visibleText(other.location)} has the same name.`
+      const first = visibleText(other.location)
+      const message = `The skill ${visibleText(location)} is not used: ${first} has the same name.`
       const cure = 'Rename one of them and its folder.'
       diagnostics.push(diagnose({ layer, extensionId: null, location }, {
         stage: 'register', code: 'RegistrationConflict', path: '', message, location, cure,

@@ -96,7 +96,7 @@ interface Loaded {
   readonly projectDigest: string
 }
 
-/** Loads all layers. The project layer only where `project` is given. `unusable`: a folder of a project that disables. */
+/** Loads all layers. The project layer only where `project` is given. `unusable`: a project folder that disables. */
 async function loadLayers(
   { workspace, overrides }: LoadRequest, settings: Settings, tools: Tools, project: OpenProject | null,
   projectFault: Fault | undefined, unusable?: string,
@@ -123,7 +123,8 @@ async function loadLayers(
   )
   builder.addProjectParts(
     { name: CONFIG_FILE, digest: projectFileDigest }, { name: LOCK_FILE, digest: lockDigest(lockOf(locks, 'project')) },
-    ...documentParts(documents), ...(project ? npmrcParts(project.workspace) : []), ...partsOf(projectAgents), ...partsOf(projectSkills),
+    ...documentParts(documents), ...(project ? npmrcParts(project.workspace) : []),
+    ...partsOf(projectAgents), ...partsOf(projectSkills),
   )
   if (projectFault !== undefined) {
     // A declined project is a decision, not an error.

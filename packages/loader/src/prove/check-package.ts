@@ -148,9 +148,8 @@ export function packagePolicy(
   const policyOf = (policy: Policy | undefined) => policyFor(policy, layer, id, npmScope)
   const configured = policyOf(config.merged.policy)
   // The narrowest key of a layer must not undo a policy of the machine, nor that of a project one of the user.
-  const others = [
-    policyOf(config.layers.find((one) => one.layer === 'machine')?.config.policy), policyOf(writtenPolicy(config.layers)),
-  ]
+  const machine = config.layers.find((one) => one.layer === 'machine')?.config.policy
+  const others = [machine, writtenPolicy(config.layers)].map(policyOf)
   const strictest = (key: 'integrity' | 'signature' | 'lock'): Level | undefined =>
     LEVELS.find((one) => one === configured[key] || others.some((other) => one === other[key]))
   return {

@@ -70,7 +70,7 @@ export function findProjectFault(layer: ProjectLayer, standing: ProjectStanding)
     case 'folder':
       return mayLoad(standing.projectDigest, standing) ? undefined : {
         stage: 'trust', code: 'ProjectTrustRequired', path: '', location: layer.root,
-        message: 'The project has tools, settings or skills of its own and is not trusted, so nothing of them was read.',
+        message: 'The project has tools, settings or skills of its own and is not trusted, so none of them was read.',
       }
   }
 }
@@ -98,7 +98,7 @@ function isSameFolder(stat: Stats, other: string | null): boolean {
 const invalid = (workspace: string, what: string) =>
   new BulkheadError('ProjectPathInvalid', `The workspace "${workspace}" ${what}.`, { data: { workspace } })
 
-/** One part of a project: configuration, lock, an extension, an agent, a skill, an API document or npm's configuration. */
+/** One part of a project: configuration, lock, extension, agent, skill, API document or npm's configuration. */
 export interface ProjectPart {
   readonly name: string
   /** null if it is missing or unusable. */

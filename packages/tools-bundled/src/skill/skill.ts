@@ -30,7 +30,7 @@ export interface SkillCatalog {
 
 export interface SkillOptions {
   readonly catalog?: SkillCatalog | undefined
-  /** The folders of a project that may have skills, relative to the workspace. Default: those without a configuration. */
+  /** The folders of a project that may have skills, relative to the workspace. Default: without configured ones. */
   readonly folders?: readonly string[] | undefined
 }
 
