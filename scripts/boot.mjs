@@ -50,8 +50,8 @@ const isSetUp = () => fs.existsSync(pnpm) && fs.existsSync(node) &&
   unless('ENOENT', () => fs.readFileSync(stamp, 'utf8')) === fingerprint()
 
 /** Runs one step of the setup. @param {string} command @param {readonly string[]} args @param {string} cwd */
-async function step(command, args, cwd) {
-  const { code, interrupted, output } = await run(command, args, { cwd, env, capture: true })
+async function step(command, args, cwd, more = {}) {
+  const { code, interrupted, output } = await run(command, args, { cwd, env: { ...env, ...more }, capture: true })
   if (interrupted) process.exitCode = code || 130
   if (interrupted) throw new Error('The setup was interrupted. Run the same command to continue.')
   if (code === 0) return
@@ -70,8 +70,22 @@ async function fetchPnpm() {
   // npm installs next to the nearest package.json. `--prefix` would skip the npmrc of the machine.
   const wanted = { private: true, dependencies: { pnpm: pnpmVersion }, allowScripts: { pnpm: true } }
   fs.writeFileSync(join(partial, 'package.json'), JSON.stringify(wanted))
-  await step('npm', ['install', '--no-package-lock', '--no-audit', '--no-fund', '--ignore-scripts=false'], partial)
+  const options = ['--no-package-lock', '--no-audit', '--no-fund', '--ignore-scripts=false']
+  await step('npm', ['install', ...options], partial, npmCache(join(partial, 'cache')))
+  fs.rmSync(join(partial, 'cache'), { recursive: true, force: true })
   fs.renameSync(partial, pnpmFolder)
+}
+
+/** npm keeps what it fetches in the home folder, and fails if it cannot. @param {string} otherwise */
+function npmCache(otherwise) {
+  const { HOME = '', npm_config_cache: chosen } = env
+  const folder = chosen || [join(HOME, '.npm'), HOME].find((path) => fs.existsSync(path))
+  try {
+    fs.accessSync(folder ?? '', fs.constants.W_OK)
+    return {}
+  } catch {
+    return { npm_config_cache: otherwise }
+  }
 }
 
 /** The lock is a symbolic link to the number of its process: one atomic step creates it together with its content. */

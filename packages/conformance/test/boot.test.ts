@@ -18,6 +18,12 @@ describe('the first start', () => {
     expect(code).toBe(0)
   })
 
+  it('needs no home folder', async () => {
+    using workspace = new BootWorkspace()
+    expect(await workspace.run(['hello'], { HOME: '/dev/null/nowhere' })).toMatchObject({ code: 0 })
+    expect(workspace.has(`.tools/pnpm-${PNPM}/cache`)).toBe(false)
+  })
+
   it('reports a missing network and leaves no incomplete pnpm', async () => {
     using workspace = new BootWorkspace()
     workspace.remove('substitutes')
