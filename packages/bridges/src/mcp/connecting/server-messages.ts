@@ -36,7 +36,7 @@ export function callFault(name: string, error: unknown, redact: (text: string) =
     const why = reason === undefined ? text : unreachable(visibleText(redact(reason)))
     return make('ServerUnavailable', `${unavailable(name)}: ${why}`)
   }
-  if (code === 'CONNECTION_CLOSED' || isFetchFault(error)) {
+  if (code === 'CONNECTION_CLOSED' || code === 'EPIPE' || isFetchFault(error)) {
     const how = isFetchFault(error) ? 'the connection was closed' : text
     return make('ServerLost', `The MCP server "${name}" was lost during the call: ${how}`)
   }
@@ -55,7 +55,7 @@ const authorization = (name: string): string =>
 
 export const unavailable = (name: string): string => `mcp server ${name} is unavailable`
 
-/** Error codes of the SDK are strings. Those of a server are numbers. */
+/** Error codes of the SDK and of pipes are strings. Those of a server are numbers. */
 function codeOf(error: unknown): string | undefined {
   const { code } = (error ?? {}) as { readonly code?: unknown }
   return typeof code === 'string' && CONNECTION_CODES.has(code) ? code : undefined
@@ -63,6 +63,8 @@ function codeOf(error: unknown): string | undefined {
 
 const CONNECTION_CODES: ReadonlySet<string> = new Set([
   'NOT_CONNECTED', 'CONNECTION_CLOSED', 'SEND_FAILED', 'ERA_NEGOTIATION_FAILED',
+  // A local server ended before it had read everything.
+  'EPIPE',
 ])
 
 function statusOf(error: unknown): number | undefined {
