@@ -6,11 +6,6 @@ import type { TestOptions } from 'vitest'
 import { publicData } from './public-data.ts'
 import { runsIf } from './skips.ts'
 
-/** A mount in a namespace of the command's own, as this user can make it. */
-const PRIVATE_MOUNT: readonly [string, ...string[]] = [
-  'unshare', '--mount', ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']),
-]
-
 /** Whether it is there, or a command that succeeds where it is installed and works. */
 const TRIALS = {
   'public test data': publicData('') !== undefined,
@@ -66,7 +61,10 @@ export function withoutBubblewrap(): readonly string[] | undefined {
   const found = PROGRAM_FOLDERS.map((folder) => join(folder, 'bwrap')).filter((path) => existsSync(path))
   if (found.length === 0) return []
   const hide = [...new Set(found.map((path) => realpathSync(path)))].map((path) => `mount --bind /dev/null '${path}'`)
-  const [program, ...args] = [...PRIVATE_MOUNT, 'sh', '-c', `${hide.join(' && ')} && exec "$@"`, 'sh'] as const
-  const isHidden = spawnSync(program, [...args, 'sh', '-c', '! bwrap --version'], { stdio: 'ignore' }).status === 0
-  return isHidden ? [program, ...args] : undefined
+  // Another user than root can mount in a user namespace as its root, and is the same user in a further one.
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
+  const [own, again] = uid === 0 ? [[], ''] : [['--user', '--map-root-user'], `unshare --user --map-user=${uid} --map-group=${gid} `]
+  const args = ['--mount', ...own, 'sh', '-c', `${hide.join(' && ')} && exec ${again}"$@"`, 'sh']
+  const isHidden = spawnSync('unshare', [...args, 'sh', '-c', '! bwrap --version'], { stdio: 'ignore' }).status === 0
+  return isHidden ? ['unshare', ...args] : undefined
 }

@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** @param {string} folder of a package @returns {string[]} test files with the tag */
 const filesOf = (folder) => globSync('test/**/*.test.ts', { cwd: folder })
-  .filter((file) => /^\/\/ @module-tag walls|', WALLS,|\.\.\.WALLS\b|needs\('bubblewrap'/.test(readFileSync(join(folder, file), 'utf8')))
+  .filter((file) => /^\/\/ @module-tag walls|['`], WALLS,|\.\.\.WALLS\b|needs\('bubblewrap'/.test(readFileSync(join(folder, file), 'utf8')))
 
 /** @param {readonly string[]} prefix */
 async function runHidden([program = '', ...args]) {
