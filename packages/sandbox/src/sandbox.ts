@@ -47,7 +47,7 @@ export interface SandboxOptions extends PoolOptions {
   readonly ownCode?: readonly string[]
   /** The folder of the project layer, canonical, even if missing: no tool writes there, nor a sandboxed command. */
   readonly projectLayer?: string
-  /** The files of the store, canonical, as `ProtectedPlaces` takes them: no tool writes them, nor a sandboxed command. */
+  /** The files of the store, canonical, as `ProtectedPlaces` takes them. No tool or sandboxed command writes them. */
   readonly storeFiles?: readonly string[]
   /**
    * Where changes of several files are noted until they are complete, so that `recoverUpdates` can finish them after a

@@ -33,8 +33,8 @@ const toolManifest = z.strictObject({
     .describe('JSON Schema (2020-12) of the result. The model sees it; the host does not enforce it.'),
   requires: requirementSet.default({}).describe('What the tool needs. It gets nothing else.'),
   gated: z.boolean().default(true)
-    .describe('Whether calls need approval. false applies only if the tool has no effects: it cannot write, reach a host, run '
-      + 'a command, call tools, get variables or secrets, and names no files with credentials, such as .env.'),
+    .describe('Whether calls need approval. false applies only if the tool has no effects: it cannot write, reach a '
+      + 'host, run a command, call tools, get variables or secrets, and names no files with credentials, such as .env.'),
   approvalKey: z.string().min(1).max(512).optional()
     .describe(
       'Template of the approval key over the arguments, such as "{city}". Without it, and without deriveApprovalKey '

@@ -29,7 +29,7 @@ export class CallQueue<Call extends QueuedCall<Call>> {
   /** Of the calls that run. */
   #confinement: string | undefined
 
-  /** `admit` is called for a waiting call that gets a slot. `isMixed`: calls with different confinements may run at once. */
+  /** `admit`: called for a waiting call that gets a slot. `isMixed`: different confinements may run at once. */
   constructor(most: number, admit: (call: Call) => void, isMixed = false) {
     this.#most = most
     this.#admit = admit

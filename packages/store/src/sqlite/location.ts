@@ -53,12 +53,13 @@ function refuseLogAlone(file: string): void {
 }
 
 /**
- * A store has a write-ahead log instead. SQLite would write the pages of such a file into the store, whoever wrote it.
+ * A store has a write-ahead log instead. SQLite would write the pages of such a file into the store, and a command
+ * could have made one.
  */
 function refuseJournal(file: string): void {
   const journal = `${file}-journal`
   if (!statusOf(journal)?.size || !statusOf(file)?.size) return
-  const message = `The store ${file} was not opened: it has a rollback journal, which no store writes once it is in use. `
+  const message = `The store ${file} was not opened: it has a rollback journal, which no store in use writes. `
     + `Nothing was changed. Find out which program wrote ${journal}, and remove it.`
   throw storeError('corrupt', message, { data: { file } })
 }
