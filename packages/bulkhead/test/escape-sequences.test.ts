@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { COMMANDS } from '../src/cli/main.ts'
 import { inside } from './command-inside.ts'
 
@@ -30,7 +31,9 @@ it('a command that does not exist, and options before a command', async () => {
 /** They serve until they are ended. */
 const SERVES = new Set(['mcp', 'dev'])
 
-it.each([...COMMANDS.keys()].filter((name) => !SERVES.has(name)))('arguments and options of %s', async (name) => {
+/** A third of the commands. `pnpm soak` tries all of them. */
+const checked = [...COMMANDS.keys()].filter((name) => !SERVES.has(name)).filter((_, index) => index % thoroughly(3, 1) === 0)
+it.each(checked)('arguments and options of %s', async (name) => {
   const { options, operands = {}, subcommands = {} } = await COMMANDS.get(name)!.load()
   for (const args of [[HOSTILE], [HOSTILE, HOSTILE], [`./${HOSTILE}`]]) await expectSafe([name, ...args])
   const given = Object.entries(options).filter(([, { type }]) => type === 'string').map(([option]) => [`--${option}`, HOSTILE])
