@@ -1,4 +1,4 @@
-import { classifyToolMode, hasEffects, mustBeNamed, type RequirementSet } from '@bulkhead/contract'
+import { classifyToolMode, hasEffects, mustBeNamed, namesSensitiveFiles, type RequirementSet } from '@bulkhead/contract'
 import { eachTool } from './manifest.ts'
 import { textOf, type PackageFacts } from './package.ts'
 import { firstOf, type Requirement } from './requirement.ts'
@@ -18,8 +18,11 @@ const eachHost = (isWrong: (host: string) => boolean) =>
 const isOpen = ([first]: NonNullable<Command['args']> = []): boolean =>
   typeof first === 'object' && !('prefix' in first)
 
-const innerPath = (patterns: readonly string[]): string | undefined => patterns.find((inner, index) =>
-  patterns.some((outer, at) => at !== index && (outer === inner ? at < index
+/** `isNamed`: a pattern of a place that a wide one leaves out is not inside it. */
+const innerPath = (
+  patterns: readonly string[], isNamed: (pattern: string) => boolean,
+): string | undefined => patterns.find((inner, index) => !isNamed(inner)
+  && patterns.some((outer, at) => at !== index && (outer === inner ? at < index
     : outer.endsWith('/**') && inner.startsWith(outer.slice(0, -2)))))
 const innerHost = (hosts: readonly string[]): string | undefined => hosts.find((inner, index) =>
   hosts.some((outer, at) => at !== index && (outer === inner ? at < index
@@ -141,7 +144,8 @@ export const DECLARED_POWER_REQUIREMENTS: readonly Requirement<PackageFacts>[] =
     why: 'People read it as a limit, and it is none.',
     cure: 'Remove the narrow pattern, or the wide one.',
     check: eachTool(({ requires: { fs, net } }) =>
-      firstOf([fs?.read ?? [], fs?.write ?? []], (all) => innerPath(all)) ?? innerHost(net?.hosts ?? [])),
+      innerPath(fs?.read ?? [], namesSensitiveFiles)
+      ?? innerPath(fs?.write ?? [], (pattern) => pattern.split('/').some(mustBeNamed)) ?? innerHost(net?.hosts ?? [])),
   },
   {
     id: 'secret-hosts', level: 'must', spec: PUBLISHING,

@@ -48,14 +48,14 @@ export {
   allowedPatterns, allowsNeed, beyond, ceilingsOf, narrowPower, powerItems, powerPhrases, type LocatedCeiling,
   type PowerItem,
 } from './policy/power-order.ts'
-export { mustBeNamed, ProtectedPlaces, protectionReason, type Protection } from './policy/protected-places.ts'
+export { mustBeNamed, ProtectedPlaces, protectionReason, type NamedPlaces, type Protection } from './policy/protected-places.ts'
 export {
   dependencyCycleFault, findIdConflicts, findLockedToolFault, findToolNameConflicts, missingDependencyFault,
   orderDependencies, type Registrant, type RegistrationFault,
 } from './policy/registration.ts'
-export { checkRequirements, classifyToolMode, hasEffects, matchArguments } from './policy/requirements.ts'
+export { checkRequirements, classifyToolMode, hasEffects, matchArguments, mayChange } from './policy/requirements.ts'
 export type { PatternSource, VariableValues } from './policy/requirements.ts'
-export { CREDENTIALS } from './policy/sensitive-files.ts'
+export { CREDENTIALS, namesSensitiveFiles, SENSITIVE } from './policy/sensitive-files.ts'
 export { capabilitiesMeant, denyingRule, judgeRules, RULE_CAPABILITIES } from './policy/rules.ts'
 export type { RuleAuthor, RuleCapability, RuleQuestion, RuleScope, RuleVerdict, ScopedRule } from './policy/rules.ts'
 export type {

@@ -16,7 +16,7 @@ describe('the exports', () => {
       'NO_GRANT', 'NPM_NAME_CHARS',
       'NPM_NAME_PATTERN', 'PLACEMENTS', 'POOL_LIMITS', 'PROGRAM_TOOL',
       'ProtectedPlaces',
-      'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'SECURITY_MODES', 'STORE_COLLECTIONS', 'SUBAGENTS',
+      'REQUIREMENT_VARIABLES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'SECURITY_MODES', 'SENSITIVE', 'STORE_COLLECTIONS', 'SUBAGENTS',
       'TOOL_INTERACTION_KINDS',
       'TOOL_NAME_PATTERN', 'TRUST_DECISIONS', 'ToolError', 'VALIDATION_STAGES', 'allowedPatterns', 'allowsNeed',
       'auditRecord',
@@ -27,7 +27,7 @@ describe('the exports', () => {
       'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'isBundledTool', 'isCertificateVariable', 'isErrorCode', 'isLockedTool',
       'isProxyVariable', 'isUsualVariable', 'judgeRules',
       'layerRank', 'matchArguments',
-      'mayLoad', 'missingDependencyFault', 'mustBeNamed', 'narrowPower', 'nextState', 'orderDependencies', 'powerItems',
+      'mayChange', 'mayLoad', 'missingDependencyFault', 'mustBeNamed', 'namesSensitiveFiles', 'narrowPower', 'nextState', 'orderDependencies', 'powerItems',
       'powerPhrases', 'protectionReason',
       'requireOptions', 'usesHome', 'withCommonConfig', 'withHome', 'withHomeVariable',
     ])

@@ -11,12 +11,14 @@ const BOOLEAN = { type: 'boolean' }
 const READS = { fs: { read: ['{workspace}'] } }
 /** The workspace, and what the embedder opens for a session. */
 const OPEN = ['{workspace}', '{ad-hoc}']
+/** Also files with credentials, which a wide pattern leaves out. */
+const ALL = ['{workspace}', '{workspace}/**/.*', '{ad-hoc}', '{ad-hoc}/**/.*']
 const SESSION = { capabilities: ['session'] }
 
 /** Do not change these schemas: models know them, and a replacement of a locked tool must have the same schema. */
 const LOCKED: Readonly<Record<string, object>> = {
   read: {
-    requires: { fs: { read: OPEN } }, gated: false, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
+    requires: { fs: { read: ALL } }, gated: false, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
     inputSchema: closed(['path'], { path: text(), offset: number(1), limit: number(1), byte_start: number(0), byte_end: number(0) }),
   },
   write: {
@@ -24,15 +26,15 @@ const LOCKED: Readonly<Record<string, object>> = {
     inputSchema: closed(['path', 'content'], { path: text(), content: { type: 'string' } }),
   },
   edit: {
-    requires: { fs: { read: OPEN, write: OPEN } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: false,
+    requires: { fs: { read: ALL, write: OPEN } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: false,
     inputSchema: closed(['path', 'old_string', 'new_string'], { path: text(), old_string: text(), new_string: { type: 'string' }, replace_all: BOOLEAN }),
   },
   undo: {
-    requires: { fs: { read: OPEN, write: OPEN } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: false,
+    requires: { fs: { read: ALL, write: OPEN } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: false,
     inputSchema: closed([], { call: text(1, 128), turn: number(1), session: BOOLEAN, dry_run: BOOLEAN, force: BOOLEAN }),
   },
   glob: {
-    requires: { fs: { read: OPEN } }, gated: true, mode: 'read', kind: 'search', idempotent: true, maxEntries: 1000, maxOutput: '256KB',
+    requires: { fs: { read: ALL } }, gated: true, mode: 'read', kind: 'search', idempotent: true, maxEntries: 1000, maxOutput: '256KB',
     inputSchema: closed(['pattern'], { pattern: text(1, 1024), path: text() }),
   },
   grep: {
@@ -84,11 +86,11 @@ const LOCKED: Readonly<Record<string, object>> = {
     inputSchema: closed(['query'], { query: text(1, 1000), max_results: number(1, 10) }),
   },
   list: {
-    requires: { fs: { read: OPEN } }, gated: true, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
+    requires: { fs: { read: ALL } }, gated: true, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
     inputSchema: closed([], { path: text(), depth: number(1, 10) }),
   },
   apply_patch: {
-    requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: false,
+    requires: { fs: { read: ['{workspace}', '{workspace}/**/.*'], write: ['{workspace}'] } }, gated: true, mode: 'safe_write', kind: 'edit', idempotent: false,
     inputSchema: closed(['patch'], { patch: text() }),
   },
   repo_overview: {
@@ -143,7 +145,7 @@ const LOCKED: Readonly<Record<string, object>> = {
     }),
   },
   pdf_read: {
-    requires: { fs: { read: OPEN } }, gated: false, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
+    requires: { fs: { read: ALL } }, gated: false, mode: 'read', kind: 'read', idempotent: true, maxOutput: '256KB',
     inputSchema: closed(['path'], { path: text(), pages: text(1, 200) }),
   },
   git: {

@@ -1,4 +1,4 @@
-import { mustBeNamed, type ProtectedPlaces, type Protection } from '@bulkhead/contract'
+import { SENSITIVE, type NamedPlaces, type Protection } from '@bulkhead/contract'
 import { compileGlob, pathSegments, type GlobMatch } from '@bulkhead/kit/glob'
 import { EXACT, foldNames, type NameFolding } from './disk.ts'
 import { joinNames, liesIn, type PathModel } from './paths.ts'
@@ -46,8 +46,8 @@ const ABOVE: GlobMatch = { covers: false, leads: true }
 export interface PatternBounds {
   /** Folders that a pattern covers only if its root is inside them. */
   readonly special: readonly string[]
-  /** Paths that are not written although a pattern covers them. Absent for reading. */
-  readonly protectedPlaces?: ProtectedPlaces | undefined
+  /** Paths that are left out although a pattern covers them, unless it names them. */
+  readonly protectedPlaces?: NamedPlaces | undefined
 }
 
 /** A union of patterns. */
@@ -55,7 +55,7 @@ export class PathPatterns {
   readonly #tests: readonly ((path: string, segments: readonly string[]) => GlobMatch)[]
   readonly #roots: readonly ((path: string) => boolean)[]
   readonly #special: readonly string[]
-  /** Per pattern: why a path is not written although the pattern covers it. */
+  /** Per pattern: why a path is left out although the pattern covers it. */
   readonly #protections: readonly ((path: string, segments: readonly string[]) => Protection | undefined)[]
 
   constructor(patterns: readonly PlacedPattern[], { special, protectedPlaces }: PatternBounds) {
@@ -75,7 +75,7 @@ export class PathPatterns {
       covering[index]!(path, segments).covers ? protection(path) : undefined)
   }
 
-  /** Why a path is not written although a pattern covers it. */
+  /** Why a path is left out although a pattern covers it. */
   protection(path: string): Protection | undefined {
     const segments = pathSegments(path)
     for (const find of this.#protections) {
@@ -93,6 +93,7 @@ export class PathPatterns {
   /** Whether the patterns cover a folder with everything below it. */
   coversAll(folder: string): boolean {
     return this.match(folder).covers && !this.#special.some((path) => liesIn(path, folder))
+      && SENSITIVE.examples.every((names) => this.match(joinNames(folder, ANY_NAME, ...names)).covers)
   }
 
   match(path: string): GlobMatch {
@@ -131,15 +132,18 @@ function belowLiteral(root: string, rest: string): (segments: readonly string[])
   }
 }
 
+/** Stands for every folder below another. */
+const ANY_NAME = 'x'
+
 /**
- * Why a pattern does not write a path that it covers. A segment of the pattern that equals the protected name lifts it.
+ * Why a pattern leaves out a path that it covers. A segment of the pattern that names the protected place lifts it.
  */
 function protects(
-  { root, rest, folding }: PlacedPattern, places: ProtectedPlaces,
+  { root, rest, folding }: PlacedPattern, places: NamedPlaces,
 ): (path: string) => Protection | undefined {
   const parts = namesOf(rest)
   const naming = parts.flatMap((part, index) =>
-    part.includes('*') || !mustBeNamed(part) ? []
+    !places.names(part) ? []
       : [compileGlob(foldNames(parts.slice(0, index + 1).join('/'), folding), { below: false })])
   const from = namesOf(root).length
   return (path) => {

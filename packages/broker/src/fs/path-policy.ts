@@ -1,5 +1,5 @@
 import type { GlobMatch } from '@bulkhead/kit/glob'
-import { BulkheadError, ProtectedPlaces, protectionReason } from '@bulkhead/contract'
+import { BulkheadError, ProtectedPlaces, protectionReason, SENSITIVE, type NamedPlaces } from '@bulkhead/contract'
 import { Denial, type Remedies } from '../model/capability.ts'
 import { EXACT, foldNames, type Disk, type NameFolding } from './disk.ts'
 import { withFileErrors } from './file-errors.ts'
@@ -60,7 +60,7 @@ export class PathPolicy {
   readonly #layers: readonly (readonly RootedPattern[])[]
   readonly #rootPaths: readonly string[]
   readonly #realRoots: RealRoots
-  readonly #protectedPlaces: ProtectedPlaces | undefined
+  readonly #protectedPlaces: NamedPlaces
   #compiled: Compiled | undefined
 
   constructor(parts: PathPolicyOptions) {
@@ -73,7 +73,7 @@ export class PathPolicy {
     this.#realRoots = new RealRoots(parts)
     const never = parts.readOnly.map((folder) =>
       paths.read(folder, '/')).flatMap((read) => 'path' in read ? [read.path] : [])
-    this.#protectedPlaces = parts.power === 'fs.write' ? new ProtectedPlaces(never) : undefined
+    this.#protectedPlaces = parts.power === 'fs.write' ? new ProtectedPlaces(never) : SENSITIVE
   }
 
   /**
@@ -152,7 +152,7 @@ export class PathPolicy {
     const reason = `"${given}" ${protectionReason(protection)}.`
     if (protection.strength === 'never') return new BulkheadError('CapabilityDenied', reason, { data })
     const example = `{workspace}/${protection.name}`
-    const author = `Declare a pattern in \`requires.fs.write\` that names it, for example ${example}.`
+    const author = `Declare a pattern in \`requires.${this.#parts.power}\` that names it, for example ${example}.`
     return new Denial(reason, { author, caller: '' }, data)
   }
 
@@ -209,11 +209,17 @@ export class PathPolicy {
       return this.#compiled
     }
     const { paths, reserved } = this.#parts
-    const bounds = { special: [...paths.special, ...reserved], protectedPlaces: this.#protectedPlaces }
+    const special = [...paths.special, ...reserved]
     const placed = this.#layers.map((layer) =>
       layer.map(({ root, rest }) => ({ rest, ...roots[this.#rootPaths.indexOf(root)]! })))
-    const compile = (rootOf: (root: RealRoot) => string): Patterns => intersection(placed.map((layer) =>
-      new PathPatterns(layer.map((root) => ({ root: rootOf(root), rest: root.rest, folding: root.folding })), bounds)))
+    // A ceiling takes nothing away from what the grant names for reading.
+    const protectedIn = (index: number): NamedPlaces | undefined =>
+      index === 0 || this.#parts.power === 'fs.write' ? this.#protectedPlaces : undefined
+    const compile = (rootOf: (root: RealRoot) => string): Patterns => intersection(placed.map((layer, index) =>
+      new PathPatterns(
+        layer.map((root) => ({ root: rootOf(root), rest: root.rest, folding: root.folding })),
+        { special, protectedPlaces: protectedIn(index) },
+      )))
     this.#compiled = {
       roots,
       plain: roots.every(({ written, real, folding, exists }) => exists && written === real && folding === EXACT),

@@ -14,11 +14,19 @@ const NAMED: ReadonlySet<string> = new Set([
 ])
 const NAMED_ENDING = '.code-workspace'
 
-/** Why a matching pattern may not be enough to write a path. */
+/** Why a matching pattern may not be enough to read or write a path. */
 export type Protection =
   | { readonly strength: 'never' }
-  /** The pattern must have the name as a segment. `at`: the index of the segment in the path. */
-  | { readonly strength: 'named'; readonly name: string; readonly at: number }
+  /** The pattern must name it. `at`: the index of the name in the path. `reveals`: it is protected from reading. */
+  | { readonly strength: 'named'; readonly name: string; readonly at: number; readonly reveals?: true }
+
+/** Places that a pattern covers only if it names them. */
+export interface NamedPlaces {
+  /** In an absolute path with `/` between names. `root`: the folder that the operator chose; names up to it are free. */
+  find(path: string, root: string): Protection | undefined
+  /** Whether a segment of a pattern can name such a place. */
+  names(segment: string): boolean
+}
 
 const NEVER: Protection = Object.freeze({ strength: 'never' })
 
@@ -38,8 +46,8 @@ export function looseName(name: string): string {
   return plain.toLowerCase().replace(/(?<![. ])[. ]+$/, '')
 }
 
-/** Finds protected places in absolute paths with `/` between names. */
-export class ProtectedPlaces {
+/** Places that are not written. */
+export class ProtectedPlaces implements NamedPlaces {
   readonly #never: readonly Place[]
 
   /**
@@ -53,7 +61,10 @@ export class ProtectedPlaces {
     })
   }
 
-  /** `root`: the folder that the operator chose. Names up to it are not checked. */
+  names(segment: string): boolean {
+    return !segment.includes('*') && mustBeNamed(segment)
+  }
+
   find(path: string, root: string): Protection | undefined {
     const names = looseSegments(path)
     const isAtOrBelow = ({ above, name, begins }: Place): boolean => {
@@ -77,10 +88,15 @@ interface Place {
   readonly begins: boolean
 }
 
-const looseSegments = (path: string): readonly string[] => path.split('/').filter((name) => name !== '').map(looseName)
+export const looseSegments = (path: string): readonly string[] => path.split('/').filter((name) => name !== '').map(looseName)
 
 /** For a person or a model: why the path is protected, and what to do instead. Continues the path. */
-export const protectionReason = (protection: Protection): string => protection.strength === 'never'
-  ? 'holds code, settings or records of the host, which no tool writes. Have the person change it'
-  : `is not written without being named, because other programs run the content of "${protection.name}". `
-    + 'Change it with a command of the program it belongs to, or have the person change it'
+export function protectionReason(protection: Protection): string {
+  if (protection.strength === 'never') {
+    return 'holds code, settings or records of the host, which no tool writes. Have the person change it'
+  }
+  return protection.reveals
+    ? `is not read without being named, because "${protection.name}" can hold credentials or variables`
+    : `is not written without being named, because other programs run the content of "${protection.name}". `
+      + 'Change it with a command of the program it belongs to, or have the person change it'
+}

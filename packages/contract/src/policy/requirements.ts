@@ -80,9 +80,12 @@ export interface SharedPowers {
  * secrets, and files with credentials. Such a tool is always gated.
  */
 export function hasEffects(requires: RequirementSet, extension: SharedPowers = {}): boolean {
-  return !hasNoMoreThanFiles(requires, extension, ['interact', 'session'])
-    || (requires.fs?.read ?? []).some(namesSensitiveFiles)
+  return mayChange(requires, extension) || (requires.fs?.read ?? []).some(namesSensitiveFiles)
 }
+
+/** Whether a tool with these requirements can do more than read files, ask, and keep notes for its session. */
+export const mayChange = (requires: RequirementSet, extension: SharedPowers = {}): boolean =>
+  !hasNoMoreThanFiles(requires, extension, ['interact', 'session'])
 
 /** Whether a tool requires nothing but to read files. */
 const onlyReads = (requires: RequirementSet, extension: SharedPowers): boolean =>

@@ -1,10 +1,13 @@
 import { hash } from 'node:crypto'
+import { relative } from 'node:path'
 import {
-  BulkheadError, CALL_LIMITS, checkApprovalKey, isLockedTool, type ArgumentsReading, type Clock,
-  type CompartmentSession,
+  BulkheadError, CALL_LIMITS, checkApprovalKey, isLockedTool, namesSensitiveFiles, SENSITIVE, type ArgumentsReading,
+  type Clock, type CompartmentSession, type ReaderContext,
 } from '@bulkhead/contract'
 import { onAbort, untilAborted, within } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { isWithin } from '@bulkhead/kit/programs'
+import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
 import type { HostContext, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis } from './checked-call.ts'
@@ -20,7 +23,10 @@ export function analyzeCall(call: ValidatedCall, host: HostContext): CallAnalysi
   const isBundled = origin.layer === 'bundled'
   // Another tool with a name that is not locked may have other arguments.
   const reader = isBundled || isLockedTool(name) ? host.argumentsReaders.get(name) : undefined
-  if (reader) return analysisOf(readSafely(() => reader(call.args, call.session.paths), name), isBundled, host)
+  if (reader) {
+    const analysis = analysisOf(readSafely(() => reader(call.args, call.session.paths), name), isBundled, host)
+    return canReveal(call.tool) ? withOwnKey(analysis, call.session.paths) : analysis
+  }
   if (template) return analysisByKey(template(call.args))
   return extension.compartment && !extension.compartment.offers.approvalKeys.has(name) ? analysisByKey(name) : undefined
 }
@@ -45,6 +51,20 @@ function analysisOf(
     ...(writes && isBundled ? { writes } : {}),
     ...(effects && isBundled ? { effects: () => followLinks(effects, realPath) } : {}),
   }
+}
+
+/** Whether a tool can read files with credentials or variables. The broker refuses them to others. */
+export const canReveal = ({ definition: { requires } }: ToolEntry): boolean =>
+  (requires.shell?.length ?? 0) > 0 || (requires.fs?.read ?? []).some(namesSensitiveFiles)
+
+/** Reading a file with credentials or variables is an effect: it asks, and an approval covers this file only. */
+function withOwnKey(analysis: CallAnalysis, { workspace, roots = [] }: ReaderContext): CallAnalysis {
+  if (!analysis.onlyReads || !analysis.effects) return analysis
+  const rootOf = (path: string): string | undefined => [workspace, ...roots].find((root) => isWithin(path, root))
+  const revealed = (analysis.effects().reads ?? []).find(({ path }) => SENSITIVE.find(path, rootOf(path) ?? '/'))
+  if (revealed === undefined) return analysis
+  const key = keyOf(isWithin(revealed.path, workspace) ? relative(workspace, revealed.path) : revealed.path)
+  return { ...analysis, approvalKey: key, subjects: [{ key }], onlyReads: 'reveals' }
 }
 
 /** The walls are tried once, before the first command. */

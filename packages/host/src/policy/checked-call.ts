@@ -41,9 +41,10 @@ export interface CallAnalysis {
   readonly touches: readonly string[]
   /**
    * It only reads inside the workspace: what asks because of the tool alone does not ask. `unwalled`: as far as its
-   * words tell, but it would run without a file wall, so that it asks.
+   * words tell, but it would run without a file wall, so that it asks. `reveals`: it reads a file with credentials or
+   * variables, so that it asks.
    */
-  readonly onlyReads?: true | 'unwalled'
+  readonly onlyReads?: true | 'unwalled' | 'reveals'
   /** Third-party code derived the key: an approval of it lasts for the session at most. */
   readonly keyByTool?: true
   /** What it is known to need. Absent if only the tool knows. */

@@ -2,7 +2,7 @@ import {
   allowsNeed, beyond, CALL_LIMITS, powerPhrases, PROGRAM_TOOL, SUBAGENTS, type PowerItem,
 } from '@bulkhead/contract'
 import type { KeptApproval } from './approvals/kept-approval.ts'
-import { analyzeCall, deriveKey, withWall } from './call-analysis.ts'
+import { analyzeCall, canReveal, deriveKey, withWall } from './call-analysis.ts'
 import type { EvaluatedCall, HostContext, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis, type Decision, type MadeChange } from './checked-call.ts'
 import type { ArgumentsChange, Opinion } from './guards.ts'
@@ -176,6 +176,7 @@ const isOfOneTool = ({ kind, subject }: PowerItem): boolean => kind === 'state' 
 function needsKey(call: ValidatedCall, host: HostContext): boolean {
   const { tool, session: { policy } } = call
   const { floor, power } = policy.standing(tool)
-  if (tool.definition.gated || floor || (power.ceilings !== undefined && isReadByHost(tool, host))) return true
+  if (tool.definition.gated || floor) return true
+  if (isReadByHost(tool, host) && (power.ceilings !== undefined || canReveal(tool))) return true
   return policy.lineage.some(({ rules, watchdogs }) => rules.length > 0 || watchdogs.length > 0)
 }

@@ -1,4 +1,4 @@
-import { hasEffects } from '@bulkhead/contract'
+import { mayChange } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallAnalysis } from './checked-call.ts'
@@ -22,10 +22,10 @@ function changesNothing({ definition: { mode, requires, idempotent }, origin, ex
   if (mode === 'read') return true
   if (origin.layer === 'bundled') {
     const acts = (requires.fs?.write?.length ?? 0) > 0 || (requires.shell?.length ?? 0) > 0
-    return !hasEffects(requires) || (mode === 'external' && idempotent && !acts)
+    return !mayChange(requires) || (mode === 'external' && idempotent && !acts)
   }
   // What a server does is not visible in its requirements.
-  return !hasEffects(requires, manifest) && server === undefined
+  return !mayChange(requires, manifest) && server === undefined
 }
 
 /** The bundled extension that keeps the plan of a session. */

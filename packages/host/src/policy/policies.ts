@@ -104,11 +104,13 @@ const gate = ({ stateMachine, mode }: PolicyParts): Policy => {
   const gated = asks('this tool requires approval')
   const written = asks('this tool requires approval, and a rule of a project does not answer a mode that was chosen')
   const unwalled = asks(UNWALLED)
+  const reveals = asks('this tool requires approval: the file can hold credentials or variables')
   return builtIn(({ call, analysis, ruled }) => {
-    if (!call.tool.definition.gated) return undefined
+    if (!call.tool.definition.gated && analysis.onlyReads !== 'reveals') return undefined
     const staged = stateMachine && evaluateStage(stateMachine, call)
     if (staged || ruled === 'answers the mode' || analysis.onlyReads === true) return staged
     if (ruled === 'allowed') return written
+    if (analysis.onlyReads === 'reveals') return reveals
     return analysis.onlyReads === 'unwalled' ? unwalled : gated
   })
 }

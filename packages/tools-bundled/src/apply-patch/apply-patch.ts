@@ -22,7 +22,7 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const REQUIRES = { fs: { read: ['{workspace}'], write: ['{workspace}'] } }
+const REQUIRES = { fs: { read: ['{workspace}', '{workspace}/**/.*'], write: ['{workspace}'] } }
 
 const manifest = {
   ...BUNDLED,

@@ -1,5 +1,5 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
-import { BUNDLED } from '../model/bundled-extension.ts'
+import { ALL_FILES, BUNDLED } from '../model/bundled-extension.ts'
 import { folderKey, pathReader, refuseHome, stringOr, withPreview } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
@@ -23,7 +23,7 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const REQUIRES = { fs: { read: ['{workspace}', '{ad-hoc}'], write: ['{workspace}', '{ad-hoc}'] } }
+const REQUIRES = { fs: { read: [...ALL_FILES], write: ['{workspace}', '{ad-hoc}'] } }
 
 const manifest = {
   ...BUNDLED,

@@ -1,7 +1,7 @@
 import { defineExtension, type DirectoryEntry, type FileReader, type ManifestInput } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { BUNDLED } from '../model/bundled-extension.ts'
+import { ALL_FILES, BUNDLED } from '../model/bundled-extension.ts'
 import { filesBelow, foldersOf, sizesOf } from '../model/files-below.ts'
 import { ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 
@@ -18,7 +18,7 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const REQUIRES = { fs: { read: ['{workspace}', '{ad-hoc}'] } }
+const REQUIRES = { fs: { read: [...ALL_FILES] } }
 
 const manifest = {
   ...BUNDLED,

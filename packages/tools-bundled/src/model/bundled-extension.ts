@@ -13,3 +13,6 @@ export const BUNDLED = {
   requiredCoreVersion: '^1.0.0',
   version: '1.0.0',
 } as const
+
+/** Every file of the workspace and of folders added to a session. Files with credentials must be named: all begin so. */
+export const ALL_FILES = ['{workspace}', '{workspace}/**/.*', '{ad-hoc}', '{ad-hoc}/**/.*'] as const

@@ -1,7 +1,7 @@
 import {
   defineExtension, type FileReader, type FromJsonSchema, type ManifestInput, ToolError,
 } from '@bulkhead/contract'
-import { BUNDLED } from '../model/bundled-extension.ts'
+import { ALL_FILES, BUNDLED } from '../model/bundled-extension.ts'
 import { folderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 import type { PageRange } from '../model/pdf/pdf-text.ts'
 
@@ -21,7 +21,7 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const REQUIRES = { fs: { read: ['{workspace}', '{ad-hoc}'] } }
+const REQUIRES = { fs: { read: [...ALL_FILES] } }
 const MB = 1024 * 1024
 const MAX_BYTES = 64 * MB
 const CHUNK_BYTES = 4 * MB

@@ -1,7 +1,7 @@
 import {
   defineExtension, type FileReader, type FromJsonSchema, type ManifestInput, ToolError,
 } from '@bulkhead/contract'
-import { BUNDLED } from '../model/bundled-extension.ts'
+import { ALL_FILES, BUNDLED } from '../model/bundled-extension.ts'
 import { folderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 import {
   collectLines, decodeUtf16, fileKind, leadingContinuationBytes, type LineRange, type Lines, linesOfText, SNIFF_BYTES,
@@ -26,7 +26,7 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const REQUIRES = { fs: { read: ['{workspace}', '{ad-hoc}'] } }
+const REQUIRES = { fs: { read: [...ALL_FILES] } }
 
 const manifest = {
   ...BUNDLED,

@@ -1,4 +1,4 @@
-import { hasEffects, type Outcome, type ToolDefinition } from '@bulkhead/contract'
+import { mayChange, type Outcome, type ToolDefinition } from '@bulkhead/contract'
 import { noteOfCut, toMcp } from '@bulkhead/contract/dialects'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { CallToolResult, InputRequiredResult, Server, ServerContext, Tool } from '@modelcontextprotocol/server'
@@ -158,12 +158,12 @@ export function listedTool(tool: ToolDefinition): Tool {
 /** Hints follow from the permissions of a tool, not only from its declared mode. In doubt they overstate the effect. */
 function hintsOf({ mode, requires, idempotent, executor }: ToolDefinition) {
   const isRemote = executor === 'remote'
-  const mayChange = hasEffects(requires)
+  const changes = mayChange(requires)
   const reachesOut = mode === 'external' || mode === 'local' || isRemote
     || (requires.net?.hosts?.length ?? 0) > 0 || (requires.shell?.length ?? 0) > 0
   return {
-    readOnlyHint: mode === 'read' && !mayChange && !isRemote,
-    destructiveHint: mode === 'destructive' || mode === 'local' || (mode !== 'read' && isRemote) || mayChange,
+    readOnlyHint: mode === 'read' && !changes && !isRemote,
+    destructiveHint: mode === 'destructive' || mode === 'local' || (mode !== 'read' && isRemote) || changes,
     idempotentHint: idempotent,
     openWorldHint: reachesOut,
   }

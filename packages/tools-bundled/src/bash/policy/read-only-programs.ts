@@ -39,7 +39,6 @@ export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['which', reads('a', '', '', { ...WORDS, operandForm: /^[\w.+-]+$/ })],
   ['whereis', { ...WORDS, operandForm: /^[\w.+-]+$/ }],
   ['expr', { ...WORDS, anything: true }],
-  ['printenv', { ...WORDS, operandForm: /^\w+$/ }],
   ['tr', reads('cCdst', '--delete --squeeze-repeats --complement', '', WORDS)],
   // No options: they can read files. An operand without `+` would set the clock.
   ['date', { ...WORDS, operandForm: /^\+/ }],
@@ -54,7 +53,6 @@ export const READ_ONLY_PROGRAMS: ReadonlyMap<string, OptionList> = new Map([
   ['hostname', reads('sfdiI', '', '', NOTHING)],
   ['free', reads('bkmghtlw', '--human', '', NOTHING)],
   ['locale', reads('am', '', '', NOTHING)],
-  ['env', NOTHING],
 
   ['ls', reads(
     'aAlhRrtSXUsFdiGgonpqQ1kBcuvmxCNZ',

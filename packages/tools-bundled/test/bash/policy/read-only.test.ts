@@ -10,7 +10,7 @@ const readingOf = (command: string) => analyzeCommand(command, context).analysis
 const isUnasked = (command: string): boolean => readingOf(command) === true || readingOf(command) === 'walled'
 /** Keys that cover all read-only uses of a program. */
 const WIDE = new RegExp(`^(?:git [a-z-]+(?: list)?|(?:node|npm|python3?|make) --version|${[
-  'ls cat head tail wc nl sort uniq cut tr sed awk grep rg find xargs diff comm cmp jq which whereis command type date whoami hostname uname free nproc df du ps pgrep lsof env printenv echo true false seq expr',
+  'ls cat head tail wc nl sort uniq cut tr sed awk grep rg find xargs diff comm cmp jq which whereis command type date whoami hostname uname free nproc df du ps pgrep lsof echo true false seq expr',
   'test pwd base64 xxd md5sum sha256sum sha512sum cksum stat realpath basename tar zcat tree column paste tac rev od hexdump locale groups arch history help tee',
 ].join(' ').replaceAll(' ', '|')})$`)
 /** Whether a command would run under an allow list of all programs with read-only uses. */
@@ -26,7 +26,7 @@ describe('read-only commands inside the workspace', () => {
     "awk '{print $1}' a", "awk -F: '{print $1}' a", "awk 'NR==1' a", "awk '$3 > 100' a", "awk '/a|b/ {n++} END {print n}' a", "awk -v n=1 'NR>=n && $1 != \"x\" {printf \"%s\\n\", $2}' a",
     "find . -name '*.ts' -exec grep -l foo {} +", 'find src -type f -exec wc -l {} \\;', "find . | xargs grep foo", 'find . -print0 | xargs -0 -n 5 wc -l', 'time ls', 'time git log | head', '(cd src && ls)', 'cat {a,b}.txt',
     'command -v node', 'type node', 'node --version', 'npm -v', 'tar tzf x.tgz', 'tar -tvf x.tar src', '[ -f a ] && echo y', 'test ! -d a', '[[ -d src ]]', 'echo "$(date)"', 'wc -l $(git ls-files)', 'echo $HOME "$PATH" $?',
-    'for f in src/*.ts; do wc -l "$f"; done', 'while read -r l; do echo "$l"; done < a', 'xxd a | head', 'base64 -d a', 'cat a | tee /dev/null', 'env', 'printenv HOME', 'expr 1 + 1',
+    'for f in src/*.ts; do wc -l "$f"; done', 'while read -r l; do echo "$l"; done < a', 'xxd a | head', 'base64 -d a', 'cat a | tee /dev/null', 'expr 1 + 1',
   ])('`%s` needs no approval', (command) => {
     expect(isUnasked(command)).toBe(true)
   })
@@ -79,6 +79,7 @@ describe('commands with effects, or that read outside the workspace, need approv
       'while read l; do echo "$l"; done < ../x', 'for f in ../*; do cat "$f"; done', 'for f in *; do cat "../$f"; done', 'for f in $(echo /etc/passwd); do cat "$f"; done', 'cat $(echo /etc/passwd)', 'cat "$HOME/.ssh/id_rsa"', 'ls $HOME', '(cd .. && ls)', '(cd /etc; cat passwd)', 'echo "$(cat /etc/passwd)"',
       'cat $(which node)', 'comm a ../b', 'test -f ~/x', '[ -f "$HOME/x" ]', 'cat \\/etc/passwd', 'grep -R x .', 'ls -L x',
     ]],
+    ['variables', ['env', 'printenv', 'printenv HOME', 'env | sort', 'printenv PATH | cat']],
     ['other programs with effects', [
       'xxd a b', 'xxd -r a', 'xxd -r a b', 'tee a', 'tee /dev/null a', 'uniq a b', 'uniq *', 'base64 a b', 'hostname x', 'hostname -F x', 'date -s x', 'command node', 'command -p ls', 'command -v', 'type', 'history -c', 'history -a', 'help -x', 'env x=y', 'env -i', 'env sh', 'node -e 1', 'node x', 'node --version x', 'npm --version x',
       'npm ls', 'python3 --version -c x', 'make --version -f x', 'make -n', './node --version', 'yarn --version', 'cargo --version', 'time touch x', 'time -o x ls', '(touch x)', '(ls; touch x)', '(ls) > x', '(ls) | tee x', '{ ls; }', 'ls > {a,b}', 'touch {a,b}', 'echo "$(touch x)"', 'echo $(echo $(touch x))', 'ls $(npm test)',
