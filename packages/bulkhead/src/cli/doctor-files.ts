@@ -75,7 +75,7 @@ export async function fileChecks(home: string): Promise<readonly Check[]> {
     ...tokenFaults(signInFolder(home)),
     ...[cacheFolder(home, {}), userFolder(home)].flatMap((folder) => namesOrFault(folder).faults),
   ]
-  return faults.length > 0 ? faults : [ok('files', `everything in ${home} can be read`)]
+  return faults.length > 0 ? faults : [ok('files', `the other files in ${home} can be read`)]
 }
 
 const fault = (found: string, cost: string, cure: string): Check =>

@@ -33,7 +33,7 @@ export const ERRORS = Object.freeze({
   RequiredCoreVersionMismatch: permanent('Validation', 'extension', 'The host version is outside requiredCoreVersion.', 'Update the host, or widen the range after testing.'),
   ConfigSchemaInvalid: permanent('Validation', 'extension', 'A JSON Schema in the manifest cannot be compiled or breaks a rule for schemas.', 'Correct the schema at the given path.'),
   SchemaCheckUnavailable: retryable('Session', 'host', 'The schemas of an extension could not be checked because no thread could be started.', 'Allow the host to start threads (with --permission: --allow-worker), then load again.'),
-  ConfigInvalid: permanent('Validation', 'caller', 'A configuration file or an option does not match its documented form.', 'Correct the key at the given path.'),
+  ConfigInvalid: permanent('Validation', 'caller', 'A configuration file or an option does not match its documented form.', 'Correct the file, or the key at the given path.'),
   ConfigSchemaViolation: permanent('Validation', 'caller', 'The configuration of an extension or tool does not match its configSchema.', 'Correct the value at the given path, or remove it.'),
   RequirementInvalid: permanent('Validation', 'extension', 'A requirement uses an unknown variable or an invalid pattern.', 'Use {workspace}, {ad-hoc} or {user-data}, and the documented pattern forms.'),
   TextSuspicious: permanent('Validation', 'extension', 'A text for models contains invisible characters or instructions to the model.', 'Read the text as it is shown. Use the extension only if you know why it contains this.'),
