@@ -89,6 +89,7 @@ describe('a ceiling', () => {
     expect(stdout.split('\n').map((line) => line.trim().replace(/ {2,}/, ' | ')).filter((line) => line !== '')).toEqual([
       'MAY | TOOLS',
       expect.stringMatching(/^reaches docs\.example\.com \| bash, http_request, .*web_fetch$/),
+      expect.stringMatching(/^reads \{workspace\}\/\*\*\/\.\* within \{workspace\}\/src\/\*\* \| .*edit, glob, list, .*read/),
       expect.stringMatching(/^reads \{workspace\}\/src\/\*\* \| .*bash, edit, git, glob, grep, .*read/),
       expect.stringMatching(/^runs git … \| bash, git/),
       'starts sub-agents | task',

@@ -207,7 +207,7 @@ describe('code_mode', () => {
     const explained = async (code: string) => (await session.explain({ id: 'x', name: 'code_mode', arguments: { code } })).program
     expect(await explained('const { write } = tools; return [await tools.read({}), await tools["nope"]()]')).toEqual([
       { tool: 'nope', may: [], gated: false, denied: 'There is no tool "nope".' },
-      { tool: 'read', may: [`read ${folder}/ws`], gated: false },
+      { tool: 'read', may: [`read ${folder}/ws`, `read ${folder}/ws/**/.*`], gated: false },
       { tool: 'write', may: [`write ${folder}/ws`], gated: true },
     ])
     const strict = await opened({ rules: [{ permission: 'read', pattern: '*', action: 'deny' }] })

@@ -20,7 +20,7 @@ it('shows an allowed call', async () => {
   expect(stdout).toMatch(/^read would be allowed\nkey: /)
   expect(stdout).toMatch(/STAGE +ACTION +SOURCE +REASON/)
   expect(stdout).toMatch(/resolve +pass +registry +"read" is the tool of read 1\.0\.0 in the bundled layer/)
-  expect(stdout).toMatch(/rules +allow +no rule +this tool requires no approval, and nothing else asks/)
+  expect(stdout).toMatch(/rules +allow +no rule +it only reads inside the workspace, and nothing else asks/)
   expect(stdout).not.toContain('To change this')
 })
 
