@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os'
 import type { Clock, CompartmentLimits, CompartmentSession, Outcome, Sandbox } from '@bulkhead/contract'
 import { createSandbox } from '@bulkhead/sandbox'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { ManualClock } from '../twin/clock.ts'
 import { createWorld, verdictOf, type ExtensionSketch, type ToolSketch, type World } from '../twin/world.ts'
 
@@ -109,9 +110,11 @@ describe('more concurrent calls than an extension may run', () => {
   })
 })
 
-describe('a burst of 10,000 calls of one session', () => {
+/** Twice as many as are admitted to the queue at once. */
+const BURST = thoroughly(2_200, 10_000)
+describe(`a burst of ${BURST} calls of one session`, () => {
   const RUN = 'export default { tools: { echo: { execute: ({ n }) => n } } }'
-  const burst = Array.from({ length: 10_000 }, (_, n) => ({ id: `c${n}`, name: 'echo', arguments: { n } }))
+  const burst = Array.from({ length: BURST }, (_, n) => ({ id: `c${n}`, name: 'echo', arguments: { n } }))
   const count = (words: readonly string[]) => Object.fromEntries(Map.groupBy(words, (word) => word).entries().map(([word, all]) => [word, all.length]))
   const ADMITTED = 64 + 16 * 64
 

@@ -5,7 +5,7 @@ import { StoreFolder } from './store-folder.ts'
 import { AcknowledgementLog, confirm, makeRecord } from './acknowledgement-log.ts'
 import { runWriter } from './writer-process.ts'
 
-const ROUNDS = thoroughly(5, 20)
+const ROUNDS = thoroughly(3, 20)
 
 describe('a store with several processes', () => {
   it('has all acknowledged records after each SIGKILL', async () => {
@@ -16,7 +16,7 @@ describe('a store with several processes', () => {
   it('assigns positions without gaps to concurrent writers of a new file', async () => {
     await using folder = new StoreFolder()
     const runs = await Promise.all(['a', 'b', 'c'].map((writer) => runWriter(folder.file, writer, {
-      bursts: thoroughly(8, 60),
+      bursts: thoroughly(5, 60),
     })))
     expect(runs.map((run) => run.exitCode)).toEqual([0, 0, 0])
     const store = await folder.open()

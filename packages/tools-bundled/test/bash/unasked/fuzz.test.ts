@@ -17,7 +17,7 @@ afterAll(() => {
 })
 
 /** Of every such command: lines to judge, and at most how many of those that are judged to only read are run. */
-const { every, judged, run } = thoroughly({ every: 3, judged: 80, run: 3 }, { every: 1, judged: 3_000, run: 40 })
+const { every, judged, run } = thoroughly({ every: 5, judged: 40, run: 2 }, { every: 1, judged: 3_000, run: 40 })
 const quoted = (words: readonly string[]): string => words.map((word) => /^[\w./=-]+$/.test(word) ? word : `'${word}'`).join(' ')
 const readingOf = (line: string) => analyzeCommand(line, { workspace: planted.workspace, folder: '.' }).analysis.onlyReads
 const isUnasked = (line: string): boolean => readingOf(line) === true || readingOf(line) === 'walled'
