@@ -53,7 +53,7 @@ const tracing = [['-f', '--seccomp-bpf'], ['-f']].find((options) => spawnSync(tr
 /** The files and folders of the workspace that were read. */
 function readBy(request: Partial<TracedRequest>): readonly string[] {
   const trace = join(folder, 'trace')
-  const node = [process.execPath, CHILD, JSON.stringify({ workspace: workspace(), home: home(), commands: [], ...request })]
+  const node = [process.execPath, CHILD, JSON.stringify({ workspace: workspace(), home: home(), trusts: [null], commands: [], ...request })]
   const [command, ...args] = tracing ? [tracer, ...tracing, '-e', 'trace=open,openat,openat2', '-o', trace, ...node] : node
   const env = { PATH: process.env['PATH'], HOME: join(folder, 'person'), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...NO_NPM }
   const { status, stdout, stderr } = spawnSync(command!, args, { encoding: 'utf8', env: Object.fromEntries(Object.entries(env).filter(([name]) => !/^npm_config_userconfig$/i.test(name))) })
@@ -72,8 +72,8 @@ const COMMANDS = [
 ]
 
 describe('a project that is not trusted', () => {
-  it.each([['declined', { trust: 'declined' }], ['not decided about', {}]] as const)('is not read at the start of a host or at an installation if it is %s', (_, request) => {
-    expect(readBy({ ...request, commands: COMMANDS })).toEqual([])
+  it('is not read at the start of a host or at an installation if it is declined or not decided about', () => {
+    expect(readBy({ trusts: ['declined', null], commands: COMMANDS })).toEqual([])
   })
 })
 
