@@ -84,7 +84,7 @@ describe('a power under a ceiling', () => {
         (Object.keys(own) as (keyof Given)[]).map((name) => [name, own[name] && most[name]]),
       )
       expect(given(narrowPower(power, limit), use)).toEqual(both)
-    }), { numRuns: thoroughly(600, 3_000) })
+    }), { numRuns: thoroughly(300, 3_000) })
   })
 
   it('lists entries, and a use must match all patterns of one entry', () => {
@@ -99,7 +99,7 @@ describe('a power under a ceiling', () => {
         host: hosts.some((all) => all.every((pattern) => hostCovers(pattern, use.host))),
         shell: shell.some((all) => all.every((text) => runs([byText.get(text)!], use))),
       }).toEqual((({ read: reads, write: writes, host, shell: ran }) => ({ read: reads, write: writes, host, shell: ran }))(given(narrowed, use)))
-    }), { numRuns: thoroughly(600, 3_000) })
+    }), { numRuns: thoroughly(300, 3_000) })
   })
 
   it('allows nothing under an empty ceiling', () => {
@@ -160,7 +160,7 @@ describe('one power within another', () => {
       for (const [one, other] of [[asked, allowed], [less, allowed], [less, least]] as const) {
         if (beyond(one, other).length === 0) expect(within(given(one, use), given(other, use))).toEqual([])
       }
-    }), { numRuns: thoroughly(300, 1_500) })
+    }), { numRuns: thoroughly(150, 1_500) })
   })
 
   it('is within itself, and under a ceiling is within itself and the ceiling', () => {

@@ -223,7 +223,7 @@ describe('the gate', () => {
       } catch (thrown) {
         expect(thrown).toMatchObject({ code: 'BoundaryViolation' })
       }
-    }), { numRuns: thoroughly(1_000, 5_000) })
+    }), { numRuns: thoroughly(500, 5_000) })
     expect(admitted).toBeGreaterThan(thoroughly(5, 50))
   })
 })

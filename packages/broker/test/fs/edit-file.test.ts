@@ -147,6 +147,6 @@ describe('editing', () => {
       expect(await text()).toBe(expected)
       expect(replacements).toBe(content.split(before).length - 1)
       expect(applyUnifiedDiff(content, diff!)).toBe(expected)
-    }), { numRuns: thoroughly(60, 300) })
+    }), { numRuns: thoroughly(30, 300) })
   })
 })

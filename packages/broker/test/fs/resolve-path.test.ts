@@ -101,7 +101,7 @@ it('resolves like the system, and never outside the grant', async () => {
       }
       rmSync(root, { recursive: true })
     },
-  ), { numRuns: thoroughly(125, 250) })
+  ), { numRuns: thoroughly(62, 250) })
   // The random paths included both kinds.
   expect(granted).toBeGreaterThan(0)
   expect(refusedLinks).toBeGreaterThan(0)

@@ -48,6 +48,6 @@ test('a host follows the model through any sequence of loads, calls, reloads, cr
   await fc.assert(fc.asyncProperty(script, async (steps) => {
     const model = new Model()
     await play(steps, model, new Subject(model, new TwinCompartments()))
-  }), { numRuns: thoroughly(80, 400) })
+  }), { numRuns: thoroughly(40, 400) })
   expect.hasAssertions()
 })

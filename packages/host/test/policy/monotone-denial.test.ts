@@ -165,7 +165,7 @@ test('no mode, cache, allowlist, rule, machine, change, hook, guard or person tu
       expect(rounds.map(({ verdict }) => verdict)).toEqual(['ApprovalDenied', 'ApprovalDenied'])
     }
     if (setup.mode === 'yolo' && setup.machine !== 'omits') expect(rounds[0]?.verdict).toBe(yes)
-  }), { numRuns: thoroughly(120, 600) })
+  }), { numRuns: thoroughly(60, 600) })
 })
 
 test('adding a deny to any configuration denies the call', async () => {
@@ -179,5 +179,5 @@ test('adding a deny to any configuration denies the call', async () => {
     const { rounds, ran } = await run({ ...setup, ...denied })
     expect(rounds.map(({ verdict }) => verdict)).not.toContain('output')
     expect(ran).toBe(0)
-  }), { numRuns: thoroughly(50, 250) })
+  }), { numRuns: thoroughly(25, 250) })
 })

@@ -248,7 +248,7 @@ it('any text is a patch or is refused with a reason, and what it names is what i
     expect(named.map(({ path }) => path)).toEqual(expect.arrayContaining(changed.map((path) => join(workspace, path))))
     await call({ patch: (outcome as { reverse: string }).reverse })
     expect(readTree(workspace)).toEqual(before)
-  }), { numRuns: thoroughly(60, 5_000) })
+  }), { numRuns: thoroughly(30, 5_000) })
 })
 
 it.each([
