@@ -53,7 +53,7 @@ describe('a copy of a value', () => {
     fc.assert(fc.property(strange, (value) => {
       const copy = copyJson(value)
       expect(copy.ok ? undefined : copy.fault).toEqual(findJsonFault(value))
-    }), { numRuns: thoroughly(50, 500) })
+    }), { numRuns: thoroughly(100, 500) })
     const limits = { maxDepth: 2, maxNodes: 4, maxChars: 6 }
     const values = [
       [[[]]], [[1]], [1, 2, 3, 4], [1, 2, 3], 'seven..', 'sixsix', { a: { b: 'cdefg' } }, { a: { b: 'cdef' } },
