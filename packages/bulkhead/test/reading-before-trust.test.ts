@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { createLoader } from '@bulkhead/loader'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { loaderOptions } from '../src/facade/loader-options.ts'
 import { NO_NPM } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
@@ -89,8 +88,7 @@ describe('a project with a decision', () => {
     const loader = await decide(decision)
     const digest = await loader.trust.measure(workspace())
     const files: string[] = []
-    // Commands open the same host. Those of a declined project run in `pnpm soak`.
-    for (const path of readBy({ commands: decision === 'trusted' ? COMMANDS : thoroughly([], COMMANDS) })) {
+    for (const path of readBy({ commands: COMMANDS })) {
       if (PROGRAMS.has(path)) continue
       const file = join(workspace(), path)
       let before: Buffer
