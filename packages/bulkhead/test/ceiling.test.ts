@@ -67,7 +67,7 @@ describe('a ceiling', () => {
   }
   const places0 = () => ({ net: { hosts: [places[0]!] } })
 
-  // `pnpm soak` takes each from both.
+  // `npm test` takes one kind from both, and `pnpm soak` each.
   it.each<[string, () => Ceiling, readonly string[], 'both' | 'config' | 'session']>([
     ['hosts', places0, ['reach 0'], 'config'],
     ['commands', () => GIT, ['run git'], 'session'],
@@ -75,7 +75,7 @@ describe('a ceiling', () => {
     ['overlapping patterns', () => ({ fs: { read: ['**/*.ts', 'docs'] } }), ['read src', 'read docs'], 'config'],
     ['nothing', () => ({}), [], 'session'],
     ['capabilities', () => ({ capabilities: ['session'] }), ['session'], 'config'],
-  ])('limits to %s, from the configuration and from a session', async (_, ceiling, allowed, sampled) => {
+  ])('limits to %s, from the configuration or from a session', async (_, ceiling, allowed, sampled) => {
     const from = thoroughly(sampled, 'both')
     if (from !== 'session') expect(await outcomes(ceiling())).toEqual(allowed)
     if (from !== 'config') expect(await outcomes(undefined, { ceiling: ceiling() })).toEqual(allowed)

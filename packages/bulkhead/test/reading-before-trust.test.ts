@@ -73,7 +73,7 @@ const COMMANDS = [
 
 describe('a project that is not trusted', () => {
   it('is not read at the start of a host or at an installation if it is declined or not decided about', () => {
-    expect(readBy({ trusts: ['declined', null], commands: COMMANDS })).toEqual([])
+    expect(readBy({ trusts: [null, 'declined'], commands: COMMANDS })).toEqual([])
   })
 })
 
