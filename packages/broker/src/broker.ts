@@ -110,7 +110,7 @@ export class Broker {
         workspace, tools, secrets, operator, projectLayer, missingSandbox, requiresSandbox, ...folders,
         concurrentCommands: limits.concurrentCommands, runsNothing: dryRun !== undefined, clientOf: services.client,
         changes: services.changes,
-        isBundled: extension?.layer === 'bundled' && code?.kind === 'module',
+        isBundled: extension?.layer === 'bundled' && code?.kind === 'module', choosesWalls: code?.kind === 'module',
       })] : []),
     ]
     this.#capabilities = {

@@ -1,7 +1,9 @@
 import { setPriority } from 'node:os'
 import { dirname } from 'node:path'
 import {
-  holdMountPoint, inheritableDescriptors, isInheritable, openRelay, sensitivePaths, type RelayOptions,
+  besideRelay, holdMountPoint, inheritableDescriptors, isInheritable, mountOptions, openRelay, relayCode, relayMount,
+  sensitivePaths,
+  type RelayOptions,
 } from '@bulkhead/broker'
 import { BulkheadError, type JailedStart, type ServerJail, type ServerStart } from '@bulkhead/contract'
 import { pathsAt } from '@bulkhead/kit/folders'
@@ -9,7 +11,6 @@ import { codeOfCommand, findProgram, includesPath, isOfSystem, isWithin } from '
 import {
   FIRST_DESCRIPTOR, findMeans, jailCommand, jailData, PRIVATE_FOLDERS, TREE_LIMITS, type JailMeans,
 } from './bubblewrap.ts'
-import { besideRelay, relayArgs, relayCode } from './inner-relay.ts'
 import { grantArgs, JAIL_HOME } from './mounts.ts'
 import { watchTree, type TreeLimits } from './watch-tree.ts'
 
@@ -82,12 +83,15 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
       try {
         const readOnly = [...ownCode, projectLayer, ...storeFiles.flatMap(pathsAt)]
         const mounts = grantArgs({ grant: start.grant, code, hidden, readOnly })
-        const relay = isConnected ? await openRelay({ hosts, onRefused: report, ...(lookup && { lookup }) }) : undefined
+        const onRefused = (host: string): void => report(
+          `The jail refused a connection to ${host}: it is not in requires.net.hosts, or not a public address.`,
+        )
+        const relay = isConnected ? await openRelay({ hosts, onRefused, ...(lookup && { lookup }) }) : undefined
         const command = relay === undefined ? [program, ...args] : besideRelay([program, ...args], hosts)
         const folder = includesPath([...read, ...write], cwd) ? cwd : JAIL_HOME
         let stopWatching: (() => void) | undefined
         return {
-          command: jailCommand(means, [...mounts, ...(relay ? relayArgs(relay.folder) : [])], folder, command),
+          command: jailCommand(means, [...mounts, ...mountOptions(relay ? [relayMount(relay.folder)] : [])], folder, command),
           cwd: '/',
           env: jailEnv(env, [...code, ...read, ...write]),
           descriptors,

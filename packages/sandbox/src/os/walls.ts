@@ -1,4 +1,4 @@
-import type { MissingWall, Wall } from '@bulkhead/contract'
+import type { CommandWalls, MissingWall, Wall } from '@bulkhead/contract'
 import type { OsLayers } from './os-layer.ts'
 import type { OsMode } from './os-layers.ts'
 
@@ -60,8 +60,8 @@ function instead(utilLinux: OsLayers['utilLinux']): string {
     : `Instead, setpriv takes away ${taken}, but not the network and other processes (${namespaces.reason}).`) + user
 }
 
-/** What each layer gives, for people. `confinesCommands` says whether commands run in bubblewrap. */
-export function wallsOf(layers: OsLayers, mode: OsMode, confinesCommands: boolean): readonly Wall[] {
+/** What each layer gives, for people. */
+export function wallsOf(layers: OsLayers, mode: OsMode, { look, work }: CommandWalls): readonly Wall[] {
   const { rlimits, bubblewrap, seccomp, utilLinux } = layers
   const isRequired = mode === 'require'
   const replaced = mode === 'off' || bubblewrap.active ? '' : ` ${instead(utilLinux)}`
@@ -85,8 +85,8 @@ export function wallsOf(layers: OsLayers, mode: OsMode, confinesCommands: boolea
       cure: bubblewrap.active ? 'Use an x64 or arm64 machine.' : 'It works as soon as bwrap does.',
     },
     {
-      name: 'bwrap', around: 'commands', isRequired, stands: confinesCommands,
-      ...(confinesCommands ? {} : { reason: 'it does not work for commands here' }),
+      name: 'bwrap', around: 'commands', isRequired, stands: look && work,
+      ...(look && work ? {} : { reason: 'it does not work for commands here' }),
       cost: 'Commands run with all rights of this user, and only rules and approvals limit them.',
       cure: bwrapCure,
     },
