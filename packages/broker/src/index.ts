@@ -11,4 +11,10 @@ export {
 export { holdMountPoint, type MountPoint } from './shell/command-sandbox.ts'
 export { UsedSecrets } from './secrets/vault.ts'
 export type { OperatorEnvironment } from './shell/command-environment.ts'
+export { hullFilter, launcherFilter, serverFilter, type FilteredPowers, type SocketPower } from './walls/filter-rules.ts'
+export { ruleSet, type FileGrants, type RuleSet, type TcpGrants } from './walls/landlock.ts'
+export {
+  encodeOrder, launch, launcherCommand, LaunchError, SpareLauncher, type Launch, type Launched, type LaunchStdio,
+  type LaunchWall,
+} from './walls/launcher.ts'
 export { commandsAreConfined } from './shell/starter.ts'
