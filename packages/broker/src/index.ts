@@ -13,3 +13,9 @@ export { holdMountPoint, type MountPoint } from './process/mount-point.ts'
 export { UsedSecrets } from './secrets/vault.ts'
 export type { OperatorEnvironment } from './shell/command-environment.ts'
 export { commandWalls } from './shell/starter.ts'
+export { hullFilter, launcherFilter, serverFilter, type FilteredPowers, type SocketPower } from './walls/filter-rules.ts'
+export { ruleSet, type FileGrants, type RuleSet, type TcpGrants } from './walls/landlock.ts'
+export {
+  encodeOrder, launch, launcherCommand, LaunchError, SpareLauncher, type Launch, type Launched, type LaunchStdio,
+  type LaunchWall,
+} from './walls/launcher.ts'

@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { release } from 'node:os'
-import { NO_PRIVILEGES, READ_ONLY_PROC } from '@bulkhead/broker'
+import { NO_PRIVILEGES, READ_ONLY_PROC, serverFilter } from '@bulkhead/broker'
 import { succeeds } from '@bulkhead/kit/processes'
 import { hardLimits, installed } from '../os/installed-layers.ts'
-import { serverFilter } from '../os/seccomp-filter.ts'
 import { ETC_FILES, JAIL_HOME, systemArgs } from './mounts.ts'
 
 const MB = 1024 * 1024

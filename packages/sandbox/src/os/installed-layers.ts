@@ -2,10 +2,9 @@ import { execFile } from 'node:child_process'
 import { constants } from 'node:fs'
 import { access, readFile, stat } from 'node:fs/promises'
 import { dirname, join, normalize } from 'node:path'
-import { isResourceShortage, mentionsResourceShortage, resourceShortage } from '@bulkhead/broker'
+import { hullFilter, isResourceShortage, mentionsResourceShortage, resourceShortage } from '@bulkhead/broker'
 import { errorCode } from '@bulkhead/kit/error-message'
 import { inactive, type OsLayer, type OsLayers } from './os-layer.ts'
-import { seccompFilter } from './seccomp-filter.ts'
 
 export interface Machine {
   readonly node: string
@@ -19,7 +18,7 @@ export async function installedLayers({ node, architecture, folders }: Machine, 
   const { libraries, memory } = needs
   const inside = nodeInside(node, libraries)
   const files = new Map([[inside, node], ...libraries.map((path) => [path, path] as const)])
-  const filter = seccompFilter(architecture)
+  const filter = hullFilter(architecture)
   return {
     rlimits: memory === undefined
       ? inactive('the memory use of Node is unknown, because /proc is not mounted')
