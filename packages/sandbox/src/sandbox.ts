@@ -6,7 +6,8 @@ import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { messageOf } from '@bulkhead/kit/error-message'
 import {
-  commandWalls, foldersOf, mentionsResourceShortage, preloadCode, previewDiff, UsedSecrets, type OperatorEnvironment,
+  commandWalls, foldersOf, mentionsResourceShortage, preloadCode, previewDiff, SpareLauncher, UsedSecrets,
+  type OperatorEnvironment,
 } from '@bulkhead/broker'
 import { loadImage, warmImage } from './process/image.ts'
 import { processStarter } from './process/process-hull.ts'
@@ -103,6 +104,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
   const sessions = new Set<CompartmentSession>()
   const { os = 'auto' } = options
   const missing = new MissingLayers()
+  const spares = new SpareLauncher()
   const pools = createPools(options, missing, (placement) => makeRoom(placement))
   const opening = new Set<Promise<unknown>>()
   const closed = new AbortController()
@@ -122,7 +124,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
     const broker = {
       operator, reserved: kept, ownCode, projectLayer, storeFiles, usedSecrets, journal, dryRun, onUse,
-      missingSandbox: missing, requiresSandbox: os === 'require',
+      missingSandbox: missing, requiresSandbox: os === 'require', spares,
     }
     return openCompartment({ ...request, signal }, residency, workspace, pools, broker)
   }
@@ -184,6 +186,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
       await Promise.allSettled(opening)
       await Promise.all([...sessions].map((session) => session.close()))
       await Promise.all(Object.values(pools).map((pool) => pool.close()))
+      spares.close()
     },
   }
 }

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { foldersBetween, pathsAt } from '@bulkhead/kit/folders'
@@ -14,16 +14,31 @@ import {
 } from '../process/mounts.ts'
 import { isWorking, type Argv } from './command-environment.ts'
 import { masksOf } from './mask.ts'
-import { settingsMounts } from './system-settings.ts'
-import type { SandboxPrefix, WallForm, WallOwn } from './wall-form.ts'
+import { ISOLATED_SETTINGS, settingsMounts } from './system-settings.ts'
+import { launcherFilter } from '../walls/filter-rules.ts'
+import { FILTER_FD, type SandboxPrefix, type WallForm, type WallOwn } from './wall-form.ts'
 import { findPlaces, tooManyEntries, type Place } from './workspace-places.ts'
 
 /** Buses and displays, through which a command could make other programs write, start or connect. */
 const SESSION_SOCKETS = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix']
-/** The settings that an isolated command sees. */
-const ISOLATED_SETTINGS = ['/etc/alternatives', '/etc/ld.so.cache', '/etc/localtime']
 /** Each mount costs bubblewrap more than the one before: this many about a second. */
 const MOST_MOUNTS = 1_000
+
+/** No socket at all: one in the workspace could lead to a program outside. Mounts protect files already. */
+const LOOK_FILTER = filtered(launcherFilter({ sockets: 'none', processes: true, metadata: true, confinesSignals: true }))
+
+function filtered(filter: Uint8Array | undefined): { readonly filter: Uint8Array } | undefined {
+  const canFilter = /^Seccomp:/m.test(readStatus())
+  return filter === undefined || !canFilter ? undefined : { filter }
+}
+
+function readStatus(): string {
+  try {
+    return readFileSync('/proc/self/status', 'latin1')
+  } catch {
+    return ''
+  }
+}
 
 export interface BubblewrapOptions {
   /** The programs of the system. */
@@ -50,20 +65,20 @@ export class BubblewrapWall {
 
   /** Rejects with ResourceBusy during a shortage of resources. */
   async stands(form: WallForm): Promise<boolean> {
-    return await this.#working(form) !== undefined
+    return (form.wall !== 'look' || LOOK_FILTER !== undefined) && await this.#working(form) !== undefined
   }
 
   /** Contract: it stands. */
   async around(form: WallForm, own: WallOwn): Promise<SandboxPrefix> {
     const bwrap = await this.#working(form)
     const { argv, release } = form.wall === 'look' ? await this.#look(form, own) : await this.#work(form, own)
-    return { argv: [bwrap!, ...argv, '--'], release }
+    return { argv: [bwrap!, ...argv, '--'], ...(form.wall === 'look' && LOOK_FILTER), release }
   }
 
   async #look(form: WallForm, own: WallOwn): Promise<SandboxPrefix> {
     const { sensitive } = await findPlaces(form.roots, form.wall)
     const masks = await masksOf(withinLimit(sensitive, form))
-    return { argv: this.#args(form, form.roots, own, masks), release: async () => undefined }
+    return { argv: [...this.#args(form, form.roots, own, masks), '--seccomp', String(FILTER_FD)], release: async () => undefined }
   }
 
   async #work(form: WallForm, own: WallOwn): Promise<SandboxPrefix> {

@@ -1,11 +1,14 @@
 import { realpath } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { BulkheadError, type CommandWalls } from '@bulkhead/contract'
 import { withFileErrors } from '../fs/file-errors.ts'
 import { relayCode } from '../net/inner-relay.ts'
 import { BubblewrapWall, type BubblewrapOptions } from './bubblewrap-wall.ts'
 import { openCommandRelay } from './command-relay.ts'
+import { landlockAbi } from '../walls/landlock-abi.ts'
 import { GitSettings } from './git-settings.ts'
-import { openPrivateFolder } from './private-folder.ts'
+import { launcherWall } from './launcher-wall.ts'
+import { openPrivateFolder, type PrivateFolder } from './private-folder.ts'
 import { NO_SANDBOX, type CommandWall, type SandboxPrefix, type WallForm } from './wall-form.ts'
 
 /** Masks have the size and the age of what they hide, to the second. */
@@ -20,6 +23,8 @@ export interface CommandSandboxOptions extends BubblewrapOptions {
   readonly workspace: string
   /** Folders beside the workspace that commands may write. Default: none. */
   readonly roots?: readonly string[]
+  /** The ABI of Landlock, if the launcher's wall stands here. Default: tried. */
+  readonly landlock?: () => Promise<number | undefined>
   /** Called when a command runs without the sandbox it should have. */
   readonly missingSandbox?: MissingSandboxReporter | undefined
   /** Without a working sandbox no command runs, not even one that needs none. */
@@ -42,12 +47,14 @@ export interface WallRequest {
 export class CommandSandbox {
   readonly #options: CommandSandboxOptions
   readonly #bubblewrap: BubblewrapWall
+  readonly #landlock: () => Promise<number | undefined>
   readonly #git: GitSettings | undefined
 
   constructor(options: CommandSandboxOptions) {
     const { executables, home } = options
     this.#options = options
     this.#bubblewrap = new BubblewrapWall(options)
+    this.#landlock = options.landlock ?? landlockAbi
     this.#git = home === undefined ? undefined : new GitSettings(executables, home)
   }
 
@@ -66,7 +73,9 @@ export class CommandSandbox {
       wall: wall === 'open' ? 'work' : wall, isolated, roots, isConnected: !isolated && hosts === 'all',
       visible: isRelayed ? [...visible, ...relayCode()] : visible,
     }
-    const stands = await this.#bubblewrap.stands(form)
+    const hasMounts = await this.#bubblewrap.stands(form)
+    const abi = hasMounts ? undefined : await this.#landlock()
+    const stands = hasMounts || abi !== undefined
     if (!stands && requiresSandbox) throw unavailable()
     if (!stands) missingSandbox?.ofCommands()
     if (!stands || wall === 'open') return NO_SANDBOX
@@ -75,15 +84,24 @@ export class CommandSandbox {
     try {
       const folder = await openPrivateFolder(await this.#gitSettings(form))
       opened.push(folder.remove)
+      if (abi !== undefined) return { ...await this.#launched(form, folder, abi), release }
       const relay = isRelayed ? await openCommandRelay(hosts, hostCeilings) : undefined
       if (relay !== undefined) opened.push(relay.close)
       const walled = await this.#bubblewrap.around(form, { folder, relay: relay?.folder })
       opened.push(walled.release)
-      return { argv: [...walled.argv, ...relay?.command ?? []], ...(relay && { refused: relay.refused }), release }
+      return { ...walled, argv: [...walled.argv, ...relay?.command ?? []], ...(relay && { refused: relay.refused }), release }
     } catch (error) {
       await release()
       throw error
     }
+  }
+
+  /** Without a network of its own, a command has the whole network or none. */
+  async #launched(form: WallForm, folder: PrivateFolder, abi: number): Promise<SandboxPrefix> {
+    // Folders above could not be opened, which git takes for a damaged repository.
+    const above = { GIT_CEILING_DIRECTORIES: form.roots.map((root) => dirname(root)).join(':') }
+    const launch = await launcherWall(form, { folder, relay: undefined }, this.#options, abi)
+    return { ...NO_SANDBOX, launch, variables: { ...folder.variables, ...above } }
   }
 
   /** Tried as before the first command of each kind. */
@@ -91,8 +109,10 @@ export class CommandSandbox {
     const roots = [await realpath(this.#options.workspace)]
     const forms = (['look', 'work'] as const).flatMap((wall) => [true, false].map((isolated): WallForm =>
       ({ wall, isolated, roots, visible: [], isConnected: false })))
-    const stands = (await Promise.all(forms.map((form) => this.#bubblewrap.stands(form)))).every((each) => each)
-    return { look: stands, work: stands, network: stands, masks: stands ? 'mount' : 'none' }
+    const hasMounts = (await Promise.all(forms.map((form) => this.#bubblewrap.stands(form)))).every((each) => each)
+    if (hasMounts) return { look: true, work: true, network: true, masks: 'mount' }
+    const stands = await this.#landlock() !== undefined
+    return { look: stands, work: stands, network: false, masks: stands ? 'grants' : 'none' }
   }
 
   async #gitSettings({ wall }: WallForm): Promise<string> {

@@ -7,7 +7,7 @@ import { launcherFilter } from '../walls/filter-rules.ts'
 import { ruleSet, SIGNAL_ABI, type FileGrants } from '../walls/landlock.ts'
 import type { LaunchWall } from '../walls/launcher.ts'
 import type { BubblewrapOptions } from './bubblewrap-wall.ts'
-import { settingsMounts } from './system-settings.ts'
+import { ISOLATED_SETTINGS, settingsMounts } from './system-settings.ts'
 import type { WallForm, WallOwn } from './wall-form.ts'
 import { findPlaces, tooManyEntries } from './workspace-places.ts'
 
@@ -33,16 +33,15 @@ export async function launcherWall(
   const seen = isolated ? [] : ['/opt', ...visible.filter((path) => !isOfSystem(path))].flatMap(realPaths)
   const hidden = [...sensitivePaths(home), ...reserved].flatMap(realPaths)
   const masked = wall === 'look' ? (await findPlaces(roots, wall)).sensitive.map(({ path }) => path) : []
-  const settings = settingsMounts()
-  const secrets = settings.flatMap(({ kind, to }) => kind === 'file' || kind === 'folder' ? [to] : [])
-  for (const mount of settings) if (mount.kind === 'read') grants.add('read', mount.from, secrets)
   // A hidden place that an operator names is seen.
   for (const path of seen) grants.add('run', path, hidden.filter((place) => !seen.includes(place)))
   for (const root of roots) {
     grants.add(wall === 'work' ? 'write' : 'run', root, [...hidden, ...masked, ...storeFiles].filter((path) => path !== root))
   }
+  const settings = settingsOf(isolated)
   const files = {
-    list: grants.of('list'), read: [...grants.of('read'), '/proc', ...READABLE_DEVICES],
+    list: [...grants.of('list'), ...settings.of('list')],
+    read: [...settings.of('read'), '/proc', ...READABLE_DEVICES],
     run: [...grants.of('run'), ...system], write: [...grants.of('write'), folder.path, ...WRITABLE_DEVICES], noLinks: true,
   } satisfies FileGrants
   return {
@@ -57,6 +56,16 @@ export async function launcherWall(
 const realPaths = (path: string): readonly string[] => {
   const real = realOf(path)
   return real === undefined ? [] : [real]
+}
+
+/** Not counted: they are few, and the same for every command. */
+function settingsOf(isolated: boolean): Grants {
+  const grants = new Grants('look')
+  const settings = isolated ? [] : settingsMounts()
+  const secrets = settings.flatMap(({ kind, to }) => kind === 'file' || kind === 'folder' ? [to] : [])
+  for (const mount of settings) if (mount.kind === 'read') grants.add('read', mount.from, secrets)
+  for (const path of isolated ? ISOLATED_SETTINGS.flatMap(realPaths) : []) grants.add('read', path, [])
+  return grants
 }
 
 type Level = 'list' | 'read' | 'run' | 'write'

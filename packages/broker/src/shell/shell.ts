@@ -12,6 +12,7 @@ import {
   type StageRequest,
 } from './request.ts'
 import { RunningCommands } from './running-commands.ts'
+import { SpareLauncher } from '../walls/launcher.ts'
 import { Starter, SYSTEM_PATH, type Walled } from './starter.ts'
 
 export interface ShellOptions extends HostFolders {
@@ -44,6 +45,8 @@ export interface ShellOptions extends HostFolders {
   readonly isBundled?: boolean
   /** The code runs in the host's thread, so it chooses the walls of its commands. Others have the wall `work`. */
   readonly choosesWalls?: boolean
+  /** Shared by all compartments of a sandbox, which closes it. */
+  readonly spares?: SpareLauncher | undefined
   readonly platform?: NodeJS.Platform
   /** Commands are checked and not run: each succeeds without output. */
   readonly runsNothing?: boolean
@@ -63,6 +66,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
   if (platform === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
 
   const home = operator?.env.HOME
+  const spares = options.spares ?? new SpareLauncher()
   const starterIn = (roots: readonly string[]): Starter => {
     const untrusted = new UntrustedFolders(
       [workspace, ...roots, ...tools.flatMap(({ grant }) => grant.fs.write)],
@@ -73,7 +77,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     return new Starter({
       workspace, roots, untrusted, projectLayer, secrets, missingSandbox, requiresSandbox, graceMs, drainMs, updateMs,
       folders: { reserved, readOnly, storeFiles, layerName },
-      home,
+      home, spares,
       environmentOf: ({ tool }) => runsAnyCommand(tool) ? operators : restricted,
     })
   }
@@ -135,7 +139,10 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
       },
     },
     endCall: (callId) => running.endCall(callId),
-    close: () => running.close(),
+    async close() {
+      await running.close()
+      if (options.spares === undefined) spares.close()
+    },
   }
 }
 

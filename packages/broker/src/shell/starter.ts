@@ -20,6 +20,7 @@ import { throughShell, isPlainOutput, Pipeline, streamsOf } from './pipeline.ts'
 import { Run, type RunParts } from './run.ts'
 import { CommandSandbox, type CommandSandboxOptions } from './command-sandbox.ts'
 import { withFileErrors } from '../fs/file-errors.ts'
+import type { SpareLauncher } from '../walls/launcher.ts'
 import type { CommandWall, SandboxPrefix } from './wall-form.ts'
 
 /** Folders that only the administrator writes. */
@@ -39,6 +40,7 @@ interface StarterParts extends Pick<RunParts, 'graceMs' | 'drainMs'>, SandboxNee
   readonly updateMs: number
   readonly secrets: SecretsCapability | undefined
   readonly environmentOf: (call: OpenCall) => CommandEnvironment
+  readonly spares: SpareLauncher
 }
 
 /** A request with the wall that it runs behind. */
@@ -54,6 +56,7 @@ type SpawnParts = Pick<RunParts, 'input' | 'streams' | 'redaction'> & {
   readonly isQuiet?: boolean
   /** Replaces PATH of the environment. */
   readonly path?: string | undefined
+  readonly sandbox: SandboxPrefix
 }
 
 type WallRequestOf = Walled & { readonly isolated?: boolean }
@@ -93,21 +96,21 @@ export class Starter {
   async start(call: OpenCall, request: ShellRequest & Walled, stop: AbortSignal): Promise<StartedCommand> {
     const { workspace, environmentOf } = this.#parts
     const redaction = this.#redaction(call, [request.cmd])
-    return this.#behind(call, request, async ({ argv }) => {
+    return this.#behind(call, request, async (sandbox) => {
       const [executable, launch] = await Promise.all([
         environmentOf(call).executables.find(request.cmd), this.#launcher.prepare(),
       ])
       return inWorkingFolder(workspace, call, request.cwd, (cwd) => {
         stop.throwIfAborted()
         requireUnchanged(executable)
-        const command = [...argv, executable.path, ...request.args]
-        return this.#spawn(call, cwd, { command, launch, input: request.input, redaction })
+        const command = [executable.path, ...request.args]
+        return this.#spawn(call, cwd, { command, launch, sandbox, input: request.input, redaction })
       })
     })
   }
 
   startPipe(call: OpenCall, request: PipeRequest & Walled, stop: AbortSignal): Promise<StartedCommand> {
-    return this.#behind(call, request, ({ argv }) => this.#startStages(call, request, stop, argv))
+    return this.#behind(call, request, (sandbox) => this.#startStages(call, request, stop, sandbox))
   }
 
   /** Starts a command behind its wall, which stands until no process of the command is left. */
@@ -136,6 +139,11 @@ export class Starter {
     const { cmd, args } = request.stages[0]!
     const { executables, outputBytes } = environmentOf(call)
     const [executable, sandbox] = await Promise.all([executables.find(cmd), this.#sandboxOf(call, request)])
+    if (sandbox.launch !== undefined) {
+      // A terminal cannot hand its order to the launcher.
+      await sandbox.release()
+      return this.startPipe(call, request, stop)
+    }
     try {
       const cwd = await workingFolder(workspace, call, request.cwd)
       stop.throwIfAborted()
@@ -156,7 +164,7 @@ export class Starter {
     return this.#sandbox.prepare({ wall, isolated, visible, hosts, hostCeilings })
   }
 
-  async #startStages(call: OpenCall, request: PipeRequest & Walled, stop: AbortSignal, prefix: Argv): Promise<Pipeline> {
+  async #startStages(call: OpenCall, request: PipeRequest & Walled, stop: AbortSignal, sandbox: SandboxPrefix): Promise<Pipeline> {
     const { workspace, folders, environmentOf } = this.#parts
     const path = request.wall === 'look' ? await environmentOf(call).cleanPath() : undefined
     const [launch, shell, mkfifo, ...programs] = await Promise.all([
@@ -178,8 +186,8 @@ export class Starter {
           const ends = { read: fifos.readEnd(index - 1), write: fifos.writeEnd(index) }
           const input = typeof stage.input === 'string' ? stage.input : undefined
           const streams = streamsOf(stage, files, ends)
-          const command = [...prefix, ...redirected]
-          return this.#spawn(call, cwd, { command, launch, input, streams, redaction, path, isQuiet: request.quiet })
+          const command = { command: redirected, launch, sandbox }
+          return this.#spawn(call, cwd, { ...command, input, streams, redaction, path, isQuiet: request.quiet })
         }, request.timeoutMs)
       })
     } finally {
@@ -187,8 +195,8 @@ export class Starter {
     }
   }
 
-  #spawn(call: OpenCall, cwd: string, { command, launch, path, isQuiet = false, ...parts }: SpawnParts): Run {
-    const { environmentOf, graceMs, drainMs, updateMs } = this.#parts
+  #spawn(call: OpenCall, cwd: string, { command, launch, sandbox, path, isQuiet = false, ...parts }: SpawnParts): Run {
+    const { environmentOf, graceMs, drainMs, updateMs, spares } = this.#parts
     const { outputBytes, variables } = environmentOf(call)
     const run = ++this.#started
     const marker = `${this.#compartment}.${run}`
@@ -198,10 +206,13 @@ export class Starter {
     const live = isQuiet || !call.onUpdate ? undefined : new LiveOutput(update, updateMs)
     return new Run({
       ...parts, cwd, marker, mark, live, graceMs, drainMs, outputBytes,
-      argv: launch(command, mark),
+      argv: sandbox.launch === undefined ? launch([...sandbox.argv, ...command], mark) : command,
+      wall: { spares, launch: sandbox.launch, filter: sandbox.filter },
       leftovers: this.#leftovers,
       masked: this.#descriptorsToMask(),
-      env: { ...variables(marker, call.isApproved === true), ...(path !== undefined && { PATH: path }) },
+      env: {
+        ...variables(marker, call.isApproved === true), ...(path !== undefined && { PATH: path }), ...sandbox.variables,
+      },
     })
   }
 

@@ -18,9 +18,10 @@ beforeEach(async () => {
   setup = new ShellSetup()
 })
 afterAll(() => setup.clear())
+const NO_LANDLOCK = async (): Promise<undefined> => undefined
 const newSandbox = (): CommandSandbox => {
   const executables = new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
-  return new CommandSandbox({ workspace: setup.workspace, executables, home: undefined })
+  return new CommandSandbox({ workspace: setup.workspace, executables, home: undefined, landlock: NO_LANDLOCK })
 }
 const prefix = async (
   standing: CommandSandbox, wall: CommandWall, visible: readonly string[] = [],
@@ -30,16 +31,31 @@ const prefix = async (
   return argv
 }
 
-it('is absent if bubblewrap does not work', async () => {
+it('is absent if neither bubblewrap nor Landlock works', async () => {
   setup.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
   expect(await prefix(newSandbox(), 'look')).toEqual([])
+})
+
+it('is the launcher if only Landlock works', async () => {
+  setup.sh('bwrap', 'exit 1')
+  const executables = new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
+  const missing = { ofCommands: () => expect.unreachable() }
+  const sandbox = new CommandSandbox({
+    workspace: setup.workspace, executables, home: undefined, landlock: async () => 7, missingSandbox: missing,
+  })
+  const { argv, launch, release } = await sandbox.prepare({ wall: 'look' })
+  onTestFinished(release)
+  expect([argv, launch?.rules?.paths.some(([path]) => path === setup.workspace)]).toEqual([[], true])
+  expect(await sandbox.walls()).toEqual({ look: true, work: true, network: false, masks: 'grants' })
 })
 
 describe('a sandbox that does not work', () => {
   const lacking = (options: Partial<CommandSandboxOptions>): CommandSandbox => {
     setup.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
     const executables = new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
-    return new CommandSandbox({ workspace: setup.workspace, executables, home: undefined, ...options })
+    return new CommandSandbox({
+      workspace: setup.workspace, executables, home: undefined, landlock: NO_LANDLOCK, ...options,
+    })
   }
 
   it('is reported by the first command that needs it', async () => {
