@@ -17,4 +17,5 @@ export {
   encodeOrder, launch, launcherCommand, LaunchError, SpareLauncher, type Launch, type Launched, type LaunchStdio,
   type LaunchWall,
 } from './walls/launcher.ts'
+export { lookWall, provenWall, type TrialPlaces, type WallTrial } from './walls/trial.ts'
 export { commandsAreConfined } from './shell/starter.ts'
