@@ -19,3 +19,4 @@ export {
   encodeOrder, launch, launcherCommand, LaunchError, SpareLauncher, type Launch, type Launched, type LaunchStdio,
   type LaunchWall,
 } from './walls/launcher.ts'
+export { lookWall, provenWall, type TrialPlaces, type WallTrial } from './walls/trial.ts'

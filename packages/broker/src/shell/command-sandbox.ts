@@ -5,7 +5,7 @@ import { withFileErrors } from '../fs/file-errors.ts'
 import { relayCode } from '../net/inner-relay.ts'
 import { BubblewrapWall, type BubblewrapOptions } from './bubblewrap-wall.ts'
 import { openCommandRelay } from './command-relay.ts'
-import { landlockAbi } from '../walls/landlock-abi.ts'
+import { lookWall, type WallTrial } from '../walls/trial.ts'
 import { GitSettings } from './git-settings.ts'
 import { launcherWall } from './launcher-wall.ts'
 import { openPrivateFolder, type PrivateFolder } from './private-folder.ts'
@@ -23,8 +23,8 @@ export interface CommandSandboxOptions extends BubblewrapOptions {
   readonly workspace: string
   /** Folders beside the workspace that commands may write. Default: none. */
   readonly roots?: readonly string[]
-  /** The ABI of Landlock, if the launcher's wall stands here. Default: tried. */
-  readonly landlock?: () => Promise<number | undefined>
+  /** Whether the launcher's wall stands here. Default: tried. */
+  readonly tryLauncher?: () => Promise<WallTrial>
   /** Called when a command runs without the sandbox it should have. */
   readonly missingSandbox?: MissingSandboxReporter | undefined
   /** Without a working sandbox no command runs, not even one that needs none. */
@@ -47,14 +47,14 @@ export interface WallRequest {
 export class CommandSandbox {
   readonly #options: CommandSandboxOptions
   readonly #bubblewrap: BubblewrapWall
-  readonly #landlock: () => Promise<number | undefined>
+  readonly #tryLauncher: () => Promise<WallTrial>
   readonly #git: GitSettings | undefined
 
   constructor(options: CommandSandboxOptions) {
     const { executables, home } = options
     this.#options = options
     this.#bubblewrap = new BubblewrapWall(options)
-    this.#landlock = options.landlock ?? landlockAbi
+    this.#tryLauncher = options.tryLauncher ?? lookWall
     this.#git = home === undefined ? undefined : new GitSettings(executables, home)
   }
 
@@ -74,9 +74,9 @@ export class CommandSandbox {
       visible: isRelayed ? [...visible, ...relayCode()] : visible,
     }
     const hasMounts = await this.#bubblewrap.stands(form)
-    const abi = hasMounts ? undefined : await this.#landlock()
-    const stands = hasMounts || abi !== undefined
-    if (!stands && requiresSandbox) throw unavailable()
+    const launcher = hasMounts ? undefined : await this.#launcher()
+    const stands = hasMounts || launcher?.stands === true
+    if (!hasMounts && requiresSandbox) throw unavailable()
     if (!stands) missingSandbox?.ofCommands()
     if (!stands || wall === 'open') return NO_SANDBOX
     const opened: (() => Promise<void>)[] = []
@@ -84,7 +84,7 @@ export class CommandSandbox {
     try {
       const folder = await openPrivateFolder(await this.#gitSettings(form))
       opened.push(folder.remove)
-      if (abi !== undefined) return { ...await this.#launched(form, folder, abi), release }
+      if (launcher?.stands) return { ...await this.#launched(form, folder, launcher.confinesSignals), release }
       const relay = isRelayed ? await openCommandRelay(hosts, hostCeilings) : undefined
       if (relay !== undefined) opened.push(relay.close)
       const walled = await this.#bubblewrap.around(form, { folder, relay: relay?.folder })
@@ -97,10 +97,10 @@ export class CommandSandbox {
   }
 
   /** Without a network of its own, a command has the whole network or none. */
-  async #launched(form: WallForm, folder: PrivateFolder, abi: number): Promise<SandboxPrefix> {
+  async #launched(form: WallForm, folder: PrivateFolder, confinesSignals: boolean): Promise<SandboxPrefix> {
     // Folders above could not be opened, which git takes for a damaged repository.
     const above = { GIT_CEILING_DIRECTORIES: form.roots.map((root) => dirname(root)).join(':') }
-    const launch = await launcherWall(form, { folder, relay: undefined }, this.#options, abi)
+    const launch = await launcherWall(form, { folder, relay: undefined }, this.#options, confinesSignals)
     return { ...NO_SANDBOX, launch, variables: { ...folder.variables, ...above } }
   }
 
@@ -111,8 +111,15 @@ export class CommandSandbox {
       ({ wall, isolated, roots, visible: [], isConnected: false })))
     const hasMounts = (await Promise.all(forms.map((form) => this.#bubblewrap.stands(form)))).every((each) => each)
     if (hasMounts) return { look: true, work: true, network: true, masks: 'mount' }
-    const stands = await this.#landlock() !== undefined
+    const { stands } = await this.#launcher()
     return { look: stands, work: stands, network: false, masks: stands ? 'grants' : 'none' }
+  }
+
+  #launcher(): Promise<WallTrial> {
+    return this.#tryLauncher().catch((error: unknown) => {
+      const isBusy = BulkheadError.is(error) && error.code === 'NoPlaceFree'
+      throw isBusy ? new BulkheadError('ResourceBusy', error.message, { cause: error }) : error
+    })
   }
 
   async #gitSettings({ wall }: WallForm): Promise<string> {

@@ -4,7 +4,7 @@ import { isOfSystem, realOf, SYSTEM_FOLDERS } from '@bulkhead/kit/programs'
 import { liesIn } from '../fs/paths.ts'
 import { sensitivePaths } from '../process/mounts.ts'
 import { launcherFilter } from '../walls/filter-rules.ts'
-import { ruleSet, SIGNAL_ABI, type FileGrants } from '../walls/landlock.ts'
+import { ruleSet, type FileGrants } from '../walls/landlock.ts'
 import type { LaunchWall } from '../walls/launcher.ts'
 import type { BubblewrapOptions } from './bubblewrap-wall.ts'
 import { ISOLATED_SETTINGS, settingsMounts } from './system-settings.ts'
@@ -25,7 +25,7 @@ export type LauncherOptions = Pick<BubblewrapOptions, 'home' | 'folders'>
  */
 export async function launcherWall(
   form: WallForm, { folder }: WallOwn, { home, folders: { reserved = [], storeFiles = [] } = {} }: LauncherOptions,
-  abi: number,
+  confinesSignals: boolean,
 ): Promise<LaunchWall> {
   const { wall, isolated, visible, roots, isConnected } = form
   const grants = new Grants(wall)
@@ -47,8 +47,7 @@ export async function launcherWall(
   return {
     rules: ruleSet(files, isConnected ? { connect: 'any', bind: 'any' } : {}),
     filter: launcherFilter({
-      sockets: isConnected ? 'network' : 'none', processes: true, metadata: wall === 'work',
-      confinesSignals: abi >= SIGNAL_ABI,
+      sockets: isConnected ? 'network' : 'none', processes: true, metadata: wall === 'work', confinesSignals,
     }),
   }
 }

@@ -37,6 +37,12 @@ export const METADATA: readonly SystemCall[] = [
   ['mknod', 133, null], ['mknodat', 259, 33], ['file_setattr', 469, 469],
 ]
 
+/** Calls that only the trial of a wall makes. */
+const TRIED: readonly SystemCall[] = [
+  ['truncate', 76, 45], ['getpriority', 140, 141], ['ioprio_get', 252, 31], ['sched_getscheduler', 145, 120],
+  ['sched_getaffinity', 204, 123], ['landlock_create_ruleset', 444, 444],
+]
+
 /** Calls that a filter allows or refuses by their arguments. */
 export const CHECKED = {
   clone: ['clone', 56, 220],
@@ -61,3 +67,9 @@ export const CHECKED = {
   rt_sigqueueinfo: ['rt_sigqueueinfo', 129, 138],
   rt_tgsigqueueinfo: ['rt_tgsigqueueinfo', 297, 240],
 } as const satisfies Readonly<Record<string, SystemCall>>
+
+/** The numbers of all these calls on this architecture, by name. */
+export const callNumbers = (architecture: string): Readonly<Record<string, number | null>> => Object.fromEntries(
+  [...NEVER, ...NEW_PROCESSES, ...METADATA, ...TRIED, ...Object.values(CHECKED)].map(([name, x64, arm64]) =>
+    [name, architecture === 'x64' ? x64 : arm64]),
+)

@@ -18,10 +18,10 @@ beforeEach(async () => {
   setup = new ShellSetup()
 })
 afterAll(() => setup.clear())
-const NO_LANDLOCK = async (): Promise<undefined> => undefined
+const NO_LAUNCHER = async () => ({ stands: false, reason: 'there is no Landlock' }) as const
 const newSandbox = (): CommandSandbox => {
   const executables = new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
-  return new CommandSandbox({ workspace: setup.workspace, executables, home: undefined, landlock: NO_LANDLOCK })
+  return new CommandSandbox({ workspace: setup.workspace, executables, home: undefined, tryLauncher: NO_LAUNCHER })
 }
 const prefix = async (
   standing: CommandSandbox, wall: CommandWall, visible: readonly string[] = [],
@@ -41,7 +41,8 @@ it('is the launcher if only Landlock works', async () => {
   const executables = new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
   const missing = { ofCommands: () => expect.unreachable() }
   const sandbox = new CommandSandbox({
-    workspace: setup.workspace, executables, home: undefined, landlock: async () => 7, missingSandbox: missing,
+    workspace: setup.workspace, executables, home: undefined, missingSandbox: missing,
+    tryLauncher: async () => ({ stands: true, abi: 7, confinesSignals: true }),
   })
   const { argv, launch, release } = await sandbox.prepare({ wall: 'look' })
   onTestFinished(release)
@@ -54,7 +55,7 @@ describe('a sandbox that does not work', () => {
     setup.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
     const executables = new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
     return new CommandSandbox({
-      workspace: setup.workspace, executables, home: undefined, landlock: NO_LANDLOCK, ...options,
+      workspace: setup.workspace, executables, home: undefined, tryLauncher: NO_LAUNCHER, ...options,
     })
   }
 

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +9,9 @@ import { needs } from '../../../../scripts/machine.ts'
 import { launcherFilter } from '../../src/walls/filter-rules.ts'
 import { ruleSet } from '../../src/walls/landlock.ts'
 import { launch, LaunchError, SpareLauncher, type Launch, type Launched } from '../../src/walls/launcher.ts'
+import { lookWall, nodeFiles } from '../../src/walls/trial.ts'
 
+const look = await lookWall()
 const SYSTEM = ['/usr', '/bin', '/lib', '/lib64', '/etc/ld.so.cache', '/proc']
 const folder = await realpath(await mkdtemp(join(tmpdir(), 'bulkhead-launcher-')))
 afterAll(() => rm(folder, { recursive: true }))
@@ -104,6 +108,28 @@ describe.each(Object.entries(WAYS))('%s', needs('Linux'), (_, start) => {
     expect([group, session]).toEqual([String(child.pid), String(child.pid)])
     process.kill(-child.pid!, 'SIGKILL')
     expect(await new Promise((resolve) => child.once('close', (_code, signal) => resolve(signal)))).toBe('SIGKILL')
+  })
+})
+
+describe('TCP', needs('Linux'), () => {
+  it('reaches granted ports only', async () => {
+    const servers = await Promise.all([0, 1].map(async () => {
+      const server = createServer((socket) => socket.end('hello')).listen(0, '127.0.0.1')
+      onTestFinished(() => void server.close())
+      await once(server, 'listening')
+      return (server.address() as AddressInfo).port
+    }))
+    const connect = `Promise.all([${servers.join()}].map((port) => new Promise((resolve) => {
+      require('net').connect(port, '127.0.0.1').on('data', (data) => resolve(String(data))).on('error', ({ code }) => resolve(code))
+    }))).then((answers) => console.log(answers.join()))`
+    const { stdout, stderr } = await outcome(launch({
+      argv: [process.execPath, '--openssl-config=/nowhere', '-e', connect], env: {}, cwd: '/',
+      wall: {
+        rules: ruleSet({ run: nodeFiles() }, { connect: [servers[0]!] }, 1),
+        filter: launcherFilter({ sockets: 'tcp', processes: false, metadata: true, confinesSignals: true }),
+      },
+    }, PIPES))
+    expect([stdout, stderr]).toEqual([`hello,${look.stands && look.abi >= 4 ? 'EACCES' : 'hello'}\n`, ''])
   })
 })
 
