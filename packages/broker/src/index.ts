@@ -14,6 +14,9 @@ export { UsedSecrets } from './secrets/vault.ts'
 export type { OperatorEnvironment } from './shell/command-environment.ts'
 export { commandWalls } from './shell/starter.ts'
 export { hullFilter, launcherFilter, serverFilter, type FilteredPowers, type SocketPower } from './walls/filter-rules.ts'
+export { Grants } from './walls/grants.ts'
+export { openPrivateFolder } from './shell/private-folder.ts'
+export { findPlaces } from './shell/workspace-places.ts'
 export { ruleSet, type FileGrants, type RuleSet, type TcpGrants } from './walls/landlock.ts'
 export {
   encodeOrder, launch, launcherCommand, LaunchError, SpareLauncher, type Launch, type Launched, type LaunchStdio,

@@ -1,8 +1,6 @@
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { isOfSystem, realOf, SYSTEM_FOLDERS } from '@bulkhead/kit/programs'
-import { liesIn } from '../fs/paths.ts'
 import { sensitivePaths } from '../process/mounts.ts'
+import { Grants } from '../walls/grants.ts'
 import { launcherFilter } from '../walls/filter-rules.ts'
 import { ruleSet, type FileGrants } from '../walls/landlock.ts'
 import type { LaunchWall } from '../walls/launcher.ts'
@@ -11,8 +9,6 @@ import { ISOLATED_SETTINGS, settingsMounts } from './system-settings.ts'
 import type { WallForm, WallOwn } from './wall-form.ts'
 import { findPlaces, tooManyEntries } from './workspace-places.ts'
 
-/** Grants that one command takes, if files beside them are left out. */
-const MOST_GRANTS = 4_096
 const WRITABLE_DEVICES = ['/dev/null', '/dev/zero', '/dev/full']
 const READABLE_DEVICES = ['/dev/random', '/dev/urandom']
 
@@ -28,7 +24,7 @@ export async function launcherWall(
   confinesSignals: boolean,
 ): Promise<LaunchWall> {
   const { wall, isolated, visible, roots, isConnected } = form
-  const grants = new Grants(wall)
+  const grants = new Grants(() => tooManyEntries(wall))
   const system = SYSTEM_FOLDERS.flatMap(realPaths)
   const seen = isolated ? [] : ['/opt', ...visible.filter((path) => !isOfSystem(path))].flatMap(realPaths)
   const hidden = [...sensitivePaths(home), ...reserved].flatMap(realPaths)
@@ -59,43 +55,10 @@ const realPaths = (path: string): readonly string[] => {
 
 /** Not counted: they are few, and the same for every command. */
 function settingsOf(isolated: boolean): Grants {
-  const grants = new Grants('look')
+  const grants = new Grants()
   const settings = isolated ? [] : settingsMounts()
   const secrets = settings.flatMap(({ kind, to }) => kind === 'file' || kind === 'folder' ? [to] : [])
   for (const mount of settings) if (mount.kind === 'read') grants.add('read', mount.from, secrets)
   for (const path of isolated ? ISOLATED_SETTINGS.flatMap(realPaths) : []) grants.add('read', path, [])
   return grants
-}
-
-type Level = 'list' | 'read' | 'run' | 'write'
-
-class Grants {
-  readonly #wall: WallForm['wall']
-  readonly #paths = new Map<Level, string[]>()
-  #left = MOST_GRANTS
-
-  constructor(wall: WallForm['wall']) {
-    this.#wall = wall
-  }
-
-  of(level: Level): readonly string[] {
-    return this.#paths.get(level) ?? []
-  }
-
-  /** All of a file or folder except these places. */
-  add(level: Level, path: string, except: readonly string[]): void {
-    const inside = except.filter((place) => liesIn(place, path))
-    if (inside.includes(path)) return
-    if (inside.length === 0) return this.#push(level, path)
-    this.#push('list', path)
-    for (const entry of readdirSync(path, { withFileTypes: true })) {
-      // Where a link leads to is granted by its own name, or not at all.
-      if (entry.isDirectory() || entry.isFile()) this.add(level, join(path, entry.name), inside)
-    }
-  }
-
-  #push(level: Level, path: string): void {
-    if (this.#left-- <= 0) throw tooManyEntries(this.#wall)
-    this.#paths.getOrInsertComputed(level, () => []).push(path)
-  }
 }

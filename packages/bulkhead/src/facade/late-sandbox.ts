@@ -80,7 +80,7 @@ export function lateJail(make: () => Promise<ServerJail>): ServerJail {
   }
   return {
     prepare: async (start, report) => (await made()).prepare(start, report),
-    findFault: async () => (await made()).findFault(),
+    findFault: async (grant) => (await made()).findFault(grant),
   }
 }
 
