@@ -9,6 +9,7 @@ import {
   commandWalls, foldersOf, mentionsResourceShortage, preloadCode, previewDiff, SpareLauncher, UsedSecrets,
   type OperatorEnvironment,
 } from '@bulkhead/broker'
+import { jailStanding } from './jail/server-jail.ts'
 import { loadImage, warmImage } from './process/image.ts'
 import { processStarter } from './process/process-hull.ts'
 import { threadStarter } from './process/thread-hull.ts'
@@ -174,11 +175,11 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
     diff: (writes, grant) => previewDiff(writes, grant, workspace, folders),
     async walls() {
       // Not `osLayersFor`: a required layer that is missing would end the report.
-      const [layers, aroundCommands] = await Promise.all([
+      const [layers, aroundCommands, aroundServers] = await Promise.all([
         os === 'off' ? withoutLayers('sandbox.os is "off"') : detectOsLayers(),
-        wallsAroundCommands(),
+        wallsAroundCommands(), jailStanding(),
       ])
-      return wallsOf(layers, os, aroundCommands)
+      return wallsOf(layers, os, aroundCommands, aroundServers)
     },
     census: () => ({ process: pools.process.census, thread: pools.thread.census }),
     async close() {

@@ -46,7 +46,7 @@ async function wallChecks({ place: { sandbox } }: Inspection): Promise<readonly 
 }
 
 const AROUND = {
-  process: 'third-party tools in a process', commands: 'commands',
+  process: 'third-party tools in a process', commands: 'commands', servers: 'local servers',
 } as const satisfies Record<Wall['around'], string>
 
 function wallCheck({ name: program, around, stands, reason, cost, cure, isRequired }: Wall): Check {

@@ -126,8 +126,8 @@ export interface MissingWall {
 export interface Wall {
   /** The program or mechanism, such as bwrap. */
   readonly name: string
-  /** The code that it is around: extensions in a process, or commands of tools. */
-  readonly around: 'process' | 'commands'
+  /** The code that it is around: extensions in a process, commands of tools, or local servers. */
+  readonly around: 'process' | 'commands' | 'servers'
   readonly stands: boolean
   /** Why it does not stand. */
   readonly reason?: string

@@ -13,6 +13,7 @@ import {
 } from './bubblewrap.ts'
 import { launchedServer, launcherFault, type NetworkGrant } from './launcher-jail.ts'
 import { grantArgs, JAIL_HOME } from './mounts.ts'
+import type { JailStanding } from '../os/walls.ts'
 import { watchTree, type TreeLimits } from './watch-tree.ts'
 
 export interface ServerJailOptions {
@@ -51,6 +52,12 @@ function meansIn(folders: readonly string[]): Promise<JailMeans | string> {
   tried.set(key, trial)
   trial.catch(() => tried.delete(key))
   return trial
+}
+
+/** What stands around local servers on this machine. */
+export async function jailStanding(folders: readonly string[] = FOLDERS): Promise<JailStanding> {
+  const means = await meansIn(folders)
+  return typeof means === 'string' ? { bubblewrap: means, landlock: await launcherFault({ hosts: [] }) } : {}
 }
 
 /** Why bubblewrap does not work, and what is missing without it; undefined if the launcher's wall is enough. */

@@ -28,7 +28,7 @@ export class MissingLayers {
 
   ofCommands(): void {
     const message = 'Commands run without a sandbox, with all rights of this user, '
-      + 'because bubblewrap does not work here.'
+      + 'because neither bubblewrap nor Landlock works here.'
     this.#report('commands', message)
   }
 
@@ -60,12 +60,13 @@ function instead(utilLinux: OsLayers['utilLinux']): string {
     : `Instead, setpriv takes away ${taken}, but not the network and other processes (${namespaces.reason}).`) + user
 }
 
+const BWRAP_CURE = 'Install bubblewrap, and allow user namespaces.'
+
 /** What each layer gives, for people. */
-export function wallsOf(layers: OsLayers, mode: OsMode, { look, work }: CommandWalls): readonly Wall[] {
+export function wallsOf(layers: OsLayers, mode: OsMode, commands: CommandWalls, servers: JailStanding): readonly Wall[] {
   const { rlimits, bubblewrap, seccomp, utilLinux } = layers
   const isRequired = mode === 'require'
   const replaced = mode === 'off' || bubblewrap.active ? '' : ` ${instead(utilLinux)}`
-  const bwrapCure = 'Install bubblewrap, and allow user namespaces.'
   return [
     // Every process is started with it, and older versions of Node are refused.
     { name: 'permission model', around: 'process', isRequired: true, stands: true, ...PERMISSION_MODEL },
@@ -77,21 +78,57 @@ export function wallsOf(layers: OsLayers, mode: OsMode, { look, work }: CommandW
     {
       name: 'bwrap', around: 'process', isRequired, ...standing(bubblewrap),
       cost: 'A third-party tool that breaks out of Node has your files, network and processes.' + replaced,
-      cure: bwrapCure,
+      cure: BWRAP_CURE,
     },
     {
       name: 'seccomp', around: 'process', isRequired: false, ...standing(seccomp),
       cost: 'A third-party tool that breaks out of Node can use every system call, also those of kernel exploits.',
       cure: bubblewrap.active ? 'Use an x64 or arm64 machine.' : 'It works as soon as bwrap does.',
     },
-    {
-      name: 'bwrap', around: 'commands', isRequired, stands: look && work,
-      ...(look && work ? {} : { reason: 'it does not work for commands here' }),
-      cost: 'Commands run with all rights of this user, and only rules and approvals limit them.',
-      cure: bwrapCure,
-    },
+    ...aroundCommands(commands, isRequired),
+    ...aroundServers(servers),
   ]
 }
+
+/** What stands around local servers: why bubblewrap does not, and why Landlock does not. Absent: it stands. */
+export interface JailStanding {
+  readonly bubblewrap?: string | undefined
+  readonly landlock?: string | undefined
+}
+
+const LANDLOCK_CURE = 'Use Linux 6.2 or newer with Landlock, on x64 or arm64.'
+
+function aroundCommands({ look, masks }: CommandWalls, isRequired: boolean): readonly Wall[] {
+  const without = 'Commands run with all rights of this user, and only rules and approvals limit them.'
+  const isMounted = masks === 'mount'
+  const bubblewrap: Wall = {
+    name: 'bwrap', around: 'commands', isRequired, stands: isMounted,
+    ...(isMounted ? {} : { reason: 'it does not work for commands here' }),
+    cost: look ? `Landlock confines commands instead. ${LESS}` : without, cure: BWRAP_CURE,
+  }
+  if (isMounted) return [bubblewrap]
+  const reason = look ? {} : { reason: 'the kernel lacks it, or its trial failed' }
+  return [bubblewrap, { name: 'landlock', around: 'commands', isRequired: false, stands: look, ...reason, cost: without, cure: LANDLOCK_CURE }]
+}
+
+const LESS = 'They see names and sizes of all files, have the whole network or none, and can write what other programs run.'
+
+function aroundServers({ bubblewrap, landlock }: JailStanding): readonly Wall[] {
+  const jail: Wall = {
+    name: 'bwrap', around: 'servers', isRequired: false, ...standingUnless(bubblewrap),
+    cost: landlock === undefined
+      ? 'Landlock confines local servers without hosts instead. Those with hosts start only with "jail": "files" or false.'
+      : 'Local servers start only with "jail": false, with all rights of this user.',
+    cure: BWRAP_CURE,
+  }
+  if (bubblewrap === undefined) return [jail]
+  return [jail, {
+    name: 'landlock', around: 'servers', isRequired: false, ...standingUnless(landlock), cost: jail.cost, cure: LANDLOCK_CURE,
+  }]
+}
+
+const standingUnless = (reason: string | undefined): Pick<Wall, 'stands' | 'reason'> =>
+  reason === undefined ? { stands: true } : { stands: false, reason }
 
 const PERMISSION_MODEL = {
   cost: 'A third-party tool could read files, start programs and use the network.', cure: 'Use Node 26 or newer.',
