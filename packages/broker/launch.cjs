@@ -15,6 +15,8 @@ const PR_CAP_AMBIENT = 47
 const PR_CAP_AMBIENT_CLEAR_ALL = 4
 const SECCOMP_MODE_FILTER = 2
 const SIGKILL = 9
+const SIGPIPE = 13
+const SIG_IGN = 1n
 const SIGNALS = 64
 const SIG_SETMASK = 2
 const F_SETFD = 2
@@ -63,14 +65,18 @@ const { functions: { _exit: exitNow, __errno_location: errnoAt, ...c } } = dlope
 /** Nothing runs without its wall: a step that fails ends the launcher, and says which. */
 function fail(step, code) {
   const report = JSON.stringify({ step, code })
-  for (const [fd, text] of [[orderFd, report], [2, `launcher: ${step} failed (${code}), so nothing was started\n`]]) {
-    try {
-      writeSync(fd, text)
-    } catch {
-      // The exit code still says it.
-    }
-  }
+  tell(orderFd, report)
+  tell(2, `launcher: ${step} failed (${code}), so nothing was started\n`)
   end()
+}
+
+function tell(fd, words) {
+  c.signal(SIGPIPE, SIG_IGN)
+  try {
+    writeSync(fd, words)
+  } catch {
+    // The host does not listen. The exit code still says it.
+  }
 }
 
 /** At once: after some of the steps, Node cannot end in its usual way. */
@@ -223,10 +229,10 @@ function obey({ argv, env, cwd, parent, descriptors, nothing, wall: { rules, fil
   if (ruleSet !== undefined) call('landlock_restrict_self', [], LANDLOCK_RESTRICT_SELF, ruleSet, 0)
   keepOnly(descriptors)
   limit(limits)
+  // The host distinguishes an executed program, whose start closes this, from a launcher that was killed.
+  tell(orderFd, '+')
   resetSignals()
   if (filter !== undefined) filterCalls(filter)
-  // The host distinguishes an executed program, whose start closes this, from a launcher that was killed.
-  writeSync(orderFd, '+')
   check(`to execute ${argv[0]}`, c.execve(file, args, variables))
 }
 

@@ -40,18 +40,26 @@ export class MissingLayers {
   }
 }
 
-function missingAround({ rlimits, bubblewrap, seccomp, utilLinux }: OsLayers): string | undefined {
+function missingAround(layers: OsLayers): string | undefined {
+  const { rlimits, bubblewrap, seccomp } = layers
   const missing = [
     ...(bubblewrap.active ? [] : [`bubblewrap (${bubblewrap.reason})`]),
     ...(seccomp.active ? [] : [`a seccomp filter${bubblewrap.active ? ` (${seccomp.reason})` : ''}`]),
     ...(rlimits.active ? [] : [`resource limits (${rlimits.reason})`]),
   ]
   if (missing.length === 0) return undefined
-  return `Third-party tools run without ${missing.join(', ')}.${bubblewrap.active ? '' : ` ${instead(utilLinux)}`}`
+  return `Third-party tools run without ${missing.join(', ')}.${bubblewrap.active ? '' : ` ${instead(layers)}`}`
 }
 
-function instead(utilLinux: OsLayers['utilLinux']): string {
-  if (!utilLinux.active) return `Nothing replaces bubblewrap: setpriv does not work (${utilLinux.reason}).`
+/** What replaces bubblewrap. */
+function instead({ launcher, utilLinux }: OsLayers): string {
+  if (launcher.active) {
+    return 'Instead, the launcher keeps them from files, network, processes and privileges; '
+      + 'names and sizes of files stay visible.'
+  }
+  if (!utilLinux.active) {
+    return `Nothing replaces bubblewrap: neither the launcher (${launcher.reason}) nor setpriv (${utilLinux.reason}) works.`
+  }
   const { setpriv, namespaces } = utilLinux
   const taken = setpriv.dropsCapabilities ? 'privileges' : 'the way to new privileges'
   const user = setpriv.isOtherUser || process.getuid?.() !== 0 ? '' : ' They still run as root.'
@@ -62,9 +70,9 @@ function instead(utilLinux: OsLayers['utilLinux']): string {
 
 /** What each layer gives, for people. `confinesCommands` says whether commands run in bubblewrap. */
 export function wallsOf(layers: OsLayers, mode: OsMode, confinesCommands: boolean): readonly Wall[] {
-  const { rlimits, bubblewrap, seccomp, utilLinux } = layers
+  const { rlimits, bubblewrap, seccomp, launcher } = layers
   const isRequired = mode === 'require'
-  const replaced = mode === 'off' || bubblewrap.active ? '' : ` ${instead(utilLinux)}`
+  const replaced = mode === 'off' || bubblewrap.active ? '' : ` ${instead(layers)}`
   const bwrapCure = 'Install bubblewrap, and allow user namespaces.'
   return [
     // Every process is started with it, and older versions of Node are refused.
@@ -76,13 +84,20 @@ export function wallsOf(layers: OsLayers, mode: OsMode, confinesCommands: boolea
     },
     {
       name: 'bwrap', around: 'process', isRequired, ...standing(bubblewrap),
-      cost: 'A third-party tool that breaks out of Node has your files, network and processes.' + replaced,
+      cost: (launcher.active ? 'A third-party tool that breaks out of Node sees names and sizes of your files.'
+        : 'A third-party tool that breaks out of Node has your files, network and processes.') + replaced,
       cure: bwrapCure,
     },
+    // Where bubblewrap stands, it is not needed.
+    ...(bubblewrap.active ? [] : [{
+      name: 'launcher', around: 'process' as const, isRequired: false, ...standing(launcher),
+      cost: 'Nothing but Node itself keeps a third-party tool from your files.',
+      cure: 'Use Linux 6.2 or newer with Landlock, on an x64 or arm64 machine.',
+    }]),
     {
       name: 'seccomp', around: 'process', isRequired: false, ...standing(seccomp),
       cost: 'A third-party tool that breaks out of Node can use every system call, also those of kernel exploits.',
-      cure: bubblewrap.active ? 'Use an x64 or arm64 machine.' : 'It works as soon as bwrap does.',
+      cure: bubblewrap.active ? 'Use an x64 or arm64 machine.' : 'It works as soon as bwrap or the launcher does.',
     },
     {
       name: 'bwrap', around: 'commands', isRequired, stands: confinesCommands,
