@@ -41,15 +41,17 @@ const NO_FAST_OPEN: readonly FilterRule[] = ([['sendto', 3], ['sendmsg', 2], ['s
 
 /**
  * The sockets that a program gets.
+ * - `nothing`: not even pairs, for a program that starts no other.
  * - `none`: connected pairs, through which programs talk to their children.
  * - `tcp`: also TCP, whose ports Landlock can limit. What passes its rules is refused: MPTCP, SCTP, SMC, fast open.
  * - `network`: also UDP and all else of the internet families. For a program with its own network namespace, which does
  *   not confine sockets by path.
  * - `local`: also sockets by path, for a program that sees no files but its own.
  */
-export type SocketPower = 'none' | 'tcp' | 'network' | 'local'
+export type SocketPower = 'nothing' | 'none' | 'tcp' | 'network' | 'local'
 
 const SOCKETS: Readonly<Record<SocketPower, readonly FilterRule[]>> = {
+  nothing: [refuse(CHECKED.socket), refuse(CHECKED.socketpair)],
   none: [refuse(CHECKED.socket), CONNECTED_PAIRS],
   tcp: [
     {

@@ -103,7 +103,7 @@ async function attack(wall: LaunchWall, orderFor: (victim: number) => string): P
 export const promisesOf = ({ sockets, processes, metadata, confinesSignals }: FilteredPowers): readonly TrialGroup[] => [
   'privileges', 'never', 'files', ...(processes ? ['programs' as const] : ['processes' as const]),
   ...(metadata ? [] : ['metadata' as const]),
-  ...(sockets === 'none' ? ['sockets' as const] : sockets === 'tcp' ? ['tcp' as const] : []),
+  ...(sockets === 'none' || sockets === 'nothing' ? ['sockets' as const] : sockets === 'tcp' ? ['tcp' as const] : []),
   'control', 'signals', ...(confinesSignals ? [] : ['owners' as const]),
 ]
 

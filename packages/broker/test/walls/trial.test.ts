@@ -33,7 +33,7 @@ describe('the look wall', needs('Linux'), () => {
 describe.runIf(here > 0).each([
   ['none', { sockets: 'none', processes: true, metadata: false, confinesSignals: false }],
   ['tcp', { sockets: 'tcp', processes: true, metadata: true, confinesSignals: false }],
-  ['threads', { sockets: 'none', processes: false, metadata: false, confinesSignals: false }],
+  ['threads', { sockets: 'nothing', processes: false, metadata: false, confinesSignals: false }],
 ] as const satisfies readonly (readonly [string, FilteredPowers])[])('the filter for %s', (_, powers) => {
   const rules = launcherRules(powers)
   // Without Landlock, so that only the filter stops the attempts. It would not stop those of files.
