@@ -41,6 +41,8 @@ const BUNDLED_DEPENDENCIES: Readonly<Record<string, RegExp>> = {
 const UNBUNDLED: ReadonlySet<string> = new Set(['@bulkhead/sandbox'])
 const EVERY_FILE = ['src/**/*.ts', '!src/**/*.d.ts']
 const URL_OF_SOURCE = /(new URL\(\s*)(['"])(\.{1,2}\/[^'"]+)\.ts\2(,\s*import\.meta\.url\s*\))/g
+/** A file beside the sources that is published as it is. */
+const URL_OF_SCRIPT = /(new URL\(\s*)(['"])(\.{1,2}\/[^'"]+\.cjs)\2(,\s*import\.meta\.url\s*\))/g
 const built = 'built:'
 
 /** In the folder of a package only that one, elsewhere all of them: one process builds them in a third of the CPU. */
@@ -69,6 +71,10 @@ function entryUrls(sources: string): NonNullable<UserConfig['plugins']> {
         URL_OF_SOURCE,
         (_, before: string, quote: string, path: string, after: string) =>
           `${before}${quote}${built}${relative(sources, join(dirname(id), path))}.js${quote}${after}`,
+      ).replaceAll(
+        URL_OF_SCRIPT,
+        (_, before: string, quote: string, path: string, after: string) =>
+          `${before}${quote}${built}${relative(sources, join(dirname(id), path))}${quote}${after}`,
       ),
     },
     renderChunk: (code: string, { fileName }: { fileName: string }) => code.replaceAll(

@@ -19,6 +19,7 @@ import type { OperatorEnvironment } from './shell/command-environment.ts'
 import type { MissingSandboxReporter } from './shell/command-sandbox.ts'
 import { shellCapability } from './shell/shell.ts'
 import { reported, usesOf, type UseListener } from './uses.ts'
+import type { SpareLauncher } from './walls/launcher.ts'
 
 export type BrokerMethods = Readonly<Record<BrokerMethod, (callId: unknown, ...args: readonly Json[]) => Promise<Json>>>
 
@@ -39,6 +40,8 @@ export interface BrokerOptions {
   readonly requiresSandbox?: boolean | undefined
   /** Where changes of several files are noted until they are complete. Absent: a kill may leave only some of them. */
   readonly journal?: string | undefined
+  /** Starts commands where bubblewrap does not work. Shared by all compartments of a sandbox. */
+  readonly spares?: SpareLauncher | undefined
   readonly dryRun?: DryRun | undefined
   /** Called after each use of a power, unless there is a dry run, which records them. */
   readonly onUse?: UseListener | undefined
@@ -86,7 +89,7 @@ export class Broker {
     { tools, services, limits, extension, code }: BrokerRequest, workspace: string,
     options: BrokerOptions = {},
   ) {
-    const { operator, projectLayer, usedSecrets, missingSandbox } = options
+    const { operator, projectLayer, usedSecrets, missingSandbox, spares } = options
     const { requiresSandbox, journal, dryRun, onUse } = options
     const folders = foldersOf(options)
     this.#powers = new Map(tools.map((tool) => [tool.name, powersOf(tool, services)]))
@@ -107,10 +110,10 @@ export class Broker {
       ...(secrets !== undefined ? [secrets] : []),
       ...(anyHas('net') ? [netCapability({ secrets, answeredBy: dryRun?.port })] : []),
       ...(anyHas('shell') ? [shellCapability({
-        workspace, tools, secrets, operator, projectLayer, missingSandbox, requiresSandbox, ...folders,
+        workspace, tools, secrets, operator, projectLayer, missingSandbox, requiresSandbox, spares, ...folders,
         concurrentCommands: limits.concurrentCommands, runsNothing: dryRun !== undefined, clientOf: services.client,
         changes: services.changes,
-        isBundled: extension?.layer === 'bundled' && code?.kind === 'module',
+        isBundled: extension?.layer === 'bundled' && code?.kind === 'module', choosesWalls: code?.kind === 'module',
       })] : []),
     ]
     this.#capabilities = {

@@ -74,7 +74,7 @@ export {
   type TrustStanding, type WatchRequest,
 } from './ports/loader.ts'
 export {
-  BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
+  BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CommandWalls, type CompartmentCode, type CompartmentEnd,
   type CompartmentRequest, type CompartmentServices, type CompartmentSession, type CompartmentTool, type DryRun,
   type LogEntry, type MissingWall, type RuntimePart, type Sandbox, type SecretGrant, type SessionAccess,
   type StateAccess, type ToolInvocation, type Wall,

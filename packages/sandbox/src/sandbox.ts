@@ -1,13 +1,15 @@
 import {
   BulkheadError, DEFAULT_LIMITS, POOL_LIMITS, requireOptions, type CompartmentLimits, type CompartmentRequest,
-  type CapabilityUse, type CompartmentSession, type DryRun, type Sandbox,
+  type CapabilityUse, type CommandWalls, type CompartmentSession, type DryRun, type Sandbox,
 } from '@bulkhead/contract'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { messageOf } from '@bulkhead/kit/error-message'
 import {
-  commandsAreConfined, foldersOf, mentionsResourceShortage, preloadCode, previewDiff, UsedSecrets, type OperatorEnvironment,
+  commandWalls, foldersOf, mentionsResourceShortage, preloadCode, previewDiff, SpareLauncher, UsedSecrets,
+  type OperatorEnvironment,
 } from '@bulkhead/broker'
+import { jailStanding } from './jail/server-jail.ts'
 import { loadImage, warmImage } from './process/image.ts'
 import { processStarter } from './process/process-hull.ts'
 import { threadStarter } from './process/thread-hull.ts'
@@ -72,6 +74,8 @@ export interface PooledSandbox extends Required<Sandbox> {
 /** A tool in use is called again sooner; an unused one costs a thread or a process. */
 const IDLE_MS = 300_000
 
+const NO_COMMAND_WALLS: CommandWalls = { look: false, work: false, network: false, masks: 'none' }
+
 /** A compartment that was just called will soon be called again, and is not evicted. */
 const MIN_IDLE_MS = 250
 
@@ -101,25 +105,27 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
   const sessions = new Set<CompartmentSession>()
   const { os = 'auto' } = options
   const missing = new MissingLayers()
+  const spares = new SpareLauncher()
   const pools = createPools(options, missing, (placement) => makeRoom(placement))
   const opening = new Set<Promise<unknown>>()
   const closed = new AbortController()
 
-  let confines: Promise<boolean> | undefined
+  let standing: Promise<CommandWalls> | undefined
   /** A command that ran without its wall since then proves the opposite. */
-  const confinesCommands = async (): Promise<boolean> => {
-    confines ??= commandsAreConfined(workspace, operator?.env.HOME).catch((error: unknown) => {
-      confines = undefined
+  const wallsAroundCommands = async (): Promise<CommandWalls> => {
+    standing ??= commandWalls(workspace, operator?.env.HOME).catch((error: unknown) => {
+      standing = undefined
       throw error
     })
-    return await confines && !missing.lacksCommandWall
+    const walls = await standing
+    return missing.lacksCommandWall ? NO_COMMAND_WALLS : walls
   }
   const folders = foldersOf({ reserved: kept, ownCode, projectLayer, storeFiles })
   const openOne: SessionOpener = (request, residency) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
     const broker = {
       operator, reserved: kept, ownCode, projectLayer, storeFiles, usedSecrets, journal, dryRun, onUse,
-      missingSandbox: missing, requiresSandbox: os === 'require',
+      missingSandbox: missing, requiresSandbox: os === 'require', spares,
     }
     return openCompartment({ ...request, signal }, residency, workspace, pools, broker)
   }
@@ -165,15 +171,15 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
       const layers = await osLayersFor(os).catch(() => undefined)
       if (layers !== undefined) missing.ofProcesses(layers, os)
     },
-    confinesCommands,
+    commandWalls: wallsAroundCommands,
     diff: (writes, grant) => previewDiff(writes, grant, workspace, folders),
     async walls() {
       // Not `osLayersFor`: a required layer that is missing would end the report.
-      const [layers, confined] = await Promise.all([
+      const [layers, aroundCommands, aroundServers] = await Promise.all([
         os === 'off' ? withoutLayers('sandbox.os is "off"') : detectOsLayers(),
-        confinesCommands(),
+        wallsAroundCommands(), jailStanding(),
       ])
-      return wallsOf(layers, os, confined)
+      return wallsOf(layers, os, aroundCommands, aroundServers)
     },
     census: () => ({ process: pools.process.census, thread: pools.thread.census }),
     async close() {
@@ -181,6 +187,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
       await Promise.allSettled(opening)
       await Promise.all([...sessions].map((session) => session.close()))
       await Promise.all(Object.values(pools).map((pool) => pool.close()))
+      spares.close()
     },
   }
 }

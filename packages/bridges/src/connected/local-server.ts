@@ -48,7 +48,8 @@ export function findGrantFault(config: LocalServerConfig): string | undefined {
 /** What identifies a local server: its command, the names of its variables and what it is granted. */
 export function localIdentity(config: LocalServerConfig): Readonly<Record<string, Json>> {
   const grants: Readonly<Record<string, Json>> =
-    config.jail === false ? { jail: false } : { requires: jailedRequires(config) as Json }
+    config.jail === false ? { jail: false }
+      : { requires: jailedRequires(config) as Json, ...(config.jail === 'files' && { jail: 'files' }) }
   return { command: config.command, env: (config.env ?? []).toSorted(), ...grants }
 }
 
@@ -78,12 +79,14 @@ export function grantOf(config: LocalServerConfig, { workspace, userData }: Surr
   const values = { workspace: [workspace], ...(userData !== undefined && { 'user-data': [userData] }) }
   const { fs, net } = compileGrant(jailedRequires(config), values, {}, 'server')
   const folders = (patterns: readonly string[]) => patterns.map((pattern) => pattern.replace(/\/\*\*$/, ''))
-  return { read: folders(fs.read), write: folders(fs.write), hosts: net.hosts }
+  const acceptsNetwork = config.jail === 'files'
+  return { read: folders(fs.read), write: folders(fs.write), hosts: net.hosts, ...(acceptsNetwork && { acceptsNetwork }) }
 }
 
 /** What a server may use. Without a jail it is a process of the user and can do more than can be declared here. */
 export const localPowers = (config: LocalServerConfig): RequirementSet =>
-  config.jail === false ? UNCONFINED : jailedRequires(config)
+  config.jail === false ? UNCONFINED
+    : { ...jailedRequires(config), ...(config.jail === 'files' && { net: UNCONFINED.net }) }
 
 const UNCONFINED: RequirementSet = {
   fs: { read: ['{workspace}/**', '{user-data}/**'], write: ['{workspace}/**', '{user-data}/**'] },

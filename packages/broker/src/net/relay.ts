@@ -12,8 +12,10 @@ import { checkedConnector, systemLookup, type Lookup } from './connect.ts'
 export interface RelayOptions {
   /** Host patterns, as in requirements. */
   readonly hosts: readonly string[]
-  /** Called with a line for each refused host, at most a few times. Must not throw. */
-  onRefused(line: string): void
+  /** Each must cover a host, too. */
+  readonly ceilings?: readonly (readonly string[])[]
+  /** Called with each refused host, at most a few times. Must not throw. */
+  onRefused(host: string): void
   /** Resolves names. Default: the resolver of the system. */
   readonly lookup?: Lookup
 }
@@ -44,8 +46,10 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
  * the requests of a tool: the name, then every address behind it. CONNECT carries https and everything else that runs
  * over TCP; a request with an absolute http URL is forwarded.
  */
-export async function openRelay({ hosts, onRefused, lookup = systemLookup }: RelayOptions): Promise<Relay> {
-  const scope = new HostAllowList(hosts)
+export async function openRelay(
+  { hosts, ceilings = [], onRefused, lookup = systemLookup }: RelayOptions,
+): Promise<Relay> {
+  const scope = new HostAllowList(hosts, ceilings)
   const sockets = new Set<Socket>()
   const connect = checkedConnector({ scope, lookup, ca: undefined, timeoutMs: CONNECT_MS, sockets })
   const refused = new Set<string>()
@@ -65,7 +69,7 @@ export async function openRelay({ hosts, onRefused, lookup = systemLookup }: Rel
     const isDenied = BulkheadError.is(error) && (error.code === 'CapabilityDenied' || error.code === 'InputInvalid')
     if (isDenied && !refused.has(what) && refused.size < MOST_REPORTS) {
       refused.add(what)
-      onRefused(`The jail refused a connection to ${what}: it is not in requires.net.hosts, or not a public address.`)
+      onRefused(what)
     }
     return isDenied ? 403 : 502
   }

@@ -28,6 +28,8 @@ export interface Mount {
 export interface Cover {
   readonly to: string
   readonly kind: 'file' | 'folder'
+  /** Another file than an empty one. */
+  readonly from?: string
 }
 
 /** A folder that each sandbox has its own of. `private`: an empty one in memory, which can be written. */
@@ -113,7 +115,7 @@ function optionsOf(mount: SandboxMount): readonly string[] {
     case 'link':
       return ['--symlink', mount.from, to]
     case 'file':
-      return ['--ro-bind', '/dev/null', to]
+      return ['--ro-bind', mount.from ?? '/dev/null', to]
     case 'devices':
       return ['--dev', to]
     case 'processes':

@@ -1,4 +1,5 @@
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import type { Duplex } from 'node:stream'
 import { BulkheadError } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
 import { isResourceShortage } from '@bulkhead/kit/processes'
@@ -47,6 +48,18 @@ export function isInheritable(descriptor: number): boolean {
     // ENOENT: it is not open.
     return errorCode(error) !== 'ENOENT'
   }
+}
+
+/** Writes all that a child reads from one of its pipes, and closes it. The child waits for the end. */
+export function sendWhole(pipe: Duplex, bytes: Uint8Array): void {
+  // A child that ends before it has read this reports it by its exit.
+  pipe.on('error', () => undefined)
+  pipe.write(bytes)
+  // `end` closes in a later turn, which a busy host may delay.
+  if (pipe.writableLength === 0) return void pipe.destroy()
+  // Unread, it would not close, and the child's `close` event waits for it.
+  pipe.resume()
+  pipe.end()
 }
 
 export type Stdio = readonly ('pipe' | 'ignore' | number)[]

@@ -1,179 +1,131 @@
-import { existsSync, statSync } from 'node:fs'
-import { chmod, lstat, mkdir, realpath, rmdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import { BulkheadError } from '@bulkhead/contract'
-import { foldersBetween, pathsAt } from '@bulkhead/kit/folders'
-import { isOfSystem, realOf } from '@bulkhead/kit/programs'
+import { realpath } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { BulkheadError, type CommandWalls } from '@bulkhead/contract'
 import { withFileErrors } from '../fs/file-errors.ts'
-import type { HostFolders } from '../fs/file-scope.ts'
-import { liesIn } from '../fs/paths.ts'
-import type { Executables } from '../process/executable.ts'
-import {
-  coversIn, mountOptions, mountsOf, NO_PRIVILEGES, outermostMounts, sensitivePaths, systemMounts, type Mount,
-  type SandboxMount,
-} from '../process/mounts.ts'
-import { reaper } from '../process/reaper.ts'
-import { isWorking, type Argv } from './command-environment.ts'
-import { GitIdentity } from './git-identity.ts'
-import { settingsMounts } from './system-settings.ts'
+import { relayCode } from '../net/inner-relay.ts'
+import { BubblewrapWall, type BubblewrapOptions } from './bubblewrap-wall.ts'
+import { openCommandRelay } from './command-relay.ts'
+import { lookWall, type WallTrial } from '../walls/trial.ts'
+import { GitSettings } from './git-settings.ts'
+import { launcherWall } from './launcher-wall.ts'
+import { openPrivateFolder, type PrivateFolder } from './private-folder.ts'
+import { NO_SANDBOX, type CommandWall, type SandboxPrefix, type WallForm } from './wall-form.ts'
 
-export type SandboxKind = 'read' | 'work'
-
-/** Buses and displays, through which a read-only command could make other programs write, start or connect. */
-const SESSION_SOCKETS = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix']
-/** The settings that an isolated command sees. */
-const ISOLATED_SETTINGS = ['/etc/alternatives', '/etc/ld.so.cache', '/etc/localtime']
+/** Masks have the size and the age of what they hide, to the second. */
+const SEES_NO_MASKS = '[core]\n\tcheckStat = minimal\n'
 
 /** Reports that commands run without a sandbox. */
 export interface MissingSandboxReporter {
   ofCommands(): void
 }
 
-export interface CommandSandboxOptions {
+export interface CommandSandboxOptions extends BubblewrapOptions {
   readonly workspace: string
   /** Folders beside the workspace that commands may write. Default: none. */
   readonly roots?: readonly string[]
-  /** Folders that stay as they are, also if a root contains them. */
-  readonly folders?: HostFolders
-  /** The programs of the system. */
-  readonly executables: Executables
-  /** The home folder of the operator. */
-  readonly home: string | undefined
-  /** A folder of the workspace that no command may write or create. */
-  readonly projectLayer?: string | undefined
+  /** Whether the launcher's wall stands here. Default: tried. */
+  readonly tryLauncher?: () => Promise<WallTrial>
   /** Called when a command runs without the sandbox it should have. */
   readonly missingSandbox?: MissingSandboxReporter | undefined
   /** Without a working sandbox no command runs, not even one that needs none. */
   readonly requiresSandbox?: boolean | undefined
 }
 
-/** The arguments before a command. Release it when the command is gone. */
-export interface SandboxPrefix {
-  readonly argv: Argv
-  release(): Promise<void>
+export interface WallRequest {
+  readonly wall: CommandWall
+  /** Without a network, and without folders except the workspace and those of the system's programs. */
+  readonly isolated?: boolean
+  /** What a command sees besides the workspace and the system, unless it is isolated. */
+  readonly visible?: readonly string[]
+  /** What a command may reach behind the wall `work`. Default: nothing. */
+  readonly hosts?: readonly string[] | 'all'
+  /** Each must cover a host, too. */
+  readonly hostCeilings?: readonly (readonly string[])[]
 }
 
-const NO_SANDBOX: SandboxPrefix = { argv: [], release: async () => undefined }
-
-/**
- * Runs commands in bubblewrap, where it works. That is tried once. The files to hide are looked up before each command,
- * because credentials come and go while the host runs.
- */
+/** Runs commands behind a wall, where one stands. */
 export class CommandSandbox {
   readonly #options: CommandSandboxOptions
-  readonly #trials = new Map<string, Promise<string | undefined>>()
-  readonly #git: GitIdentity | undefined
+  readonly #bubblewrap: BubblewrapWall
+  readonly #tryLauncher: () => Promise<WallTrial>
+  readonly #git: GitSettings | undefined
 
   constructor(options: CommandSandboxOptions) {
     const { executables, home } = options
     this.#options = options
-    this.#git = home === undefined ? undefined : new GitIdentity(executables, home)
+    this.#bubblewrap = new BubblewrapWall(options)
+    this.#tryLauncher = options.tryLauncher ?? lookWall
+    this.#git = home === undefined ? undefined : new GitSettings(executables, home)
   }
 
   /**
-   * `visible`: what a command sees besides the workspace and the system, unless it is isolated. Without a kind, or
-   * without a working bubblewrap, the prefix is empty. Rejects with ResourceBusy during a shortage of resources, and with
-   * CapabilityUnavailable if a sandbox is required and none works.
+   * For `open`, or where no wall stands, the prefix is empty. Rejects with ResourceBusy during a shortage of resources,
+   * and with CapabilityUnavailable if a sandbox is required and none works, or if too much would have to be hidden.
    */
-  async prepare(
-    kind: SandboxKind | undefined, isolated = false, visible: readonly string[] = [],
-  ): Promise<SandboxPrefix> {
-    const { workspace, roots = [], missingSandbox, requiresSandbox = false } = this.#options
-    if (kind === undefined && !requiresSandbox) return NO_SANDBOX
-    const real = await Promise.all([workspace, ...roots].map((folder) =>
+  async prepare(request: WallRequest): Promise<SandboxPrefix> {
+    const { wall, isolated = false, visible = [], hosts = [], hostCeilings } = request
+    const { workspace, roots: others = [], missingSandbox, requiresSandbox = false } = this.#options
+    if (wall === 'open' && !requiresSandbox) return NO_SANDBOX
+    const roots = await Promise.all([workspace, ...others].map((folder) =>
       withFileErrors(folder === workspace ? '.' : folder, () => realpath(folder))))
-    const bwrap = await this.#working(kind ?? 'work', isolated, real)
-    if (bwrap === undefined && requiresSandbox) throw unavailable()
-    if (bwrap === undefined) missingSandbox?.ofCommands()
-    if (bwrap === undefined || kind === undefined) return NO_SANDBOX
-    // A read-only sandbox already covers everything.
-    const protectedFolders = kind === 'work' ? this.#protectedFolders(real.slice(1)) : []
-    const files = kind === 'work' ? this.#storeFiles(real) : []
-    // A folder above a protected place could be moved away with it, unless something is mounted there.
-    const above = real.flatMap((root) => [...protectedFolders, ...files].filter((path) => liesIn(path, root))
-      .flatMap((path) => foldersBetween(root, path))).filter((folder) => existsSync(folder))
-    const identity = isolated ? undefined : await this.#git?.mount()
-    const args = this.#args(kind, isolated, [...new Set([...real, ...above])], visible, identity)
-    const held = await Promise.all(protectedFolders.map(async (path) => ({ path, mount: await holdMountPoint(path) })))
-    const readOnly = held.flatMap(({ path, mount }) => mount === undefined ? []
-      : mount.isEmpty ? ['--tmpfs', path, '--remount-ro', path] : ['--ro-bind', path, path])
-    return {
-      argv: [bwrap, ...args, ...readOnly, ...files.flatMap((path) => ['--ro-bind-try', path, path]), '--'],
-      release: async () => void await Promise.all(held.map(({ mount }) => mount?.release())),
+    const isRelayed = !isolated && hosts !== 'all' && hosts.length > 0
+    const form: WallForm = {
+      wall: wall === 'open' ? 'work' : wall, isolated, roots, isConnected: !isolated && hosts === 'all',
+      visible: isRelayed ? [...visible, ...relayCode()] : visible,
+    }
+    const hasMounts = await this.#bubblewrap.stands(form)
+    const launcher = hasMounts ? undefined : await this.#launcher()
+    const stands = hasMounts || launcher?.stands === true
+    if (!hasMounts && requiresSandbox) throw unavailable()
+    if (!stands) missingSandbox?.ofCommands()
+    if (!stands || wall === 'open') return NO_SANDBOX
+    const opened: (() => Promise<void>)[] = []
+    const release = async (): Promise<void> => void await Promise.all(opened.map((close) => close()))
+    try {
+      const folder = await openPrivateFolder(await this.#gitSettings(form))
+      opened.push(folder.remove)
+      if (launcher?.stands) return { ...await this.#launched(form, folder, launcher.confinesSignals), release }
+      const relay = isRelayed ? await openCommandRelay(hosts, hostCeilings) : undefined
+      if (relay !== undefined) opened.push(relay.close)
+      const walled = await this.#bubblewrap.around(form, { folder, relay: relay?.folder })
+      opened.push(walled.release)
+      return { ...walled, argv: [...walled.argv, ...relay?.command ?? []], ...(relay && { refused: relay.refused }), release }
+    } catch (error) {
+      await release()
+      throw error
     }
   }
 
-  /** The project layer of each folder, and folders of the host in a root. */
-  #protectedFolders(roots: readonly string[]): readonly string[] {
-    const { projectLayer, folders: { reserved = [], layerName } = {} } = this.#options
-    const ofRoots = roots.flatMap((root) => [
-      ...(layerName === undefined ? [] : [join(root, layerName)]), ...reserved.filter((folder) => liesIn(folder, root)),
-    ])
-    return [...new Set([...(projectLayer === undefined ? [] : [projectLayer]), ...ofRoots])]
+  /** Without a network of its own, a command has the whole network or none. */
+  async #launched(form: WallForm, folder: PrivateFolder, confinesSignals: boolean): Promise<SandboxPrefix> {
+    // Folders above could not be opened, which git takes for a damaged repository.
+    const above = { GIT_CEILING_DIRECTORIES: form.roots.map((root) => dirname(root)).join(':') }
+    const launch = await launcherWall(form, { folder, relay: undefined }, this.#options, confinesSignals)
+    return { ...NO_SANDBOX, launch, variables: { ...folder.variables, ...above } }
   }
 
-  /** Those that exist now. Looked up before each command, because some come and go. */
-  #storeFiles(writable: readonly string[]): readonly string[] {
-    return (this.#options.folders?.storeFiles ?? []).flatMap(pathsAt)
-      .filter((path) => writable.some((folder) => liesIn(path, folder)))
+  /** Tried as before the first command of each kind. */
+  async walls(): Promise<CommandWalls> {
+    const roots = [await realpath(this.#options.workspace)]
+    const forms = (['look', 'work'] as const).flatMap((wall) => [true, false].map((isolated): WallForm =>
+      ({ wall, isolated, roots, visible: [], isConnected: false })))
+    const hasMounts = (await Promise.all(forms.map((form) => this.#bubblewrap.stands(form)))).every((each) => each)
+    if (hasMounts) return { look: true, work: true, network: true, masks: 'mount' }
+    const { stands } = await this.#launcher()
+    return { look: stands, work: stands, network: false, masks: stands ? 'grants' : 'none' }
   }
 
-  #working(kind: SandboxKind, isolated: boolean, writable: readonly string[]): Promise<string | undefined> {
-    const form = `${kind} ${isolated}`
-    const known = this.#trials.get(form)
-    if (known !== undefined) return known
-    const trial = this.#try(kind, isolated, writable).catch((error: unknown) => {
-      if (!BulkheadError.is(error) || error.code !== 'ResourceBusy') return undefined
-      this.#trials.delete(form)
-      throw error
+  #launcher(): Promise<WallTrial> {
+    return this.#tryLauncher().catch((error: unknown) => {
+      const isBusy = BulkheadError.is(error) && error.code === 'NoPlaceFree'
+      throw isBusy ? new BulkheadError('ResourceBusy', error.message, { cause: error }) : error
     })
-    this.#trials.set(form, trial)
-    return trial
   }
 
-  async #try(kind: SandboxKind, isolated: boolean, writable: readonly string[]): Promise<string | undefined> {
-    const [bwrap, trial] = await Promise.all(['bwrap', 'true'].map((name) => this.#options.executables.find(name)))
-    const argv = [bwrap!.path, ...this.#args(kind, isolated, writable), '--', trial!.path]
-    return await isWorking(argv) ? bwrap!.path : undefined
+  async #gitSettings({ wall }: WallForm): Promise<string> {
+    const ofUser = await this.#git?.read() ?? ''
+    return wall === 'look' ? ofUser + SEES_NO_MASKS : ofUser
   }
-
-  #args(
-    kind: SandboxKind, isolated: boolean, writable: readonly string[], visible: readonly string[] = [], identity?: Mount,
-  ): Argv {
-    const { home, folders: { reserved = [] } = {} } = this.#options
-    const hidden = [...sensitivePaths(home), ...(kind === 'read' ? SESSION_SOCKETS : [])]
-    const folders = mountsOf(writable, kind === 'work' ? 'write' : 'read')
-    const wanted = isolated ? ISOLATED_SETTINGS : ['/opt', ...visible.filter((path) => !isOfSystem(path))]
-    const seen = outermostMounts(mountsOf(wanted, 'read'), hidden)
-    const others: readonly SandboxMount[] = [
-      { to: '/tmp', kind: 'private' }, ...systemMounts(),
-      ...(isolated ? [] : [...privateHome(home, seen, identity), ...settingsMounts()]),
-      ...seen, ...seen.flatMap((mount) => coversIn(mount, [...hidden, ...reserved], seen)),
-    ]
-    return [
-      '--unshare-all', ...(kind === 'work' && !isolated ? ['--share-net'] : []), ...NO_PRIVILEGES,
-      ...mountOptions([
-        ...others.filter(({ to }) => !writable.some((folder) => liesIn(to, folder))),
-        { to: '/dev', kind: 'devices' }, { to: '/proc', kind: 'processes' },
-        ...folders, ...folders.flatMap((folder) => coversIn(folder, hidden, [])),
-      ]),
-      ...(kind === 'work' && writable.includes('/') ? [] : ['--remount-ro', '/']),
-    ]
-  }
-}
-
-/**
- * An empty home at the path that programs know, with the settings of git unless the real ones are `seen`. A home inside
- * the system belongs to a service.
- */
-function privateHome(
-  home: string | undefined, seen: readonly Mount[], identity: Mount | undefined,
-): readonly SandboxMount[] {
-  if (home === undefined || home === '/' || isOfSystem(home) || liesIn(home, '/etc')) return []
-  const real = realOf(home)
-  if (real === undefined || !statSync(real).isDirectory()) return []
-  const isHidden = identity !== undefined && !seen.some(({ to }) => liesIn(identity.to, to))
-  return [{ to: home, kind: 'private' }, ...(isHidden ? [identity] : [])]
 }
 
 const unavailable = (): BulkheadError => new BulkheadError(
@@ -182,59 +134,3 @@ const unavailable = (): BulkheadError => new BulkheadError(
     + 'Install bubblewrap and allow user namespaces, or set sandbox.os to "auto".',
   { data: { missing: ['bubblewrap'] } },
 )
-
-/** This mode identifies a mount point, also for the loader and after a crash of the host. */
-const NO_RIGHTS = 0o000
-const USUAL_RIGHTS = 0o755
-
-/** Mount points that this process created, with the number of commands that use them. */
-const made = new Map<string, { users: number; readonly ready: Promise<boolean> }>()
-
-/** A folder that a sandbox can mount on. */
-export interface MountPoint {
-  /** Whether it was created for this purpose. */
-  readonly isEmpty: boolean
-  /** Idempotent. The last user removes a created folder, unless it is no longer empty. */
-  release(): Promise<void>
-}
-
-/**
- * bubblewrap can only mount on existing paths. A missing folder is created while commands run, so that no command can
- * create it. Contract: undefined for a path that cannot be mounted on, such as a link.
- */
-export async function holdMountPoint(path: string): Promise<MountPoint | undefined> {
-  const known = made.get(path)
-  const entry = known ?? { users: 0, ready: makeEmpty(path) }
-  entry.users++
-  if (known === undefined) made.set(path, entry)
-  if (!await entry.ready) {
-    if (made.get(path) === entry) made.delete(path)
-    const found = await lstat(path).catch(() => undefined)
-    const isMountable = found !== undefined && !found.isSymbolicLink()
-    return isMountable ? { isEmpty: false, release: async () => undefined } : undefined
-  }
-  let held = true
-  const forget = reaper.hold('empty', path)
-  return {
-    isEmpty: true,
-    async release() {
-      if (!held) return
-      held = false
-      forget()
-      if (--entry.users > 0) return
-      made.delete(path)
-      await rmdir(path).catch(() => chmod(path, USUAL_RIGHTS)).catch(() => undefined)
-    },
-  }
-}
-
-/** Whether the mount point exists now, created by this host or an earlier one. */
-async function makeEmpty(path: string): Promise<boolean> {
-  try {
-    await mkdir(path, NO_RIGHTS)
-    return true
-  } catch {
-    const found = await lstat(path).catch(() => undefined)
-    return found !== undefined && found.isDirectory() && (found.mode & 0o777) === NO_RIGHTS
-  }
-}

@@ -1,7 +1,9 @@
 import { ANY_COMMAND, BulkheadError, matchArguments, type CompartmentTool, type Power } from '@bulkhead/contract'
+import { readHostPattern } from '@bulkhead/kit/hosts'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { Denial, stringArgument, type Remedies } from '../model/capability.ts'
 import { hasHandle, type CallSecrets } from '../secrets/secrets.ts'
+import type { CommandWall } from './wall-form.ts'
 
 /** The limit of Linux for one argument. Here it applies to all of them together. */
 const ARGUMENT_BYTES = 128 * 1024 - 1
@@ -86,6 +88,7 @@ export function withSecrets(request: ShellRequest, secrets: CallSecrets): ShellR
 const invalid = (why: string): BulkheadError => new BulkheadError('InputInvalid', `The command is invalid: ${why}.`)
 
 const STAGES = 32
+const HOSTS = 64
 const MAX_TIMEOUT_MS = 3_600_000
 
 export type StageTarget = 'out' | 'err' | 'nothing' | { readonly path: string; readonly append: boolean }
@@ -104,7 +107,10 @@ export interface PipeRequest {
   readonly stages: readonly StageRequest[]
   readonly cwd: string | undefined
   readonly timeoutMs: number | undefined
-  readonly wall: 'read' | 'work' | undefined
+  /** Absent: what is usual for the tool. */
+  readonly wall: CommandWall | undefined
+  /** What the command may reach behind the wall `work`. */
+  readonly hosts: readonly string[] | 'all'
   readonly isolated: boolean
   readonly quiet: boolean
 }
@@ -117,8 +123,9 @@ export function readPipeRequest(given: readonly Json[]): PipeRequest {
     throw invalidPipe(`it must be an array of 1 to ${STAGES} commands`)
   }
   if (!isJsonObject(options)) throw invalidPipe('its options must be an object')
-  const { cwd, timeoutMs, wall, isolated, quiet } = options
-  if (isGiven(wall) && wall !== 'read' && wall !== 'work') throw invalidPipe('its wall must be read or work')
+  const { cwd, timeoutMs, wall, hosts, isolated, quiet } = options
+  if (isGiven(wall) && !isWall(wall)) throw invalidPipe('its wall must be look, work or open')
+  if (isGiven(hosts) && wall !== 'work') throw invalidPipe('only the wall work has hosts')
   if (isGiven(timeoutMs) && !isTimeout(timeoutMs)) {
     throw invalidPipe(`its timeoutMs must be a whole number from 1 to ${MAX_TIMEOUT_MS}`)
   }
@@ -127,6 +134,7 @@ export function readPipeRequest(given: readonly Json[]): PipeRequest {
     cwd: isGiven(cwd) ? stringArgument([cwd], 0, 'The working folder') : undefined,
     timeoutMs: isGiven(timeoutMs) ? timeoutMs : undefined,
     wall: isGiven(wall) ? wall : undefined,
+    hosts: isGiven(hosts) ? readHosts(hosts) : [],
     isolated: isolated === true,
     quiet: quiet === true,
   }
@@ -145,7 +153,7 @@ export function checkPipe(
 /**
  * Contract: throws CapabilityDenied if a secret is not for its command, or output with secrets would go into a file.
  */
-export function withStageSecrets(request: PipeRequest, secrets: CallSecrets): PipeRequest {
+export function withStageSecrets<Request extends PipeRequest>(request: Request, secrets: CallSecrets): Request {
   const isGivenSecret = ({ args, input }: StageRequest): boolean =>
     [...args, input].some((text) => typeof text === 'string' && hasHandle(text))
   const writesFile = ({ stdout, stderr }: StageRequest): boolean =>
@@ -200,6 +208,15 @@ function readPath(given: Json | undefined): string {
   const path = stringArgument([given ?? null], 0, 'The path of the file')
   if (/\/\.?$/.test(path)) throw invalidPipe(`"${path}" ends in a slash, so it names a folder`)
   return path
+}
+
+const isWall = (value: Json): value is CommandWall => value === 'look' || value === 'work' || value === 'open'
+
+function readHosts(given: Json): PipeRequest['hosts'] {
+  if (given === 'all') return given
+  const isPattern = (host: Json): host is string => typeof host === 'string' && readHostPattern(host) !== undefined
+  if (Array.isArray(given) && given.length <= HOSTS && given.every(isPattern)) return given
+  throw invalidPipe(`its hosts must be all, or an array of at most ${HOSTS} host patterns`)
 }
 
 const isTimeout = (value: Json): value is number =>

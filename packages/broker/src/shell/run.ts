@@ -1,9 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import type { Duplex } from 'node:stream'
 import type { BulkheadError, ShellResult } from '@bulkhead/contract'
 import type { RedactingStream, Redaction } from '../secrets/redaction.ts'
 import { reaper } from '../process/reaper.ts'
 import { BoundedOutput, type LiveOutput, type StreamName } from './output.ts'
-import { startMasked, startError, type Stdio } from '../process/spawn.ts'
+import { sendWhole, startMasked, startError, type Stdio } from '../process/spawn.ts'
+import type { LaunchWall, SpareLauncher } from '../walls/launcher.ts'
+import { FILTER_FD } from './wall-form.ts'
 import {
   processesOf, processRow, processTable, signalProcess, type LeftoverProcesses, type ProcessRow, type RunIdentity,
 } from '../process/run-processes.ts'
@@ -42,6 +45,7 @@ export interface RunParts {
   readonly redaction?: Redaction | undefined
   /** Absent: stdout and stderr are kept, and stdin is `input`. */
   readonly streams?: RunStreams
+  readonly wall?: RunWall | undefined
 }
 
 /** A number is a descriptor of a file, or of one end of a pipe to another run. */
@@ -51,6 +55,15 @@ export interface RunStreams {
   readonly stderr: 'kept' | 'nothing' | number
   /** From descriptor 3 on. */
   readonly extra?: readonly (number | undefined)[]
+}
+
+/** How a command gets behind its wall, unless its own arguments do that. */
+export interface RunWall {
+  /** The launcher starts the command behind this wall. */
+  readonly launch?: LaunchWall | undefined
+  readonly spares: SpareLauncher
+  /** Bytes that the first program reads from FILTER_FD. */
+  readonly filter?: Uint8Array | undefined
 }
 
 /**
@@ -64,6 +77,8 @@ export class Run {
   readonly gone: Promise<void>
   readonly #parts: RunParts
   readonly #child: ChildProcess
+  /** Rejects if the launcher started nothing. */
+  readonly #started: Promise<void> | undefined
   readonly #identity: RunIdentity | undefined
   readonly #outputs: Readonly<Record<StreamName, BoundedOutput>>
   readonly #redactions: Readonly<Record<StreamName, RedactingStream | undefined>>
@@ -72,6 +87,7 @@ export class Run {
   readonly #gone = Promise.withResolvers<void>()
   #exit: Pick<ShellResult, 'exitCode' | 'signal'> | undefined
   #groupLives = true
+  #closed = false
   #over = false
   #received = 0
   #drainTimer: NodeJS.Timeout | undefined
@@ -88,7 +104,9 @@ export class Run {
     // Before the start, because the host may be killed at any time after it.
     const releaseMark = reaper.hold('mark', parts.mark)
     try {
-      this.#child = start(parts)
+      const { child, started } = start(parts)
+      this.#child = child
+      this.#started = started
     } catch (error) {
       releaseMark()
       throw error
@@ -127,12 +145,19 @@ export class Run {
       this.#gone.resolve()
     })
     child.once('exit', (exitCode, signal) => {
-      this.#exit = { exitCode, signal }
       this.#groupLives = signalGroup(child.pid!, 0)
       this.#exited.resolve()
-      if (!this.#over) this.#drain(performance.now() + DRAIN_PAUSES * this.#parts.drainMs)
+      const ended = (): void => {
+        this.#exit = { exitCode, signal }
+        if (this.#over) return
+        if (this.#closed) this.#complete(this.#exit)
+        else this.#drain(performance.now() + DRAIN_PAUSES * this.#parts.drainMs)
+      }
+      if (this.#started === undefined) ended()
+      else this.#started.then(ended, (error: unknown) => this.end(startError(error)))
     })
     child.once('close', () => {
+      this.#closed = true
       if (!this.#over && this.#exit !== undefined) this.#complete(this.#exit)
     })
     for (const name of STREAMS) {
@@ -207,19 +232,34 @@ export class Run {
   }
 }
 
-function stdioOf({ input, streams }: RunParts): Stdio {
+function stdioOf({ input, streams, wall }: RunParts): Stdio {
   const { stdin, stdout = 'kept', stderr = 'kept', extra = [] } = streams ?? {}
   const output = (to: RunStreams['stdout']) => typeof to === 'number' ? to : to === 'nothing' ? 'ignore' : 'pipe'
   const source = stdin ?? (input === undefined ? 'ignore' : 'pipe')
-  return [source, output(stdout), output(stderr), ...extra.map((file) => file ?? 'ignore')]
+  const more = extra.map((file) => file ?? 'ignore' as const)
+  const filter = wall?.filter === undefined ? []
+    : [...Array.from({ length: FILTER_FD - 3 - more.length }, () => 'ignore' as const), 'pipe' as const]
+  return [source, output(stdout), output(stderr), ...more, ...filter]
 }
 
-function start(parts: RunParts): ChildProcess {
-  const { argv, cwd, env, masked } = parts
+interface StartedChild {
+  readonly child: ChildProcess
+  readonly started?: Promise<void>
+}
+
+function start(parts: RunParts): StartedChild {
+  const { argv, cwd, env, mark, masked, wall } = parts
   const [file = '', ...args] = argv
   try {
-    return startMasked(stdioOf(parts), masked, (stdio) =>
+    if (wall?.launch !== undefined) {
+      const limits = new Map([...wall.launch.limits ?? [], ['locks', mark] as const])
+      return wall.spares.launch({ argv: [file, ...args], cwd, env, wall: { ...wall.launch, limits } }, stdioOf(parts))
+    }
+    const child = startMasked(stdioOf(parts), masked, (stdio) =>
       spawn(file, args, { cwd, env, stdio, detached: true, shell: false }))
+    const pipe = (child.stdio as readonly unknown[] | undefined)?.[FILTER_FD]
+    if (wall?.filter !== undefined && pipe) sendWhole(pipe as Duplex, wall.filter)
+    return { child }
   } catch (error) {
     throw startError(error)
   }

@@ -12,7 +12,8 @@ import {
   type StageRequest,
 } from './request.ts'
 import { RunningCommands } from './running-commands.ts'
-import { Starter, SYSTEM_PATH } from './starter.ts'
+import { SpareLauncher } from '../walls/launcher.ts'
+import { Starter, SYSTEM_PATH, type Walled } from './starter.ts'
 
 export interface ShellOptions extends HostFolders {
   readonly workspace: string
@@ -42,6 +43,10 @@ export interface ShellOptions extends HostFolders {
   readonly requiresSandbox?: boolean | undefined
   /** The code ships with the host and runs in its thread. */
   readonly isBundled?: boolean
+  /** The code runs in the host's thread, so it chooses the walls of its commands. Others have the wall `work`. */
+  readonly choosesWalls?: boolean
+  /** Shared by all compartments of a sandbox, which closes it. */
+  readonly spares?: SpareLauncher | undefined
   readonly platform?: NodeJS.Platform
   /** Commands are checked and not run: each succeeds without output. */
   readonly runsNothing?: boolean
@@ -53,7 +58,7 @@ export interface ShellOptions extends HostFolders {
 /** Runs the commands of the grant by name and argument vector, without a shell. */
 export function shellCapability(options: ShellOptions): CapabilityUnit {
   const { workspace, tools, secrets, operator, reserved, readOnly, storeFiles, layerName, projectLayer } = options
-  const { missingSandbox, requiresSandbox, isBundled = false, runsNothing = false } = options
+  const { missingSandbox, requiresSandbox, isBundled = false, choosesWalls = false, runsNothing = false } = options
   const { path = SYSTEM_PATH, platform = process.platform } = options
   const { concurrentCommands = DEFAULT_LIMITS.concurrentCommands } = options
   const { outputBytes = 200 * 1024, graceMs = 300, drainMs = 100, updateMs = 100 } = options
@@ -61,6 +66,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
   if (platform === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
 
   const home = operator?.env.HOME
+  const spares = options.spares ?? new SpareLauncher()
   const starterIn = (roots: readonly string[]): Starter => {
     const untrusted = new UntrustedFolders(
       [workspace, ...roots, ...tools.flatMap(({ grant }) => grant.fs.write)],
@@ -71,7 +77,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     return new Starter({
       workspace, roots, untrusted, projectLayer, secrets, missingSandbox, requiresSandbox, graceMs, drainMs, updateMs,
       folders: { reserved, readOnly, storeFiles, layerName },
-      home,
+      home, spares,
       environmentOf: ({ tool }) => runsAnyCommand(tool) ? operators : restricted,
     })
   }
@@ -84,12 +90,15 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
    * A terminal shows its output, and has the variables of its client. So it gets no secrets, no commands of tools with
    * a restricted environment, none that only read (they run without approval), and none whose output is not shown.
    */
-  const terminalFor = (call: OpenCall, { stages, wall, quiet }: PipeRequest): WorkspaceClient['run'] => {
-    const isShown = stages.length === 1 && fitsTerminal(stages[0]!) && wall !== 'read' && !quiet
+  const terminalFor = (call: OpenCall, { stages, wall, quiet }: PipeRequest & Walled): WorkspaceClient['run'] => {
+    const isShown = stages.length === 1 && fitsTerminal(stages[0]!) && wall !== 'look' && !quiet
     if (!isShown || secrets !== undefined || !runsAnyCommand(call.tool)) return undefined
     const client = options.clientOf?.(call.hostCallId ?? call.callId)
     return client?.run?.bind(client)
   }
+  /** Without a choice, code of the host has no wall. Another tool reaches what it may reach itself. */
+  const walled = ({ tool }: OpenCall, { wall, hosts = [] }: Partial<Walled> = {}): Walled => choosesWalls
+    ? { wall: wall ?? 'open', hosts } : { wall: wall === 'look' ? wall : 'work', hosts: tool.grant.net.hosts }
   /** The command as it was asked for, so that no secret is recorded. */
   const record = async ({ callId, hostCallId = callId }: OpenCall, stages: readonly CommandLine[]): Promise<void> => {
     const line = stages.map(({ cmd, args, as = { cmd, args } }) => [as.cmd, ...as.args].join(' ')).join(' | ')
@@ -105,11 +114,12 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
         return running.run(call, async (stop) => {
           await record(call, [asked])
-          return starterOf(call).start(call, request, stop)
+          return starterOf(call).start(call, { ...request, ...walled(call) }, stop)
         })
       },
       async 'shell.pipe'(call, args) {
-        const asked = readPipeRequest(args)
+        const read = readPipeRequest(args)
+        const asked = { ...read, ...walled(call, { hosts: read.hosts, ...(read.wall && { wall: read.wall }) }) }
         checkPipe(call.tool, asked, isBundled)
         if (runsNothing) return { exits: asked.stages.map(() => SUCCESS), ...NO_OUTPUT, timedOut: false }
         const { input } = asked.stages[0]!
@@ -129,7 +139,10 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
       },
     },
     endCall: (callId) => running.endCall(callId),
-    close: () => running.close(),
+    async close() {
+      await running.close()
+      if (options.spares === undefined) spares.close()
+    },
   }
 }
 
@@ -139,7 +152,7 @@ type CommandLine = Pick<StageRequest, 'cmd' | 'args'> & Partial<Pick<StageReques
 const RECORDED_CHARS = 1_000
 
 const mayWrite = ({ stages, wall }: PipeRequest): boolean =>
-  wall !== 'read' || stages.some(({ stdout, stderr }) => typeof stdout === 'object' || typeof stderr === 'object')
+  wall !== 'look' || stages.some(({ stdout, stderr }) => typeof stdout === 'object' || typeof stderr === 'object')
 
 const SUCCESS = { exitCode: 0, signal: null }
 const NOT_STARTED = { exitCode: null, signal: null }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { newProcessMark } from '@bulkhead/kit/processes'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, type CommandWalls } from '@bulkhead/contract'
 import type { OpenCall } from '../model/capability.ts'
 import { FileScope, type HostFolders } from '../fs/file-scope.ts'
 import { liesIn } from '../fs/paths.ts'
@@ -18,8 +18,10 @@ import { Fifos, StreamFiles } from './streams.ts'
 import type { PipeRequest, ShellRequest } from './request.ts'
 import { throughShell, isPlainOutput, Pipeline, streamsOf } from './pipeline.ts'
 import { Run, type RunParts } from './run.ts'
-import { CommandSandbox, type CommandSandboxOptions, type SandboxPrefix } from './command-sandbox.ts'
+import { CommandSandbox, type CommandSandboxOptions } from './command-sandbox.ts'
 import { withFileErrors } from '../fs/file-errors.ts'
+import type { SpareLauncher } from '../walls/launcher.ts'
+import type { CommandWall, SandboxPrefix } from './wall-form.ts'
 
 /** Folders that only the administrator writes. */
 export const SYSTEM_PATH: readonly string[] = ['/usr/local/bin', '/usr/bin', '/bin']
@@ -38,6 +40,13 @@ interface StarterParts extends Pick<RunParts, 'graceMs' | 'drainMs'>, SandboxNee
   readonly updateMs: number
   readonly secrets: SecretsCapability | undefined
   readonly environmentOf: (call: OpenCall) => CommandEnvironment
+  readonly spares: SpareLauncher
+}
+
+/** A request with the wall that it runs behind. */
+export interface Walled {
+  readonly wall: CommandWall
+  readonly hosts: readonly string[] | 'all'
 }
 
 type SpawnParts = Pick<RunParts, 'input' | 'streams' | 'redaction'> & {
@@ -47,13 +56,20 @@ type SpawnParts = Pick<RunParts, 'input' | 'streams' | 'redaction'> & {
   readonly isQuiet?: boolean
   /** Replaces PATH of the environment. */
   readonly path?: string | undefined
+  readonly sandbox: SandboxPrefix
 }
+
+type WallRequestOf = Walled & { readonly isolated?: boolean }
 
 /** A command or pipe, from its start until no process of it is left. */
 export interface StartedCommand {
   readonly result: Promise<object>
   readonly gone: Promise<void>
   end(reason: BulkheadError): void
+}
+
+interface Started<Result extends object> extends StartedCommand {
+  readonly result: Promise<Result>
 }
 
 /** Starts checked commands: pinned programs, in a verified folder, in a sandbox where one works. */
@@ -77,26 +93,38 @@ export class Starter {
     })
   }
 
-  async start(call: OpenCall, request: ShellRequest, stop: AbortSignal): Promise<Run> {
+  async start(call: OpenCall, request: ShellRequest & Walled, stop: AbortSignal): Promise<StartedCommand> {
     const { workspace, environmentOf } = this.#parts
     const redaction = this.#redaction(call, [request.cmd])
-    const [executable, launch] = await Promise.all([
-      environmentOf(call).executables.find(request.cmd), this.#launcher.prepare(), this.#sandbox.prepare(undefined),
-    ])
-    return inWorkingFolder(workspace, call, request.cwd, (cwd) => {
-      stop.throwIfAborted()
-      requireUnchanged(executable)
-      const command = [executable.path, ...request.args]
-      return this.#spawn(call, cwd, { command, launch, input: request.input, redaction })
+    return this.#behind(call, request, async (sandbox) => {
+      const [executable, launch] = await Promise.all([
+        environmentOf(call).executables.find(request.cmd), this.#launcher.prepare(),
+      ])
+      return inWorkingFolder(workspace, call, request.cwd, (cwd) => {
+        stop.throwIfAborted()
+        requireUnchanged(executable)
+        const command = [executable.path, ...request.args]
+        return this.#spawn(call, cwd, { command, launch, sandbox, input: request.input, redaction })
+      })
     })
   }
 
-  async startPipe(call: OpenCall, request: PipeRequest, stop: AbortSignal): Promise<StartedCommand> {
+  startPipe(call: OpenCall, request: PipeRequest & Walled, stop: AbortSignal): Promise<StartedCommand> {
+    return this.#behind(call, request, (sandbox) => this.#startStages(call, request, stop, sandbox))
+  }
+
+  /** Starts a command behind its wall, which stands until no process of the command is left. */
+  async #behind<Result extends { readonly stderr: string }>(
+    call: OpenCall, request: WallRequestOf, start: (sandbox: SandboxPrefix) => Promise<Started<Result>>,
+  ): Promise<StartedCommand> {
     const sandbox = await this.#sandboxOf(call, request)
     try {
-      const pipeline = await this.#startStages(call, request, stop, sandbox.argv)
-      const gone = pipeline.gone.then(() => sandbox.release())
-      return { result: pipeline.result, gone, end: (reason) => pipeline.end(reason) }
+      const started = await start(sandbox)
+      return {
+        result: started.result.then((result) => ({ ...result, stderr: result.stderr + refusals(sandbox) })),
+        gone: started.gone.then(() => sandbox.release()),
+        end: (reason) => started.end(reason),
+      }
     } catch (error) {
       await sandbox.release()
       throw error
@@ -105,12 +133,17 @@ export class Starter {
 
   /** The same program, sandbox and folder, started by the client. Contract: one stage that fits a terminal. */
   async startInTerminal(
-    call: OpenCall, request: PipeRequest, run: TerminalRunParts['run'], stop: AbortSignal,
+    call: OpenCall, request: PipeRequest & Walled, run: TerminalRunParts['run'], stop: AbortSignal,
   ): Promise<StartedCommand> {
     const { workspace, environmentOf } = this.#parts
     const { cmd, args } = request.stages[0]!
     const { executables, outputBytes } = environmentOf(call)
     const [executable, sandbox] = await Promise.all([executables.find(cmd), this.#sandboxOf(call, request)])
+    if (sandbox.launch !== undefined) {
+      // A terminal cannot hand its order to the launcher.
+      await sandbox.release()
+      return this.startPipe(call, request, stop)
+    }
     try {
       const cwd = await workingFolder(workspace, call, request.cwd)
       stop.throwIfAborted()
@@ -125,14 +158,15 @@ export class Starter {
     }
   }
 
-  async #sandboxOf(call: OpenCall, { wall, isolated }: PipeRequest): Promise<SandboxPrefix> {
-    const visible = wall === undefined || isolated ? [] : await this.#parts.environmentOf(call).visible()
-    return this.#sandbox.prepare(wall, isolated, visible)
+  async #sandboxOf(call: OpenCall, { wall, hosts, isolated = false }: WallRequestOf): Promise<SandboxPrefix> {
+    const visible = wall === 'open' || isolated ? [] : await this.#parts.environmentOf(call).visible()
+    const hostCeilings = (call.tool.grant.ceilings ?? []).map(({ net }) => net.hosts)
+    return this.#sandbox.prepare({ wall, isolated, visible, hosts, hostCeilings })
   }
 
-  async #startStages(call: OpenCall, request: PipeRequest, stop: AbortSignal, prefix: Argv): Promise<Pipeline> {
+  async #startStages(call: OpenCall, request: PipeRequest & Walled, stop: AbortSignal, sandbox: SandboxPrefix): Promise<Pipeline> {
     const { workspace, folders, environmentOf } = this.#parts
-    const path = request.wall === 'read' ? await environmentOf(call).cleanPath() : undefined
+    const path = request.wall === 'look' ? await environmentOf(call).cleanPath() : undefined
     const [launch, shell, mkfifo, ...programs] = await Promise.all([
       this.#launcher.prepare(), this.#system.find('sh'), this.#system.find('mkfifo'),
       ...request.stages.map(({ cmd }) => environmentOf(call).executables.find(cmd)),
@@ -152,8 +186,8 @@ export class Starter {
           const ends = { read: fifos.readEnd(index - 1), write: fifos.writeEnd(index) }
           const input = typeof stage.input === 'string' ? stage.input : undefined
           const streams = streamsOf(stage, files, ends)
-          const command = [...prefix, ...redirected]
-          return this.#spawn(call, cwd, { command, launch, input, streams, redaction, path, isQuiet: request.quiet })
+          const command = { command: redirected, launch, sandbox }
+          return this.#spawn(call, cwd, { ...command, input, streams, redaction, path, isQuiet: request.quiet })
         }, request.timeoutMs)
       })
     } finally {
@@ -161,8 +195,8 @@ export class Starter {
     }
   }
 
-  #spawn(call: OpenCall, cwd: string, { command, launch, path, isQuiet = false, ...parts }: SpawnParts): Run {
-    const { environmentOf, graceMs, drainMs, updateMs } = this.#parts
+  #spawn(call: OpenCall, cwd: string, { command, launch, sandbox, path, isQuiet = false, ...parts }: SpawnParts): Run {
+    const { environmentOf, graceMs, drainMs, updateMs, spares } = this.#parts
     const { outputBytes, variables } = environmentOf(call)
     const run = ++this.#started
     const marker = `${this.#compartment}.${run}`
@@ -172,10 +206,13 @@ export class Starter {
     const live = isQuiet || !call.onUpdate ? undefined : new LiveOutput(update, updateMs)
     return new Run({
       ...parts, cwd, marker, mark, live, graceMs, drainMs, outputBytes,
-      argv: launch(command, mark),
+      argv: sandbox.launch === undefined ? launch([...sandbox.argv, ...command], mark) : command,
+      wall: { spares, launch: sandbox.launch, filter: sandbox.filter },
       leftovers: this.#leftovers,
       masked: this.#descriptorsToMask(),
-      env: { ...variables(marker, call.isApproved === true), ...(path !== undefined && { PATH: path }) },
+      env: {
+        ...variables(marker, call.isApproved === true), ...(path !== undefined && { PATH: path }), ...sandbox.variables,
+      },
     })
   }
 
@@ -222,12 +259,12 @@ async function workingFolder(workspace: string, { tool }: OpenCall, given: strin
   return { scope, resolved, path: scope.pathOf(resolved) }
 }
 
-/** Whether commands of every kind run in bubblewrap here, by the trials that precede the first command of each. */
-export async function commandsAreConfined(workspace: string, home: string | undefined): Promise<boolean> {
+/** For the caller of the command. */
+const refusals = ({ refused = new Set() }: SandboxPrefix): string => [...refused].map((host) =>
+  `The wall around the command refused a connection to ${host}: this host was not granted, or is not public.\n`).join('')
+
+/** What stands around commands here, by the trials that precede the first command of each kind. */
+export async function commandWalls(workspace: string, home: string | undefined): Promise<CommandWalls> {
   const executables = new Executables(SYSTEM_PATH, new UntrustedFolders([workspace], [workspace]))
-  const sandbox = new CommandSandbox({ workspace, executables, home })
-  const kinds = [['work', false], ['read', false], ['read', true]] as const
-  const prefixes = await Promise.all(kinds.map(([kind, isolated]) => sandbox.prepare(kind, isolated)))
-  await Promise.all(prefixes.map(({ release }) => release()))
-  return prefixes.every(({ argv }) => argv.length > 0)
+  return new CommandSandbox({ workspace, executables, home }).walls()
 }

@@ -1,15 +1,14 @@
 import { execFile } from 'node:child_process'
 import { constants, type Stats } from 'node:fs'
-import { mkdtemp, open, rm, type FileHandle } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { open, rm, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { BulkheadError } from '@bulkhead/contract'
-import { isResourceShortage } from '@bulkhead/kit/processes'
 import { notRegular } from '../fs/file-errors.ts'
 import { scopeOf, type FileScope, type HostFolders } from '../fs/file-scope.ts'
 import type { OpenCall } from '../model/capability.ts'
 import { reaper } from '../process/reaper.ts'
+import { temporaryFolder } from '../process/temporary-folder.ts'
 import type { PipeRequest, StageTarget } from './request.ts'
 
 const SAFE = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
@@ -125,7 +124,7 @@ export class Fifos {
    */
   static async open(count: number, mkfifo: string): Promise<Fifos> {
     if (count === 0) return new Fifos([])
-    const folder = await temporaryFolder()
+    const folder = await temporaryFolder('bulkhead-pipe-', 'The pipe between commands')
     const release = reaper.hold('folder', folder)
     const ends: { read: FileHandle; write: FileHandle }[] = []
     try {
@@ -173,28 +172,6 @@ async function openEnds(path: string): Promise<{ readonly read: FileHandle; read
   } finally {
     await temporary.close()
   }
-}
-
-/** Folders for pipes. The first that works is used. */
-const pipeFolders = (): readonly string[] =>
-  [...new Set([tmpdir(), process.env['XDG_RUNTIME_DIR'], '/tmp', '/var/tmp', '/dev/shm'])]
-    .filter((folder) => folder !== undefined)
-
-async function temporaryFolder(): Promise<string> {
-  const folders = pipeFolders()
-  let first: unknown
-  for (const parent of folders) {
-    try {
-      return await mkdtemp(join(parent, 'bulkhead-pipe-'))
-    } catch (error) {
-      if (isResourceShortage(error)) throw noPipe(error)
-      first ??= error
-    }
-  }
-  const why = (first as NodeJS.ErrnoException).code ?? 'unknown'
-  const message = `The pipe between commands was not created: none of the folders ${folders.join(', ')} `
-    + `is writable (${why}). Set TMPDIR to a writable folder.`
-  throw new BulkheadError('ToolExecutionFailed', message, { cause: first, data: { folders: [...folders] } })
 }
 
 const noPipe = (cause: unknown): BulkheadError =>

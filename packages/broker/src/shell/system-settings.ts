@@ -13,6 +13,9 @@ const CERTIFICATE_BYTES = 1024 * 1024
 /** Settings that may be links to elsewhere, without which programs find no host and no certificate. */
 const NEEDED = ['resolv.conf', 'hosts', 'localtime', 'ssl/certs', 'ssl/cert.pem', 'ssl/ca-bundle.pem']
 
+/** The settings that an isolated command sees. */
+export const ISOLATED_SETTINGS: readonly string[] = ['/etc/alternatives', '/etc/ld.so.cache', '/etc/localtime']
+
 /** The folder with the settings of the system, without its secrets. */
 export function settingsMounts(folder = '/etc'): readonly SandboxMount[] {
   const needed = NEEDED.flatMap((name) => linkedFrom(join(folder, name)))

@@ -27,6 +27,7 @@ async function running(commands: readonly string[]): Promise<Running> {
   })
   const unit = shellCapability({
     workspace: setup.workspace, tools: [call.tool], path: [setup.bin, '/usr/bin', '/bin'], updateMs: 0, secrets: vault,
+    choosesWalls: true,
   })
   const shell = shellAccess(async (method, ...args) =>
     await unit.capabilities[method]!(call, JSON.parse(JSON.stringify(args)) as Json[]))

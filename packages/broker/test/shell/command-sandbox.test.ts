@@ -4,10 +4,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { Executables, UntrustedFolders } from '../../src/process/executable.ts'
-import { CommandSandbox, type SandboxKind, type CommandSandboxOptions } from '../../src/shell/command-sandbox.ts'
+import { CommandSandbox, type CommandSandboxOptions } from '../../src/shell/command-sandbox.ts'
+import type { CommandWall } from '../../src/shell/wall-form.ts'
 import { MissingLayers } from '../../../sandbox/src/os/walls.ts'
 import { any, ShellSetup } from './shell-setup.ts'
 
@@ -17,24 +18,45 @@ beforeEach(async () => {
   setup = new ShellSetup()
 })
 afterAll(() => setup.clear())
+const NO_LAUNCHER = async () => ({ stands: false, reason: 'there is no Landlock' }) as const
 const newSandbox = (): CommandSandbox => {
   const executables = new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
-  return new CommandSandbox({ workspace: setup.workspace, executables, home: undefined })
+  return new CommandSandbox({ workspace: setup.workspace, executables, home: undefined, tryLauncher: NO_LAUNCHER })
 }
 const prefix = async (
-  standing: CommandSandbox, kind: SandboxKind, visible: readonly string[] = [],
-): Promise<readonly string[]> => (await standing.prepare(kind, false, visible)).argv
+  standing: CommandSandbox, wall: CommandWall, visible: readonly string[] = [],
+): Promise<readonly string[]> => {
+  const { argv, release } = await standing.prepare({ wall, visible })
+  onTestFinished(release)
+  return argv
+}
 
-it('is absent if bubblewrap does not work', async () => {
+it('is absent if neither bubblewrap nor Landlock works', async () => {
   setup.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
-  expect(await prefix(newSandbox(), 'read')).toEqual([])
+  expect(await prefix(newSandbox(), 'look')).toEqual([])
+})
+
+it('is the launcher if only Landlock works', async () => {
+  setup.sh('bwrap', 'exit 1')
+  const executables = new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
+  const missing = { ofCommands: () => expect.unreachable() }
+  const sandbox = new CommandSandbox({
+    workspace: setup.workspace, executables, home: undefined, missingSandbox: missing,
+    tryLauncher: async () => ({ stands: true, abi: 7, confinesSignals: true }),
+  })
+  const { argv, launch, release } = await sandbox.prepare({ wall: 'look' })
+  onTestFinished(release)
+  expect([argv, launch?.rules?.paths.some(([path]) => path === setup.workspace)]).toEqual([[], true])
+  expect(await sandbox.walls()).toEqual({ look: true, work: true, network: false, masks: 'grants' })
 })
 
 describe('a sandbox that does not work', () => {
   const lacking = (options: Partial<CommandSandboxOptions>): CommandSandbox => {
     setup.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
     const executables = new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
-    return new CommandSandbox({ workspace: setup.workspace, executables, home: undefined, ...options })
+    return new CommandSandbox({
+      workspace: setup.workspace, executables, home: undefined, tryLauncher: NO_LAUNCHER, ...options,
+    })
   }
 
   it('is reported by the first command that needs it', async () => {
@@ -42,14 +64,14 @@ describe('a sandbox that does not work', () => {
     const reported: string[] = []
     missing.watch(({ message }) => reported.push(message))
     const absent = lacking({ missingSandbox: missing })
-    await absent.prepare(undefined)
+    await absent.prepare({ wall: 'open' })
     expect(reported).toEqual([])
-    for (const kind of ['read', 'work', 'read'] as const) await absent.prepare(kind)
+    for (const wall of ['look', 'work', 'look'] as const) await absent.prepare({ wall })
     expect(reported).toEqual([expect.stringMatching(/^Commands run without a sandbox/)])
   })
 
-  it.each(['read', 'work', undefined] as const)('rejects a command if it is required, for %s', async (kind) => {
-    await expect(lacking({ requiresSandbox: true }).prepare(kind))
+  it.each(['look', 'work', 'open'] as const)('rejects a command if it is required, for %s', async (wall) => {
+    await expect(lacking({ requiresSandbox: true }).prepare({ wall }))
       .rejects.toMatchObject({ code: 'CapabilityUnavailable', data: { missing: ['bubblewrap'] } })
   })
 })
@@ -59,7 +81,7 @@ it('runs a command without a sandbox if one is required and works', async () => 
   const executables = new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
   expect((await new CommandSandbox(
     { workspace: setup.workspace, executables, home: undefined, requiresSandbox: true },
-  ).prepare(undefined)).argv).toEqual([])
+  ).prepare({ wall: 'open' })).argv).toEqual([])
 })
 
 it('is tried again after a shortage of resources, and commands fail until then', async () => {
@@ -67,30 +89,30 @@ it('is tried again after a shortage of resources, and commands fail until then',
   const words = 'bwrap: Creating new namespace failed: Resource temporarily unavailable'
   const path = setup.sh('bwrap', `[ -e '${tried}' ] && exit 0; : > '${tried}'; echo '${words}' >&2; exit 1`)
   const tries = newSandbox()
-  await expect(prefix(tries, 'read')).rejects.toMatchObject({ code: 'ResourceBusy' })
-  expect((await prefix(tries, 'read'))[0]).toBe(path)
+  await expect(prefix(tries, 'look')).rejects.toMatchObject({ code: 'ResourceBusy' })
+  expect((await prefix(tries, 'look'))[0]).toBe(path)
 })
 
 it('is tried again if the workspace was missing', async () => {
   const path = setup.sh('bwrap', 'exit 0')
   const lasting = newSandbox()
   renameSync(setup.workspace, `${setup.workspace}-moved`)
-  await expect(prefix(lasting, 'read')).rejects.toMatchObject({ code: 'NotFound' })
+  await expect(prefix(lasting, 'look')).rejects.toMatchObject({ code: 'NotFound' })
   renameSync(`${setup.workspace}-moved`, setup.workspace)
-  expect((await prefix(lasting, 'read'))[0]).toBe(path)
+  expect((await prefix(lasting, 'look'))[0]).toBe(path)
 })
 
-it('hides session sockets from a read-only command that sees the folders around them', async () => {
+it('hides session sockets from a command that sees the folders around them', async () => {
   setup.sh('bwrap', 'exit 0')
   const servants = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix'].filter(
     (path) => existsSync(path),
   )
-  const hidden = async (kind: 'read' | 'work') => {
+  const hidden = async (kind: 'look' | 'work') => {
     const args = await prefix(newSandbox(), kind, ['/run', '/tmp'])
     return servants.filter((path) =>
       args.some((arg, at) => arg === path && ['--tmpfs', '/dev/null'].includes(args[at - 1]!)))
   }
-  expect([await hidden('read'), await hidden('work')]).toEqual([servants, []])
+  expect([await hidden('look'), await hidden('work')]).toEqual([servants, servants])
 })
 
 describe('credentials in a home folder', () => {
@@ -108,7 +130,7 @@ describe('credentials in a home folder', () => {
   /** The home is visible, because the operator named it. */
   const prefixOf = async (home: string, workspace: string, path: readonly string[]): Promise<readonly string[]> => {
     const executables = new Executables(path, new UntrustedFolders([]))
-    return prefix(new CommandSandbox({ workspace, home, executables }), 'read', [setup.root, home])
+    return prefix(new CommandSandbox({ workspace, home, executables }), 'look', [setup.root, home])
   }
 
   it.each([
@@ -130,7 +152,7 @@ describe('credentials in a home folder', () => {
       executables: new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([])),
     })
     const hidden = async () => {
-      const args = await prefix(lasting, 'read', [home])
+      const args = await prefix(lasting, 'look', [home])
       return args.filter((arg, at) => arg.startsWith(`${home}/`) && args[at - 1] === '--tmpfs')
     }
     expect(await hidden()).toEqual([join(home, '.ssh')])

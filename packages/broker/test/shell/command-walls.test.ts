@@ -1,5 +1,5 @@
 import {
-  chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync,
+  appendFileSync, chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ANY_COMMAND, type Power } from '@bulkhead/contract'
@@ -34,13 +34,13 @@ function file(path: string, content = '', mode = 0o644): string {
   return path
 }
 
-const run = async (kind: 'read' | 'work', script: string, options: Partial<ShellOptions> = {}) => {
+const run = async (kind: 'look' | 'work', script: string, options: Partial<ShellOptions> = {}) => {
   const { shell } = setup.open(everything(), { path: ['/usr/bin', '/bin'], ...options })
   return shell.pipe([{ cmd: 'sh', args: ['-c', script] }], { wall: kind })
 }
 
 describe('commands behind bubblewrap', needs('bubblewrap'), () => {
-  describe.each(['read', 'work'] as const)('of the kind %s', (kind) => {
+  describe.each(['look', 'work'] as const)('of the kind %s', (kind) => {
     it('cannot take the wall down, also if the host is root', async () => {
       const outside = folderOutside()
       const made = [join(outside, 'made'), '/usr/made', '/made']
@@ -85,13 +85,13 @@ describe('commands behind bubblewrap', needs('bubblewrap'), () => {
     })
   })
 
-  it('write private folders: /tmp, and a home that is empty', async () => {
+  it('write private folders: /tmp, and a home that is another one', async () => {
     const home = folderOutside()
     file(join(home, 'secret.txt'), 'secret')
     const operator = { path: ['/usr/bin', '/bin'], env: { HOME: home } }
-    const { stdout } = await run('work', 'ls -A ~; echo x > ~/.cache; echo x > /tmp/x; cat ~/.cache /tmp/x', { operator })
-    expect(stdout).toBe('x\nx\n')
-    expect(existsSync(join(home, '.cache'))).toBe(false)
+    const script = `ls -A ~; ls -A ${home}; echo x > ~/x; echo x > /tmp/y; cat ~/x /tmp/y`
+    expect((await run('work', script, { operator })).stdout).toBe('x\nx\n')
+    expect(existsSync(join(home, 'x'))).toBe(false)
   })
 })
 
@@ -109,7 +109,8 @@ describe('git behind bubblewrap', needs('bubblewrap', 'git'), () => {
     expect((await work('git config --global --list')).toSorted()).toEqual(settings.toSorted())
     const commit = 'git commit -q --allow-empty -m "$(echo one)" && git log -1 --format="%an <%ae>"'
     expect(await work(`git init -q && ${commit}`)).toEqual(['A "B" C <me@example.com>'])
-    expect(await work(`git config user.email other@example.com && ${commit}`)).toEqual(['A "B" C <other@example.com>'])
+    appendFileSync(join(setup.workspace, '.git/config'), '[user]\n\temail = other@example.com\n')
+    expect(await work(commit)).toEqual(['A "B" C <other@example.com>'])
     file(join(home, '.gitconfig'), '[user]\n\tname = New\n')
     expect(await work('git config user.name')).toEqual(['New'])
   })
@@ -143,8 +144,8 @@ describe('programs in a home', needs('bubblewrap'), () => {
     const npm = file(join(packageFolder, 'bin/npm-cli.js'),
       "#!/usr/bin/env node\nconsole.log('npm', require('../package.json').version, ...process.argv.slice(2))\n", 0o755)
     file(join(setup.workspace, 'script.js'), 'console.log(process.execPath, process.argv[2])')
-    for (const kind of ['read', 'work'] as const) {
-      const script = 'node script.js argument && npm test && find ~ -type f | sort'
+    for (const kind of ['look', 'work'] as const) {
+      const script = `node script.js argument && npm test && find ${home} -type f | sort`
       const { stdout } = await run(kind, script, { operator: operatorOf(home, NODE) })
       expect(stdout.trim().split('\n'))
         .toEqual([`${node} argument`, 'npm 1.0.0 test', node, npm, join(packageFolder, 'package.json')])
@@ -156,7 +157,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
     symlinkSync('versions/node/v1.0.0', join(home, '.nvm/current'))
     mkdirSync(join(home, 'bin'))
     symlinkSync('../.nvm/current/bin/npm', join(home, 'bin/npm'))
-    const through = async (folder: string) => (await run('read', 'npm', { operator: operatorOf(home, folder) })).stdout
+    const through = async (folder: string) => (await run('look', 'npm', { operator: operatorOf(home, folder) })).stdout
     expect([await through('bin'), await through('.nvm/current/bin')])
       .toEqual(['{ "version": "1.0.0" }', '{ "version": "1.0.0" }'])
   })
@@ -165,7 +166,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
     const home = homeWithNode()
     symlinkSync(join(home, '.nvm/versions/node/v1.0.0'), join(home, '.nvm/current'))
     const operator = { ...operatorOf(home, '.nvm/current/bin'), read: [join(home, '.nvm')] }
-    expect((await run('read', 'npm && cat ~/.nvm/alias/default', { operator })).stdout)
+    expect((await run('look', `npm && cat ${home}/.nvm/alias/default`, { operator })).stdout)
       .toBe('{ "version": "1.0.0" }secret')
   })
 
@@ -174,7 +175,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
     file(join(home, '.local/share/keyring'), 'secret')
     file(join(home, folder === 'link' ? 'tool' : folder, 'tool'), '#!/bin/sh\n', 0o755)
     symlinkSync('.', join(home, 'link'))
-    const { stdout } = await run('read', 'cat ~/secret.txt ~/.local/share/keyring', { operator: operatorOf(home, folder) })
+    const { stdout } = await run('look', `cat ${home}/secret.txt ${home}/.local/share/keyring`, { operator: operatorOf(home, folder) })
     expect(stdout).toBe('')
   })
 
@@ -182,7 +183,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
     const home = homeWithNode()
     const { shell } = setup.open({ ...everything(), fs: { read: [], write: [join(home, '.nvm')] } },
       { operator: operatorOf(home, NODE) })
-    const { stdout } = await shell.pipe([{ cmd: 'sh', args: ['-c', 'find ~ -type f'] }], { wall: 'work' })
+    const { stdout } = await shell.pipe([{ cmd: 'sh', args: ['-c', `find ${home} -type f`] }], { wall: 'work' })
     expect(stdout).toBe('')
   })
 
@@ -190,7 +191,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
     const home = homeWithNode()
     const seen = async (...names: readonly string[]) => {
       const operator = { ...operatorOf(home), read: names.map((name) => join(home, name)) }
-      const { stdout } = await run('work', 'cat ~/secret.txt ~/.ssh/id_rsa; echo x >> ~/secret.txt', { operator })
+      const { stdout } = await run('work', `cd ${home} && cat secret.txt .ssh/id_rsa; echo x >> secret.txt`, { operator })
       return stdout
     }
     expect([await seen('.'), await seen('secret.txt'), await seen('.ssh'), await seen('missing')])
@@ -204,7 +205,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
     file(join(home, '.config/token'), 'secret')
     const { path, env } = operatorOf(home)
     const operator = { path, env: { ...env, NODE_EXTRA_CA_CERTS: certificate, SSL_CERT_DIR: `${home}:/nowhere` } }
-    expect((await run('read', 'cat "$NODE_EXTRA_CA_CERTS" ~/.config/token ~/secret.txt', { operator })).stdout)
+    expect((await run('look', `cat "$NODE_EXTRA_CA_CERTS" ${home}/.config/token ${home}/secret.txt`, { operator })).stdout)
       .toBe('certificate')
   })
 })

@@ -9,7 +9,7 @@ describe('a pipe request', () => {
   it('has defaults', () => {
     expect(readPipeRequest([[CAT]])).toEqual({
       stages: [{ cmd: 'cat', args: [], input: undefined, stdout: 'out', stderr: 'err' }], cwd: undefined,
-      timeoutMs: undefined, wall: undefined, isolated: false, quiet: false,
+      timeoutMs: undefined, wall: undefined, hosts: [], isolated: false, quiet: false,
     })
     const nothing = { cmd: 'cat', args: null, input: null, stdout: null, stderr: null }
     expect(readPipeRequest([[nothing], { cwd: null, timeoutMs: null, wall: null, quiet: null }]))
@@ -17,14 +17,17 @@ describe('a pipe request', () => {
     const first = { cmd: 'cat', args: ['-n'], input: { path: 'a' }, stdout: { path: 'b', append: true }, stderr: 'out' }
     expect(readPipeRequest([
       [first, { cmd: 'cat', stdout: { path: 'c', append: 1 }, stderr: 'nothing' }],
-      { cwd: 'src', timeoutMs: 1, wall: 'read', isolated: true, quiet: true },
+      { cwd: 'src', timeoutMs: 1, wall: 'look', isolated: true, quiet: true },
     ])).toEqual({
       stages: [
         first, { cmd: 'cat', args: [], input: undefined, stdout: { path: 'c', append: false }, stderr: 'nothing' },
       ],
-      cwd: 'src', timeoutMs: 1, wall: 'read', isolated: true, quiet: true,
+      cwd: 'src', timeoutMs: 1, wall: 'look', hosts: [], isolated: true, quiet: true,
     })
     expect(readPipeRequest([[CAT], { wall: 'work', quiet: 1 }])).toMatchObject({ wall: 'work', quiet: false })
+    for (const hosts of ['all', ['example.com', '*.example.com:8443']] as const) {
+      expect(readPipeRequest([[CAT], { wall: 'work', hosts }])).toMatchObject({ wall: 'work', hosts })
+    }
   })
 
   it('may reach the limits of commands and time', () => {
@@ -34,11 +37,14 @@ describe('a pipe request', () => {
 
   it.each<[string, readonly Json[]]>([
     ['it has no commands', [[]]],
+    ['the wall is unknown', [[CAT], { wall: 'read' }]],
+    ['hosts are for another wall', [[CAT], { wall: 'look', hosts: ['example.com'] }]],
+    ['a host is no pattern', [[CAT], { wall: 'work', hosts: [''] }]],
     ['it has too many commands', [Array.from({ length: 33 }, () => CAT)]],
     ['the commands are not an array', [CAT]],
     ['a command is not an object', [['cat']]],
     ['a command has no name', [[{}]]],
-    ['the options are not an object', [[CAT], 'read']],
+    ['the options are not an object', [[CAT], 'look']],
     ['its wall is unknown', [[CAT], { wall: 'none' }]],
     ['the timeout is 0', [[CAT], { timeoutMs: 0 }]],
     ['the timeout is not a whole number', [[CAT], { timeoutMs: 1.5 }]],

@@ -64,7 +64,7 @@ export class ShellSetup {
   open(grant: Partial<Power>, options: Partial<ShellOptions> = {}, call: Partial<OpenCall> = {}): OpenedShell {
     const tool: CompartmentTool = { name: 'tester', grant: { ...NO_GRANT, ...grant }, inputSchema: {}, requires: {} }
     const path = [this.bin, '/usr/bin', '/bin']
-    const capability = shellCapability({ workspace: this.workspace, tools: [tool], path, ...options })
+    const capability = shellCapability({ workspace: this.workspace, tools: [tool], path, choosesWalls: true, ...options })
     this.#opened.push(capability)
     const updates: Json[] = []
     const controller = new AbortController()

@@ -46,7 +46,7 @@ async function wallChecks({ place: { sandbox } }: Inspection): Promise<readonly 
 }
 
 const AROUND = {
-  process: 'third-party tools in a process', commands: 'commands',
+  process: 'third-party tools in a process', commands: 'commands', servers: 'local servers',
 } as const satisfies Record<Wall['around'], string>
 
 function wallCheck({ name: program, around, stands, reason, cost, cure, isRequired }: Wall): Check {
@@ -99,17 +99,21 @@ function projectCheck({ standing: { kind }, place: { workspace } }: Inspection):
 async function serverChecks({ host, place }: Inspection, home: string): Promise<readonly Check[]> {
   const { workspace, report, servers: connected } = place
   const { mcp = {}, openapi = {}, lsp = {} } = report.config.merged
-  const jailFault = await connected.jailFault().catch((error: unknown) => messageOf(error))
+  const jailFault = (server: CheckedServer): Promise<string | undefined> => connected.jailFault({
+    hosts: server.requires?.net?.hosts ?? [], acceptsNetwork: server.jail === 'files',
+  }).catch((error: unknown) => messageOf(error))
   const isFaulty = (path: string) =>
     host.diagnostics.some((found) => found.severity === 'error' && `${found.path}/`.startsWith(`${path}/`))
   const servers = Object.entries(mcp).filter(([name]) => !isFaulty(`/mcp/${name}`))
   const languages = Object.entries(lsp).filter(([name]) => !isFaulty(`/lsp/${name}`))
   const documents = Object.entries(openapi).filter(([name]) => !isFaulty(`/openapi/${name}`))
+  const check = async (kind: 'mcp' | 'lsp', name: string, server: CheckedServer): Promise<Check> =>
+    serverCheck(kind, name, server, workspace, await jailFault(server))
   return [
-    ...servers.map(([name, server]) => server.type === 'remote' && server.enabled !== false
+    ...await Promise.all(servers.map(async ([name, server]) => server.type === 'remote' && server.enabled !== false
       ? ok(`mcp ${name}`, `${server.url}, not contacted`)
-      : serverCheck('mcp', name, server.type === 'local' ? withHome(server, home) : server, workspace, jailFault)),
-    ...languages.map(([name, server]) => serverCheck('lsp', name, server, workspace, jailFault)),
+      : check('mcp', name, server.type === 'local' ? withHome(server, home) : server))),
+    ...await Promise.all(languages.map(([name, server]) => check('lsp', name, server))),
     ...documents.map(([name, { enabled, document }]) =>
       ok(`openapi ${name}`, enabled === false ? 'disabled' : `${documentWords(document)} can be read`)),
   ]
@@ -140,10 +144,20 @@ function serverCheck(
       cure: `Remove ${kind}.${key}.jail, and grant what the server needs in ${kind}.${key}.requires.`,
     }
   }
-  return jailFault === undefined ? ok(name, `starts ${found}`) : {
-    status: 'problem', name, found: `needs a jail, but ${jailFault}`,
-    cost, cure: `Install bubblewrap and util-linux and allow user namespaces, or set ${kind}.${key}.jail to false.`,
+  if (jailFault !== undefined) {
+    return {
+      status: 'problem', name, found: `needs a jail, but ${jailFault}`,
+      cost, cure: `Install bubblewrap and util-linux and allow user namespaces, or set ${kind}.${key}.jail to false.`,
+    }
   }
+  if (server.jail === 'files') {
+    return {
+      status: 'warning', name, found: `starts ${found} in a jail for files`,
+      cost: 'Where the system cannot limit the server to its hosts, it reaches the whole network.',
+      cure: `Install bubblewrap, and remove ${kind}.${key}.jail.`,
+    }
+  }
+  return ok(name, `starts ${found}`)
 }
 
 /** Where a local server is found, with the PATH and the folder that it starts with. */

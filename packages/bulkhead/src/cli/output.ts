@@ -157,7 +157,7 @@ const HEADINGS = ['SERVER', 'TYPE', 'LAYER', 'STATE', 'TOOLS', 'ADDRESS']
 export function serverTable(servers: readonly McpServerStatus[]): string {
   if (servers.length === 0) return ''
   const rows = servers.map(({ name, type, layer, state, tools, address, unconfined }) => {
-    const shownType = unconfined ? 'local, not confined' : type
+    const shownType = unconfined === undefined ? type : `local, ${unconfined === true ? '' : 'network '}not confined`
     return [name, shownType, layer, state, tools === undefined ? '-' : String(tools), address]
   })
   const isUnknown = servers.some(({ state }) => state === 'unknown')
@@ -167,10 +167,18 @@ export function serverTable(servers: readonly McpServerStatus[]): string {
 }
 
 const unconfinedWarnings = (servers: readonly McpServerStatus[]): string => servers.map(({ name, unconfined }) =>
-  unconfined ? `warning: ${name} has "jail": false and runs with all rights of your account.\n` : '').join('')
+  unconfined === undefined ? '' : `warning: ${name} has ${WARNINGS[`${unconfined}`]}.\n`).join('')
+
+const WARNINGS = {
+  true: '"jail": false and runs with all rights of your account',
+  network: '"jail": "files" and may reach the whole network',
+} as const
 
 /** A local MCP server with `jail: false` runs as a process of the user, without a sandbox. */
-export const UNCONFINED = 'not confined: it can do everything your account can'
+export const UNCONFINED = {
+  true: 'not confined: it can do everything your account can',
+  network: 'its network is not confined: it can reach everything your account can',
+} as const
 
 /** What the jail of a local server lets in, in words. */
 export function grantPhrases({ requires = {} }: Partial<LocalServerConfig>): readonly string[] {

@@ -64,7 +64,7 @@ function toolTable(listing: readonly ToolListing[]): string {
 }
 
 const mayOf = (tool: ToolListing): readonly string[] =>
-  [...(tool.server?.unconfined ? [UNCONFINED] : []), ...powerPhrases(tool.may, 'does')]
+  [...(tool.server?.unconfined ? [UNCONFINED[`${tool.server.unconfined}`]] : []), ...powerPhrases(tool.may, 'does')]
 
 interface HeldPower {
   readonly may: string

@@ -260,6 +260,7 @@ function serverWords(server: NonNullable<ConfigFile['mcp']>[string]): string {
 
 function localWords(server: LocalServerConfig): string {
   const given = server.env?.length ? `, with the variables ${server.env.join(', ')}` : ''
-  const rights = server.jail === false ? UNCONFINED : `in a jail: ${grantPhrases(server).join(', ')}`
+  const rights = server.jail === false ? UNCONFINED.true
+    : `in a jail: ${[...grantPhrases(server), ...(server.jail === 'files' ? [UNCONFINED.network] : [])].join(', ')}`
   return `starts ${server.command.map((part) => JSON.stringify(part)).join(' ')}${given}; ${rights}`
 }

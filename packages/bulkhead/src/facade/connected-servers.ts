@@ -90,9 +90,9 @@ export class ConnectedServers {
     return languages
   }
 
-  /** Why local servers cannot be confined on this machine; undefined if they can. */
-  jailFault(): Promise<string | undefined> {
-    return this.#options.jail.findFault()
+  /** Why a local server with this grant cannot be confined on this machine; undefined if it can. */
+  jailFault(grant: Parameters<ServerJail['findFault']>[0]): Promise<string | undefined> {
+    return this.#options.jail.findFault(grant)
   }
 
   /** The known resources and prompts, by server. */

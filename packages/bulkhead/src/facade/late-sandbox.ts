@@ -52,8 +52,8 @@ export function lateSandbox(
     async diff(writes, grant) {
       return await (await made()).diff?.(writes, grant) ?? ''
     },
-    async confinesCommands() {
-      return await (await made()).confinesCommands?.() === true
+    async commandWalls() {
+      return await (await made()).commandWalls?.() ?? { look: false, work: false, network: false, masks: 'none' }
     },
     async walls() {
       return await (await made()).walls?.() ?? []
@@ -80,7 +80,7 @@ export function lateJail(make: () => Promise<ServerJail>): ServerJail {
   }
   return {
     prepare: async (start, report) => (await made()).prepare(start, report),
-    findFault: async () => (await made()).findFault(),
+    findFault: async (grant) => (await made()).findFault(grant),
   }
 }
 

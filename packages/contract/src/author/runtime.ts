@@ -89,12 +89,15 @@ export interface PipeOptions {
   /** After this time the commands are killed, or do not start if they still wait; the result has their output so far. */
   readonly timeoutMs?: number
   /**
-   * Isolation by the operating system. `read`: no writing and no network. `work`: writing to the workspace only. Both
-   * see the system, programs on PATH, and what the operator names. Where the system does not support it, the commands
-   * run without, unless `sandbox.os` is `require`. `isolated` adds: no network, and no folders except the workspace and
-   * those of the system's programs.
+   * Isolation by the operating system. `look`: no writing, no network, and no files with credentials or variables.
+   * `work`: writing to the workspace only. Both see the system, programs on PATH, and what the operator names, and have
+   * a private folder as their home. `open`: none. Only bundled tools choose; commands of others run behind `work`.
+   * Where the system does not support it, the commands run without, unless `sandbox.os` is `require`. `isolated` adds:
+   * no network, and no folders except the workspace and those of the system's programs.
    */
-  readonly wall?: 'read' | 'work'
+  readonly wall?: 'look' | 'work' | 'open'
+  /** Behind `work`: the hosts that the commands reach, by HTTP and HTTPS, or the whole network. Absent: none. */
+  readonly hosts?: readonly string[] | 'all'
   readonly isolated?: boolean
   /** Whether to suppress live output. */
   readonly quiet?: boolean

@@ -37,8 +37,11 @@ export interface ConnectedServer {
   readonly address: string
   /** The name of each tool on the server or in the document, by its name here. */
   readonly tools: ReadonlyMap<string, string>
-  /** Set for a process without a jail: it has the user's rights, and its tools can do more than their requirements say. */
-  readonly unconfined?: true
+  /**
+   * Set for a process without a jail: it has the user's rights, and its tools can do more than their requirements say.
+   * `network`: its jail confines its files, and may leave the network open.
+   */
+  readonly unconfined?: true | 'network'
   /** What a call of each tool does, for people, if known. Names and descriptions come from the server. */
   readonly deeds?: ReadonlyMap<string, string>
 }

@@ -126,8 +126,8 @@ export interface MissingWall {
 export interface Wall {
   /** The program or mechanism, such as bwrap. */
   readonly name: string
-  /** The code that it is around: extensions in a process, or commands of tools. */
-  readonly around: 'process' | 'commands'
+  /** The code that it is around: extensions in a process, commands of tools, or local servers. */
+  readonly around: 'process' | 'commands' | 'servers'
   readonly stands: boolean
   /** Why it does not stand. */
   readonly reason?: string
@@ -139,6 +139,21 @@ export interface Wall {
   readonly isRequired: boolean
 }
 
+/** What stands around commands on this machine. */
+export interface CommandWalls {
+  /** Commands that change nothing, see the workspace and the system, and reach nothing. */
+  readonly look: boolean
+  /** Commands that write to the workspace only. */
+  readonly work: boolean
+  /** A network of its own: hosts can be granted one by one. */
+  readonly network: boolean
+  /**
+   * What hides files with credentials and variables in the workspace from `look`. `mount` covers them. `grants` leaves
+   * them out, up to a number of entries beside them.
+   */
+  readonly masks: 'mount' | 'grants' | 'none'
+}
+
 export interface Sandbox {
   /** Starts and locks down a compartment, and imports the code. Rejects with the reason and leaves nothing behind. */
   open(request: CompartmentRequest): Promise<CompartmentSession>
@@ -146,11 +161,8 @@ export interface Sandbox {
   watchWalls?(listener: (missing: MissingWall) => void): void
   /** Checks the isolation of child processes now, instead of before the first one starts. Never rejects. */
   tryWalls?(): Promise<void>
-  /**
-   * Whether commands that only read run behind a file wall here. Tried once. Rejects if it cannot be tried now. Absent:
-   * they do not.
-   */
-  confinesCommands?(): Promise<boolean>
+  /** What stands around commands here. Tried once. Rejects if it cannot be tried now. Absent: nothing. */
+  commandWalls?(): Promise<CommandWalls>
   /**
    * A unified diff of what a tool with this grant would write. Reads only files that it may write, and writes nothing.
    * Rejects for a path outside of the grant, and for a file that cannot be changed like that.

@@ -6,6 +6,8 @@ export interface JailGrant {
   readonly write: readonly string[]
   /** Host patterns, as in requirements. */
   readonly hosts: readonly string[]
+  /** Whether it may have the whole network where the jail cannot limit it to the hosts. */
+  readonly acceptsNetwork?: boolean
 }
 
 /** A local server as its entry describes it. */
@@ -40,9 +42,9 @@ export interface JailedStart {
 export interface ServerJail {
   /**
    * `report` gets a line for each connection that was refused. It must not throw.
-   * Rejects with CapabilityUnavailable where the file system cannot be confined.
+   * Rejects with CapabilityUnavailable where the file system or, for a server with hosts, the network cannot be confined.
    */
   prepare(start: ServerStart, report: (line: string) => void): Promise<JailedStart>
-  /** Why no server can be confined on this machine; undefined if it can. */
-  findFault(): Promise<string | undefined>
+  /** Why a server with this grant cannot be confined on this machine; undefined if it can. */
+  findFault(grant: Pick<JailGrant, 'hosts' | 'acceptsNetwork'>): Promise<string | undefined>
 }

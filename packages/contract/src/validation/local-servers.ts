@@ -24,8 +24,10 @@ export const localServer = z.strictObject({
       'Names of environment variables that the process gets, besides those for programs, settings and language.',
     ),
   requires: serverRequires.optional().describe('What the process may use inside its jail.'),
-  jail: z.boolean().optional()
-    .describe('false starts the process without a jail, with all rights of the user. Default: true.'),
+  jail: z.union([z.boolean(), z.literal('files')]).optional().describe(
+    'false starts the process without a jail, with all rights of the user. "files" confines its files, and gives it the '
+      + 'whole network where the system cannot limit it to its hosts. Default: true.',
+  ),
 })
 
 const suffix = z.string().max(32).regex(/^\.[^/\0*?]+$/, 'the end of a file name, such as .ts')

@@ -221,7 +221,10 @@ export const shownCallers = ({ parent, callers }: RawCall): readonly ToolEntry[]
   parent?.isProgram ? [parent.tool] : callers
 
 /** Comes first: the declared powers do not confine a local process. */
-const UNCONFINED = 'do everything your account can: the server is a local process and is not confined'
+const UNCONFINED = {
+  true: 'do everything your account can: the server is a local process and is not confined',
+  network: 'reach the whole network: the jail of the server confines its files only',
+} as const
 
 /** The one question of a call. Everything third-party is shown as visible text, so it can hide or overwrite nothing. */
 function approvalRequest(
@@ -248,7 +251,7 @@ function approvalRequest(
     argumentsText: visibleText(JSON.stringify(args, null, 2), { keepLines: true }),
     touches: touches.map((line) => visibleText(line)),
     mayTouch: [
-      ...(server?.unconfined ? [UNCONFINED] : []),
+      ...(server?.unconfined ? [UNCONFINED[`${server.unconfined}`]] : []),
       ...powerPhrases(powerItems(policy.standing(tool).power), 'may').map((text) => visibleText(text)),
     ],
     reasons: [

@@ -133,7 +133,7 @@ export class Workspace {
     this.context = {
       registry, events, clock, sidecar, turns, journal, audit, metrics, argumentsReaders, workspace, neverWritten,
       realPath, commandVariables, changes: store.changes, diff: sandbox.diff?.bind(sandbox),
-      confinesCommands: async () => await sandbox.confinesCommands?.() === true,
+      confinesCommands: async () => (await sandbox.commandWalls?.())?.look === true,
       order: new TickOrder(),
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
     }

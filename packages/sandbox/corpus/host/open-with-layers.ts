@@ -7,10 +7,7 @@ import type { Image } from '../../src/process/image.ts'
 import { loadImage } from '../../src/process/image.ts'
 import { startSession } from '../../src/session/open.ts'
 import type { OsLayers } from '../../src/os/os-layer.ts'
-import { installed } from '../../src/os/installed-layers.ts'
-import { withoutLayers } from '../../src/os/os-layers.ts'
-import { provenUtilLinux } from '../../src/os/util-linux.ts'
-import { tryLayers } from '../../src/os/trial.ts'
+import { probeOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { processStarter } from '../../src/process/process-hull.ts'
 import { remotePeer } from '../../src/session/peer.ts'
 import { portTransport } from '../../src/wire/transport.ts'
@@ -41,11 +38,11 @@ let fallback: Promise<OsLayers> | undefined
 
 /** The layers of a process if bubblewrap is not installed. */
 export function systemWithoutBubblewrap(): Promise<OsLayers> {
-  fallback ??= provenUtilLinux({
-    isRoot: process.getuid?.() === 0,
-    find: (program) => installed(program, ['/usr/bin', '/bin'], {}),
-    failureOf: async (utilLinux) => (await tryLayers(process.execPath, { ...NO_SYSTEM, utilLinux }, 30_000))?.why,
-  }).then((utilLinux) => ({ ...NO_SYSTEM, utilLinux }))
+  fallback ??= probeOsLayers({
+    node: process.execPath, platform: process.platform, architecture: process.arch, folders: ['/usr/bin', '/bin'],
+    hidden: ['bwrap'], timeoutMs: 30_000,
+  // The corpus looks at limits elsewhere.
+  }).then((layers) => ({ ...layers, rlimits: NO_SYSTEM.rlimits }))
   return fallback
 }
 

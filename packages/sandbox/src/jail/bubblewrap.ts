@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { release } from 'node:os'
-import { NO_PRIVILEGES, READ_ONLY_PROC } from '@bulkhead/broker'
+import { NO_PRIVILEGES, READ_ONLY_PROC, serverFilter } from '@bulkhead/broker'
 import { succeeds } from '@bulkhead/kit/processes'
 import { hardLimits, installed } from '../os/installed-layers.ts'
-import { serverFilter } from '../os/seccomp-filter.ts'
 import { ETC_FILES, JAIL_HOME, systemArgs } from './mounts.ts'
 
 const MB = 1024 * 1024
@@ -19,7 +18,7 @@ const PRIVATE_SIZES = new Map([['/dev/shm', SHARED_MEMORY_BYTES], ['/tmp', PRIVA
 export const PRIVATE_FOLDERS: readonly string[] = [...PRIVATE_SIZES.keys()]
 
 /** Of one process. RLIMIT_DATA counts what a process reserves; Node reserves half a gigabyte when idle. */
-const PROCESS_LIMITS: readonly (readonly [resource: string, most: number])[] = [
+export const PROCESS_LIMITS: readonly (readonly [resource: string, most: number])[] = [
   ['data', (TREE_LIMITS.memoryMb + 1024) * MB], ['fsize', 1024 * MB], ['nofile', 4096], ['cpu', 3600], ['core', 0],
   ['msgqueue', 0],
 ]

@@ -8,7 +8,7 @@ import { isWithin, realOf } from '@bulkhead/kit/programs'
 export const JAIL_HOME = '/home/server'
 
 /** Settings of the system that programs read. Not all of /etc: root could read keys there. */
-const SETTINGS = [
+export const SETTINGS: readonly string[] = [
   'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives', 'ssl/certs', 'ssl/openssl.cnf', 'ssl/cert.pem',
   'ca-certificates', 'pki/ca-trust', 'pki/tls/certs', 'pki/tls/cert.pem', 'crypto-policies', 'localtime', 'timezone',
   'nsswitch.conf', 'host.conf', 'protocols', 'services', 'mime.types', 'fonts',
@@ -29,6 +29,8 @@ export interface MountPlan {
   readonly hidden: readonly string[]
   /** Canonical paths that are never written. */
   readonly readOnly: readonly string[]
+  /** Canonical paths that other programs run, at any depth of what may be written. */
+  readonly run: readonly string[]
 }
 
 /** The programs and settings of the system, as arguments of `bwrap`. */
@@ -55,15 +57,16 @@ export function grantArgs(plan: MountPlan): readonly string[] {
 }
 
 /**
- * What a server may not write inside a folder that it may write: code and settings of the host, and files at the top of
- * the folder that other programs run, unless a grant names them.
+ * What a server may not write inside a folder that it may write: code and settings of the host, and files that other
+ * programs run, unless a grant names them.
  */
-function protectedIn(mount: Mount, { readOnly }: MountPlan, granted: readonly Mount[]): readonly Mount[] {
+function protectedIn(mount: Mount, plan: MountPlan, granted: readonly Mount[]): readonly Mount[] {
   const { from, to } = mount
-  const inside = readOnly.filter((path) => path !== from && isWithin(path, from) && realOf(path) === path)
+  const inside = plan.readOnly.filter((path) => path !== from && isWithin(path, from) && realOf(path) === path)
   const isNamed = (path: string) =>
     granted.some((other) => other !== mount && other.kind === 'write' && isWithin(other.from, path))
-  const run = namesIn(from).filter(mustBeNamed).map((name) => join(from, name)).filter((path) => !isNamed(path))
+  const run = [...namesIn(from).filter(mustBeNamed).map((name) => join(from, name)), ...plan.run]
+    .filter((path) => isWithin(path, from) && !isNamed(path))
   return [...inside, ...run].flatMap((path) => {
     const real = realOf(path)
     return real === undefined ? [] : [{ from: real, to: to + path.slice(from.length), kind: 'read' as const }]
@@ -71,9 +74,9 @@ function protectedIn(mount: Mount, { readOnly }: MountPlan, granted: readonly Mo
 }
 
 /** The folders between a folder that a server may write and what it may not write there. */
-function aboveProtected({ from, to }: Mount, { readOnly, hidden }: MountPlan): readonly Mount[] {
+function aboveProtected({ from, to }: Mount, { readOnly, hidden, run }: MountPlan): readonly Mount[] {
   const closed = [...readOnly, ...hidden]
-  return readOnly.filter((path) => isWithin(path, from) && realOf(path) === path)
+  return [...readOnly, ...run].filter((path) => isWithin(path, from) && realOf(path) === path)
     .flatMap((path) => foldersBetween(from, path))
     .filter((folder) => !closed.some((place) => isWithin(folder, place)))
     .map((folder) => ({ from: folder, to: to + folder.slice(from.length), kind: 'write' }))

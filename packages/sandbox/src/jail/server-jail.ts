@@ -1,16 +1,19 @@
 import { setPriority } from 'node:os'
 import { dirname } from 'node:path'
 import {
-  holdMountPoint, inheritableDescriptors, isInheritable, openRelay, sensitivePaths, type RelayOptions,
+  besideRelay, findPlaces, holdMountPoint, inheritableDescriptors, isInheritable, mountOptions, openRelay, relayCode, relayMount,
+  sensitivePaths,
+  type RelayOptions,
 } from '@bulkhead/broker'
 import { BulkheadError, type JailedStart, type ServerJail, type ServerStart } from '@bulkhead/contract'
 import { pathsAt } from '@bulkhead/kit/folders'
-import { codeOfCommand, findProgram, includesPath, isOfSystem, isWithin } from '@bulkhead/kit/programs'
+import { codeOfCommand, findProgram, includesPath, isOfSystem, isWithin, realOf } from '@bulkhead/kit/programs'
 import {
   FIRST_DESCRIPTOR, findMeans, jailCommand, jailData, PRIVATE_FOLDERS, TREE_LIMITS, type JailMeans,
 } from './bubblewrap.ts'
-import { besideRelay, relayArgs, relayCode } from './inner-relay.ts'
+import { launchedServer, launcherFault, type NetworkGrant } from './launcher-jail.ts'
 import { grantArgs, JAIL_HOME } from './mounts.ts'
+import type { JailStanding } from '../os/walls.ts'
 import { watchTree, type TreeLimits } from './watch-tree.ts'
 
 export interface ServerJailOptions {
@@ -33,8 +36,8 @@ export interface ServerJailOptions {
 }
 
 const FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/run/current-system/sw/bin']
-const CURE = 'Install bubblewrap and util-linux and allow user namespaces, or set "jail": false in the entry of the '
-  + 'server to run it with all rights of your account.'
+const CURE = 'Install bubblewrap and util-linux and allow user namespaces, set "jail": "files" in the entry of the server '
+  + 'to leave its network open, or "jail": false to run it with all rights of your account.'
 /** A busy server takes its turn after the host. */
 const NICE = 10
 
@@ -51,6 +54,18 @@ function meansIn(folders: readonly string[]): Promise<JailMeans | string> {
   return trial
 }
 
+/** What stands around local servers on this machine. */
+export async function jailStanding(folders: readonly string[] = FOLDERS): Promise<JailStanding> {
+  const means = await meansIn(folders)
+  return typeof means === 'string' ? { bubblewrap: means, landlock: await launcherFault({ hosts: [] }) } : {}
+}
+
+/** Why bubblewrap does not work, and what is missing without it; undefined if the launcher's wall is enough. */
+async function withoutMounts(grant: NetworkGrant, why: string): Promise<string | undefined> {
+  const fault = await launcherFault(grant)
+  return fault && `${why}, and without it ${fault}`
+}
+
 /** Local servers in bubblewrap: the same walls as around compartments, with room for programs of any kind. */
 export function createServerJail(options: ServerJailOptions): ServerJail {
   const { kept, ownCode, projectLayer, storeFiles = [], home, lookup, folders = FOLDERS, limits } = options
@@ -64,53 +79,76 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
     return Array.from({ length: count }, (_, at) => data[at] ?? null)
   }
 
+  /** `inMemory`: folders in memory that only the server sees. */
+  const watched = (release: () => Promise<void>, inMemory: readonly string[]): Pick<JailedStart, 'watch' | 'release'> => {
+    let stopWatching: (() => void) | undefined
+    return {
+      watch(pid, ended) {
+        lowerPriority(pid)
+        stopWatching = watchTree(pid, { ...TREE_LIMITS, ...limits }, inMemory, (what) => {
+          ended(`the jail ended it: it used ${what}`)
+          killGroup(pid)
+        })
+      },
+      async release() {
+        stopWatching?.()
+        await release()
+      },
+    }
+  }
+
   return {
     async prepare(start, report) {
       const means = await meansIn(folders)
-      if (typeof means === 'string') {
-        throw new BulkheadError('CapabilityUnavailable', `Local servers run in a jail, but ${means}. ${CURE}`)
+      const fault = typeof means === 'string' ? await withoutMounts(start.grant, means) : undefined
+      if (fault !== undefined) {
+        throw new BulkheadError('CapabilityUnavailable', `Local servers run in a jail, but ${fault}. ${CURE}`)
       }
       const { command: [name = '', ...args], cwd, env, grant: { read, write, hosts } } = start
       const path = env['PATH'] ?? ''
       const program = findProgram(name, cwd, path)
       if (program === undefined) throw Object.assign(new Error(`spawn ${name} ENOENT`), { code: 'ENOENT' })
       const isConnected = hosts.length > 0
-      const code = [...codeOfCommand(program, args, cwd, path), ...(isConnected ? relayCode() : [])]
+      const ownFiles = codeOfCommand(program, args, cwd, path)
+      if (typeof means === 'string') {
+        const isCwd = includesPath([...read, ...write], cwd)
+        const closed = [...hidden, ...ownCode, ...storeFiles.flatMap(pathsAt)]
+        const launched = await launchedServer({
+          argv: [program, ...args], cwd: isCwd ? cwd : undefined, env: jailEnv(env, [...ownFiles, ...read, ...write]),
+          grant: start.grant, code: ownFiles, closed,
+        })
+        return { ...launched, cwd: '/', env: {}, ...watched(launched.release, []) }
+      }
+      const code = [...ownFiles, ...(isConnected ? relayCode() : [])]
       const descriptors = descriptorsOf(jailData(means))
       // The layer must exist to be mounted on: a server could create it otherwise.
       const layer = includesPath(write, projectLayer) ? await holdMountPoint(projectLayer) : undefined
       try {
         const readOnly = [...ownCode, projectLayer, ...storeFiles.flatMap(pathsAt)]
-        const mounts = grantArgs({ grant: start.grant, code, hidden, readOnly })
-        const relay = isConnected ? await openRelay({ hosts, onRefused: report, ...(lookup && { lookup }) }) : undefined
+        const { run } = await findPlaces(write.flatMap((folder) => realOf(folder) ?? []), 'work')
+        const mounts = grantArgs({ grant: start.grant, code, hidden, readOnly, run: run.map((place) => place.path) })
+        const onRefused = (host: string): void => report(
+          `The jail refused a connection to ${host}: it is not in requires.net.hosts, or not a public address.`,
+        )
+        const relay = isConnected ? await openRelay({ hosts, onRefused, ...(lookup && { lookup }) }) : undefined
         const command = relay === undefined ? [program, ...args] : besideRelay([program, ...args], hosts)
         const folder = includesPath([...read, ...write], cwd) ? cwd : JAIL_HOME
-        let stopWatching: (() => void) | undefined
+        const release = async (): Promise<void> => void await Promise.all([layer?.release(), relay?.close()])
         return {
-          command: jailCommand(means, [...mounts, ...(relay ? relayArgs(relay.folder) : [])], folder, command),
+          command: jailCommand(means, [...mounts, ...mountOptions(relay ? [relayMount(relay.folder)] : [])], folder, command),
           cwd: '/',
           env: jailEnv(env, [...code, ...read, ...write]),
           descriptors,
-          watch(pid, ended) {
-            lowerPriority(pid)
-            stopWatching = watchTree(pid, { ...TREE_LIMITS, ...limits }, PRIVATE_FOLDERS, (what) => {
-              ended(`the jail ended it: it used ${what}`)
-              killGroup(pid)
-            })
-          },
-          async release() {
-            stopWatching?.()
-            await Promise.all([layer?.release(), relay?.close()])
-          },
+          ...watched(release, PRIVATE_FOLDERS),
         }
       } catch (error) {
         await layer?.release()
         throw error
       }
     },
-    async findFault() {
+    async findFault(grant) {
       const means = await meansIn(folders)
-      return typeof means === 'string' ? means : undefined
+      return typeof means === 'string' ? withoutMounts(grant, means) : undefined
     },
   }
 }

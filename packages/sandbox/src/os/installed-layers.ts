@@ -2,35 +2,45 @@ import { execFile } from 'node:child_process'
 import { constants } from 'node:fs'
 import { access, readFile, stat } from 'node:fs/promises'
 import { dirname, join, normalize } from 'node:path'
-import { isResourceShortage, mentionsResourceShortage, resourceShortage } from '@bulkhead/broker'
+import { hullFilter, isResourceShortage, mentionsResourceShortage, resourceShortage } from '@bulkhead/broker'
 import { errorCode } from '@bulkhead/kit/error-message'
 import { inactive, type OsLayer, type OsLayers } from './os-layer.ts'
-import { seccompFilter } from './seccomp-filter.ts'
 
 export interface Machine {
   readonly node: string
   readonly architecture: string
   /** Absolute paths that only the system writes to: programs there are trusted. */
   readonly folders: readonly string[]
+  /** Programs that are not used even if they are there; also `launcher`. */
+  readonly hidden?: readonly string[]
 }
 
 /** The layers whose programs are installed, not yet tried. */
-export async function installedLayers({ node, architecture, folders }: Machine, needs: NodeNeeds): Promise<OsLayers> {
+type InstalledLayers = Pick<OsLayers, 'rlimits' | 'bubblewrap' | 'seccomp'>
+
+export async function installedLayers(
+  { node, architecture, folders, hidden = [] }: Machine, needs: NodeNeeds,
+): Promise<InstalledLayers> {
   const { libraries, memory } = needs
   const inside = nodeInside(node, libraries)
   const files = new Map([[inside, node], ...libraries.map((path) => [path, path] as const)])
-  const filter = seccompFilter(architecture)
+  const filter = hullFilter(architecture)
   return {
     rlimits: memory === undefined
-      ? inactive('the memory use of Node is unknown, because /proc is not mounted')
+      ? inactive(UNKNOWN_MEMORY)
       : await installed('prlimit', folders, { ...memory, hard: await hardLimits() }),
-    bubblewrap: await installed('bwrap', folders, { node: inside, files, refusesNamespaces: true }),
+    bubblewrap: await installed('bwrap', hidden.includes('bwrap') ? [] : folders, { node: inside, files, refusesNamespaces: true }),
     seccomp: filter === undefined
       ? inactive(`the numbers of system calls on ${architecture} are not known`)
       : { active: true, filter },
-    utilLinux: inactive('bubblewrap does more'),
   }
 }
+
+/** Limits that the launcher sets, where `prlimit` does not work. */
+export const limitsOfLauncher = async ({ memory }: NodeNeeds): Promise<OsLayers['rlimits']> => memory === undefined
+  ? inactive(UNKNOWN_MEMORY) : { active: true, path: undefined, ...memory, hard: await hardLimits() }
+
+const UNKNOWN_MEMORY = 'the memory use of Node is unknown, because /proc is not mounted'
 
 /** Looks for a program in these folders. */
 export async function installed<Means>(
@@ -85,7 +95,7 @@ const LINES: ReadonlyMap<string, string> = new Map([
 ])
 
 /** What this build of Node needs to run. */
-interface NodeNeeds {
+export interface NodeNeeds {
   /** Shared libraries and their loader. */
   readonly libraries: readonly string[]
   /** Undefined when /proc is not mounted. */

@@ -11,15 +11,17 @@ export interface OsLayers {
   readonly rlimits: OsLayer<RlimitMeans>
   /** No network, no files but those of Node, no other processes and no signals to them. */
   readonly bubblewrap: OsLayer<BubblewrapMeans>
-  /** No new processes, no sockets, no system calls that kernel exploits use. Needs bubblewrap. */
+  /** No new processes, no sockets, no system calls that kernel exploits use. Bubblewrap or the launcher sets it. */
   readonly seccomp: OsLayer<SeccompMeans>
-  /** Without bubblewrap: no privileges, and where namespaces work, no network and no other processes. */
+  /** Without bubblewrap: no files but those of Node, no privileges, and the namespaces that work. */
+  readonly launcher: OsLayer<LauncherMeans>
+  /** Without both: no privileges, and where namespaces work, no network and no other processes. */
   readonly utilLinux: OsLayer<UtilLinuxMeans>
 }
 
 export interface RlimitMeans {
-  /** The path of `prlimit`. */
-  readonly path: string
+  /** The path of `prlimit`. Undefined where only the launcher can set limits. */
+  readonly path: string | undefined
   /** What RLIMIT_DATA counts for idle Node: mostly reserved code and stacks. */
   readonly idleDataBytes: number
   /** What RLIMIT_DATA counts for the thread of the compartment. */
@@ -43,6 +45,15 @@ export interface SeccompMeans {
   readonly filter: Uint8Array
 }
 
+export interface LauncherMeans {
+  /** The files that Node needs. */
+  readonly files: readonly string[]
+  /** Whether it runs as the user nobody. */
+  readonly isOtherUser: boolean
+  /** Separate namespaces for network, IPC and processes. */
+  readonly namespaces: OsLayer<NamespaceMeans>
+}
+
 export interface UtilLinuxMeans {
   readonly setpriv: PrivilegeMeans
   /** Separate namespaces for network, IPC and processes. */
@@ -63,6 +74,8 @@ export interface PrivilegeMeans extends Program {
 }
 
 export interface NamespaceMeans extends Program {
+  /** Path of `setpriv`, which ties `unshare` to the host. */
+  readonly setpriv: string
   /** Path of `sh`, the first process of the namespace. */
   readonly shell: string
 }

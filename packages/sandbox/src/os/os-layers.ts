@@ -2,7 +2,8 @@ import { isAbsolute } from 'node:path'
 import { isResourceShortage, resourceShortage } from '@bulkhead/broker'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { installed, installedLayers, nodeNeeds, type Machine } from './installed-layers.ts'
+import { installed, installedLayers, limitsOfLauncher, nodeNeeds, type Machine } from './installed-layers.ts'
+import { provenLauncher, without } from './launcher-layer.ts'
 import { inactive, type OsLayer, type OsLayers } from './os-layer.ts'
 import { tryLayers } from './trial.ts'
 import { provenUtilLinux } from './util-linux.ts'
@@ -45,7 +46,7 @@ export async function osLayersFor(mode: OsMode, detect: () => Promise<OsLayers> 
 
 export function withoutLayers(reason: string): OsLayers {
   const layer = inactive(reason)
-  return { rlimits: layer, bubblewrap: layer, seccomp: layer, utilLinux: layer }
+  return { rlimits: layer, bubblewrap: layer, seccomp: layer, launcher: layer, utilLinux: layer }
 }
 
 /**
@@ -68,7 +69,8 @@ export async function probeOsLayers(machine: ProbedMachine): Promise<OsLayers> {
 async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
   const { node, timeoutMs } = machine
   const none = withoutLayers('it was not tried')
-  const offered = await installedLayers(machine, await nodeNeeds(node, timeoutMs))
+  const needs = await nodeNeeds(node, timeoutMs)
+  const offered = { ...withoutLayers('bubblewrap does more'), ...await installedLayers(machine, needs) }
   const failureOf = async (layers: OsLayers): Promise<string | undefined> => {
     const failure = await tryLayers(node, layers, timeoutMs)
     if (failure === undefined) return undefined
@@ -97,15 +99,26 @@ async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
   const bubblewrap = !strict.active && offered.bubblewrap.active
     ? await proven({ ...offered.bubblewrap, refusesNamespaces: false }, withBubblewrap)
     : strict
-  const seccomp = bubblewrap.active
-    ? await proven(offered.seccomp, (layer) => ({ ...none, rlimits, bubblewrap, seccomp: layer }))
-    : inactive('it is set up by bubblewrap, which does not work here')
-  const utilLinux = bubblewrap.active ? offered.utilLinux : await provenUtilLinux({
+  if (bubblewrap.active) {
+    const seccomp = await proven(offered.seccomp, (layer) => ({ ...none, rlimits, bubblewrap, seccomp: layer }))
+    return { ...offered, rlimits, bubblewrap, seccomp }
+  }
+
+  const trial = {
     isRoot: process.getuid?.() === 0,
-    find: (program) => installed(program, machine.folders, {}),
-    failureOf: (layer) => failureOf({ ...none, rlimits, utilLinux: layer }),
+    find: (program: string) => installed(program, machine.folders, {}),
+  }
+  const limits = await limitsOfLauncher(needs)
+  const { launcher, seccomp } = machine.hidden?.includes('launcher') ? without('it is hidden') : await provenLauncher(machine.architecture, [node, ...needs.libraries], {
+    ...trial, failureOf: (layer, filter) => failureOf({ ...none, rlimits: limits, launcher: layer, seccomp: filter }),
   })
-  return { rlimits, bubblewrap, seccomp, utilLinux }
+  if (launcher.active) {
+    return { rlimits: limits, bubblewrap, seccomp, launcher, utilLinux: inactive('the launcher does more') }
+  }
+  const utilLinux = await provenUtilLinux({
+    ...trial, failureOf: (layer) => failureOf({ ...none, rlimits, utilLinux: layer }),
+  })
+  return { rlimits, bubblewrap, seccomp, launcher, utilLinux }
 }
 
 const notTried = (why: string, cause?: unknown): BulkheadError =>

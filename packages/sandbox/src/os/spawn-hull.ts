@@ -3,7 +3,8 @@ import { constants } from 'node:os'
 import type { Duplex } from 'node:stream'
 import { startMasked } from '@bulkhead/broker'
 import type { BubblewrapMeans, OsLayers, RlimitMeans } from './os-layer.ts'
-import { utilLinuxArgs } from './util-linux.ts'
+import { launcherHull } from './launcher-layer.ts'
+import { NOBODY, utilLinuxArgs } from './util-linux.ts'
 
 /**
  * Starts Node under these layers, with four pipes: output at 1 and 2, and two duplex pipes at 3 and 4. `masked` are
@@ -16,14 +17,14 @@ export function spawnHull(
   size: HullSize,
   masked: readonly number[] = [],
 ): ChildProcess {
-  const { file, args: commandArgs, filter } = hullCommand(node, args, layers, size)
-  const pipes = ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', ...(filter === undefined ? [] : ['pipe' as const])] as const
+  const { file, args: commandArgs, data } = hullCommand(node, args, layers, size)
+  const pipes = ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', ...(data === undefined ? [] : ['pipe' as const])] as const
   // Leads a session and a process group: detached from the host's terminal, and killed as a whole.
   const child = startMasked(pipes, masked, (stdio) =>
     spawn(file, commandArgs, { cwd: '/', env: {}, detached: true, stdio }))
   // If the first process is killed before `bwrap` has tied the others to it, they would keep our pipes.
   child.once('exit', () => killGroup(child))
-  if (filter !== undefined) writeFilter(filter, child)
+  if (data !== undefined) writeData(data, child)
   return child
 }
 
@@ -50,14 +51,14 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-function writeFilter(filter: Uint8Array, child: ChildProcess): void {
+function writeData(data: Uint8Array, child: ChildProcess): void {
   // Without free descriptors there are no streams, contrary to the types.
-  const pipe = ((child.stdio ?? []) as readonly unknown[])[SECCOMP_FD] as Duplex | undefined
+  const pipe = ((child.stdio ?? []) as readonly unknown[])[DATA_FD] as Duplex | undefined
   if (pipe === undefined) return
   // A child that ends before it has read this reports it by its exit.
   pipe.on('error', () => undefined)
-  pipe.write(filter)
-  // The child waits for the end of the filter. `end` closes in a later turn, which a busy host may delay.
+  pipe.write(data)
+  // The child waits for the end of the data. `end` closes in a later turn, which a busy host may delay.
   if (pipe.writableLength === 0) return void pipe.destroy()
   // Unread, it would not close, and the child's `close` event waits for it.
   pipe.resume()
@@ -82,43 +83,49 @@ interface HullSize {
 interface HullCommand {
   readonly file: string
   readonly args: readonly string[]
-  /** Written to SECCOMP_FD of the started program. */
-  readonly filter?: Uint8Array
+  /** Written to DATA_FD of the started program: the filter for bubblewrap, or the order of the launcher. */
+  readonly data?: Uint8Array
 }
 
 /** After stdio, control and channel. */
-const SECCOMP_FD = 5
+const DATA_FD = 5
 
 const MB = 1024 * 1024
 /** Stacks of threads that Node starts later, and the overhead of the allocator. */
 const LATER_MB = 64
 /** A child process with one thread has 30 open; each further thread takes 8. */
 const OPEN_FILES = 256
-/** The user inside. */
-const NOBODY = '65534'
 
 /** The command that replaces `node ...args`. Contract: it is started as leader of its own session. */
 export function hullCommand(
   node: string,
   args: readonly string[],
-  { rlimits, bubblewrap, seccomp, utilLinux }: OsLayers,
+  { rlimits, bubblewrap, seccomp, launcher, utilLinux }: OsLayers,
   size: HullSize,
 ): HullCommand {
-  const filter = bubblewrap.active && seccomp.active ? seccomp.filter : undefined
+  const limits = rlimits.active ? limitsOf(rlimits, size) : new Map<string, number>()
+  const filter = seccomp.active ? seccomp.filter : undefined
+  if (launcher.active) {
+    const { argv: [file, ...rest], order } = launcherHull(launcher, filter, limits, [node, ...args], DATA_FD)
+    return { file: file!, args: rest, data: order }
+  }
+  const data = bubblewrap.active ? filter : undefined
   const [file, ...rest] = [
-    ...(rlimits.active ? [rlimits.path, ...limitArgs(rlimits, size), '--'] : []),
-    ...(bubblewrap.active ? [bubblewrap.path, ...bubblewrapArgs(bubblewrap, filter), '--', bubblewrap.node]
+    ...(rlimits.active && rlimits.path !== undefined ? [rlimits.path, ...limitArgs(limits), '--'] : []),
+    ...(bubblewrap.active ? [bubblewrap.path, ...bubblewrapArgs(bubblewrap, data), '--', bubblewrap.node]
       : utilLinux.active ? [...utilLinuxArgs(utilLinux), node] : [node]),
     ...args,
   ]
-  return { file: file!, args: rest, ...(filter && { filter }) }
+  return { file: file!, args: rest, ...(data && { data }) }
 }
 
 /**
  * No limit on address space: a wasm memory reserves 10 GB and uses none. No limit on processes: it counts all of the
  * user, and root is exempt.
  */
-function limitArgs({ idleDataBytes, threadDataBytes, hard }: RlimitMeans, { memoryMb }: HullSize): string[] {
+function limitsOf(
+  { idleDataBytes, threadDataBytes, hard }: RlimitMeans, { memoryMb }: HullSize,
+): ReadonlyMap<string, number> {
   const wanted = new Map([
     ['data', idleDataBytes + threadDataBytes + Math.ceil((memoryMb + LATER_MB) * MB)],
     ['nofile', OPEN_FILES],
@@ -127,8 +134,11 @@ function limitArgs({ idleDataBytes, threadDataBytes, hard }: RlimitMeans, { memo
     ['memlock', 0],
     ['msgqueue', 0],
   ])
-  return [...wanted].map(([resource, most]) => `--${resource}=${Math.min(most, hard.get(resource) ?? Infinity)}`)
+  return new Map([...wanted].map(([resource, most]) => [resource, Math.min(most, hard.get(resource) ?? Infinity)]))
 }
+
+const limitArgs = (limits: ReadonlyMap<string, number>): readonly string[] =>
+  [...limits].map(([resource, most]) => `--${resource}=${most}`)
 
 /**
  * No `--new-session`: the hull leads a session already, and a second one would leave the process group that the host
@@ -141,6 +151,6 @@ function bubblewrapArgs({ files, refusesNamespaces }: BubblewrapMeans, filter: U
     '--die-with-parent', '--cap-drop', 'ALL', '--clearenv',
     ...[...files].flatMap(([inside, outside]) => ['--ro-bind', outside, inside]),
     '--remount-ro', '/', '--chdir', '/',
-    ...(filter === undefined ? [] : ['--seccomp', String(SECCOMP_FD)]),
+    ...(filter === undefined ? [] : ['--seccomp', String(DATA_FD)]),
   ]
 }

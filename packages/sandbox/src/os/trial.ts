@@ -3,7 +3,8 @@ import type { Readable } from 'node:stream'
 import { oneLine } from './installed-layers.ts'
 import type { OsLayers, InsideReport } from './os-layer.ts'
 import { killHull, processEnd, spawnHull } from './spawn-hull.ts'
-import { NAMESPACES, findUtilLinuxFault } from './util-linux.ts'
+import { promisesOfLauncher } from './launcher-layer.ts'
+import { findFault, NAMESPACES, promisesOf } from './util-linux.ts'
 
 /** Does the same as a hull: it starts a thread, uses an open socket, and exits. */
 const PROVE = `
@@ -18,9 +19,16 @@ const inside = () => {
     return null
   }
 }
+const root = () => {
+  try {
+    return readdirSync('/')
+  } catch {
+    return []
+  }
+}
 const control = new Socket({ fd: 3 })
 new Worker('', { eval: true }).once('exit', (code) => {
-  control.end(JSON.stringify([code, inside(), ...readdirSync('/')]), () => process.exit())
+  control.end(JSON.stringify([code, inside(), ...root()]), () => process.exit())
 })`
 const ARGS = ['--input-type=module', '--no-warnings', '--eval', PROVE]
 const MEMORY_MB = 128
@@ -60,12 +68,14 @@ export async function tryLayers(node: string, layers: OsLayers, timeoutMs: numbe
   return output.trim() === '' ? silent(`it ended with ${end}`) : fromOutput(output)
 }
 
-function check(proof: string, { bubblewrap, utilLinux }: OsLayers): LayerFailure | undefined {
+function check(proof: string, { bubblewrap, launcher, utilLinux }: OsLayers): LayerFailure | undefined {
   if (!/^\[0,.*\]$/.test(proof)) return fromOutput(`the test process reported: ${proof}`)
   const [, inside, ...root] = JSON.parse(proof) as [0, InsideReport | null, ...string[]]
   if (!bubblewrap.active) {
-    const why = utilLinux.active ? findUtilLinuxFault(utilLinux, inside) : undefined
-    return why === undefined ? undefined : fromOutput(why)
+    const promises = launcher.active ? promisesOfLauncher(launcher) : utilLinux.active ? promisesOf(utilLinux) : undefined
+    const why = promises && findFault(promises, inside)
+    if (why !== undefined) return fromOutput(why)
+    return launcher.active && root.length > 0 ? fromOutput(`files of the host can be seen inside: ${root.join(', ')}`) : undefined
   }
   const ours = new Set([...bubblewrap.files.keys()].map((path) => path.split('/')[1]))
   const others = root.filter((name) => !ours.has(name))

@@ -10,7 +10,7 @@ export const NAMESPACES = ['net', 'ipc', 'pid'] as const
 const TIED = ['--pdeathsig', 'KILL']
 const NO_GAIN = ['--no-new-privs', ...TIED, '--inh-caps=-all']
 const NO_CAPABILITIES = [...NO_GAIN, '--bounding-set=-all']
-const NOBODY = '65534'
+export const NOBODY = '65534'
 const OTHER_USER = [...NO_CAPABILITIES, '--reuid', NOBODY, '--regid', NOBODY, '--clear-groups']
 
 const SEPARATE = [...NAMESPACES.map((name) => `--${name}`), '--fork']
@@ -35,53 +35,77 @@ const privilegeForms = (isRoot: boolean): readonly Omit<PrivilegeMeans, 'path'>[
 const namespaceOptions = (isRoot: boolean): readonly (readonly string[])[] =>
   [...(isRoot ? [OWN_PROC, SEPARATE] : []), [...AS_USER, ...OWN_PROC], [...AS_USER, ...SEPARATE]]
 
+/**
+ * The arguments before a program in its own namespaces. `drop` runs the first process there; it must tie that to
+ * `unshare`, which would leave it behind otherwise.
+ */
+export function namespaceArgs({ setpriv, path, options, shell }: NamespaceMeans, drop?: readonly string[]): readonly string[] {
+  const tie = [setpriv, ...TIED, '--']
+  return [...tie, path, ...options, '--', ...drop ?? tie, shell, '-c', FIRST_PROCESS, 'sh']
+}
+
 /** The arguments before `node`. */
 export function utilLinuxArgs({ setpriv, namespaces }: UtilLinuxMeans): readonly string[] {
   const drop = [setpriv.path, ...setpriv.options, '--']
-  if (!namespaces.active) return drop
-  const { path, options, shell } = namespaces
-  return [setpriv.path, ...TIED, '--', path, ...options, '--', ...drop, shell, '-c', FIRST_PROCESS, 'sh']
+  return namespaces.active ? namespaceArgs(namespaces, drop) : drop
 }
 
+/** What a layer promises that a process can see about itself. */
+export interface InsidePromises {
+  /** The sets of capabilities that must be empty. */
+  readonly emptySets: readonly string[]
+  readonly isOtherUser: boolean
+  readonly namespaces: OsLayer<NamespaceMeans>
+}
+
+export const promisesOf = ({ setpriv: { dropsCapabilities, isOtherUser }, namespaces }: UtilLinuxMeans): InsidePromises =>
+  ({ emptySets: dropsCapabilities ? ['CapEff', 'CapPrm', 'CapBnd'] : [], isOtherUser, namespaces })
+
 /** The part that does not work, according to the report from inside. Undefined when all parts do. */
-export function findUtilLinuxFault(
-  { setpriv, namespaces }: UtilLinuxMeans, inside: InsideReport | null,
+export function findFault(
+  { emptySets, isOtherUser, namespaces }: InsidePromises, inside: InsideReport | null,
 ): string | undefined {
   if (inside === null) return 'it cannot be checked, because /proc is not mounted'
   const { status } = inside
   const says = (line: string): boolean => new RegExp(`^${line}$`, 'm').test(status)
   if (!says('NoNewPrivs:\\s+1')) return 'a program can still gain privileges inside'
-  const hasNone = ['CapEff', 'CapPrm', 'CapBnd'].every((set) => says(`${set}:\\s+0+`))
-  if (setpriv.dropsCapabilities && !hasNone) return 'capabilities are left inside'
-  if (setpriv.isOtherUser && !says(`Uid:(?:\\s+${NOBODY}){4}`)) return 'it is still the user of the host'
+  if (!emptySets.every((set) => says(`${set}:\\s+0+`))) return 'capabilities are left inside'
+  if (isOtherUser && !says(`Uid:(?:\\s+${NOBODY}){4}`)) return 'it is still the user of the host'
   if (!namespaces.active) return undefined
   const shared = NAMESPACES.filter((name, index) => inside.namespaces[index] === readlinkSync(`/proc/self/ns/${name}`))
   return shared.length === 0 ? undefined : `the host's own namespaces can be seen inside: ${shared.join(', ')}`
 }
 
-export interface UtilLinuxTrial {
+export interface LayerTrial<Means> {
   readonly isRoot: boolean
   find(program: string): Promise<OsLayer<{ readonly path: string }>>
   /** Starts a hull with the layer. Returns why it failed, if it did. */
-  failureOf(layer: OsLayer<UtilLinuxMeans>): Promise<string | undefined>
+  failureOf(layer: OsLayer<Means>): Promise<string | undefined>
 }
 
-/** The strictest form that works here. Namespaces count for more than another user. */
-export async function provenUtilLinux({ isRoot, find, failureOf }: UtilLinuxTrial): Promise<OsLayer<UtilLinuxMeans>> {
-  const [setpriv, unshare, shell] = await Promise.all([find('setpriv'), find('unshare'), find('sh')])
+/** The strictest form that works here. */
+export async function provenUtilLinux(trial: LayerTrial<UtilLinuxMeans>): Promise<OsLayer<UtilLinuxMeans>> {
+  const setpriv = await trial.find('setpriv')
   if (!setpriv.active) return setpriv
-  const isComplete = unshare.active && shell.active
-  let unseparated = !unshare.active ? unshare.reason : !shell.active ? shell.reason : ''
+  const forms = privilegeForms(trial.isRoot).map((form) => ({ setpriv: { path: setpriv.path, ...form } }))
+  return provenForm(trial, forms)
+}
+
+/** The first of these forms that works, in the strictest namespaces that do. Namespaces count for more. */
+export async function provenForm<Form extends object, Means extends Form & { readonly namespaces: OsLayer<NamespaceMeans> }>(
+  { isRoot, find, failureOf }: LayerTrial<Means>, forms: readonly Form[],
+): Promise<OsLayer<Means>> {
+  const [setpriv, unshare, shell] = await Promise.all([find('setpriv'), find('unshare'), find('sh')])
+  const missing = [setpriv, unshare, shell].find(({ active }) => !active)
+  let unseparated = missing?.active === false ? missing.reason : ''
   let failure: string | undefined
-  const separate = isComplete
+  const separate = setpriv.active && unshare.active && shell.active
     ? namespaceOptions(isRoot).map((options): OsLayer<NamespaceMeans> =>
-      ({ active: true, path: unshare.path, options, shell: shell.path }))
+      ({ active: true, setpriv: setpriv.path, path: unshare.path, options, shell: shell.path }))
     : []
   for (const namespaces of [...separate, undefined]) {
-    for (const form of privilegeForms(isRoot)) {
-      const layer = {
-        active: true, setpriv: { path: setpriv.path, ...form }, namespaces: namespaces ?? inactive(unseparated),
-      } as const
+    for (const form of forms) {
+      const layer = { active: true, ...form, namespaces: namespaces ?? inactive(unseparated) } as unknown as OsLayer<Means>
       failure = await failureOf(layer)
       if (failure === undefined) return layer
     }

@@ -1,4 +1,4 @@
-import type { MissingWall, Wall } from '@bulkhead/contract'
+import type { CommandWalls, MissingWall, Wall } from '@bulkhead/contract'
 import type { OsLayers } from './os-layer.ts'
 import type { OsMode } from './os-layers.ts'
 
@@ -28,7 +28,7 @@ export class MissingLayers {
 
   ofCommands(): void {
     const message = 'Commands run without a sandbox, with all rights of this user, '
-      + 'because bubblewrap does not work here.'
+      + 'because neither bubblewrap nor Landlock works here.'
     this.#report('commands', message)
   }
 
@@ -40,18 +40,26 @@ export class MissingLayers {
   }
 }
 
-function missingAround({ rlimits, bubblewrap, seccomp, utilLinux }: OsLayers): string | undefined {
+function missingAround(layers: OsLayers): string | undefined {
+  const { rlimits, bubblewrap, seccomp } = layers
   const missing = [
     ...(bubblewrap.active ? [] : [`bubblewrap (${bubblewrap.reason})`]),
     ...(seccomp.active ? [] : [`a seccomp filter${bubblewrap.active ? ` (${seccomp.reason})` : ''}`]),
     ...(rlimits.active ? [] : [`resource limits (${rlimits.reason})`]),
   ]
   if (missing.length === 0) return undefined
-  return `Third-party tools run without ${missing.join(', ')}.${bubblewrap.active ? '' : ` ${instead(utilLinux)}`}`
+  return `Third-party tools run without ${missing.join(', ')}.${bubblewrap.active ? '' : ` ${instead(layers)}`}`
 }
 
-function instead(utilLinux: OsLayers['utilLinux']): string {
-  if (!utilLinux.active) return `Nothing replaces bubblewrap: setpriv does not work (${utilLinux.reason}).`
+/** What replaces bubblewrap. */
+function instead({ launcher, utilLinux }: OsLayers): string {
+  if (launcher.active) {
+    return 'Instead, the launcher keeps them from files, network, processes and privileges; '
+      + 'names and sizes of files stay visible.'
+  }
+  if (!utilLinux.active) {
+    return `Nothing replaces bubblewrap: neither the launcher (${launcher.reason}) nor setpriv (${utilLinux.reason}) works.`
+  }
   const { setpriv, namespaces } = utilLinux
   const taken = setpriv.dropsCapabilities ? 'privileges' : 'the way to new privileges'
   const user = setpriv.isOtherUser || process.getuid?.() !== 0 ? '' : ' They still run as root.'
@@ -60,12 +68,14 @@ function instead(utilLinux: OsLayers['utilLinux']): string {
     : `Instead, setpriv takes away ${taken}, but not the network and other processes (${namespaces.reason}).`) + user
 }
 
-/** What each layer gives, for people. `confinesCommands` says whether commands run in bubblewrap. */
-export function wallsOf(layers: OsLayers, mode: OsMode, confinesCommands: boolean): readonly Wall[] {
-  const { rlimits, bubblewrap, seccomp, utilLinux } = layers
+const LAUNCHER_CURE = 'Use Linux 6.2 or newer with Landlock, on an x64 or arm64 machine.'
+const BWRAP_CURE = 'Install bubblewrap, and allow user namespaces.'
+
+/** What each layer gives, for people. */
+export function wallsOf(layers: OsLayers, mode: OsMode, commands: CommandWalls, servers: JailStanding): readonly Wall[] {
+  const { rlimits, bubblewrap, seccomp, launcher } = layers
   const isRequired = mode === 'require'
-  const replaced = mode === 'off' || bubblewrap.active ? '' : ` ${instead(utilLinux)}`
-  const bwrapCure = 'Install bubblewrap, and allow user namespaces.'
+  const replaced = mode === 'off' || bubblewrap.active ? '' : ` ${instead(layers)}`
   return [
     // Every process is started with it, and older versions of Node are refused.
     { name: 'permission model', around: 'process', isRequired: true, stands: true, ...PERMISSION_MODEL },
@@ -76,22 +86,64 @@ export function wallsOf(layers: OsLayers, mode: OsMode, confinesCommands: boolea
     },
     {
       name: 'bwrap', around: 'process', isRequired, ...standing(bubblewrap),
-      cost: 'A third-party tool that breaks out of Node has your files, network and processes.' + replaced,
-      cure: bwrapCure,
+      cost: (launcher.active ? 'A third-party tool that breaks out of Node sees names and sizes of your files.'
+        : 'A third-party tool that breaks out of Node has your files, network and processes.') + replaced,
+      cure: BWRAP_CURE,
     },
+    // Where bubblewrap stands, it is not needed.
+    ...(bubblewrap.active ? [] : [{
+      name: 'launcher', around: 'process' as const, isRequired: false, ...standing(launcher),
+      cost: 'Nothing but Node itself keeps a third-party tool from your files.',
+      cure: LAUNCHER_CURE,
+    }]),
     {
       name: 'seccomp', around: 'process', isRequired: false, ...standing(seccomp),
       cost: 'A third-party tool that breaks out of Node can use every system call, also those of kernel exploits.',
-      cure: bubblewrap.active ? 'Use an x64 or arm64 machine.' : 'It works as soon as bwrap does.',
+      cure: bubblewrap.active ? 'Use an x64 or arm64 machine.' : 'It works as soon as bwrap or the launcher does.',
     },
-    {
-      name: 'bwrap', around: 'commands', isRequired, stands: confinesCommands,
-      ...(confinesCommands ? {} : { reason: 'it does not work for commands here' }),
-      cost: 'Commands run with all rights of this user, and only rules and approvals limit them.',
-      cure: bwrapCure,
-    },
+    ...aroundCommands(commands, isRequired),
+    ...aroundServers(servers),
   ]
 }
+
+/** What stands around local servers: why bubblewrap does not, and why Landlock does not. Absent: it stands. */
+export interface JailStanding {
+  readonly bubblewrap?: string | undefined
+  readonly landlock?: string | undefined
+}
+
+
+function aroundCommands({ look, masks }: CommandWalls, isRequired: boolean): readonly Wall[] {
+  const without = 'Commands run with all rights of this user, and only rules and approvals limit them.'
+  const isMounted = masks === 'mount'
+  const bubblewrap: Wall = {
+    name: 'bwrap', around: 'commands', isRequired, stands: isMounted,
+    ...(isMounted ? {} : { reason: 'it does not work for commands here' }),
+    cost: look ? `Landlock confines commands instead. ${LESS}` : without, cure: BWRAP_CURE,
+  }
+  if (isMounted) return [bubblewrap]
+  const reason = look ? {} : { reason: 'the kernel lacks it, or its trial failed' }
+  return [bubblewrap, { name: 'launcher', around: 'commands', isRequired: false, stands: look, ...reason, cost: without, cure: LAUNCHER_CURE }]
+}
+
+const LESS = 'They see names and sizes of all files, have the whole network or none, and can write what other programs run.'
+
+function aroundServers({ bubblewrap, landlock }: JailStanding): readonly Wall[] {
+  const jail: Wall = {
+    name: 'bwrap', around: 'servers', isRequired: false, ...standingUnless(bubblewrap),
+    cost: landlock === undefined
+      ? 'Landlock confines local servers without hosts instead. Those with hosts start only with "jail": "files" or false.'
+      : 'Local servers start only with "jail": false, with all rights of this user.',
+    cure: BWRAP_CURE,
+  }
+  if (bubblewrap === undefined) return [jail]
+  return [jail, {
+    name: 'launcher', around: 'servers', isRequired: false, ...standingUnless(landlock), cost: jail.cost, cure: LAUNCHER_CURE,
+  }]
+}
+
+const standingUnless = (reason: string | undefined): Pick<Wall, 'stands' | 'reason'> =>
+  reason === undefined ? { stands: true } : { stands: false, reason }
 
 const PERMISSION_MODEL = {
   cost: 'A third-party tool could read files, start programs and use the network.', cure: 'Use Node 26 or newer.',

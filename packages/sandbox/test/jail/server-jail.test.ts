@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { JailGrant, ServerStart } from '@bulkhead/contract'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { lookWall } from '@bulkhead/broker'
 import { needs, WALLS } from '../../../../scripts/machine.ts'
+import { runsIf } from '../../../../scripts/skips.ts'
 import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import { createServerJail } from '../../src/index.ts'
 import { runJailed } from './run-jailed.ts'
@@ -77,6 +79,19 @@ describe('a server in a jail', needs('bubblewrap'), () => {
       write: 'done', settings: 'refused EROFS', hook: 'refused EROFS', git: 'work/.git/config', outside: 'refused ENOENT',
     })
     expect(readFileSync(join(work, 'new'), 'utf8')).toBe('x')
+  })
+
+  it('keeps nested settings that other programs run read-only, and writes beside them', async () => {
+    const nested = join(person, 'projects')
+    mkdirSync(join(nested, 'one/.git/objects'), { recursive: true })
+    for (const name of ['one/.git/HEAD', 'one/.git/config', 'one/.envrc']) writeFileSync(join(nested, name), name)
+    expect(await probe({ read: [], write: [nested] }, {
+      config: writing(join(nested, 'one/.git/config')), variables: writing(join(nested, 'one/.envrc')),
+      moved: `fs.renameSync(${JSON.stringify(join(nested, 'one'))}, ${JSON.stringify(join(nested, 'two'))})`,
+      head: writing(join(nested, 'one/.git/HEAD')), beside: writing(join(nested, 'one/file')),
+    })).toMatchObject({
+      config: 'refused EROFS', variables: 'refused EROFS', moved: 'refused EBUSY', head: 'done', beside: 'done',
+    })
   })
 
   it('cannot write, remove or move the store and the code of the host, nor the folders that hold them', async () => {
@@ -164,10 +179,46 @@ describe('a server in a jail', needs('bubblewrap'), () => {
   })
 })
 
-it('a server is refused with a cure where bubblewrap is missing', WALLS, async () => {
-  const bare = createServerJail({ kept: [], ownCode: [], projectLayer: '/none', home: undefined, folders: [join(person, 'more')] })
-  await expect(bare.prepare(start({}), () => undefined)).rejects.toMatchObject({
-    code: 'CapabilityUnavailable', message: expect.stringMatching(/bwrap is not installed.*"jail": false/),
+describe('where bubblewrap is missing', { ...WALLS, ...runsIf((await lookWall()).stands, 'needs Landlock') }, () => {
+  const bare = () => createServerJail({
+    kept: [join(person, '.bulkhead')], ownCode: [], projectLayer: join(person, 'work/.bulkhead'), home: person,
+    folders: [join(person, 'more')],
   })
-  expect(await bare.findFault()).toBe('bwrap is not installed')
+  const probed = async (grant: Partial<JailGrant>, attempts: Readonly<Record<string, string>>) => {
+    const { stdout, stderr } = await runJailed(bare(), start(grant), JSON.stringify(attempts))
+    return JSON.parse(stdout === '' ? JSON.stringify(stderr) : stdout) as unknown
+  }
+  const reaching = () => ({ tcp: `reach(${port}, '127.0.0.1')` })
+
+  it('a server without hosts opens what it is granted, and has no sockets', async () => {
+    expect(await probed({ read: [person] }, {
+      granted: reading(join(person, 'note')), cwd: 'process.cwd()', keys: reading(join(person, '.ssh/id')),
+      store: reading(join(person, '.bulkhead/bulkhead.db')), write: writing(join(person, 'work/late')),
+      rights: `fs.chmodSync(${JSON.stringify(join(person, 'note'))}, 0o600)`, shadow: reading('/etc/shadow'),
+      outside: reading(join(import.meta.dirname, 'run-jailed.ts')), host: `process.kill(${process.pid}, 0)`,
+      home: "fs.writeFileSync(os.homedir() + '/x', 'x')", env: 'process.env.TOKEN', program: "run('sh', '-c', 'echo hello')",
+      namespace: "run('unshare', '--user', 'true')", ...reaching(),
+    })).toEqual({
+      granted: 'note', cwd: join(person, 'work'), keys: 'refused EACCES', store: 'refused EACCES', write: 'refused EACCES',
+      rights: 'refused EPERM', shadow: 'refused EACCES', outside: 'refused EACCES', host: 'refused EPERM', home: 'done',
+      env: 'given', program: 'hello', namespace: 'refused 1', tcp: 'refused EPERM',
+    })
+  })
+
+  it('a server writes what it may write, and nothing else', async () => {
+    expect(await probed({ read: [], write: [join(person, 'work')] }, {
+      write: writing(join(person, 'work/launched')), outside: writing(join(person, 'launched')),
+    })).toEqual({ write: 'done', outside: 'refused EACCES' })
+  })
+
+  it('a server with hosts is refused with a cure, unless it accepts the whole network', async () => {
+    const hosts = ['api.example.com']
+    await expect(bare().prepare(start({ hosts }), () => undefined)).rejects.toMatchObject({
+      code: 'CapabilityUnavailable', message: expect.stringMatching(/bwrap is not installed.*network of its own.*"jail": "files"/),
+    })
+    expect(await bare().findFault({ hosts })).toMatch(/^bwrap is not installed, and without it .* needs a network/)
+    expect([await bare().findFault({ hosts: [] }), await bare().findFault({ hosts, acceptsNetwork: true })]).toEqual([undefined, undefined])
+    const attempts = { ...reaching(), outside: reading(join(person, 'note')) }
+    expect(await probed({ read: [], hosts, acceptsNetwork: true }, attempts)).toEqual({ tcp: 'connected', outside: 'refused EACCES' })
+  })
 })

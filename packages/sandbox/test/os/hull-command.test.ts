@@ -21,6 +21,10 @@ const utilLinux = {
   setpriv: { path: '/bin/setpriv', options: ['--no-new-privs'], dropsCapabilities: false, isOtherUser: false },
   namespaces: { active: false, reason: 'unshare is not installed' },
 } as const satisfies OsLayers['utilLinux']
+const NAMESPACES = {
+  active: true, setpriv: '/bin/setpriv', path: '/bin/unshare', options: ['--net'], shell: '/bin/sh',
+} as const
+const launcher = { active: true, files: ['/opt/bin/node'], isOtherUser: false, namespaces: NAMESPACES } as const
 const commandOf = (layers: Partial<OsLayers>): ReturnType<typeof hullCommand> =>
   hullCommand('/opt/bin/node', ['--eval', '0'], { ...none, ...layers }, { memoryMb: 512 })
 
@@ -60,24 +64,38 @@ describe('the command line of a hull', () => {
   })
 
   it('has prlimit outside of bubblewrap, and passes the filter by descriptor', () => {
-    const { file, args, filter } = commandOf({ rlimits, bubblewrap, seccomp })
+    const { file, args, data } = commandOf({ rlimits, bubblewrap, seccomp })
     expect([file, ...args]).toEqual(
       ['/bin/prlimit', ...LIMITS, '/bin/bwrap', ...BWRAP_ARGS, '--seccomp', '5', '--', '/node', '--eval', '0'],
     )
-    expect(filter).toBe(seccomp.active && seccomp.filter)
+    expect(data).toBe(seccomp.active && seccomp.filter)
   })
 
   it('drops privileges with util-linux without bubblewrap', () => {
     const dropped = ['/bin/setpriv', '--no-new-privs', '--']
     expect(commandOf({ utilLinux }))
       .toEqual({ file: '/bin/setpriv', args: [...dropped.slice(1), '/opt/bin/node', '--eval', '0'] })
-    const namespaces = { active: true, path: '/bin/unshare', options: ['--net'], shell: '/bin/sh' } as const
+    const namespaces = NAMESPACES
     const { file, args } = commandOf({ rlimits, utilLinux: { ...utilLinux, namespaces } })
     expect([file, ...args]).toEqual([
       '/bin/prlimit', ...LIMITS, '/bin/setpriv', '--pdeathsig', 'KILL', '--', '/bin/unshare', '--net', '--', ...dropped,
       '/bin/sh', '-c', expect.any(String), 'sh', '/opt/bin/node', '--eval', '0',
     ])
     expect(commandOf({ bubblewrap, utilLinux })).toEqual(commandOf({ bubblewrap }))
+  })
+
+  it('starts the launcher in namespaces, and gives it limits and filter in its order', () => {
+    const { file, args, data } = commandOf({ rlimits, launcher, seccomp, utilLinux })
+    expect([file, ...args]).toEqual([
+      '/bin/setpriv', '--pdeathsig', 'KILL', '--', '/bin/unshare', '--net', '--',
+      '/bin/setpriv', '--pdeathsig', 'KILL', '--', '/bin/sh', '-c', expect.any(String), 'sh', process.execPath, ...args.slice(args.indexOf(process.execPath) + 1, -2), expect.stringMatching(/launch\.cjs$/), '5',
+    ])
+    const { argv, env, wall } = JSON.parse(Buffer.from(data!.subarray(4)).toString()) as Record<'argv' | 'env' | 'wall', unknown>
+    expect([argv, env]).toEqual([['/opt/bin/node', '--openssl-config=/nowhere', '--eval', '0'], []])
+    expect(wall).toMatchObject({
+      rules: { paths: [['/opt/bin/node', 13]], ports: [] }, limits: { nofile: 256, fsize: 0, core: 0 },
+      filter: Buffer.from(seccomp.active ? seccomp.filter : []).toString('base64'),
+    })
   })
 
   it('has no filter without bubblewrap, which would install it', () => {

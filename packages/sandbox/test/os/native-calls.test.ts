@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import type { OsLayers } from '../../src/os/os-layer.ts'
 import { detectOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
-import { REFUSED } from '../../src/os/seccomp-filter.ts'
+import { REFUSED } from '../../../broker/src/walls/filter-rules.ts'
 import { attempt, run } from './run-under-layers.ts'
 
 const here = await detectOsLayers()

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { chmod, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { lookWall } from '@bulkhead/broker'
 import { describe, expect, it } from 'vitest'
 import type { OsLayers } from '../../src/os/os-layer.ts'
 import type { ProbedMachine } from '../../src/os/os-layers.ts'
@@ -12,6 +13,8 @@ import { codeOf, refusal, temporaryFolder } from '../fixture.ts'
 import { isGone } from './run-under-layers.ts'
 
 const here = await detectOsLayers()
+const isLaunching = (await lookWall()).stands
+const INACTIVE = { active: false, reason: expect.any(String) as string }
 const CROWDED = fileURLToPath(new URL('./fixtures/crowded-host.ts', import.meta.url))
 const SYSTEM = ['/usr/bin', '/bin']
 const found = (name: string): string | undefined =>
@@ -57,8 +60,9 @@ describe('the layers of this machine', () => {
     )
     const prlimit = spawnSync(found('prlimit') ?? '/nowhere', ['--core=0', '/bin/true'])
     expect(here.bubblewrap.active).toBe(bwrap.status === 0)
-    expect(here.rlimits.active).toBe(prlimit.status === 0)
-    expect(here.seccomp.active).toBe(here.bubblewrap.active && ['x64', 'arm64'].includes(process.arch))
+    expect(here.rlimits.active).toBe(isLaunching || prlimit.status === 0)
+    expect(here.launcher.active).toBe(isLaunching && !here.bubblewrap.active)
+    expect(here.seccomp.active).toBe((isLaunching || here.bubblewrap.active) && ['x64', 'arm64'].includes(process.arch))
   })
 
   it('have a reason when they are inactive', () => {
@@ -76,8 +80,12 @@ describe('a layer is inactive, with a reason, when', () => {
     expect(await probe({ folders: [await folderOf({})] })).toEqual({
       rlimits: { active: false, reason: 'prlimit is not installed' },
       bubblewrap: { active: false, reason: 'bwrap is not installed' },
-      seccomp: { active: false, reason: 'it is set up by bubblewrap, which does not work here' },
-      utilLinux: { active: false, reason: 'setpriv is not installed' },
+      ...(isLaunching ? {
+        rlimits: expect.objectContaining({ active: true, path: undefined }),
+        seccomp: expect.objectContaining({ active: true }),
+        launcher: expect.objectContaining({ namespaces: { active: false, reason: 'setpriv is not installed' } }),
+        utilLinux: { active: false, reason: 'the launcher does more' },
+      } : { seccomp: INACTIVE, launcher: INACTIVE, utilLinux: { active: false, reason: 'setpriv is not installed' } }),
     })
   })
 
@@ -86,9 +94,8 @@ describe('a layer is inactive, with a reason, when', () => {
       { bwrap: `printf 'bwrap: no namespaces\\033[31m\\nhere' >&2; exit 1`, prlimit: 'exit 3' },
     )
     expect(await probe({ folders: [folder] })).toMatchObject({
-      rlimits: { active: false, reason: 'it ended with code 3' },
       bubblewrap: { active: false, reason: 'bwrap: no namespaces [31m here' },
-      seccomp: { active: false },
+      ...(isLaunching ? { rlimits: { path: undefined } } : { rlimits: { active: false, reason: 'it ended with code 3' } }),
     })
   })
 
@@ -167,7 +174,7 @@ describe('probing rejects, and is repeated the next time, when', () => {
     expect(stderr).toBe('')
     expect(JSON.parse(stdout)).toEqual({
       limits: 'EMFILE', crowded: 'NoPlaceFree',
-      later: [here.rlimits.active, here.bubblewrap.active, here.seccomp.active, here.utilLinux.active],
+      later: [here.launcher, here.utilLinux, here.rlimits, here.bubblewrap, here.seccomp].map(({ active }) => active),
     })
   })
 })

@@ -108,8 +108,8 @@ export async function programsWithoutBubblewrap(): Promise<string> {
   return folder
 }
 
-/** The layers of this machine if bubblewrap were not installed. */
-export const layersWithoutBubblewrap = async (): Promise<OsLayers> => probeOsLayers({
+/** The layers of this machine if bubblewrap were not installed. `hidden`: other layers that it should not have. */
+export const layersWithoutBubblewrap = async (...hidden: readonly string[]): Promise<OsLayers> => probeOsLayers({
   node: process.execPath, platform: process.platform, architecture: process.arch,
-  folders: [await programsWithoutBubblewrap()], timeoutMs: 10_000,
+  folders: [await programsWithoutBubblewrap()], hidden, timeoutMs: 10_000,
 })

@@ -13,7 +13,7 @@ import { temporaryFolder } from '../fixture.ts'
 import { attempt, layersWithoutBubblewrap } from './run-under-layers.ts'
 
 const nothing = withoutLayers('it is not wanted here')
-const fallback = await layersWithoutBubblewrap()
+const fallback = await layersWithoutBubblewrap('launcher')
 const isRoot = has('root')
 /** Another user cannot start a hull from a checkout in a private folder, such as one that `mktemp -d` makes. */
 const isOpenToOthers = (path: string): boolean =>
@@ -37,7 +37,7 @@ async function listening(
   return { port: (server.address() as AddressInfo).port, reached: () => reached }
 }
 
-describe('without bubblewrap, unrestricted Node code', needs('Linux'), () => {
+describe('without bubblewrap and the launcher, unrestricted Node code', needs('Linux'), () => {
   it('is confined by util-linux', () => {
     expect(fallback.bubblewrap).toEqual({ active: false, reason: 'bwrap is not installed' })
     expect(fallback.utilLinux).toMatchObject({ active: true })
@@ -81,7 +81,7 @@ describe('the util-linux layer', needs('Linux'), () => {
       if (text.startsWith('/')) await symlink(text, join(folder, name))
       else await writeFile(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
     }
-    return probeOsLayers({ node, platform: 'linux', architecture: process.arch, folders: [folder], timeoutMs: 10_000 })
+    return probeOsLayers({ node, platform: 'linux', architecture: process.arch, folders: [folder], hidden: ['launcher'], timeoutMs: 10_000 })
   }
   const PROGRAMS = { setpriv: '/usr/bin/setpriv', unshare: '/usr/bin/unshare', sh: '/bin/sh' }
   /** Ignores its options and runs the command after them. */

@@ -55,7 +55,7 @@ export async function openRepository(
   const own = [...safeOptions([]), ...settings, ...(bare ? ['--git-dir=.'] : [])]
   const read = (args: readonly string[]): Promise<PipeResult> => runtime.shell.pipe(
     [{ cmd: 'git', args: [...own, ...args], as }],
-    { cwd: folder, wall: 'read', ...(!asUser && { isolated: true }), quiet: true, timeoutMs: READ_MS },
+    { cwd: folder, wall: 'look', ...(!asUser && { isolated: true }), quiet: true, timeoutMs: READ_MS },
   )
   const [where, config] = await Promise.all([
     read(bare ? WHERE : [...WHERE, '--show-toplevel']), read(CONFIG_LIST),

@@ -60,6 +60,10 @@ type LocalConfig = Extract<McpServerConfig, { readonly type: 'local' }>
 export const isJailed = (config: McpServerConfig): config is LocalConfig =>
   config.type === 'local' && config.jail !== false
 
+/** What its jail does not confine. */
+export const unconfinedOf = (config: McpServerConfig): { readonly unconfined?: true | 'network' } =>
+  config.type !== 'local' || (config.jail ?? true) === true ? {} : { unconfined: config.jail === 'files' ? 'network' : true }
+
 function identityOf(config: McpServerConfig): Json {
   if (config.type === 'local') return { type: 'local', ...localIdentity(config) }
   const { url, headers = {}, oauth } = config

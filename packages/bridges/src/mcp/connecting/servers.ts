@@ -11,7 +11,7 @@ import { type ToolExecutor, givenTo, powersOf, serverExtension } from './catalog
 import { type CallContext, Connection, type ConnectionOptions } from './connection.ts'
 import type { ServerState } from './connection-state.ts'
 import { missingGrants } from './missing-grants.ts'
-import { isJailed, serverEntries, type ServerEntry } from './server-entry.ts'
+import { serverEntries, unconfinedOf, type ServerEntry } from './server-entry.ts'
 import type { McpEmbedder } from './server-requests.ts'
 import type { SignInPrompt } from './sign-in/sign-in.ts'
 
@@ -46,7 +46,7 @@ export interface McpServerStatus {
   /** The command line or the URL. */
   readonly address: string
   /** Set for a local server without a jail. It has all rights of the user. */
-  readonly unconfined?: true
+  readonly unconfined?: true | 'network'
   readonly state: ServerState | 'disabled'
   /** Number of its tools, if known. */
   readonly tools: number | undefined
@@ -202,7 +202,7 @@ function statusOf(
   const fault = connection?.fault
   const { type } = config
   return {
-    name, type, layer, address, ...(type === 'local' && !isJailed(config) && { unconfined: true }),
+    name, type, layer, address, ...unconfinedOf(config),
     state: connection?.state ?? 'disabled', tools: connection?.catalog?.tools.length,
     ...(fault && { error: fault }),
   }

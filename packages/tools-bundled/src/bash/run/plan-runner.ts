@@ -89,7 +89,7 @@ export class PlanRunner {
     const sources = this.#sources(folder, scope)
     const commands = await Promise.all(stages.map((stage, index) => stageCommand(stage, uses[index], sources)))
     const reads = uses.every((use) => use !== undefined && use.outside !== true)
-    const wall = reads ? 'read' : stages.some(({ words }) => passesTextToShell(words)) ? 'work' : undefined
+    const wall = reads ? 'look' : stages.some(({ words }) => passesTextToShell(words)) ? 'work' : undefined
     const options: PipeOptions = { cwd: folder, ...(wall && { wall }) }
     let rest = commands
     for (const [index, use] of uses.entries()) {
@@ -177,7 +177,7 @@ export class PlanRunner {
   }
 
   async #read(command: ShellStage, folder: string): Promise<string> {
-    return (await this.#pipe([command], { cwd: folder, wall: 'read', quiet: true })).stdout
+    return (await this.#pipe([command], { cwd: folder, wall: 'look', quiet: true })).stdout
   }
 
   /** Returns false if the folder does not exist. Later steps must not run in another folder. */

@@ -7,7 +7,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import { diagnosticOf, cut, labelOf, versionFrom, textOf, toolName } from '../../../connected/entries.ts'
 import { repairedSchema, plainSchema, toolSchema } from '../../../connected/tool-schema.ts'
 import { localPowers } from '../../../connected/local-server.ts'
-import { isJailed, type ServerEntry } from '../server-entry.ts'
+import { unconfinedOf, type ServerEntry } from '../server-entry.ts'
 import { catalogDigest, type Catalog, type CatalogTool } from './catalog.ts'
 import { accessTools } from './server-content.ts'
 
@@ -54,7 +54,7 @@ export function serverExtension(
     server: {
       kind: 'mcp', name: entry.name, address: entry.address,
       tools: new Map([...byName].map(([name, tool]) => [name, tool.name])),
-      ...(entry.config.type === 'local' && !isJailed(entry.config) && { unconfined: true }),
+      ...unconfinedOf(entry.config),
     },
     manifest: {
       kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: '*',

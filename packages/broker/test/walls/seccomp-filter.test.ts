@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { REFUSED, seccompFilter, serverFilter } from '../../src/os/seccomp-filter.ts'
+import { REFUSED, hullFilter, serverFilter } from '../../src/walls/filter-rules.ts'
 
 const ALLOW = 0x7fff_0000
 const EPERM = 0x0005_0000 | constants.errno.EPERM
@@ -37,7 +37,7 @@ function verdict(
 }
 
 describe.each([X64, ARM64])('the filter for $name', ({ name, audit, clone, clone3, daily }) => {
-  const program = seccompFilter(name)!
+  const program = hullFilter(name)!
   const ask = (number: number, flags = 0): number => verdict(program, { audit, number, flags })
 
   it('allows the calls that Node makes all the time', () => {
@@ -80,5 +80,5 @@ describe.each([X64, ARM64])('the filter of a server for $name', ({ name, audit, 
 })
 
 it('there is no filter for an unknown architecture', () => {
-  expect(seccompFilter('riscv64')).toBeUndefined()
+  expect(hullFilter('riscv64')).toBeUndefined()
 })

@@ -1,15 +1,16 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { RELAY_SOCKET } from '@bulkhead/broker'
 import { readHostPattern } from '@bulkhead/kit/hosts'
 import { isOfSystem } from '@bulkhead/kit/programs'
+import type { Mount } from '../process/mounts.ts'
+import { RELAY_SOCKET } from './relay.ts'
 
-/** Where the folder of the relay is inside the jail. */
+/** Where the folder of the relay is inside the wall. */
 const INSIDE = '/run/bulkhead'
 
 /**
- * Runs inside the jail, as the parent of the server. It passes connections from a port of the loopback interface to the
- * socket of the host's relay, which decides. Its power is that of the server: it need not be trusted.
+ * Runs inside the wall, as the parent of the server or command. It passes connections from a port of the loopback
+ * interface to the socket of the host's relay, which decides. Its power is that of its child: it need not be trusted.
  */
 const SCRIPT = `
 const { connect, createServer } = require('node:net')
@@ -35,7 +36,7 @@ const node = realpathSync(process.execPath)
 
 const LOOPBACK = ['localhost', '127.0.0.1', '::1']
 
-/** The command that runs another one beside the relay. Without a grant, loopback is the server's own: no proxy. */
+/** The command that runs another one beside the relay. Without a grant, loopback is its own: no proxy. */
 export function besideRelay(command: readonly string[], hosts: readonly string[]): readonly string[] {
   const isLocal = hosts.some((host) => LOOPBACK.includes(readHostPattern(host)?.host.replaceAll(/[[\]]/g, '') ?? ''))
   const direct = isLocal ? '' : LOOPBACK.join(',')
@@ -46,5 +47,5 @@ export function besideRelay(command: readonly string[], hosts: readonly string[]
 export const relayCode = (): readonly string[] =>
   [node, join(dirname(dirname(node)), 'lib')].filter((path) => existsSync(path) && !isOfSystem(path))
 
-/** The folder of the host's relay, as arguments of `bwrap`. */
-export const relayArgs = (folder: string): readonly string[] => ['--ro-bind', folder, INSIDE]
+/** The folder of the host's relay, where the command beside it looks for it. */
+export const relayMount = (folder: string): Mount => ({ from: folder, to: INSIDE, kind: 'read' })

@@ -1,0 +1,64 @@
+import { isOfSystem, realOf, SYSTEM_FOLDERS } from '@bulkhead/kit/programs'
+import { sensitivePaths } from '../process/mounts.ts'
+import { Grants } from '../walls/grants.ts'
+import { launcherFilter } from '../walls/filter-rules.ts'
+import { ruleSet, type FileGrants } from '../walls/landlock.ts'
+import type { LaunchWall } from '../walls/launcher.ts'
+import type { BubblewrapOptions } from './bubblewrap-wall.ts'
+import { ISOLATED_SETTINGS, settingsMounts } from './system-settings.ts'
+import type { WallForm, WallOwn } from './wall-form.ts'
+import { findPlaces, tooManyEntries } from './workspace-places.ts'
+
+const WRITABLE_DEVICES = ['/dev/null', '/dev/zero', '/dev/full']
+const READABLE_DEVICES = ['/dev/random', '/dev/urandom']
+
+export type LauncherOptions = Pick<BubblewrapOptions, 'home' | 'folders'>
+
+/**
+ * The wall without bubblewrap: Landlock opens what is granted, and a filter refuses what Landlock does not govern. Rules
+ * only add, so what is hidden in a granted folder is left out, and the entries beside it are granted one by one. Names
+ * and sizes stay visible, and so do the command lines of other processes.
+ */
+export async function launcherWall(
+  form: WallForm, { folder }: WallOwn, { home, folders: { reserved = [], storeFiles = [] } = {} }: LauncherOptions,
+  confinesSignals: boolean,
+): Promise<LaunchWall> {
+  const { wall, isolated, visible, roots, isConnected } = form
+  const grants = new Grants(() => tooManyEntries(wall))
+  const system = SYSTEM_FOLDERS.flatMap(realPaths)
+  const seen = isolated ? [] : ['/opt', ...visible.filter((path) => !isOfSystem(path))].flatMap(realPaths)
+  const hidden = [...sensitivePaths(home), ...reserved].flatMap(realPaths)
+  const masked = wall === 'look' ? (await findPlaces(roots, wall)).sensitive.map(({ path }) => path) : []
+  // A hidden place that an operator names is seen.
+  for (const path of seen) grants.add('run', path, hidden.filter((place) => !seen.includes(place)))
+  for (const root of roots) {
+    grants.add(wall === 'work' ? 'write' : 'run', root, [...hidden, ...masked, ...storeFiles].filter((path) => path !== root))
+  }
+  const settings = settingsOf(isolated)
+  const files = {
+    list: [...grants.of('list'), ...settings.of('list')],
+    read: [...settings.of('read'), '/proc', ...READABLE_DEVICES],
+    run: [...grants.of('run'), ...system], write: [...grants.of('write'), folder.path, ...WRITABLE_DEVICES], noLinks: true,
+  } satisfies FileGrants
+  return {
+    rules: ruleSet(files, isConnected ? { connect: 'any', bind: 'any' } : {}),
+    filter: launcherFilter({
+      sockets: isConnected ? 'network' : 'none', processes: true, metadata: wall === 'work', confinesSignals,
+    }),
+  }
+}
+
+const realPaths = (path: string): readonly string[] => {
+  const real = realOf(path)
+  return real === undefined ? [] : [real]
+}
+
+/** Not counted: they are few, and the same for every command. */
+function settingsOf(isolated: boolean): Grants {
+  const grants = new Grants()
+  const settings = isolated ? [] : settingsMounts()
+  const secrets = settings.flatMap(({ kind, to }) => kind === 'file' || kind === 'folder' ? [to] : [])
+  for (const mount of settings) if (mount.kind === 'read') grants.add('read', mount.from, secrets)
+  for (const path of isolated ? ISOLATED_SETTINGS.flatMap(realPaths) : []) grants.add('read', path, [])
+  return grants
+}

@@ -1,0 +1,43 @@
+import type { Argv } from './command-environment.ts'
+import type { LaunchWall } from '../walls/launcher.ts'
+import type { PrivateFolder } from './private-folder.ts'
+
+/** look: changes nothing and reaches nothing. work: the workspace can be written. open: no wall. */
+export type CommandWall = 'look' | 'work' | 'open'
+
+/** What a wall is made of. */
+export interface WallForm {
+  readonly wall: 'look' | 'work'
+  readonly isolated: boolean
+  readonly visible: readonly string[]
+  /** The whole network. */
+  readonly isConnected: boolean
+  /** The workspace and the folders beside it, canonical. */
+  readonly roots: readonly string[]
+}
+
+/** What each command has of its own. */
+export interface WallOwn {
+  readonly folder: PrivateFolder
+  /** The folder of the relay on the host. */
+  readonly relay: string | undefined
+}
+
+/** The arguments before a command. Release it when the command is gone. */
+export interface SandboxPrefix {
+  readonly argv: Argv
+  /** The command is started by the launcher, behind this wall. */
+  readonly launch?: LaunchWall
+  /** A filter for system calls, which bubblewrap reads from FILTER_FD. */
+  readonly filter?: Uint8Array
+  /** Replace those of the environment. */
+  readonly variables?: Readonly<Record<string, string>>
+  /** Hosts that were refused so far. */
+  readonly refused?: ReadonlySet<string>
+  release(): Promise<void>
+}
+
+/** After the files that the outputs of a command go to. */
+export const FILTER_FD = 5
+
+export const NO_SANDBOX: SandboxPrefix = { argv: [], release: async () => undefined }

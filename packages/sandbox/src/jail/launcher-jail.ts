@@ -1,0 +1,78 @@
+import {
+  encodeOrder, Grants, launcherCommand, launcherFilter, lookWall, openPrivateFolder, ruleSet, type WallTrial,
+} from '@bulkhead/broker'
+import { BulkheadError, type JailGrant } from '@bulkhead/contract'
+import { realOf, SYSTEM_FOLDERS } from '@bulkhead/kit/programs'
+import { hardLimits } from '../os/installed-layers.ts'
+import { PROCESS_LIMITS } from './bubblewrap.ts'
+import { SETTINGS } from './mounts.ts'
+
+/** What names the user and hosts of this machine. Every user may read it, and there is no way to show another one. */
+const NAMES = ['/etc/passwd', '/etc/group', '/etc/hosts', '/etc/resolv.conf']
+const DEVICES = { read: ['/dev/random', '/dev/urandom'], write: ['/dev/null', '/dev/zero', '/dev/full'] } as const
+
+/** Why a server with this grant cannot be confined without bubblewrap; undefined if it can. */
+export async function launcherFault({ hosts, acceptsNetwork = false }: NetworkGrant): Promise<string | undefined> {
+  const wall = await lookWall()
+  if (!wall.stands) return wall.reason
+  return hosts.length === 0 || acceptsNetwork ? undefined : 'a server with hosts needs a network of its own'
+}
+
+export type NetworkGrant = Pick<JailGrant, 'hosts' | 'acceptsNetwork'>
+
+export interface LaunchedServer {
+  /** The program, as an absolute path, and its arguments. */
+  readonly argv: readonly [string, ...string[]]
+  readonly cwd: string | undefined
+  readonly env: Readonly<Record<string, string>>
+  readonly grant: JailGrant
+  /** Files and folders of programs, besides those of the system. */
+  readonly code: readonly string[]
+  /** Paths that the server does not reach, whatever is granted around them. */
+  readonly closed: readonly string[]
+}
+
+/**
+ * How the launcher starts a server: its files are confined by Landlock, and it has no sockets unless it accepts the whole
+ * network. What Landlock cannot do: files that other programs run, and the project layer, can be written in a folder
+ * that the server may write.
+ */
+export async function launchedServer(server: LaunchedServer) {
+  const { grant: { read, write, hosts }, code, closed } = server
+  const trial: WallTrial = await lookWall()
+  const isConnected = hosts.length > 0
+  const grants = new Grants(tooMany)
+  const left = closed.flatMap(realPaths)
+  for (const path of [...read, ...code].flatMap(realPaths)) grants.add('run', path, left.filter((place) => place !== path))
+  for (const path of write.flatMap(realPaths)) grants.add('write', path, left.filter((place) => place !== path))
+  const settings = [...SETTINGS.map((name) => `/etc/${name}`), ...NAMES].flatMap(realPaths)
+  const hard = await hardLimits()
+  const folder = await openPrivateFolder('')
+  const order = encodeOrder({
+    argv: server.argv, cwd: server.cwd ?? folder.path, env: { ...server.env, ...folder.variables },
+    wall: {
+      rules: ruleSet({
+        list: grants.of('list'), read: ['/proc', ...settings, ...DEVICES.read],
+        run: [...SYSTEM_FOLDERS.flatMap(realPaths), ...grants.of('run')],
+        write: [...grants.of('write'), folder.path, ...DEVICES.write], noLinks: true,
+      }, isConnected ? { connect: 'any', bind: 'any' } : {}),
+      filter: launcherFilter({
+        sockets: isConnected ? 'network' : 'none', processes: true, metadata: write.length > 0,
+        confinesSignals: trial.stands && trial.confinesSignals,
+      }),
+      limits: new Map(PROCESS_LIMITS.map(([name, most]) => [name, Math.min(most, hard.get(name) ?? Infinity)])),
+    },
+  }, { parent: process.pid })
+  return { command: launcherCommand(3), descriptors: [order], release: folder.remove }
+}
+
+const realPaths = (path: string): readonly string[] => {
+  const real = realOf(path)
+  return real === undefined ? [] : [real]
+}
+
+const tooMany = (): BulkheadError => new BulkheadError(
+  'CapabilityUnavailable',
+  'The server was not started: its folders have too many entries beside files that it may not see. '
+    + 'Grant smaller folders, or install bubblewrap.',
+)
