@@ -16,6 +16,7 @@ const PR_CAP_AMBIENT_CLEAR_ALL = 4
 const SECCOMP_MODE_FILTER = 2
 const SIGKILL = 9
 const SIGPIPE = 13
+const SIG_DFL = 0n
 const SIG_IGN = 1n
 const SIGNALS = 64
 const SIG_SETMASK = 2
@@ -194,9 +195,9 @@ function replaceByNothing(descriptors) {
   for (const fd of descriptors) check(`to close descriptor ${fd}`, c.dup2(nothing, fd))
 }
 
-/** Node ignores some signals, and the program would, too. */
+/** Node ignores some signals, and the program would, too. Its own handlers are gone then, which it does not need here. */
 function resetSignals() {
-  for (let signal = 1; signal <= SIGNALS; signal++) c.signal(signal, 0n)
+  for (let signal = 1; signal <= SIGNALS; signal++) c.signal(signal, SIG_DFL)
   check('sigprocmask', c.sigprocmask(SIG_SETMASK, pointerTo(Buffer.alloc(128)), 0n))
 }
 
@@ -222,7 +223,6 @@ function obey({ argv, env, cwd, parent, descriptors, nothing, wall: { rules, fil
   const [file, args, variables] = [text(argv[0]), vector(argv), vector(env)]
   const ruleSet = rules === undefined ? undefined : makeRuleSet(rules)
   replaceByNothing(nothing)
-  dropCapabilities()
   if (user !== undefined) becomeUser(user)
   // A change of user clears it.
   prctl('to be tied to the host', PR_SET_PDEATHSIG, SIGKILL)
@@ -235,13 +235,16 @@ function obey({ argv, env, cwd, parent, descriptors, nothing, wall: { rules, fil
   limit(limits)
   // The host distinguishes an executed program, whose start closes this, from a launcher that was killed.
   tell(orderFd, '+')
-  resetSignals()
+  c.signal(SIGPIPE, SIG_DFL)
   if (filter !== undefined) filterCalls(filter)
   check(`to execute ${argv[0]}`, c.execve(file, args, variables))
 }
 
 try {
   prctl('to be tied to the host', PR_SET_PDEATHSIG, SIGKILL)
+  // Before the order, so that a spare has done it already.
+  dropCapabilities()
+  resetSignals()
   obey(readOrder())
 } catch (error) {
   fail(error.syscall ?? 'the start', error.code ?? error.message)

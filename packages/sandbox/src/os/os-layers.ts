@@ -108,7 +108,7 @@ async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
     isRoot: process.getuid?.() === 0,
     find: (program: string) => installed(program, machine.folders, {}),
   }
-  const limits = await limitsOfLauncher(needs)
+  const limits = rlimits.active ? rlimits : await limitsOfLauncher(needs)
   const { launcher, seccomp } = machine.hidden?.includes('launcher') ? without('it is hidden') : await provenLauncher(machine.architecture, [node, ...needs.libraries], {
     ...trial, failureOf: (layer, filter) => failureOf({ ...none, rlimits: limits, launcher: layer, seccomp: filter }),
   })

@@ -8,9 +8,9 @@ import { REFUSED } from '../../../broker/src/walls/filter-rules.ts'
 import { attempt, run } from './run-under-layers.ts'
 
 const here = await detectOsLayers()
-/** Both have bubblewrap, because it installs the filter. */
+/** Both have bubblewrap, because it installs the filter. Where it does not work, the launcher does. */
 const bubblewrapped: OsLayers = { ...withoutLayers('it is not wanted here'), bubblewrap: here.bubblewrap }
-const filtered: OsLayers = { ...bubblewrapped, seccomp: here.seccomp }
+const filtered: OsLayers = { ...bubblewrapped, launcher: here.launcher, seccomp: here.seccomp }
 
 const AF_INET = 2
 const AF_ALG = 38

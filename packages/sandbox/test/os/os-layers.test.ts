@@ -95,7 +95,7 @@ describe('a layer is inactive, with a reason, when', () => {
     )
     expect(await probe({ folders: [folder] })).toMatchObject({
       bubblewrap: { active: false, reason: 'bwrap: no namespaces [31m here' },
-      ...(isLaunching ? { rlimits: { path: undefined } } : { rlimits: { active: false, reason: 'it ended with code 3' } }),
+      ...(isLaunching ? { rlimits: { active: true, path: undefined } } : { rlimits: { active: false, reason: 'it ended with code 3' } }),
     })
   })
 
