@@ -3,7 +3,8 @@ export type { ExtensionModule, ExtensionPhases, FromJsonSchema, ModuleTool, Stor
 export type {
   AnyRuntime, AppliedUpdate, DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileUpdate,
   FileWatch, FileWriter, FindOptions, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions,
-  PipeResult, Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget,
+  PipeResult, RequestedCommand, Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage,
+  ShellTarget,
 } from './author/runtime.ts'
 export {
   isCertificateVariable, isProxyVariable, isUsualVariable, type CommandVariable,
@@ -39,7 +40,7 @@ export type {
 } from './model/outcome.ts'
 export {
   checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate, type AffectedPath, type ArgumentsReader,
-  type ArgumentsReading, type CallEffects, type CallNeed, type CallSubject, type PreviewedWrite, type PreviewedWrites,
+  type ArgumentsReading, type CallEffects, type CallNeed, type CallSubject, type CommandReading, type PreviewedWrite, type PreviewedWrites,
   type ReaderContext,
 } from './policy/approval-key.ts'
 export { compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, SUBAGENTS } from './policy/power.ts'
@@ -74,10 +75,10 @@ export {
   type TrustStanding, type WatchRequest,
 } from './ports/loader.ts'
 export {
-  BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
+  BROKER_METHODS, NO_COMMAND_WALLS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
   type CompartmentRequest, type CompartmentServices, type CompartmentSession, type CompartmentTool, type DryRun,
-  type LogEntry, type MissingWall, type RuntimePart, type Sandbox, type SecretGrant, type SessionAccess,
-  type StateAccess, type ToolInvocation, type Wall,
+  type CommandWall, type CommandWalls, type LogEntry, type MissingWall, type RuntimePart, type Sandbox,
+  type SecretGrant, type SessionAccess, type StateAccess, type ToolInvocation, type Wall,
 } from './ports/sandbox.ts'
 export type {
   CodeDiagnostic, CodeLocation, CodeSymbol, LanguageServers, SourceFile, TextPosition,

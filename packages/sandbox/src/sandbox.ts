@@ -165,7 +165,10 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
       const layers = await osLayersFor(os).catch(() => undefined)
       if (layers !== undefined) missing.ofProcesses(layers, os)
     },
-    confinesCommands,
+    async commandWalls() {
+      const stands = await confinesCommands()
+      return { look: stands, work: stands, network: false, masks: 'none' }
+    },
     diff: (writes, grant) => previewDiff(writes, grant, workspace, folders),
     async walls() {
       // Not `osLayersFor`: a required layer that is missing would end the report.

@@ -17,7 +17,7 @@ import { isWorking, type Argv } from './command-environment.ts'
 import { GitIdentity } from './git-identity.ts'
 import { settingsMounts } from './system-settings.ts'
 
-export type SandboxKind = 'read' | 'work'
+export type SandboxKind = 'look' | 'work'
 
 /** Buses and displays, through which a read-only command could make other programs write, start or connect. */
 const SESSION_SOCKETS = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix']
@@ -141,7 +141,7 @@ export class CommandSandbox {
     kind: SandboxKind, isolated: boolean, writable: readonly string[], visible: readonly string[] = [], identity?: Mount,
   ): Argv {
     const { home, folders: { reserved = [] } = {} } = this.#options
-    const hidden = [...sensitivePaths(home), ...(kind === 'read' ? SESSION_SOCKETS : [])]
+    const hidden = [...sensitivePaths(home), ...(kind === 'look' ? SESSION_SOCKETS : [])]
     const folders = mountsOf(writable, kind === 'work' ? 'write' : 'read')
     const wanted = isolated ? ISOLATED_SETTINGS : ['/opt', ...visible.filter((path) => !isOfSystem(path))]
     const seen = outermostMounts(mountsOf(wanted, 'read'), hidden)

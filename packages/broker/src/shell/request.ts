@@ -86,6 +86,7 @@ export function withSecrets(request: ShellRequest, secrets: CallSecrets): ShellR
 const invalid = (why: string): BulkheadError => new BulkheadError('InputInvalid', `The command is invalid: ${why}.`)
 
 const STAGES = 32
+const ASKED = 300
 const MAX_TIMEOUT_MS = 3_600_000
 
 export type StageTarget = 'out' | 'err' | 'nothing' | { readonly path: string; readonly append: boolean }
@@ -96,15 +97,16 @@ export interface StageRequest {
   readonly input: string | { readonly path: string } | undefined
   readonly stdout: StageTarget
   readonly stderr: StageTarget
-  /** The command that the caller of the tool wrote, if it differs. */
-  readonly as: Pick<ShellRequest, 'cmd' | 'args'> | undefined
+  /** The commands that the caller of the tool wrote, if they differ. */
+  readonly as: readonly Pick<ShellRequest, 'cmd' | 'args'>[] | undefined
 }
 
 export interface PipeRequest {
   readonly stages: readonly StageRequest[]
   readonly cwd: string | undefined
   readonly timeoutMs: number | undefined
-  readonly wall: 'read' | 'work' | undefined
+  readonly wall: 'look' | 'work' | 'open'
+  readonly hosts: readonly string[] | 'all' | undefined
   readonly isolated: boolean
   readonly quiet: boolean
 }
@@ -117,8 +119,10 @@ export function readPipeRequest(given: readonly Json[]): PipeRequest {
     throw invalidPipe(`it must be an array of 1 to ${STAGES} commands`)
   }
   if (!isJsonObject(options)) throw invalidPipe('its options must be an object')
-  const { cwd, timeoutMs, wall, isolated, quiet } = options
-  if (isGiven(wall) && wall !== 'read' && wall !== 'work') throw invalidPipe('its wall must be read or work')
+  const { cwd, timeoutMs, wall, hosts, isolated, quiet } = options
+  if (isGiven(wall) && wall !== 'look' && wall !== 'work' && wall !== 'open') {
+    throw invalidPipe('its wall must be look, work or open')
+  }
   if (isGiven(timeoutMs) && !isTimeout(timeoutMs)) {
     throw invalidPipe(`its timeoutMs must be a whole number from 1 to ${MAX_TIMEOUT_MS}`)
   }
@@ -126,7 +130,8 @@ export function readPipeRequest(given: readonly Json[]): PipeRequest {
     stages: stages.map(readStage),
     cwd: isGiven(cwd) ? stringArgument([cwd], 0, 'The working folder') : undefined,
     timeoutMs: isGiven(timeoutMs) ? timeoutMs : undefined,
-    wall: isGiven(wall) ? wall : undefined,
+    wall: isGiven(wall) ? wall : 'open',
+    hosts: hosts === 'all' ? hosts : isGiven(hosts) ? readArguments(hosts) : undefined,
     isolated: isolated === true,
     quiet: quiet === true,
   }
@@ -139,7 +144,10 @@ export function readPipeRequest(given: readonly Json[]): PipeRequest {
 export function checkPipe(
   tool: Pick<CompartmentTool, 'name' | 'grant'>, { stages }: PipeRequest, isBundled: boolean,
 ): void {
-  for (const stage of stages) checkRequest(tool, stage, isBundled ? stage.as : undefined)
+  for (const stage of stages) {
+    const asked = isBundled ? stage.as : undefined
+    for (const command of asked ?? [stage]) checkRequest(tool, stage, command)
+  }
 }
 
 /**
@@ -177,8 +185,18 @@ function readStage(given: Json, index: number): StageRequest {
     input: isGiven(input) ? readInput(input) : undefined,
     stdout: readTarget(given.stdout, 'out'),
     stderr: readTarget(given.stderr, 'err'),
-    as: isJsonObject(given.as) ? readCommand(given.as) : undefined,
+    as: readAsked(given.as),
   }
+}
+
+function readAsked(given: Json | undefined): StageRequest['as'] {
+  if (!isGiven(given)) return undefined
+  const commands = Array.isArray(given) ? given : [given]
+  if (commands.length === 0 || commands.length > ASKED) throw invalidPipe(`\`as\` must have 1 to ${ASKED} commands`)
+  return commands.map((command: Json) => {
+    if (!isJsonObject(command)) throw invalidPipe('each command in `as` must be an object')
+    return readCommand(command)
+  })
 }
 
 const readCommand = ({ cmd, args }: JsonObject): Pick<ShellRequest, 'cmd' | 'args'> =>

@@ -85,14 +85,15 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
    * a restricted environment, none that only read (they run without approval), and none whose output is not shown.
    */
   const terminalFor = (call: OpenCall, { stages, wall, quiet }: PipeRequest): WorkspaceClient['run'] => {
-    const isShown = stages.length === 1 && fitsTerminal(stages[0]!) && wall !== 'read' && !quiet
+    const isShown = stages.length === 1 && fitsTerminal(stages[0]!) && wall !== 'look' && !quiet
     if (!isShown || secrets !== undefined || !runsAnyCommand(call.tool)) return undefined
     const client = options.clientOf?.(call.hostCallId ?? call.callId)
     return client?.run?.bind(client)
   }
   /** The command as it was asked for, so that no secret is recorded. */
   const record = async ({ callId, hostCallId = callId }: OpenCall, stages: readonly CommandLine[]): Promise<void> => {
-    const line = stages.map(({ cmd, args, as = { cmd, args } }) => [as.cmd, ...as.args].join(' ')).join(' | ')
+    const line = stages.flatMap(({ cmd, args, as = [{ cmd, args }] }) => as).map(({ cmd, args }) =>
+      [cmd, ...args].join(' ')).join(' | ')
     await options.changes?.command(hostCallId, line.slice(0, RECORDED_CHARS))
   }
   return {
@@ -109,7 +110,9 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         })
       },
       async 'shell.pipe'(call, args) {
-        const asked = readPipeRequest(args)
+        const given = readPipeRequest(args)
+        // What the host chose was shown to the person who allowed it.
+        const asked = call.wall === undefined ? given : { ...given, wall: call.wall.wall, hosts: call.wall.hosts }
         checkPipe(call.tool, asked, isBundled)
         if (runsNothing) return { exits: asked.stages.map(() => SUCCESS), ...NO_OUTPUT, timedOut: false }
         const { input } = asked.stages[0]!
@@ -139,7 +142,7 @@ type CommandLine = Pick<StageRequest, 'cmd' | 'args'> & Partial<Pick<StageReques
 const RECORDED_CHARS = 1_000
 
 const mayWrite = ({ stages, wall }: PipeRequest): boolean =>
-  wall !== 'read' || stages.some(({ stdout, stderr }) => typeof stdout === 'object' || typeof stderr === 'object')
+  wall !== 'look' || stages.some(({ stdout, stderr }) => typeof stdout === 'object' || typeof stderr === 'object')
 
 const SUCCESS = { exitCode: 0, signal: null }
 const NOT_STARTED = { exitCode: null, signal: null }

@@ -96,7 +96,10 @@ export class Starter {
     try {
       const pipeline = await this.#startStages(call, request, stop, sandbox.argv)
       const gone = pipeline.gone.then(() => sandbox.release())
-      return { result: pipeline.result, gone, end: (reason) => pipeline.end(reason) }
+      const { wall } = request
+      const stood = sandbox.argv.length === 0 || wall === 'open' ? {} : { wall }
+      const result = pipeline.result.then((value) => ({ ...value, ...stood }))
+      return { result, gone, end: (reason) => pipeline.end(reason) }
     } catch (error) {
       await sandbox.release()
       throw error
@@ -126,13 +129,13 @@ export class Starter {
   }
 
   async #sandboxOf(call: OpenCall, { wall, isolated }: PipeRequest): Promise<SandboxPrefix> {
-    const visible = wall === undefined || isolated ? [] : await this.#parts.environmentOf(call).visible()
-    return this.#sandbox.prepare(wall, isolated, visible)
+    const visible = wall === 'open' || isolated ? [] : await this.#parts.environmentOf(call).visible()
+    return this.#sandbox.prepare(wall === 'open' ? undefined : wall, isolated, visible)
   }
 
   async #startStages(call: OpenCall, request: PipeRequest, stop: AbortSignal, prefix: Argv): Promise<Pipeline> {
     const { workspace, folders, environmentOf } = this.#parts
-    const path = request.wall === 'read' ? await environmentOf(call).cleanPath() : undefined
+    const path = request.wall === 'look' ? await environmentOf(call).cleanPath() : undefined
     const [launch, shell, mkfifo, ...programs] = await Promise.all([
       this.#launcher.prepare(), this.#system.find('sh'), this.#system.find('mkfifo'),
       ...request.stages.map(({ cmd }) => environmentOf(call).executables.find(cmd)),
@@ -226,7 +229,7 @@ async function workingFolder(workspace: string, { tool }: OpenCall, given: strin
 export async function commandsAreConfined(workspace: string, home: string | undefined): Promise<boolean> {
   const executables = new Executables(SYSTEM_PATH, new UntrustedFolders([workspace], [workspace]))
   const sandbox = new CommandSandbox({ workspace, executables, home })
-  const kinds = [['work', false], ['read', false], ['read', true]] as const
+  const kinds = [['work', false], ['look', false], ['look', true]] as const
   const prefixes = await Promise.all(kinds.map(([kind, isolated]) => sandbox.prepare(kind, isolated)))
   await Promise.all(prefixes.map(({ release }) => release()))
   return prefixes.every(({ argv }) => argv.length > 0)

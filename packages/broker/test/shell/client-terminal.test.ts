@@ -27,7 +27,7 @@ it('gets the checked program, its arguments and the real folder', async () => {
 })
 
 it.each([
-  ['only reads', {}, { wall: 'read' as const }], ['is quiet', {}, { quiet: true }], ['has an input', { input: 'x' }, {}],
+  ['only reads', {}, { wall: 'look' as const }], ['is quiet', {}, { quiet: true }], ['has an input', { input: 'x' }, {}],
   ['writes into nothing', { stdout: 'nothing' as const }, {}],
 ])('gets no command that %s', async (_, stage, options) => {
   const { shell, commands } = open(async () => ENDED)

@@ -27,7 +27,7 @@ const prefix = async (
 
 it('is absent if bubblewrap does not work', async () => {
   setup.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
-  expect(await prefix(newSandbox(), 'read')).toEqual([])
+  expect(await prefix(newSandbox(), 'look')).toEqual([])
 })
 
 describe('a sandbox that does not work', () => {
@@ -44,11 +44,11 @@ describe('a sandbox that does not work', () => {
     const absent = lacking({ missingSandbox: missing })
     await absent.prepare(undefined)
     expect(reported).toEqual([])
-    for (const kind of ['read', 'work', 'read'] as const) await absent.prepare(kind)
+    for (const kind of ['look', 'work', 'look'] as const) await absent.prepare(kind)
     expect(reported).toEqual([expect.stringMatching(/^Commands run without a sandbox/)])
   })
 
-  it.each(['read', 'work', undefined] as const)('rejects a command if it is required, for %s', async (kind) => {
+  it.each(['look', 'work', undefined] as const)('rejects a command if it is required, for %s', async (kind) => {
     await expect(lacking({ requiresSandbox: true }).prepare(kind))
       .rejects.toMatchObject({ code: 'CapabilityUnavailable', data: { missing: ['bubblewrap'] } })
   })
@@ -67,17 +67,17 @@ it('is tried again after a shortage of resources, and commands fail until then',
   const words = 'bwrap: Creating new namespace failed: Resource temporarily unavailable'
   const path = setup.sh('bwrap', `[ -e '${tried}' ] && exit 0; : > '${tried}'; echo '${words}' >&2; exit 1`)
   const tries = newSandbox()
-  await expect(prefix(tries, 'read')).rejects.toMatchObject({ code: 'ResourceBusy' })
-  expect((await prefix(tries, 'read'))[0]).toBe(path)
+  await expect(prefix(tries, 'look')).rejects.toMatchObject({ code: 'ResourceBusy' })
+  expect((await prefix(tries, 'look'))[0]).toBe(path)
 })
 
 it('is tried again if the workspace was missing', async () => {
   const path = setup.sh('bwrap', 'exit 0')
   const lasting = newSandbox()
   renameSync(setup.workspace, `${setup.workspace}-moved`)
-  await expect(prefix(lasting, 'read')).rejects.toMatchObject({ code: 'NotFound' })
+  await expect(prefix(lasting, 'look')).rejects.toMatchObject({ code: 'NotFound' })
   renameSync(`${setup.workspace}-moved`, setup.workspace)
-  expect((await prefix(lasting, 'read'))[0]).toBe(path)
+  expect((await prefix(lasting, 'look'))[0]).toBe(path)
 })
 
 it('hides session sockets from a read-only command that sees the folders around them', async () => {
@@ -85,12 +85,12 @@ it('hides session sockets from a read-only command that sees the folders around 
   const servants = ['/run/user', '/run/dbus', '/run/systemd/private', '/tmp/.X11-unix', '/tmp/.ICE-unix'].filter(
     (path) => existsSync(path),
   )
-  const hidden = async (kind: 'read' | 'work') => {
+  const hidden = async (kind: 'look' | 'work') => {
     const args = await prefix(newSandbox(), kind, ['/run', '/tmp'])
     return servants.filter((path) =>
       args.some((arg, at) => arg === path && ['--tmpfs', '/dev/null'].includes(args[at - 1]!)))
   }
-  expect([await hidden('read'), await hidden('work')]).toEqual([servants, []])
+  expect([await hidden('look'), await hidden('work')]).toEqual([servants, []])
 })
 
 describe('credentials in a home folder', () => {
@@ -108,7 +108,7 @@ describe('credentials in a home folder', () => {
   /** The home is visible, because the operator named it. */
   const prefixOf = async (home: string, workspace: string, path: readonly string[]): Promise<readonly string[]> => {
     const executables = new Executables(path, new UntrustedFolders([]))
-    return prefix(new CommandSandbox({ workspace, home, executables }), 'read', [setup.root, home])
+    return prefix(new CommandSandbox({ workspace, home, executables }), 'look', [setup.root, home])
   }
 
   it.each([
@@ -130,7 +130,7 @@ describe('credentials in a home folder', () => {
       executables: new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([])),
     })
     const hidden = async () => {
-      const args = await prefix(lasting, 'read', [home])
+      const args = await prefix(lasting, 'look', [home])
       return args.filter((arg, at) => arg.startsWith(`${home}/`) && args[at - 1] === '--tmpfs')
     }
     expect(await hidden()).toEqual([join(home, '.ssh')])

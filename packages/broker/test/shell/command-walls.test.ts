@@ -34,13 +34,13 @@ function file(path: string, content = '', mode = 0o644): string {
   return path
 }
 
-const run = async (kind: 'read' | 'work', script: string, options: Partial<ShellOptions> = {}) => {
+const run = async (kind: 'look' | 'work', script: string, options: Partial<ShellOptions> = {}) => {
   const { shell } = setup.open(everything(), { path: ['/usr/bin', '/bin'], ...options })
   return shell.pipe([{ cmd: 'sh', args: ['-c', script] }], { wall: kind })
 }
 
 describe('commands behind bubblewrap', needs('bubblewrap'), () => {
-  describe.each(['read', 'work'] as const)('of the kind %s', (kind) => {
+  describe.each(['look', 'work'] as const)('of the kind %s', (kind) => {
     it('cannot take the wall down, also if the host is root', async () => {
       const outside = folderOutside()
       const made = [join(outside, 'made'), '/usr/made', '/made']
@@ -143,7 +143,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
     const npm = file(join(packageFolder, 'bin/npm-cli.js'),
       "#!/usr/bin/env node\nconsole.log('npm', require('../package.json').version, ...process.argv.slice(2))\n", 0o755)
     file(join(setup.workspace, 'script.js'), 'console.log(process.execPath, process.argv[2])')
-    for (const kind of ['read', 'work'] as const) {
+    for (const kind of ['look', 'work'] as const) {
       const script = 'node script.js argument && npm test && find ~ -type f | sort'
       const { stdout } = await run(kind, script, { operator: operatorOf(home, NODE) })
       expect(stdout.trim().split('\n'))
@@ -156,7 +156,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
     symlinkSync('versions/node/v1.0.0', join(home, '.nvm/current'))
     mkdirSync(join(home, 'bin'))
     symlinkSync('../.nvm/current/bin/npm', join(home, 'bin/npm'))
-    const through = async (folder: string) => (await run('read', 'npm', { operator: operatorOf(home, folder) })).stdout
+    const through = async (folder: string) => (await run('look', 'npm', { operator: operatorOf(home, folder) })).stdout
     expect([await through('bin'), await through('.nvm/current/bin')])
       .toEqual(['{ "version": "1.0.0" }', '{ "version": "1.0.0" }'])
   })
@@ -165,7 +165,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
     const home = homeWithNode()
     symlinkSync(join(home, '.nvm/versions/node/v1.0.0'), join(home, '.nvm/current'))
     const operator = { ...operatorOf(home, '.nvm/current/bin'), read: [join(home, '.nvm')] }
-    expect((await run('read', 'npm && cat ~/.nvm/alias/default', { operator })).stdout)
+    expect((await run('look', 'npm && cat ~/.nvm/alias/default', { operator })).stdout)
       .toBe('{ "version": "1.0.0" }secret')
   })
 
@@ -174,7 +174,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
     file(join(home, '.local/share/keyring'), 'secret')
     file(join(home, folder === 'link' ? 'tool' : folder, 'tool'), '#!/bin/sh\n', 0o755)
     symlinkSync('.', join(home, 'link'))
-    const { stdout } = await run('read', 'cat ~/secret.txt ~/.local/share/keyring', { operator: operatorOf(home, folder) })
+    const { stdout } = await run('look', 'cat ~/secret.txt ~/.local/share/keyring', { operator: operatorOf(home, folder) })
     expect(stdout).toBe('')
   })
 
@@ -204,7 +204,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
     file(join(home, '.config/token'), 'secret')
     const { path, env } = operatorOf(home)
     const operator = { path, env: { ...env, NODE_EXTRA_CA_CERTS: certificate, SSL_CERT_DIR: `${home}:/nowhere` } }
-    expect((await run('read', 'cat "$NODE_EXTRA_CA_CERTS" ~/.config/token ~/secret.txt', { operator })).stdout)
+    expect((await run('look', 'cat "$NODE_EXTRA_CA_CERTS" ~/.config/token ~/secret.txt', { operator })).stdout)
       .toBe('certificate')
   })
 })

@@ -177,7 +177,7 @@ describe('the end of a pipe', () => {
 })
 
 describe('the command sandbox', WALLS, () => {
-  const probe = async (kind: 'read' | 'work', isolated = false): Promise<readonly string[]> => {
+  const probe = async (kind: 'look' | 'work', isolated = false): Promise<readonly string[]> => {
     const outside = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-outside-')))
     setup.sh('probe', `
       echo x > inside 2>/dev/null && echo inside
@@ -198,14 +198,14 @@ describe('the command sandbox', WALLS, () => {
   const isWrite = (line: string): boolean => ['inside', 'outside'].includes(line)
 
   it('allows no writes, or writes to the workspace only', async () => {
-    const [none, read, work] = [await probe('work').catch(() => []), await probe('read'), await probe('work')]
+    const [none, read, work] = [await probe('work').catch(() => []), await probe('look'), await probe('work')]
     expect(none).toEqual(work)
     const writes = [...read.filter(isWrite), '/', ...work.filter(isWrite)]
     expect(writes).toEqual(has('bubblewrap') ? ['/', 'inside'] : ['inside', 'outside', '/', 'inside', 'outside'])
   })
 
   it('hides other folders and the network from an isolated command', async () => {
-    const [read, work] = [await probe('read', true), await probe('work', true)]
+    const [read, work] = [await probe('look', true), await probe('work', true)]
     if (has('bubblewrap')) expect([read, work]).toEqual([[], ['inside']])
     else expect([read, work]).toEqual([expect.arrayContaining(['visible']), read])
   })

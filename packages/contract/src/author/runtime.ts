@@ -79,22 +79,31 @@ export interface ShellStage {
   /** Default: `err`. */
   readonly stderr?: ShellTarget
   /**
-   * For bundled tools: the requested command, if the tool runs a safer form of it. Ceilings check this command. Ignored
-   * for other tools.
+   * For bundled tools: the requested command, if the tool runs another form of it, or all commands of a line that a
+   * shell runs. Ceilings check these commands. Ignored for other tools.
    */
-  readonly as?: { readonly cmd: string; readonly args: readonly string[] }
+  readonly as?: RequestedCommand | readonly RequestedCommand[]
 }
+export interface RequestedCommand {
+  readonly cmd: string
+  readonly args: readonly string[]
+}
+/** What stands around a command, the narrowest first. */
+export type CommandWallName = 'look' | 'work' | 'open'
 export interface PipeOptions {
   readonly cwd?: string
   /** After this time the commands are killed, or do not start if they still wait; the result has their output so far. */
   readonly timeoutMs?: number
   /**
-   * Isolation by the operating system. `read`: no writing and no network. `work`: writing to the workspace only. Both
-   * see the system, programs on PATH, and what the operator names. Where the system does not support it, the commands
-   * run without, unless `sandbox.os` is `require`. `isolated` adds: no network, and no folders except the workspace and
-   * those of the system's programs.
+   * Isolation by the operating system. `look`: no writing and no network. `work`: writing to the workspace only, and no
+   * network except `hosts`. Both see the system, programs on PATH, and what the operator names. Where the system does
+   * not support it, the commands run without, unless `sandbox.os` is `require`. `open`, the default: none. A wall that
+   * the host chose for the call takes precedence. `isolated` adds: no folders except the workspace and those of the
+   * system's programs.
    */
-  readonly wall?: 'read' | 'work'
+  readonly wall?: CommandWallName
+  /** For `work`: the hosts that the commands may reach. `all`: the whole network. Default: none. */
+  readonly hosts?: readonly string[] | 'all'
   readonly isolated?: boolean
   /** Whether to suppress live output. */
   readonly quiet?: boolean
@@ -106,6 +115,8 @@ export interface PipeResult {
   readonly stderr: string
   readonly truncated: boolean
   readonly timedOut: boolean
+  /** The wall that stood around the commands. Absent: none. */
+  readonly wall?: 'look' | 'work'
 }
 
 export interface Env<Name extends string = string> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import {
-  AGENT_TOOL, BulkheadError, LOCKED_TOOLS, type AgentDescriptor, type ArgumentsReader, type Clock,
+  AGENT_TOOL, BulkheadError, LOCKED_TOOLS, NO_COMMAND_WALLS, type AgentDescriptor, type ArgumentsReader, type Clock,
   type CommandVariable, type Diagnostic, type EventOf, type Interactor, type LoadReport, type MissingWall, type Sandbox,
   type Store, type VariableValues,
 } from '@bulkhead/contract'
@@ -133,7 +133,7 @@ export class Workspace {
     this.context = {
       registry, events, clock, sidecar, turns, journal, audit, metrics, argumentsReaders, workspace, neverWritten,
       realPath, commandVariables, changes: store.changes, diff: sandbox.diff?.bind(sandbox),
-      confinesCommands: async () => await sandbox.confinesCommands?.() === true,
+      commandWalls: async () => await sandbox.commandWalls?.() ?? NO_COMMAND_WALLS,
       order: new TickOrder(),
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
     }

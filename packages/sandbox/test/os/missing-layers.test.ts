@@ -58,7 +58,7 @@ describe('a missing layer is reported once, with what replaces it', () => {
 it('a sandbox confines commands if its wall around them stands, until one ran without it', async () => {
   const sandbox = createSandbox({ workspace: await temporaryFolder() })
   const wall = (await sandbox.walls()).find(({ around }) => around === 'commands')
-  expect(await sandbox.confinesCommands()).toBe(wall?.stands)
+  expect(await sandbox.commandWalls()).toMatchObject({ look: wall?.stands })
   await sandbox.close()
   const missing = new MissingLayers()
   expect(missing.lacksCommandWall).toBe(false)

@@ -1,5 +1,5 @@
 import {
-  defineExtension, type ManifestInput, type PipeResult, type Runtime, type ShellStage, ToolError,
+  defineExtension, type ManifestInput, type PipeResult, type RequestedCommand, type Runtime, ToolError,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED } from '../model/bundled-extension.ts'
@@ -75,9 +75,9 @@ const NO_FILTER: ReadonlySet<string> = new Set(['unspecified', 'unset', 'set'])
 class GitRun {
   readonly #runtime: GitRuntime
   readonly #repository: Repository
-  readonly #as: NonNullable<ShellStage['as']>
+  readonly #as: RequestedCommand
 
-  constructor(runtime: GitRuntime, repository: Repository, as: NonNullable<ShellStage['as']>) {
+  constructor(runtime: GitRuntime, repository: Repository, as: RequestedCommand) {
     this.#runtime = runtime
     this.#repository = repository
     this.#as = as
@@ -97,7 +97,7 @@ class GitRun {
       }
       case 'log': {
         const options = [COMMIT_FORMAT, `--max-count=${max_count}`, '--no-show-signature', '--no-patch']
-        const result = await this.#pipe('read', [['log', ...options, ...from(revision), ...rest]])
+        const result = await this.#pipe('look', [['log', ...options, ...from(revision), ...rest]])
         const { stdout, truncated } = isUnborn(result) ? result : succeeded('list commits', result)
         return { commits: readCommits(stdout), ...(truncated && { truncated }) }
       }
@@ -146,7 +146,7 @@ class GitRun {
   /** Without its filter, a file would be stored in another form than the project expects. */
   async #requireUnfiltered(chosen: readonly string[]): Promise<void> {
     const listing = ['ls-files', '-z', '--modified', '--others', '--exclude-standard', '--', ...chosen]
-    const { stdout, truncated } = await this.#pipe('read', [listing, ['check-attr', '-z', '--stdin', 'filter']])
+    const { stdout, truncated } = await this.#pipe('look', [listing, ['check-attr', '-z', '--stdin', 'filter']])
     if (truncated) throw new ToolError('InputInvalid', 'Too many files to add at once. Add them folder by folder.')
     const fields = stdout.split('\0')
     const at = fields.findIndex((field, index) => index % 3 === 2 && !NO_FILTER.has(field))
@@ -188,7 +188,7 @@ class GitRun {
 
   async #switch(name: string, revision: string | undefined): Promise<void> {
     const ref = `refs/heads/${name}`
-    const exists = (await this.#pipe('read', [['show-ref', '--verify', '--quiet', '--', ref]])).exits[0]?.exitCode === 0
+    const exists = (await this.#pipe('look', [['show-ref', '--verify', '--quiet', '--', ref]])).exits[0]?.exitCode === 0
     if (exists && revision !== undefined) {
       throw new ToolError('InputInvalid', `The branch "${name}" exists already. Leave out "revision" to switch to it.`)
     }
@@ -198,7 +198,7 @@ class GitRun {
   }
 
   #read(what: string, args: readonly string[]): Promise<PipeResult> {
-    return this.#pipe('read', [args]).then((result) => succeeded(what, result))
+    return this.#pipe('look', [args]).then((result) => succeeded(what, result))
   }
 
   #write(what: string, args: readonly string[]): Promise<PipeResult> {
@@ -207,7 +207,7 @@ class GitRun {
 
   /** Each command reads the output of the one before it. */
   #pipe(
-    wall: 'read' | 'work', commands: readonly (readonly string[])[],
+    wall: 'look' | 'work', commands: readonly (readonly string[])[],
     { settings = [], input }: { readonly settings?: readonly string[]; readonly input?: string } = {},
   ): Promise<PipeResult> {
     const { top, options } = this.#repository

@@ -1,7 +1,7 @@
 import { type Word, wordList } from '../parse/plan.ts'
 import {
-  afterPrefix, commandAtAnyWord, gitScripts, nested, opaque, optionScripts, type PrefixForm, readsShellText,
-  shellScript, unreadable, type Wrapped,
+  afterPrefix, commandAtAnyWord, gitScripts, nested, opaque, optionScripts, type PrefixForm, shellScript,
+  unreadable, type Wrapped,
 } from './nested-commands.ts'
 
 const MAX_DEPTH = 8
@@ -94,15 +94,6 @@ function unwrapProgram(name: string, args: readonly Word[]): Wrapped | undefined
   if (SUBCOMMANDS.get(name)?.includes(subcommand) === true) return prefixed(args.slice(1), name, form(), false)
   if (REMOTE_OR_ISOLATED.has(name)) return commandAtAnyWord(args)
   return optionScripts(name, args)
-}
-
-/** Whether a local shell would run a script from the arguments or from stdin. */
-export function passesTextToShell(words: readonly Word[], depth = 0): boolean {
-  const name = baseName(words[0]?.text ?? '')
-  if (depth > MAX_DEPTH || JOINED.has(name) || readsShellText(name, words.slice(1))) return true
-  // These do not run a shell in the local sandbox, and need their own credentials.
-  if (REMOTE_OR_ISOLATED.has(name)) return false
-  return (unwrap(words)?.inner ?? []).some((inner) => passesTextToShell(inner.words, depth + 1))
 }
 
 /** Rules match programs by name, wherever they are installed. */
