@@ -15,7 +15,7 @@ export class TwinSandbox implements Sandbox {
   readonly #modules: Map<string, ExtensionModule>
   /** Called before each start; may reject or wait. */
   beforeOpen: (request: CompartmentRequest) => Promise<void> | void = () => {}
-  confinesCommands?: () => Promise<boolean>
+  commandWalls?: () => Promise<CommandWalls>
 
   constructor(modules: Map<string, ExtensionModule>) {
     this.#modules = modules

@@ -61,7 +61,7 @@ export const git = {
 async function runGit(args: GitArgs, runtime: GitRuntime): Promise<JsonObject> {
   checkArguments(args)
   const as = writtenCommand(args)
-  const repository = await openRepository(runtime, args.path ?? '.', as)
+  const repository = await openRepository(runtime, args.path ?? '.', as, { reliesOnWall: true })
   return new GitRun(runtime, repository, as).run(args)
 }
 

@@ -38,6 +38,8 @@ const NOT_A_SOURCE = 'Pass the URL of a repository.'
 interface Opening {
   /** The folder is the repository itself. */
   readonly bare?: boolean
+  /** Where a wall stands around git, what it could follow is not checked: it reaches nothing. */
+  readonly reliesOnWall?: boolean
 }
 
 /**
@@ -46,7 +48,7 @@ interface Opening {
  */
 export async function openRepository(
   runtime: GitRuntime, folder: string, as: NonNullable<ShellStage['as']>,
-  { bare = false }: Opening = {},
+  { bare = false, reliesOnWall = false }: Opening = {},
 ): Promise<Repository> {
   // Git takes a bare repository only if it is named.
   const own = [...safeOptions([]), ...OWN_SETTINGS, ...(bare ? ['--git-dir=.'] : [])]
@@ -64,8 +66,7 @@ export async function openRepository(
   const refused = names.find((name) => REFUSED.test(name))
   if (refused !== undefined) throw refusedSetting(refused)
   const options = [...safeOptions(names), ...OWN_SETTINGS]
-  // Behind a wall git reaches nothing else. A clone is read by other commands later.
-  if (bare || where.wall === undefined) {
+  if (!reliesOnWall || where.wall === undefined) {
     await requireInside(runtime.fs, [gitDir!, common!, ...(bare ? [] : [top])], folder)
     await requireOwnSettings(runtime.fs, files, bare ? folder : top)
     await requireOwnFiles(runtime.fs, gitDir!, common!)

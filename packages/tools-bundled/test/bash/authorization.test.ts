@@ -7,6 +7,8 @@ import { createLoader } from '@bulkhead/loader'
 import { createSandbox, type PooledSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { has, needs, WALLS } from '../../../../scripts/machine.ts'
+import { analyzeCommand } from '../../src/bash/policy/analyze-command.ts'
 import { argumentsReaders, bundledExtensions } from '../../src/index.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { BYPASS_VECTORS } from './corpus/bypass-vectors.ts'
@@ -51,21 +53,25 @@ const FIVE: ConfigFile = { mode: 'allowlist', allowlist: ['bash:git status', 'ba
 const codeOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code
 
 describe('an allow list of git status, ls, find, echo and cat', () => {
-  it('no bypass attempt runs without approval or has an effect', async () => {
+  it('no bypass attempt runs without approval or has an effect', WALLS, async () => {
     const bash = await open(FIVE)
     // One of 24 of each group. corpus.test.ts checks the decision about all of them, and `pnpm soak` runs all.
     const attempts = Object.values(BYPASS_VECTORS).flatMap((group) => group.filter((_, at) => at % thoroughly(24, 1) === 0))
     for (const command of attempts) {
       asked = []
-      const code = codeOf(await bash(command))
-      expect([command, code, asked.length]).toEqual([command, expect.stringMatching(/^(?:ApprovalDenied|WatchdogDenied|ApprovalKeyInvalid)$/), code === 'ApprovalDenied' ? 1 : 0])
+      const outcome = await bash(command)
+      const code = codeOf(outcome)
+      // What is misjudged runs behind the look wall.
+      const isLooking = has('bubblewrap') && analyzeCommand(command, { workspace, folder: '.' }).analysis.command.look !== undefined
+      expect([command, code, asked.length]).toEqual([command, isLooking ? 'output' : expect.stringMatching(/^(?:ApprovalDenied|WatchdogDenied|ApprovalKeyInvalid)$/), code === 'ApprovalDenied' ? 1 : 0])
+      expect(JSON.stringify(outcome)).not.toContain('precious')
     }
     expect(readdirSync(workspace)).toEqual(['sub'])
   })
 
   it('the listed commands run without approval, alone and combined', async () => {
     const bash = await open(FIVE)
-    for (const command of ['ls', 'ls -la sub | cat', 'echo a && echo b; find . -name "*.ts"', 'timeout 9 ls', 'cat < /dev/null']) expect(codeOf(await bash(command))).toBe('output')
+    for (const command of ['ls', ...(has('bubblewrap') ? ['ls -la sub | cat'] : []), 'echo a && echo b', 'timeout 9 ls', 'cat < /dev/null']) expect(codeOf(await bash(command))).toBe('output')
     expect(asked).toEqual([])
   })
 })
@@ -163,8 +169,8 @@ describe('an approval covers', () => {
   it('a shell script with the same text, but never a command that cannot be parsed', async () => {
     const bash = await open({}, { mode: 'ask' })
     answer = { decision: 'session' }
-    await bash('for i in 1 2; do echo $i; done')
-    await bash('for i in 1 2; do echo $i; done')
+    await bash('for i in 1 2; do touch $i; done')
+    await bash('for i in 1 2; do touch $i; done')
     expect(asked.length).toBe(1)
     expect(asked[0]!.reasons).toContain('it needs a shell: a loop')
     await bash('eval "echo x"')

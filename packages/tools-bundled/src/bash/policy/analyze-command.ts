@@ -221,7 +221,7 @@ function simpleKey({ words, assignments }: Stage, context: CommandContext): stri
   if (assignments.length > 0 || !words.every(isPlain)) return undefined
   const processes = PROCESS_PROGRAMS.get(name)
   if (processes !== undefined && inner.length === words.length && args.every((arg) => processes.test(arg))) return name
-  const isSimple = isBare(words) || (name === 'git' && args.every((arg) => !arg.startsWith('-')))
+  const isSimple = isBare(words) || (name === 'git' && context.folder === '.' && args.every((arg) => !arg.startsWith('-')))
   return isSimple && readingKeys(words, context) !== undefined ? readingKey(name, args) : undefined
 }
 

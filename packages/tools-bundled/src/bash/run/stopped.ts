@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import type { PipeResult } from '@bulkhead/contract'
 
 /** What stopped a command, as far as its output tells. `network`: it may write to the workspace, and lacks a host. */
@@ -30,11 +31,15 @@ export function stoppedBy(
   if (needs.processes) return wall
   if (exit.exitCode === 0) return undefined
   const isNetwork = NO_NETWORK.test(stderr)
-  const isStopped = exit.signal === 'SIGSYS' || isNetwork || NOT_PERMITTED.test(stderr)
+  const isStopped = isKilledByFilter(exit) || isNetwork || NOT_PERMITTED.test(stderr)
     || (needs.outside && NOT_FOUND.test(stderr))
   if (!isStopped) return undefined
   return wall === 'work' && isNetwork ? 'network' : wall
 }
+
+/** A sandbox reports the signal of its command as an exit code. */
+const isKilledByFilter = ({ exitCode, signal }: PipeResult['exits'][number]): boolean =>
+  signal === 'SIGSYS' || exitCode === 128 + constants.signals.SIGSYS
 
 const AGAIN = 'Run the same command again to ask for'
 
