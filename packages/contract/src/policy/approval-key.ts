@@ -180,7 +180,7 @@ export interface ReaderContext {
   /** Canonical paths that no tool may write, as `ProtectedPlaces` takes them. */
   readonly neverWritten?: readonly string[]
   /** The beginning of a file in the workspace. Absent for one that is missing or leads out of it. */
-  readonly readStart?: (path: string) => string | undefined
+  readonly readStart?: ((path: string) => string | undefined) | undefined
 }
 
 /**

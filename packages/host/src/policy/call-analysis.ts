@@ -24,12 +24,16 @@ export function analyzeCall(call: ValidatedCall, host: HostContext): CallAnalysi
   // Another tool with a name that is not locked may have other arguments.
   const reader = isBundled || isLockedTool(name) ? host.argumentsReaders.get(name) : undefined
   if (reader) {
-    const analysis = analysisOf(readSafely(() => reader(call.args, call.session.paths), name), isBundled, host)
-    return canReveal(call.tool) ? withOwnKey(analysis, call.session.paths) : analysis
+    const reading = readSafely(() => reader(call.args, contextOf(call, host)), name)
+    const analysis = analysisOf(reading, isBundled, host)
+    return canReveal(call.tool) ? withOwnKey(analysis, reading, call.session.paths, host) : analysis
   }
   if (template) return analysisByKey(template(call.args))
   return extension.compartment && !extension.compartment.offers.approvalKeys.has(name) ? analysisByKey(name) : undefined
 }
+
+const contextOf = ({ session: { paths } }: ValidatedCall, { readStart }: HostContext): ReaderContext =>
+  readStart ? { ...paths, readStart } : paths
 
 const subjectOf = ({ key, names, within }: CallSubject): Subject =>
   ({ key: keyOf(key), ...(names && { names }), ...(within && { within: within.map(keyOf) }) })
@@ -64,11 +68,17 @@ export const canReveal = ({ definition: { requires } }: ToolEntry): boolean =>
   (requires.shell?.length ?? 0) > 0 || (requires.fs?.read ?? []).some(namesSensitiveFiles)
 
 /** Reading a file with credentials or variables is an effect: it asks, and an approval covers this file only. */
-function withOwnKey(analysis: CallAnalysis, { workspace, roots = [] }: ReaderContext): CallAnalysis {
+function withOwnKey(
+  analysis: CallAnalysis, { effects: { reads: named = [] } = {} }: ArgumentsReading,
+  { workspace, roots = [] }: ReaderContext, { realPath }: HostContext,
+): CallAnalysis {
   if (!analysis.onlyReads || !analysis.effects) return analysis
+  const { reads } = analysis.effects()
   const rootOf = (path: string): string | undefined => [workspace, ...roots].find((root) => isWithin(path, root))
-  const revealed = (analysis.effects().reads ?? []).find(({ path }) => SENSITIVE.find(path, rootOf(path) ?? '/'))
-  if (revealed === undefined) return analysis
+  const revealed = [...named, ...reads ?? []].find(({ path }) => SENSITIVE.find(path, rootOf(path) ?? '/'))
+  // A link that cannot be followed can lead to such a file.
+  const isUnknown = realPath !== undefined && reads === undefined && named.length > 0
+  if (revealed === undefined) return isUnknown && analysis.onlyReads === true ? { ...analysis, onlyReads: 'unwalled' } : analysis
   const key = keyOf(isWithin(revealed.path, workspace) ? relative(workspace, revealed.path) : revealed.path)
   return { ...analysis, approvalKey: key, subjects: [{ key }], onlyReads: 'reveals' }
 }

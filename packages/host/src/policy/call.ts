@@ -1,6 +1,6 @@
 import type {
-  ArgumentsReader, BulkheadError, CallLog, CallProgress, ChangeStore, Clock, CommandVariable, CommandWalls, Sandbox,
-  ToolInvocation,
+  ArgumentsReader, BulkheadError, CallLog, CallProgress, ChangeStore, Clock, CommandVariable, CommandWalls, ReaderContext,
+  Sandbox, ToolInvocation,
 } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
@@ -294,4 +294,5 @@ export interface HostContext {
   readonly commandVariables?: readonly CommandVariable[] | undefined
   /** Follows the links of a path. */
   readonly realPath?: ((path: string) => string) | undefined
+  readonly readStart?: ReaderContext['readStart']
 }

@@ -186,10 +186,7 @@ export class SessionPolicy {
     return rule && verdictOf({ action: 'deny', rule })
   }
 
-  /**
-   * In allowlist mode, `name` covers every key of the tool, and `name:glob` those that match. An entry of a project does
-   * not let a command run without a wall.
-   */
+  /** In allowlist mode: `name` covers every key, `name:glob` those that match. Entries of a project need a wall. */
   allowlisted(tool: ToolEntry, { subjects, wall }: CallAnalysis): boolean {
     const { allowlist, settings } = this.#sources
     const entries = wall?.wall === 'open' ? settings.allowlist(true) : allowlist

@@ -1,5 +1,5 @@
 import {
-  BulkheadError, isErrorCode, type CompartmentEnd, type CompartmentRequest, type CompartmentSession,
+  BulkheadError, isErrorCode, type CommandWalls, type CompartmentEnd, type CompartmentRequest, type CompartmentSession,
   type ExtensionModule, type Interact, type LifecyclePhase, type Placement, type Sandbox, type StoredState,
   type ToolInvocation,
 } from '@bulkhead/contract'
