@@ -26,7 +26,7 @@ export async function withWall(analysis: CallAnalysis, call: ValidatedCall, host
 }
 
 /** A wall stopped it, so what its words seem to do is not what it does. */
-function unknowing({ onlyReads, effects, ...analysis }: CallAnalysis): CallAnalysis {
+function unknowing({ onlyReads, effects: _, ...analysis }: CallAnalysis): CallAnalysis {
   return { ...analysis, ...(onlyReads === 'reveals' && { onlyReads }) }
 }
 

@@ -57,7 +57,7 @@ export function operandsOf(words: readonly Word[]): readonly Word[] {
   const isOption = ({ text }: Word): boolean => /^-./.test(text)
   const given = args.findIndex((word) => isOption(word) && GIVES_EXPRESSION.test(word.text))
   const expression = !EXPRESSION_FIRST.has(name) ? -1
-    : given < 0 ? args.findIndex((word) => !isOption(word)) : /e$/.test(args[given]!.text) ? given + 1 : -1
+    : given < 0 ? args.findIndex((word) => !isOption(word)) : args[given]!.text.endsWith('e') ? given + 1 : -1
   return args.filter((_, index) => index !== expression).flatMap((word): readonly Word[] => {
     const value = isOption(word) ? /^(?:--[\w-]+=|-[a-zA-Z](?=[/~.]))(.*)$/s.exec(word.text)?.[1] : word.text
     return value === undefined || value === '' ? [] : [{ ...word, text: value }]

@@ -4,7 +4,7 @@ import { wordList } from '../parse/plan.ts'
  * Programs that are mostly used to only read. A wrong guess does no harm: the line runs behind a wall in which nothing
  * can be changed. So these lists only save a question.
  */
-export const READING_PROGRAMS: ReadonlySet<string> = new Set(wordList(
+const READING_PROGRAMS: ReadonlySet<string> = new Set(wordList(
   'ls cat head tail wc nl tac rev cut sort uniq comm cmp diff sdiff diff3 paste column fold fmt expand unexpand join tr '
     + 'pr stat file du df tree realpath readlink basename dirname md5sum sha1sum sha224sum sha256sum sha384sum sha512sum '
     + 'b2sum cksum sum base64 base32 xxd od hexdump strings zcat bzcat xzcat zgrep less more grep egrep fgrep rg ag ack '

@@ -150,7 +150,7 @@ const HARMLESS_VARIABLE = /^(?:NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|CI|L
 const PLAIN_VALUE = /^[\w.:@+-]*$/
 
 /** Whether a variable affects only how output is formatted. */
-export const isHarmlessVariable = (name: string, value: string): boolean =>
+const isHarmlessVariable = (name: string, value: string): boolean =>
   HARMLESS_VARIABLE.test(name) && PLAIN_VALUE.test(value)
 
 /** Removes all transparent wrappers, such as `timeout 5`. */
