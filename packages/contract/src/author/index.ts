@@ -9,7 +9,7 @@ export type {
 export type {
   AnyRuntime, AppliedUpdate, BaseRuntime, DirectoryEntry, Edited, Env, FileChange, FileReader, FilesFound, FileStat,
   FileUpdate, FileWatch, FileWriter, FindOptions, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse,
-  CommandWallName, PipeOptions, PipeResult, ReadRange, RequestedCommand, Runtime, SearchOptions, Secrets,
+  CommandWallName, PipeOptions, PipeResult, ReadRange, CommandAs, Runtime, SearchOptions, Secrets,
   SessionMemory, Shell, ShellResult, ShellStage, ShellTarget, State, Tools,
 } from './runtime.ts'
 export type { AgentInput } from '../validation/agent.ts'

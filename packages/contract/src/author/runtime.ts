@@ -82,9 +82,10 @@ export interface ShellStage {
    * For bundled tools: the requested command, if the tool runs another form of it, or all commands of a line that a
    * shell runs. Ceilings check these commands. Ignored for other tools.
    */
-  readonly as?: RequestedCommand | readonly RequestedCommand[]
+  readonly as?: CommandAs | readonly CommandAs[]
 }
-export interface RequestedCommand {
+/** A command as the caller of a tool wrote it. */
+export interface CommandAs {
   readonly cmd: string
   readonly args: readonly string[]
 }

@@ -1,5 +1,5 @@
 import {
-  defineExtension, type ManifestInput, type PipeResult, type RequestedCommand, type Runtime, ToolError,
+  defineExtension, type ManifestInput, type PipeResult, type CommandAs, type Runtime, ToolError,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED } from '../model/bundled-extension.ts'
@@ -75,9 +75,9 @@ const NO_FILTER: ReadonlySet<string> = new Set(['unspecified', 'unset', 'set'])
 class GitRun {
   readonly #runtime: GitRuntime
   readonly #repository: Repository
-  readonly #as: RequestedCommand
+  readonly #as: CommandAs
 
-  constructor(runtime: GitRuntime, repository: Repository, as: RequestedCommand) {
+  constructor(runtime: GitRuntime, repository: Repository, as: CommandAs) {
     this.#runtime = runtime
     this.#repository = repository
     this.#as = as

@@ -1,5 +1,5 @@
 import type {
-  AffectedPath, ArgumentsReader, ArgumentsReading, CallEffects, CommandReading, RequestedCommand,
+  AffectedPath, ArgumentsReader, ArgumentsReading, CallEffects, CommandReading, CommandAs,
 } from '@bulkhead/contract'
 import { absolute, insidePath, type Location, writeDenials } from '../../model/paths.ts'
 import { MAX_CHARS, parseCommand } from '../parse/parse-command.ts'
@@ -244,7 +244,7 @@ function stepsText(steps: readonly ResolvedStep[]): string {
 }
 
 /** The commands that ceilings check for a line that a shell runs. */
-export function requestedCommands(text: string, analyzed: AnalyzedCommand): readonly RequestedCommand[] {
+export function requestedCommands(text: string, analyzed: AnalyzedCommand): readonly CommandAs[] {
   const stages = analyzed.kind === 'plan' ? analyzed.steps.flatMap((step) => step.kind === 'run' ? step.stages : []) : []
   const commands = stages.map((stage) => programNeed(stage)).map(({ subject, args = [] }) => ({ cmd: subject, args }))
   return commands.length > 0 ? commands : [{ cmd: 'bash', args: shellArguments(text) }]
