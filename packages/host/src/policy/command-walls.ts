@@ -21,13 +21,15 @@ export async function withWall(analysis: CallAnalysis, call: ValidatedCall, host
     // Simple enough to need no wall. The broker uses one if it stands by then.
     if (analysis.onlyReads === true) return analysis
   }
-  const kept = stopped === undefined ? analysis : unknowing(analysis)
+  const kept = command.look === undefined ? analysis : unknowing(analysis)
   return walls.work ? beyondLook(kept, command, stopped, walls) : withoutWall(kept, true)
 }
 
-/** A wall stopped it, so what its words seem to do is not what it does. */
-function unknowing({ onlyReads, effects: _, ...analysis }: CallAnalysis): CallAnalysis {
-  return { ...analysis, ...(onlyReads === 'reveals' && { onlyReads }) }
+/** Beyond the look wall, what its words seem to do is only a guess. */
+function unknowing({ onlyReads, effects, ...analysis }: CallAnalysis): CallAnalysis {
+  // It is one of the simple commands, and its wall stopped it all the same.
+  if (onlyReads === true) return { ...analysis, effects }
+  return { ...analysis, ...(onlyReads && { onlyReads }) }
 }
 
 async function standingWalls({ signal }: ValidatedCall, { commandWalls, clock }: HostContext): Promise<CommandWalls> {

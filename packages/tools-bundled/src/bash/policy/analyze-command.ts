@@ -76,7 +76,10 @@ function analyzePlan(
   const isQuiet = analysis.denies.length === 0 && analysis.asks.length === 0
   const reads = known && isQuiet && streamsRead(parts, context)
   const hosts = reads ? undefined : hostsOf(parts.commands, context)
-  const bare = reads && placed.every(({ stage }) => isBare(stage.words) && stage.assignments.length === 0)
+  const isSimple = ({ stage: { words, assignments } }: Placed): boolean => isBare(words) && assignments.length === 0
+  const bare = known && placed.every(isSimple)
+  // Behind the look wall the files are a guess that does no harm. Otherwise they are known of simple commands only.
+  const hasEffects = reads || bare || placed.every(({ stage }) => isReport(stage))
   const look = new Findings()
   placed.forEach(({ stage }, index) => {
     for (const one of keys[index] ?? []) look.subject(one, namesOf(stage, subjects))
@@ -87,7 +90,7 @@ function analyzePlan(
     steps,
     analysis: {
       ...analysis, ...(reads ? { onlyReads: bare || 'walled' } : {}),
-      ...(known ? { effects: effectsOf(placed, runs, parts, context) } : {}),
+      ...(hasEffects ? { effects: effectsOf(placed, runs, parts, context, known) } : {}),
       command: {
         ...(reads ? {
           look: { key: steps.length === 1 && behind.subjects.length === 1 ? behind.subjects[0]!.key : key, subjects: behind.subjects },
@@ -108,7 +111,7 @@ interface Placed {
 }
 
 function effectsOf(
-  placed: readonly Placed[], runs: readonly RunStep[], { inputs }: LineParts, context: CommandContext,
+  placed: readonly Placed[], runs: readonly RunStep[], { inputs }: LineParts, context: CommandContext, known: boolean,
 ): CallEffects {
   const files = [
     ...placed.flatMap(({ stage, here }) => filesOf(stage.words, here)),
@@ -117,7 +120,7 @@ function effectsOf(
   const writes = runs.flatMap(({ stages, folder }) => stages.flatMap(({ stdout, stderr }) => [stdout, stderr]
     .flatMap((target) => typeof target === 'string' ? [] : [affected(target.file, false, { ...context, folder })])))
   return {
-    reads: files.flatMap((path): readonly AffectedPath[] => path === undefined ? everything(context) : [path]),
+    ...(known && { reads: files.flatMap((path) => path ?? everything(context)) }),
     ...(writes.every((path) => path !== undefined) && { writes }), net: false,
   }
 }
@@ -219,10 +222,15 @@ function simpleKey({ words, assignments }: Stage, context: CommandContext): stri
   const inner = innermost(words)
   const [name = '', ...args] = inner.map(({ text }) => text)
   if (assignments.length > 0 || !words.every(isPlain)) return undefined
-  const processes = PROCESS_PROGRAMS.get(name)
-  if (processes !== undefined && inner.length === words.length && args.every((arg) => processes.test(arg))) return name
+  if (isReport({ words, assignments })) return name
   const isSimple = isBare(words) || (name === 'git' && context.folder === '.' && args.every((arg) => !arg.startsWith('-')))
   return isSimple && readingKeys(words, context) !== undefined ? readingKey(name, args) : undefined
+}
+
+/** Whether it only reports on other processes. */
+function isReport({ words: [program, ...args], assignments }: Pick<Stage, 'words' | 'assignments'>): boolean {
+  const form = PROCESS_PROGRAMS.get(program?.text ?? '')
+  return form !== undefined && assignments.length === 0 && args.every((word) => isPlain(word) && form.test(word.text))
 }
 
 function markOf({ words }: Stage): string {

@@ -75,11 +75,17 @@ export function leavesWorkspace(text: string, context: Location): boolean {
   return !DEVICE.test(path) && insidePath(path, context) === undefined
 }
 
-/** Programs that read the files that they are given, and no others. Of options, only letters are known. */
+/** Programs that read the files that they are given, and no others. */
 const FILE_PROGRAMS: ReadonlySet<string> = new Set(wordList(
   'ls cat head tail wc nl tac rev sort cut uniq comm cmp diff paste column fold stat file du tree md5sum sha1sum sha256sum '
-    + 'sha512sum cksum base64 xxd od hexdump grep egrep fgrep rg less more test [',
+    + 'sha512sum cksum base64 xxd od hexdump less more test [',
 ))
+/** Options after which the words are still what they seem. Of most programs, every word counts as a file. */
+const PLAIN_OPTION = /^-[a-zA-Z0-9]*$/
+const PLAIN_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
+  ['grep', /^-[cEFhHiIlLnoPqrRsvwxz]+$/], ['egrep', /^-[chHiIlLnoqrRsvwxz]+$/], ['fgrep', /^-[chHiIlLnoqrRsvwxz]+$/],
+  ['rg', /^-[cFiIlnNovwx]+$/], ['find', /^-(?!L$|H$|follow|files0|.?newer|samefile|exec)[a-z0-9]+$/],
+])
 /** Programs that read whole folders. */
 const DEEP: ReadonlySet<string> = new Set(wordList('find rg du tree diff'))
 const RECURSIVE = /^-[a-zA-Z]*[rR]/
@@ -90,10 +96,11 @@ export function filesOf(words: readonly Word[], context: CommandContext): readon
   const [program, ...args] = inner
   const name = program?.text ?? ''
   if (PRINTING.has(name) && args.every(isPlain)) return []
-  const isKnown = FILE_PROGRAMS.has(name) && args.every(isPlain)
-    && args.every(({ text }) => !text.startsWith('-') || /^-[a-zA-Z0-9]*$/.test(text))
+  const plain = PLAIN_OPTIONS.get(name) ?? (FILE_PROGRAMS.has(name) ? PLAIN_OPTION : undefined)
+  const isKnown = plain !== undefined && args.every((word) => isPlain(word) && (!word.text.startsWith('-') || plain.test(word.text)))
   const below = DEEP.has(name) || ((name === 'ls' || name.endsWith('grep')) && args.some(({ text }) => RECURSIVE.test(text)))
-  const named = operandsOf(inner).map(({ text }) => text).filter((text) => text !== '-' && !DEVICE.test(text))
+  const end = name === 'find' && isKnown ? args.findIndex(({ text }) => /^[-(!]/.test(text)) + 1 || undefined : undefined
+  const named = operandsOf(inner.slice(0, end)).map(({ text }) => text).filter((text) => text !== '-' && !DEVICE.test(text))
   const isHere = named.length === 0 && (below || name === 'ls')
   const found = (isHere ? ['.'] : named).map((path) => affected(path, below, context))
   if (isKnown) return found
