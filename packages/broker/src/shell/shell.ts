@@ -101,7 +101,8 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     ? { wall: wall ?? 'open', hosts } : { wall: wall === 'look' ? wall : 'work', hosts: tool.grant.net.hosts }
   /** The command as it was asked for, so that no secret is recorded. */
   const record = async ({ callId, hostCallId = callId }: OpenCall, stages: readonly CommandLine[]): Promise<void> => {
-    const line = stages.map(({ cmd, args, as = { cmd, args } }) => [as.cmd, ...as.args].join(' ')).join(' | ')
+    const line = stages.flatMap(({ cmd, args, as = [{ cmd, args }] }) => as).map(({ cmd, args }) =>
+      [cmd, ...args].join(' ')).join(' | ')
     await options.changes?.command(hostCallId, line.slice(0, RECORDED_CHARS))
   }
   return {
@@ -119,7 +120,8 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
       },
       async 'shell.pipe'(call, args) {
         const read = readPipeRequest(args)
-        const asked = { ...read, ...walled(call, { hosts: read.hosts, ...(read.wall && { wall: read.wall }) }) }
+        // What the host chose was shown to the person who allowed it.
+        const asked = { ...read, ...walled(call, call.wall ?? { hosts: read.hosts, ...(read.wall && { wall: read.wall }) }) }
         checkPipe(call.tool, asked, isBundled)
         if (runsNothing) return { exits: asked.stages.map(() => SUCCESS), ...NO_OUTPUT, timedOut: false }
         const { input } = asked.stages[0]!

@@ -21,7 +21,7 @@ import { Run, type RunParts } from './run.ts'
 import { CommandSandbox, type CommandSandboxOptions } from './command-sandbox.ts'
 import { withFileErrors } from '../fs/file-errors.ts'
 import type { SpareLauncher } from '../walls/launcher.ts'
-import type { CommandWall, SandboxPrefix } from './wall-form.ts'
+import { NO_SANDBOX, type CommandWall, type SandboxPrefix } from './wall-form.ts'
 
 /** Folders that only the administrator writes. */
 export const SYSTEM_PATH: readonly string[] = ['/usr/local/bin', '/usr/bin', '/bin']
@@ -110,7 +110,14 @@ export class Starter {
   }
 
   startPipe(call: OpenCall, request: PipeRequest & Walled, stop: AbortSignal): Promise<StartedCommand> {
-    return this.#behind(call, request, (sandbox) => this.#startStages(call, request, stop, sandbox))
+    return this.#behind(call, request, async (sandbox) => {
+      const pipeline = await this.#startStages(call, request, stop, sandbox)
+      const stood = request.wall === 'open' || sandbox === NO_SANDBOX ? {} : { wall: request.wall }
+      return {
+        result: pipeline.result.then((result) => ({ ...result, ...stood })), gone: pipeline.gone,
+        end: (reason) => pipeline.end(reason),
+      }
+    })
   }
 
   /** Starts a command behind its wall, which stands until no process of the command is left. */

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
+import type { CommandWallName } from '../author/runtime.ts'
 import type { ExtensionModule, StoredState } from '../author/extension.ts'
 import type { BulkheadError } from '../model/errors.ts'
 import type { InteractionRequest, InteractionResponse } from '../model/interaction.ts'
@@ -41,6 +42,13 @@ export interface CompartmentRequest {
   readonly signal?: AbortSignal
 }
 
+/** The wall that the host chose for the commands of a call, after every question was answered. */
+export interface CommandWall {
+  readonly wall: CommandWallName
+  /** For `work`: what the commands may reach. Absent: nothing. */
+  readonly hosts?: readonly string[] | 'all'
+}
+
 export interface ToolInvocation {
   /** Unique among the open calls of this compartment. */
   readonly callId: string
@@ -54,6 +62,8 @@ export interface ToolInvocation {
   readonly sessionId?: string
   /** Whether a person or a rule allowed the call. Commands of other calls get no variable with a password. */
   readonly isApproved?: boolean
+  /** The wall around commands of the call, if the host chose it. The code cannot widen it. */
+  readonly wall?: CommandWall | undefined
   /**
    * What limits the powers of the session beyond the grants of its tools. The code of a compartment can use the powers
    * of every call that runs in it, so calls with different limits do not run in one compartment at the same time.
@@ -153,6 +163,8 @@ export interface CommandWalls {
    */
   readonly masks: 'mount' | 'grants' | 'none'
 }
+
+export const NO_COMMAND_WALLS: CommandWalls = { look: false, work: false, network: false, masks: 'none' }
 
 export interface Sandbox {
   /** Starts and locks down a compartment, and imports the code. Rejects with the reason and leaves nothing behind. */
