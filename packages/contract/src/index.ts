@@ -59,8 +59,8 @@ export { CREDENTIALS, namesSensitiveFiles, SENSITIVE } from './policy/sensitive-
 export { capabilitiesMeant, denyingRule, judgeRules, RULE_CAPABILITIES } from './policy/rules.ts'
 export type { RuleAuthor, RuleCapability, RuleQuestion, RuleScope, RuleVerdict, ScopedRule } from './policy/rules.ts'
 export type {
-  ChangeFilter, ChangeRecorder, ChangeSource, ChangeStore, DelegatingCall, FileReplacement, FileState, FileUndo, NewChange,
-  RecordedChange, RecordedFile, SelectedChanges, UndoAccess, UndoReport, UndoRequest, UndoSelection,
+  ChangeFilter, ChangeRecorder, ChangeSource, ChangeStore, CommandRecorder, DelegatingCall, FileReplacement, FileState,
+  FileUndo, NewChange, RecordedChange, RecordedFile, SelectedChanges, UndoAccess, UndoReport, UndoRequest, UndoSelection,
 } from './ports/changes.ts'
 export type {
   Approver, ClientCall, ClientCommand, ClientRun, Clock, Interactor, MachineStage, StateMachine, ToolDefinition,

@@ -6,7 +6,8 @@ import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { messageOf } from '@bulkhead/kit/error-message'
 import {
-  commandsAreConfined, foldersOf, mentionsResourceShortage, preloadCode, previewDiff, UsedSecrets, type OperatorEnvironment,
+  commandsAreConfined, foldersOf, mentionsResourceShortage, preloadCode, previewDiff, UsedSecrets, whyUnrecorded,
+  type OperatorEnvironment,
 } from '@bulkhead/broker'
 import { loadImage, warmImage } from './process/image.ts'
 import { processStarter } from './process/process-hull.ts'
@@ -167,6 +168,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
     },
     confinesCommands,
     diff: (writes, grant) => previewDiff(writes, grant, workspace, folders),
+    whyUnrecorded: (grant, signal) => whyUnrecorded(grant, { workspace, folders, journal }, signal),
     async walls() {
       // Not `osLayersFor`: a required layer that is missing would end the report.
       const [layers, confined] = await Promise.all([

@@ -12,7 +12,8 @@ import {
   type StageRequest,
 } from './request.ts'
 import { RunningCommands } from './running-commands.ts'
-import { Starter, SYSTEM_PATH } from './starter.ts'
+import { startRecorded } from './recorded-command.ts'
+import { Starter, SYSTEM_PATH, type StartedCommand } from './starter.ts'
 
 export interface ShellOptions extends HostFolders {
   readonly workspace: string
@@ -48,6 +49,8 @@ export interface ShellOptions extends HostFolders {
   /** The client of the session of a call, for commands that fit into its terminal. */
   readonly clientOf?: ClientOf | undefined
   readonly changes?: ChangeRecorder | undefined
+  /** Of the home of the host. What commands may change is copied beside it. */
+  readonly journal?: string | undefined
 }
 
 /** Runs the commands of the grant by name and argument vector, without a shell. */
@@ -90,10 +93,14 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     const client = options.clientOf?.(call.hostCallId ?? call.callId)
     return client?.run?.bind(client)
   }
-  /** The command as it was asked for, so that no secret is recorded. */
-  const record = async ({ callId, hostCallId = callId }: OpenCall, stages: readonly CommandLine[]): Promise<void> => {
-    const line = stages.map(({ cmd, args, as = { cmd, args } }) => [as.cmd, ...as.args].join(' ')).join(' | ')
-    await options.changes?.command(hostCallId, line.slice(0, RECORDED_CHARS))
+  const recorded = (
+    call: OpenCall, stages: readonly CommandLine[], stop: AbortSignal, start: () => Promise<StartedCommand>,
+  ): Promise<StartedCommand> => {
+    const { changes, journal } = options
+    if (changes === undefined) return start()
+    const roots = [workspace, ...call.tool.grant.fs.commandRoots ?? []]
+    const folders = { reserved, readOnly, storeFiles, layerName }
+    return startRecorded(call, lineOf(stages), { changes, roots, folders, journal }, stop, start)
   }
   return {
     capabilities: {
@@ -103,10 +110,8 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         if (runsNothing) return { ...SUCCESS, ...NO_OUTPUT }
         call.effects?.add('sentBytes', Buffer.byteLength(asked.input ?? ''))
         const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
-        return running.run(call, async (stop) => {
-          await record(call, [asked])
-          return starterOf(call).start(call, request, stop)
-        })
+        return running.run(call, (stop) =>
+          recorded(call, [asked], stop, () => starterOf(call).start(call, request, stop)))
       },
       async 'shell.pipe'(call, args) {
         const asked = readPipeRequest(args)
@@ -121,10 +126,11 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
           stderr: `The command did not start before its timeout: ${concurrentCommands} others were running.\n`,
         }
         return running.run(call, async (stop, timeoutMs) => {
-          if (mayWrite(asked)) await record(call, asked.stages)
           const request = { ...whole, timeoutMs }
           const starter = starterOf(call)
-          return run ? starter.startInTerminal(call, request, run, stop) : starter.startPipe(call, request, stop)
+          const start = (): Promise<StartedCommand> =>
+            run ? starter.startInTerminal(call, request, run, stop) : starter.startPipe(call, request, stop)
+          return mayWrite(asked) ? recorded(call, asked.stages, stop, start) : start()
         }, { ms: asked.timeoutMs, missed })
       },
     },
@@ -137,6 +143,10 @@ type CommandLine = Pick<StageRequest, 'cmd' | 'args'> & Partial<Pick<StageReques
 
 /** Kept of a command line that may have changed something. */
 const RECORDED_CHARS = 1_000
+
+/** The command as it was asked for, so that no secret is recorded. */
+const lineOf = (stages: readonly CommandLine[]): string =>
+  stages.map(({ cmd, args, as = { cmd, args } }) => [as.cmd, ...as.args].join(' ')).join(' | ').slice(0, RECORDED_CHARS)
 
 const mayWrite = ({ stages, wall }: PipeRequest): boolean =>
   wall !== 'read' || stages.some(({ stdout, stderr }) => typeof stdout === 'object' || typeof stderr === 'object')

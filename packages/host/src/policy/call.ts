@@ -289,6 +289,8 @@ export interface HostContext {
   readonly confinesCommands: () => Promise<boolean>
   /** Shows what a call would write. */
   readonly diff?: Sandbox['diff']
+  /** Why what commands change would not be recorded. */
+  readonly whyUnrecorded?: Sandbox['whyUnrecorded']
   /** What commands get, for people. */
   readonly commandVariables?: readonly CommandVariable[] | undefined
   /** Follows the links of a path. */

@@ -133,6 +133,7 @@ export class Workspace {
     this.context = {
       registry, events, clock, sidecar, turns, journal, audit, metrics, argumentsReaders, workspace, neverWritten,
       realPath, commandVariables, changes: store.changes, diff: sandbox.diff?.bind(sandbox),
+      whyUnrecorded: sandbox.whyUnrecorded?.bind(sandbox),
       confinesCommands: async () => await sandbox.confinesCommands?.() === true,
       order: new TickOrder(),
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
