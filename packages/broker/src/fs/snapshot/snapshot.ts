@@ -127,7 +127,8 @@ const bytesOf = (tree: Tree): number => keptFiles(tree).reduce((sum, [, { size }
 /** Throws NotRecorded if too much would have to be copied. Call it before the first copy. */
 function requireRoom(tree: Tree, copies: Copies): void {
   if (bytesOf(tree) <= MOST_BYTES) return
-  const copied = keptFiles(tree).reduce((sum, [path, found]) => copies.canClone(path, found) ? sum : sum + found.size, 0)
+  const copied = keptFiles(tree).filter(([path, found]) => !copies.canClone(path, found))
+    .reduce((sum, [, { size }]) => sum + size, 0)
   if (copied > MOST_BYTES) throw tooLarge()
 }
 

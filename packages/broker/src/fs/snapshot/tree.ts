@@ -1,4 +1,4 @@
-import { closeSync, lstatSync, opendirSync, openSync, readlinkSync, type Stats } from 'node:fs'
+import { closeSync, lstatSync, opendirSync, openSync, readdirSync, readlinkSync, type Stats } from 'node:fs'
 import { join, relative } from 'node:path'
 import { errorCode } from '@bulkhead/kit/error-message'
 import { pathsAt } from '@bulkhead/kit/folders'
@@ -12,6 +12,8 @@ import { isTemporaryName } from '../write-file.ts'
 import { MOST_FILES, NotRecorded, tooMany } from './limits.ts'
 import { foldersWithFiles } from './unignored.ts'
 
+/** A folder that is longer has more files than the limit, or had. To read it would hold up the process. */
+const LIST_BYTES = 8 * 1024 ** 2
 /** Each level holds a descriptor. */
 const LEVELS = 256
 /** Their content is kept elsewhere, or can be made again. */
@@ -25,7 +27,7 @@ export type TreeEntry =
 export interface Tree {
   /** By absolute path, each folder before what is in it. */
   readonly entries: ReadonlyMap<string, TreeEntry>
-  /** Folders that were left out because ignore files exclude everything in them. */
+  /** Folders that were left out because ignore files exclude every file in them. */
   readonly ignored: ReadonlySet<string>
 }
 
@@ -66,7 +68,8 @@ class TreeReader implements Tree {
     const { roots, folders: { reserved = [], readOnly = [], layerName } } = request
     this.#request = request
     this.#excluded = new Set([
-      ...reserved, ...readOnly.flatMap(pathsAt), ...(layerName === undefined ? [] : roots.map((root) => join(root, layerName))),
+      ...reserved, ...readOnly.flatMap(pathsAt),
+      ...(layerName === undefined ? [] : roots.map((root) => join(root, layerName))),
     ])
   }
 
@@ -87,7 +90,9 @@ class TreeReader implements Tree {
     const descriptor = openFolder(at, path)
     const anchor = HAS_DESCRIPTORS ? `/proc/self/fd/${descriptor}` : path
     try {
-      for (const name of await this.#namesIn(anchor)) {
+      for (const name of this.#namesIn(anchor)) {
+        if (isSliceSpent()) await nextSlice()
+        this.#request.signal.throwIfAborted()
         const inside = join(path, name)
         if (this.#excluded.has(inside)) continue
         const found = lstatSync(`${anchor}/${name}`, { throwIfNoEntry: false })
@@ -100,22 +105,16 @@ class TreeReader implements Tree {
     }
   }
 
-  async #namesIn(anchor: string): Promise<readonly string[]> {
-    const names: string[] = []
-    const folder = opendirSync(anchor, { bufferSize: 256 })
-    try {
-      for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
-        if (isSliceSpent()) await nextSlice()
-        this.#request.signal.throwIfAborted()
-        if (LEFT_OUT.has(entry.name) || isTemporaryName(entry.name)) continue
-        const count = entry.isDirectory() ? ++this.#folders : ++this.#files
-        if (count > MOST_FILES) throw tooMany(entry.isDirectory() ? 'folders' : 'files')
-        names.push(entry.name)
-      }
-    } finally {
-      folder.closeSync()
-    }
-    return names
+  #namesIn(anchor: string): readonly string[] {
+    if (lstatSync(`${anchor}/.`).size > LIST_BYTES) throw tooMany('files')
+    const entries = readdirSync(anchor, { withFileTypes: true })
+      .filter(({ name }) => !LEFT_OUT.has(name) && !isTemporaryName(name))
+    const folders = entries.filter((entry) => entry.isDirectory()).length
+    this.#folders += folders
+    this.#files += entries.length - folders
+    if (this.#folders > MOST_FILES) throw tooMany('folders')
+    if (this.#files > MOST_FILES) throw tooMany('files')
+    return entries.map(({ name }) => name)
   }
 
   async #addFolder(root: string, path: string, at: string, found: Stats, level: number): Promise<void> {
@@ -131,9 +130,10 @@ class TreeReader implements Tree {
     })
   }
 
+  /** It has files, and each is ignored. */
   async #isIgnored(root: string, path: string, at: string): Promise<boolean> {
     this.#withFiles ??= foldersWithFiles(root, this.#request.signal)
-    return !(await this.#withFiles).has(relative(root, path)) && !isEmpty(at)
+    return !(await this.#withFiles).has(relative(root, path)) && hasFile(at)
   }
 
   #addLink(path: string, at: string): void {
@@ -155,10 +155,11 @@ function openFolder(at: string, path: string): number {
   }
 }
 
-function isEmpty(at: string): boolean {
+function hasFile(at: string): boolean {
   const folder = opendirSync(at)
   try {
-    return folder.readSync() === null
+    for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) if (entry.isFile()) return true
+    return false
   } finally {
     folder.closeSync()
   }

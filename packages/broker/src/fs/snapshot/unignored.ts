@@ -17,7 +17,10 @@ export async function foldersWithFiles(root: string, signal: AbortSignal): Promi
     for (const path of end < 0 ? [] : all.toString('utf8', 0, end).split('\0')) {
       if (++files > MOST_FILES) throw tooMany('files')
       const file = path.startsWith('./') ? path.slice(2) : path
-      for (let folder = dirname(file); folder !== '.' && !folders.has(folder); folder = dirname(folder)) folders.add(folder)
+      for (let folder = dirname(file); folder !== '.' && !folders.has(folder);) {
+        folders.add(folder)
+        folder = dirname(folder)
+      }
     }
     return true
   }

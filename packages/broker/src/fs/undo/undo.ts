@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import {
-  BulkheadError, type ChangeRecorder, type RecordedChange, type UndoAccess, type UndoSelection,
+  BulkheadError, type ChangeRecorder, type FileState, type RecordedChange, type UndoAccess, type UndoSelection,
 } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
@@ -158,7 +158,11 @@ async function diffOf(
   let diff = ''
   for (const { path, current, target } of steps) {
     if (diff.length > DIFF_CHARS) return `${diff}[The diffs of further files are not shown.]\n`
-    if ([current, target].some(({ kind }) => kind === 'folder' || kind === 'link')) continue
+    if (current.kind === 'folder' || target.kind === 'folder') continue
+    if (current.kind === 'link' || target.kind === 'link') {
+      diff += `Link ${shown(path)}: ${linkText(current)} before, ${linkText(target)} after\n`
+      continue
+    }
     const resolved = await parts.scopes.write.locateName(path)
     const { content } = await currentOf(resolved, parts.scopes.write, parts.client)
     const kept = target.kind === 'file' && target.digest !== null
@@ -167,6 +171,9 @@ async function diffOf(
   }
   return diff
 }
+
+const linkText = (state: FileState): string =>
+  state.kind === 'link' ? `to ${state.target}` : state.kind === 'absent' ? 'nothing' : `a ${state.kind}`
 
 /** The latest first. Resolves with those that failed. */
 async function revertAll(effects: readonly RecordedChange[], callId: string, { access }: UndoParts) {
