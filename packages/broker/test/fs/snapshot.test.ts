@@ -122,7 +122,7 @@ it('does not record folders that are too deep', async () => {
   mkdirSync(at('d/'.repeat(256)), { recursive: true })
   expect(await why()).toBeUndefined()
   mkdirSync(at('d/'.repeat(257)))
-  expect(await why()).toMatch(/has more than 256 levels of folders$/)
+  expect(await why()).toMatch(/is more than 256 folders deep$/)
 })
 
 function sparse(path: string, bytes: number): void {

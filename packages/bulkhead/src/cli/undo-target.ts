@@ -34,7 +34,8 @@ export function changedCalls(recorded: readonly RecordedChange[]): readonly Chan
     return {
       session: sessionId, turn, call: rootCallId, tool: delegatedBy ? AGENT_TOOL : tool, at: new Date(at).toISOString(),
       files: [...new Set(changes.flatMap((change) =>
-        change.kind === 'file' && [change.before, change.after].some(({ kind }) => kind === 'file') ? [change.path] : []))],
+        change.kind === 'file' && [change.before, change.after].some(({ kind }) => kind === 'file' || kind === 'link')
+          ? [change.path] : []))],
       commands: changes.flatMap((change) => change.kind === 'command' ? [change.command] : []),
       state: stateOf(changes.filter(isReversible).map(({ id }) => undone.has(id))),
     }

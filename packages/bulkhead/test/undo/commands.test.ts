@@ -165,15 +165,15 @@ it('says before the call, and in an explanation, that its changes are not record
 it('leaves no copies and says that it cannot be undone if the host is killed meanwhile', async () => {
   await host.close()
   world.write('a.txt', 'one\n')
-  const process_ = spawn(process.execPath, [
+  const killed = spawn(process.execPath, [
     '--no-warnings', join(import.meta.dirname, 'fixtures/running-host.ts'), world.workspace, world.home, CACHE,
     'sh -c "echo 1 > a.txt; touch began; sleep 60"',
   ], { stdio: 'inherit' })
   await vi.waitFor(() => expect(existsSync(join(world.workspace, 'began'))).toBe(true), 20_000)
   const journal = join(world.home, 'changes')
   expect(readdirSync(journal)).toHaveLength(1)
-  process_.kill('SIGKILL')
-  await once(process_, 'exit')
+  killed.kill('SIGKILL')
+  await once(killed, 'exit')
   await vi.waitFor(() => expect(readdirSync(journal)).toEqual([]), 10_000)
   expect((await cli()).stdout).toMatch(/killed .* bash +not undoable +command: sh -c/)
   expect(await cli('last')).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no call to undo here') })

@@ -40,12 +40,12 @@ export function changeServices(sources: ChangeSources): Pick<CompartmentServices
       file: (callId, { content, ...change }) => add(callId, { kind: 'file', ...change }, content),
       async command(callId, command) {
         const source = sourceOf(callId, sources)
-        const id = await addFor(source, { kind: 'command', command })
+        const number = await addFor(source, { kind: 'command', command })
         return {
-          others: async () => (await changes.list({ workspace: sources.workspace, after: id }))
+          others: async () => (await changes.list({ workspace: sources.workspace, after: number }))
             .filter((change) => change.kind === 'file'),
           file: async ({ content, ...change }) => void await addFor(source, { kind: 'file', ...change }, content),
-          complete: async () => void await addFor(source, { kind: 'recorded', command: id }),
+          complete: async () => void await addFor(source, { kind: 'recorded', command: number }),
         }
       },
       undone: (callId, undoes) => add(callId, { kind: 'undo', undoes }),

@@ -1,13 +1,13 @@
 import { readFileSync, type Stats } from 'node:fs'
 import { realpath } from 'node:fs/promises'
-import type { FileReplacement, FileState, Power } from '@bulkhead/contract'
+import { RECORD_LIMITS, type FileReplacement, type FileState, type Power } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { ABSENT, fileState, KEPT_BYTES } from '../change-record.ts'
 import type { HostFolders } from '../file-scope.ts'
 import { isSliceSpent, nextSlice } from '../search/file-pattern.ts'
 import { isSame } from '../undo/plan.ts'
 import { Copies } from './copies.ts'
-import { MOST_BYTES, NotRecorded, tooLarge } from './limits.ts'
+import { NotRecorded, tooLarge } from './limits.ts'
 import { withSameFile } from './same-file.ts'
 import { readTree, type Tree, type TreeEntry, type TreeRequest } from './tree.ts'
 
@@ -101,7 +101,7 @@ export async function whyUnrecorded(
   try {
     const roots = [parts.workspace, ...grant.fs.commandRoots ?? []]
     const tree = await readTree({ ...await requestOf({ ...parts, roots }), signal })
-    if (bytesOf(tree) <= MOST_BYTES) return undefined
+    if (bytesOf(tree) <= RECORD_LIMITS.bytes) return undefined
     const copies = await Copies.open(parts.journal)
     try {
       requireRoom(tree, copies)
@@ -126,10 +126,10 @@ const bytesOf = (tree: Tree): number => keptFiles(tree).reduce((sum, [, { size }
 
 /** Throws NotRecorded if too much would have to be copied. Call it before the first copy. */
 function requireRoom(tree: Tree, copies: Copies): void {
-  if (bytesOf(tree) <= MOST_BYTES) return
+  if (bytesOf(tree) <= RECORD_LIMITS.bytes) return
   const copied = keptFiles(tree).filter(([path, found]) => !copies.canClone(path, found))
     .reduce((sum, [, { size }]) => sum + size, 0)
-  if (copied > MOST_BYTES) throw tooLarge()
+  if (copied > RECORD_LIMITS.bytes) throw tooLarge()
 }
 
 /** Permissions count too. */

@@ -1,5 +1,6 @@
 import { closeSync, lstatSync, opendirSync, openSync, readdirSync, readlinkSync, type Stats } from 'node:fs'
 import { join, relative } from 'node:path'
+import { RECORD_LIMITS } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
 import { pathsAt } from '@bulkhead/kit/folders'
 import { FOLDER_FLAGS, HAS_DESCRIPTORS } from '../disk.ts'
@@ -9,13 +10,11 @@ import { liesIn } from '../paths.ts'
 import { isSliceSpent, nextSlice } from '../search/file-pattern.ts'
 import { slowMounts } from '../sync-read.ts'
 import { isTemporaryName } from '../write-file.ts'
-import { MOST_FILES, NotRecorded, tooMany } from './limits.ts'
+import { NotRecorded, tooMany } from './limits.ts'
 import { foldersWithFiles } from './unignored.ts'
 
 /** A folder that is longer has more files than the limit, or had. To read it would hold up the process. */
 const LIST_BYTES = 8 * 1024 ** 2
-/** Each level holds a descriptor. */
-const LEVELS = 256
 /** Their content is kept elsewhere, or can be made again. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['node_modules', '.git', '.hg', '.svn', '.jj'])
 
@@ -83,7 +82,9 @@ class TreeReader implements Tree {
 
   /** `at`: the folder, through the descriptor of the one above. */
   async #readFolder(root: string, path: string, at: string, level: number): Promise<void> {
-    if (level > LEVELS) throw new NotRecorded(`"${path}" has more than ${LEVELS} levels of folders`)
+    // Each level holds a descriptor.
+    const { folderDepth } = RECORD_LIMITS
+    if (level > folderDepth) throw new NotRecorded(`"${path}" is more than ${folderDepth} folders deep`)
     if (process.platform === 'linux' && slowMounts.has(path)) {
       throw new NotRecorded(`"${path}" is on a network or a slow file system`)
     }
@@ -112,8 +113,8 @@ class TreeReader implements Tree {
     const folders = entries.filter((entry) => entry.isDirectory()).length
     this.#folders += folders
     this.#files += entries.length - folders
-    if (this.#folders > MOST_FILES) throw tooMany('folders')
-    if (this.#files > MOST_FILES) throw tooMany('files')
+    if (this.#folders > RECORD_LIMITS.files) throw tooMany('folders')
+    if (this.#files > RECORD_LIMITS.files) throw tooMany('files')
     return entries.map(({ name }) => name)
   }
 

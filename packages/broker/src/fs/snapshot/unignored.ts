@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
+import { RECORD_LIMITS } from '@bulkhead/contract'
 import { runRipgrep } from '../search/ripgrep.ts'
-import { MOST_FILES, tooMany } from './limits.ts'
+import { tooMany } from './limits.ts'
 
 /**
  * The folders with a file that no ignore file in `root` excludes, relative to it. Ignore files above it do not count: one
@@ -15,7 +16,7 @@ export async function foldersWithFiles(root: string, signal: AbortSignal): Promi
     const end = all.lastIndexOf(0)
     rest = all.subarray(end + 1)
     for (const path of end < 0 ? [] : all.toString('utf8', 0, end).split('\0')) {
-      if (++files > MOST_FILES) throw tooMany('files')
+      if (++files > RECORD_LIMITS.files) throw tooMany('files')
       const file = path.startsWith('./') ? path.slice(2) : path
       for (let folder = dirname(file); folder !== '.' && !folders.has(folder);) {
         folders.add(folder)
