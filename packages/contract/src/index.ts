@@ -23,8 +23,7 @@ export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './model/li
 export { withCommonConfig } from './model/common-config.ts'
 export {
   CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS, MCP_HTTP_LIMITS, POOL_LIMITS,
-  RECORD_LIMITS,
-  type CompartmentLimits,
+  RECORD_LIMITS, type CompartmentLimits,
 } from './model/limits.ts'
 export { usesHome, withHome, withHomeVariable } from './policy/home-paths.ts'
 export {
