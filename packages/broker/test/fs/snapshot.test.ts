@@ -2,6 +2,7 @@ import { chmodSync, closeSync, fstatSync, lstatSync, mkdirSync, openSync, readdi
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { FileReplacement, Power } from '@bulkhead/contract'
+import { Copies } from '../../src/fs/snapshot/copies.ts'
 import { withSameFile } from '../../src/fs/snapshot/same-file.ts'
 import { Snapshot, whyUnrecorded } from '../../src/fs/snapshot/snapshot.ts'
 import { recoverUpdates } from '../../src/fs/update-journal.ts'
@@ -106,6 +107,16 @@ it('records 256 MiB of content without files over 32 MiB, and not a byte more', 
   expect(await why()).toBe('the files have more than 256 MiB')
   await expect(take()).rejects.toThrow('the files have more than 256 MiB')
   expect(readdirSync(journal)).toEqual([])
+})
+
+it('copies no more than the limit of files that grow meanwhile', async () => {
+  const { at, journal } = await setUp('a')
+  const copies = await Copies.open(journal)
+  sparse(at('a'), MIB - 1)
+  const found = lstatSync(at('a'))
+  const all = Array.from({ length: 257 }, () => copies.add(at('a'), found))
+  expect((await Promise.allSettled(all)).map(({ status }) => status).lastIndexOf('fulfilled')).toBe(255)
+  await copies.remove()
 })
 
 it('records 20,000 files, and not one more', async () => {

@@ -1,13 +1,15 @@
+import { randomUUID } from 'node:crypto'
 import { closeSync, constants, copyFileSync, fstatSync, openSync, readSync, writeSync, type Stats } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { RECORD_LIMITS } from '@bulkhead/contract'
 import { reaper } from '../../process/reaper.ts'
 import { KEPT_BYTES } from '../change-record.ts'
 import { HAS_DESCRIPTORS, READ } from '../disk.ts'
 import { isSliceSpent, nextSlice } from '../search/file-pattern.ts'
 import { COPIES, newJournalPath } from '../update-journal.ts'
+import { tooLarge } from './limits.ts'
 import { withSameFile } from './same-file.ts'
 
 /** Shorter files are copied: to clone one takes longer. */
@@ -52,7 +54,7 @@ export class Copies {
     return this.#canClone
   }
 
-  /** Copies a file, unless it is not the one that was found any more. */
+  /** Copies a file, unless it is not the one that was found any more. Rejects with NotRecorded beyond the limit. */
   async add(path: string, found: Stats): Promise<void> {
     if (isSliceSpent()) await nextSlice()
     const cloned = this.canClone(path, found)
@@ -103,6 +105,8 @@ export class Copies {
       this.#buffered += count
       this.#length += count
       const size = this.#length - at
+      // Files may have grown since they were counted.
+      if (this.#length > RECORD_LIMITS.bytes) throw tooLarge()
       if (count === 0) return { at, size }
       if (size > KEPT_BYTES) return undefined
     }

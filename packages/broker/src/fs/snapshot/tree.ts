@@ -1,4 +1,4 @@
-import { closeSync, lstatSync, opendirSync, openSync, readdirSync, readlinkSync, type Stats } from 'node:fs'
+import { closeSync, lstatSync, opendirSync, openSync, readdirSync, readlinkSync, type Dir, type Stats } from 'node:fs'
 import { join, relative } from 'node:path'
 import { RECORD_LIMITS } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
@@ -156,12 +156,22 @@ function openFolder(at: string, path: string): number {
   }
 }
 
+/** False if it is gone. */
 function hasFile(at: string): boolean {
-  const folder = opendirSync(at)
+  const folder = openList(at)
   try {
-    for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) if (entry.isFile()) return true
+    for (let entry = folder?.readSync(); entry; entry = folder?.readSync()) if (entry.isFile()) return true
     return false
   } finally {
-    folder.closeSync()
+    folder?.closeSync()
+  }
+}
+
+function openList(at: string): Dir | undefined {
+  try {
+    return opendirSync(at)
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
   }
 }
