@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, fstatSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, fstatSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { FileReplacement, Power } from '@bulkhead/contract'
@@ -120,12 +120,18 @@ it('copies no more than the limit of files that grow meanwhile', async () => {
 })
 
 it('records 20,000 files, and not one more', async () => {
-  const { at, why, take } = await setUp()
-  for (let index = 0; index < 20_000; index++) closeSync(openSync(at(`f${index}`), 'w'))
+  const { at, why, take } = await setUp('f0')
+  for (let index = 1; index < 20_000; index++) linkSync(at('f0'), at(`f${index}`))
   expect(await why()).toBeUndefined()
   symlinkSync('f1', at('one-more'))
   expect(await why()).toBe('the folders have more than 20,000 files')
   await expect(take()).rejects.toThrow('the folders have more than 20,000 files')
+})
+
+it('does not record a folder on a file system that may hold up the process', async () => {
+  const grant = { fs: { read: [], write: [] } } as unknown as Power
+  expect(await whyUnrecorded(grant, { workspace: '/proc/sys', folders: {}, journal: undefined }, signal))
+    .toBe('"/proc/sys" is on a network or a slow file system')
 })
 
 it('does not record folders that are too deep', async () => {
