@@ -112,7 +112,7 @@ export class Broker {
       ...(anyHas('shell') ? [shellCapability({
         workspace, tools, secrets, operator, projectLayer, missingSandbox, requiresSandbox, spares, ...folders,
         concurrentCommands: limits.concurrentCommands, runsNothing: dryRun !== undefined, clientOf: services.client,
-        changes: services.changes,
+        changes: services.changes, journal,
         isBundled: extension?.layer === 'bundled' && code?.kind === 'module', choosesWalls: code?.kind === 'module',
       })] : []),
     ]

@@ -1,6 +1,7 @@
 export { isResourceShortage, mentionsResourceShortage } from '@bulkhead/kit/processes'
 export { Broker, foldersOf, preloadCode, publicError, type BrokerMethods, type BrokerOptions } from './broker.ts'
 export { previewDiff } from './fs/preview.ts'
+export { whyUnrecorded } from './fs/snapshot/snapshot.ts'
 export { recoverUpdates } from './fs/update-journal.ts'
 export { powersOf, refuseUnenforceable, type OpenCall } from './model/capability.ts'
 export { besideRelay, relayCode, relayMount } from './net/inner-relay.ts'

@@ -7,7 +7,7 @@ it('exports exactly these names', async () => {
     'foldersOf', 'holdMountPoint', 'inheritableDescriptors', 'isInheritable', 'isResourceShortage',
     'mentionsResourceShortage', 'mountOptions', 'mountsOf', 'openRelay', 'powersOf', 'preloadCode', 'previewDiff',
     'publicError', 'recoverUpdates', 'refuseUnenforceable', 'relayCode', 'relayMount', 'resourceShortage', 'sensitivePaths', 'startMasked',
-    'systemMounts',
+    'systemMounts', 'whyUnrecorded',
   ])
   expect((await import('@bulkhead/broker')).Broker).toBe(broker.Broker)
 })

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../src/model/errors.ts'
-import { CALL_LIMITS, COMPARTMENT_LIMITS, MANIFEST_LIMITS, MCP_HTTP_LIMITS } from '../src/model/limits.ts'
+import { CALL_LIMITS, COMPARTMENT_LIMITS, MANIFEST_LIMITS, MCP_HTTP_LIMITS, RECORD_LIMITS } from '../src/model/limits.ts'
 
 const INTRODUCTION = `# Limits
 
@@ -87,6 +87,12 @@ const MCP_HTTP: Readonly<Record<keyof typeof MCP_HTTP_LIMITS, readonly [meaning:
   sessionsPerToken: ['Sessions of the older protocol era with one token (`maxSessions`). One that has not made a call yet is not replaced.', 'The one that was idle for longest ends, otherwise 503'],
 }
 
+const RECORD: Readonly<Record<keyof typeof RECORD_LIMITS, string>> = {
+  files: 'Files and links in all folders together, and as many folders.',
+  bytes: 'Content that has to be copied, in bytes. Files that the file system can clone, and files over 32 MiB, do not count.',
+  folderDepth: 'Folders in each other.',
+}
+
 const lines = (rows: Readonly<Record<string, Row>>): string => Object.entries(rows)
   .map(([name, [most, meaning, error]]) => `| \`${name}\` | ${grouped(most)} | ${meaning} | ${error === undefined ? 'cut: `truncated`' : `\`${error}\``} |\n`).join('')
 
@@ -98,6 +104,10 @@ export function limitsPage(): string {
   const compartment = Object.fromEntries(Object.entries(COMPARTMENT_LIMITS)
     .map(([name, { most, meaning, error }]) => [name, [most, meaning, error] as const]))
   return INTRODUCTION + lines(compartment) + AFTER + lines(CALL)
+    + '\n## Undo of commands\nOf the folders that a command may write. Beyond a limit the question says "not recorded", and the command runs all the same;\n'
+    + 'more in the [guide](../guides/undo.md#commands).\n\n| Name | Value | Meaning |\n|---|---|---|\n'
+    + Object.entries(RECORD).map(([name, meaning]) =>
+      `| \`${name}\` | ${grouped(RECORD_LIMITS[name as keyof typeof RECORD_LIMITS])} | ${meaning} |\n`).join('')
     + '\n## Package\n| Name | Value | Meaning | Error |\n|---|---|---|---|\n' + lines(PACKAGE)
     + '\n## MCP over HTTP\nOf `bulkhead mcp --http` and `serveToolsOverHttp`; more in the [guide](../guides/mcp.md#limits).\n\n'
     + '| Name | Value | Meaning | Beyond it |\n|---|---|---|---|\n'

@@ -23,7 +23,7 @@ export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './model/li
 export { withCommonConfig } from './model/common-config.ts'
 export {
   CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS, MCP_HTTP_LIMITS, POOL_LIMITS,
-  type CompartmentLimits,
+  RECORD_LIMITS, type CompartmentLimits,
 } from './model/limits.ts'
 export { usesHome, withHome, withHomeVariable } from './policy/home-paths.ts'
 export {
@@ -59,8 +59,8 @@ export { CREDENTIALS, namesSensitiveFiles, SENSITIVE } from './policy/sensitive-
 export { capabilitiesMeant, denyingRule, judgeRules, RULE_CAPABILITIES } from './policy/rules.ts'
 export type { RuleAuthor, RuleCapability, RuleQuestion, RuleScope, RuleVerdict, ScopedRule } from './policy/rules.ts'
 export type {
-  ChangeFilter, ChangeRecorder, ChangeSource, ChangeStore, DelegatingCall, FileReplacement, FileState, FileUndo,
-  NewChange, RecordedChange, RecordedFile, SelectedChanges, UndoAccess, UndoReport, UndoRequest, UndoSelection,
+  ChangeFilter, ChangeRecorder, ChangeSource, ChangeStore, CommandRecorder, DelegatingCall, FileReplacement, FileState,
+  FileUndo, NewChange, RecordedChange, RecordedFile, SelectedChanges, UndoAccess, UndoReport, UndoRequest, UndoSelection,
 } from './ports/changes.ts'
 export type {
   Approver, ClientCall, ClientCommand, ClientRun, Clock, Interactor, MachineStage, StateMachine, ToolDefinition,

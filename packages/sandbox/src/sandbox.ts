@@ -6,7 +6,7 @@ import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { messageOf } from '@bulkhead/kit/error-message'
 import {
-  commandWalls, foldersOf, mentionsResourceShortage, preloadCode, previewDiff, SpareLauncher, UsedSecrets,
+  commandWalls, foldersOf, mentionsResourceShortage, preloadCode, previewDiff, SpareLauncher, UsedSecrets, whyUnrecorded,
   type OperatorEnvironment,
 } from '@bulkhead/broker'
 import { jailStanding } from './jail/server-jail.ts'
@@ -173,6 +173,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
     },
     commandWalls: wallsAroundCommands,
     diff: (writes, grant) => previewDiff(writes, grant, workspace, folders),
+    whyUnrecorded: (grant, signal) => whyUnrecorded(grant, { workspace, folders, journal }, signal),
     async walls() {
       // Not `osLayersFor`: a required layer that is missing would end the report.
       const [layers, aroundCommands, aroundServers] = await Promise.all([

@@ -160,6 +160,7 @@ function visibleForm(schema: FormSchema): QuestionForm['requestedSchema'] {
 /** The full text of an approval. Nothing is truncated, and untrusted text never starts a row. */
 export function approvalMessage(approval: ApprovalRequest): string {
   const { tool, origin, calledBy = [], touches, mayTouch, reasons, approvalKey, keyByTool, argumentsText, diff } = approval
+  const undo = approval.notRecorded === undefined ? [] : [`not recorded: ${approval.notRecorded}`]
   const [effect, ...others] = touches
   const namesEffect = effect !== undefined && others.length === 0
   const labelled = (label: string, lines: readonly string[]) => lines.map((line) => `${label}: ${visibleText(line)}`)
@@ -169,6 +170,7 @@ export function approvalMessage(approval: ApprovalRequest): string {
     ...labelled('called by', calledBy),
     ...labelled('would', namesEffect ? [] : touches),
     ...labelled('may', mayTouch),
+    ...labelled('undo', undo),
     ...labelled('because', reasons),
     ...labelled('key', [approvalKey]),
     ...(keyByTool ? [KEY_BY_TOOL] : []),

@@ -31,8 +31,10 @@ describe('an approval', () => {
     expect(forged).not.toMatch(/\u202e/)
   })
 
-  it('shows the calling tools and who chose the key', () => {
-    const { message } = formOf({ kind: 'Approve', approval: { ...approval, calledBy: ['plan of the global extension plan 1.0.0'], keyByTool: true } })!
+  it('shows the calling tools, who chose the key, and that undo does not cover it', () => {
+    const more = { calledBy: ['plan of the global extension plan 1.0.0'], keyByTool: true, notRecorded: 'too many\nfiles' } as const
+    const { message } = formOf({ kind: 'Approve', approval: { ...approval, ...more } })!
+    expect(message).toMatch(/\nundo: not recorded: too many[^\n]+files\nbecause: /)
     expect(message).toContain('\ncalled by: plan of the global extension plan 1.0.0\n')
     expect(message).toMatch(/\nkey: prod\nThe tool chose this key, .* lasts for this session at most\.\n/)
   })

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, readlink } from 'node:fs/promises'
 import type { FileReplacement, FileState } from '@bulkhead/contract'
 import { READ } from './disk.ts'
 
@@ -43,6 +43,7 @@ export interface FoundFile {
 export async function readState(path: string, found: Stats | undefined): Promise<FoundFile> {
   if (found === undefined) return { state: ABSENT }
   if (found.isDirectory()) return { state: { kind: 'folder', mode: found.mode & 0o777 } }
+  if (found.isSymbolicLink()) return { state: { kind: 'link', target: await readlink(path) }, status: found }
   const content = await readWhole(path)
   if (content !== undefined) return { state: fileState(content, found.mode), status: found, content }
   return { status: found, state: { kind: 'file', digest: null, size: found.size, mode: found.mode & 0o777 } }

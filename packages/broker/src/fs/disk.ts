@@ -116,7 +116,7 @@ async function foldsCase(folder: string, disk: Disk, paths: PathModel): Promise<
 }
 
 /** Flags that open a folder and follow no link. */
-const FOLDER_FLAGS = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0)
+export const FOLDER_FLAGS = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0)
 
 /**
  * Opens a file to read. Non-blocking, because opening a pipe without a writer blocks. O_NOCTTY, so that no terminal
@@ -180,5 +180,8 @@ export async function openByPath(path: string): Promise<FolderHandle> {
   }
 }
 
+/** Whether a path can go through an open descriptor here. */
+export const HAS_DESCRIPTORS = process.platform === 'linux' && existsSync('/proc/self/fd')
+
 export const folderOpener = (platform: NodeJS.Platform): OpenFolder =>
-  platform === 'linux' && existsSync('/proc/self/fd') ? openByDescriptor : openByPath
+  platform === 'linux' && HAS_DESCRIPTORS ? openByDescriptor : openByPath

@@ -1,4 +1,4 @@
-import { lstat, readdir, unlink } from 'node:fs/promises'
+import { lstat, readdir, readlink, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { ABSENT, type RecordChange } from './change-record.ts'
@@ -52,10 +52,9 @@ export async function removeTree(
   })
 }
 
-/** A link has no content to keep, so undo cannot put it back. */
-async function removeLink(folder: FolderHandle, name: string, record: RecordChange): Promise<void> {
-  const { size, mode } = await lstat(folder.at(name))
-  const before = { kind: 'file', digest: null, size, mode: mode & 0o777 } as const
+/** Contract: the caller holds the queue of the name. */
+export async function removeLink(folder: FolderHandle, name: string, record: RecordChange): Promise<void> {
+  const before = { kind: 'link', target: await readlink(folder.at(name)) } as const
   await record?.({ path: join(folder.where, name), before, after: ABSENT })
   await unlink(folder.at(name))
 }

@@ -30,6 +30,11 @@ export interface UpdateJournal {
 
 const PLANNED = '.planned'
 const COMMITTED = '.committed'
+/** A folder with copies of files that a command may change. */
+export const COPIES = '.copies'
+
+/** Begins with the process, so that what it leaves is known to be left. */
+export const newJournalPath = (folder: string): string => join(folder, `${processIdentity()}-${randomUUID()}`)
 
 /**
  * Opens a journal before anything is written. With a folder, `recoverUpdates` finishes or cancels the changes later.
@@ -44,7 +49,7 @@ export async function openJournal(
     return { commit: async () => undefined, end: async () => releases.forEach((release) => release()) }
   }
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const path = join(folder, `${processIdentity()}-${randomUUID()}`)
+  const path = newJournalPath(folder)
   // A journal that is cut short is not valid JSON. Nothing was staged then.
   const handle = await open(path + PLANNED, 'wx', 0o600)
   await handle.writeFile(JSON.stringify(entries)).finally(() => handle.close())
@@ -58,8 +63,8 @@ export async function openJournal(
 
 /**
  * Finishes the changes of hosts that were killed: those that were committed are completed, others are cancelled. A file
- * that changed since keeps its content. One host does it at a time: a second one would remove files that were written
- * after the first had finished. Contract: never rejects. A journal that cannot be finished stays.
+ * that changed since keeps its content. Their copies go. One host does it at a time: a second one would remove files that
+ * were written after the first had finished. Contract: never rejects. A journal that cannot be finished stays.
  */
 export const recoverUpdates = (folder: string): Promise<void> =>
   withFileLock(lockBeside(folder, 'changes'), () => recoverAll(folder)).catch(() => undefined)
@@ -67,10 +72,14 @@ export const recoverUpdates = (folder: string): Promise<void> =>
 async function recoverAll(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => [])
   for (const name of names.toSorted()) {
-    const state = [PLANNED, COMMITTED].find((each) => name.endsWith(each))
+    const state = [PLANNED, COMMITTED, COPIES].find((each) => name.endsWith(each))
     if (state === undefined || !hasProcessEnded(name)) continue
     const path = join(folder, name)
     try {
+      if (state === COPIES) {
+        await rm(path, { recursive: true })
+        continue
+      }
       const isCommitted = state === COMMITTED
       for (const entry of readEntries(await readFile(path, 'utf8'), isCommitted)) await recover(entry, isCommitted)
       await unlink(path)

@@ -13,7 +13,8 @@ import {
 } from './request.ts'
 import { RunningCommands } from './running-commands.ts'
 import { SpareLauncher } from '../walls/launcher.ts'
-import { Starter, SYSTEM_PATH, type Walled } from './starter.ts'
+import { startRecorded } from './recorded-command.ts'
+import { Starter, SYSTEM_PATH, type StartedCommand, type Walled } from './starter.ts'
 
 export interface ShellOptions extends HostFolders {
   readonly workspace: string
@@ -53,6 +54,8 @@ export interface ShellOptions extends HostFolders {
   /** The client of the session of a call, for commands that fit into its terminal. */
   readonly clientOf?: ClientOf | undefined
   readonly changes?: ChangeRecorder | undefined
+  /** Of the home of the host. What commands may change is copied beside it. */
+  readonly journal?: string | undefined
 }
 
 /** Runs the commands of the grant by name and argument vector, without a shell. */
@@ -99,11 +102,14 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
   /** Without a choice, code of the host has no wall. Another tool reaches what it may reach itself. */
   const walled = ({ tool }: OpenCall, { wall, hosts = [] }: Partial<Walled> = {}): Walled => choosesWalls
     ? { wall: wall ?? 'open', hosts } : { wall: wall === 'look' ? wall : 'work', hosts: tool.grant.net.hosts }
-  /** The command as it was asked for, so that no secret is recorded. */
-  const record = async ({ callId, hostCallId = callId }: OpenCall, stages: readonly CommandLine[]): Promise<void> => {
-    const line = stages.flatMap(({ cmd, args, as = [{ cmd, args }] }) => as).map(({ cmd, args }) =>
-      [cmd, ...args].join(' ')).join(' | ')
-    await options.changes?.command(hostCallId, line.slice(0, RECORDED_CHARS))
+  const recorded = (
+    call: OpenCall, stages: readonly CommandLine[], stop: AbortSignal, start: () => Promise<StartedCommand>,
+  ): Promise<StartedCommand> => {
+    const { changes, journal } = options
+    if (changes === undefined) return start()
+    const roots = [workspace, ...call.tool.grant.fs.commandRoots ?? []]
+    const folders = { reserved, readOnly, storeFiles, layerName }
+    return startRecorded(call, lineOf(stages), { changes, roots, folders, journal }, stop, start)
   }
   return {
     capabilities: {
@@ -113,10 +119,8 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         if (runsNothing) return { ...SUCCESS, ...NO_OUTPUT }
         call.effects?.add('sentBytes', Buffer.byteLength(asked.input ?? ''))
         const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
-        return running.run(call, async (stop) => {
-          await record(call, [asked])
-          return starterOf(call).start(call, { ...request, ...walled(call) }, stop)
-        })
+        return running.run(call, (stop) => recorded(call, [asked], stop, () =>
+          starterOf(call).start(call, { ...request, ...walled(call) }, stop)))
       },
       async 'shell.pipe'(call, args) {
         const read = readPipeRequest(args)
@@ -133,10 +137,11 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
           stderr: `The command did not start before its timeout: ${concurrentCommands} others were running.\n`,
         }
         return running.run(call, async (stop, timeoutMs) => {
-          if (mayWrite(asked)) await record(call, asked.stages)
           const request = { ...whole, timeoutMs }
           const starter = starterOf(call)
-          return run ? starter.startInTerminal(call, request, run, stop) : starter.startPipe(call, request, stop)
+          const start = (): Promise<StartedCommand> =>
+            run ? starter.startInTerminal(call, request, run, stop) : starter.startPipe(call, request, stop)
+          return mayWrite(asked) ? recorded(call, asked.stages, stop, start) : start()
         }, { ms: asked.timeoutMs, missed })
       },
     },
@@ -152,6 +157,11 @@ type CommandLine = Pick<StageRequest, 'cmd' | 'args'> & Partial<Pick<StageReques
 
 /** Kept of a command line that may have changed something. */
 const RECORDED_CHARS = 1_000
+
+/** The command as it was asked for, so that no secret is recorded. */
+const lineOf = (stages: readonly CommandLine[]): string =>
+  stages.flatMap(({ cmd, args, as = [{ cmd, args }] }) => as).map(({ cmd, args }) => [cmd, ...args].join(' ')).join(' | ')
+    .slice(0, RECORDED_CHARS)
 
 const mayWrite = ({ stages, wall }: PipeRequest): boolean =>
   wall !== 'look' || stages.some(({ stdout, stderr }) => typeof stdout === 'object' || typeof stderr === 'object')

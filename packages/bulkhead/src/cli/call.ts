@@ -212,7 +212,9 @@ const COLOURS = {
 const WORDS = { allow: 'would be allowed', ask: 'would require approval', deny: 'would be denied' } as const
 
 function explanationText(
-  { tool, decision, code, approvalKey, arguments: changed, chain, program, wall, environment, remedies }: Explanation,
+  {
+    tool, decision, code, approvalKey, arguments: changed, notRecorded, chain, program, wall, environment, remedies,
+  }: Explanation,
 ): string {
   const rows = chain.map(({ stage, action, source, reason }) => [stage, action, source, reason])
   return [
@@ -220,6 +222,7 @@ function explanationText(
     ...(approvalKey === null ? [] : [`key: ${visibleText(approvalKey)}\n`]),
     ...(wall === undefined ? [] : [`wall: ${visibleText(wallWords(wall))}\n`]),
     ...(changed === undefined ? [] : [`with: ${visibleText(JSON.stringify(changed))}\n`]),
+    ...(notRecorded === undefined ? [] : [`undo: not recorded: ${visibleText(notRecorded)}\n`]),
     '\n', table(['STAGE', 'ACTION', 'SOURCE', 'REASON'], rows),
     ...(program === undefined ? [] : ['\nAt most, the program can\n', ...program.map(programLine)]),
     ...(environment === undefined ? [] : ['\nIts commands get\n', ...environment.map(variableLine)]),

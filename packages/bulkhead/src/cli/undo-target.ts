@@ -14,7 +14,7 @@ export interface ChangedCall {
   readonly at: string
   /** Absolute paths of files, without folders. */
   readonly files: readonly string[]
-  /** What they did cannot be undone. */
+  /** Those whose changes are recorded too. */
   readonly commands: readonly string[]
   readonly state: ChangeState
 }
@@ -28,18 +28,24 @@ export function changedCalls(recorded: readonly RecordedChange[]): readonly Chan
   const undone = undoneChanges(all)
   const calls = [...bySession.values()].flatMap((changes) =>
     [...Map.groupBy(changes, ({ rootCallId }) => rootCallId).values()])
-    // An undo that found nothing to put back.
-    .filter((changes) => changes.some(({ kind }) => kind !== 'undo'))
+    .filter(hasChanged)
   return calls.toSorted(([one], [other]) => other!.id - one!.id).map((changes) => {
     const [{ sessionId, turn, rootCallId, tool, at, delegatedBy }] = changes as [RecordedChange]
     return {
       session: sessionId, turn, call: rootCallId, tool: delegatedBy ? AGENT_TOOL : tool, at: new Date(at).toISOString(),
       files: [...new Set(changes.flatMap((change) =>
-        change.kind === 'file' && [change.before, change.after].some(({ kind }) => kind === 'file') ? [change.path] : []))],
+        change.kind === 'file' && [change.before, change.after].some(({ kind }) => kind === 'file' || kind === 'link')
+          ? [change.path] : []))],
       commands: changes.flatMap((change) => change.kind === 'command' ? [change.command] : []),
       state: stateOf(changes.filter(isReversible).map(({ id }) => undone.has(id))),
     }
   })
+}
+
+/** Not an undo that found nothing to put back, and no command that is known to have changed nothing. */
+function hasChanged(changes: readonly RecordedChange[]): boolean {
+  const recorded = new Set(changes.map((change) => change.kind === 'recorded' ? change.command : undefined))
+  return changes.some(({ kind, id }) => kind !== 'undo' && kind !== 'recorded' && !(kind === 'command' && recorded.has(id)))
 }
 
 function stateOf(undone: readonly boolean[]): ChangeState {

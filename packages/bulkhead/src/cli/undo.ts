@@ -32,8 +32,8 @@ bulkhead undo (last | CALL | SESSION:TURN | SESSION) [--dry-run] [--force] [--js
     ...COMMON_OPTIONS,
   },
   details: `Without an argument, lists the calls that changed files in this folder. An undo puts back all files or none. It is
-refused if a file was changed since, and names it. An undo is in the list too, and can be undone. What commands did
-cannot be undone.`,
+refused if a file was changed since, and names it. An undo is in the list too, and can be undone. What a command changed
+is put back too, unless the question said that it is not recorded.`,
   exits: ['on success', 'if something would be lost, or if there is no such call'],
   examples: [
     { command: 'bulkhead undo', text: 'what tools changed here, the latest first' },

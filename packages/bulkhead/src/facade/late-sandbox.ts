@@ -52,6 +52,9 @@ export function lateSandbox(
     async diff(writes, grant) {
       return await (await made()).diff?.(writes, grant) ?? ''
     },
+    async whyUnrecorded(grant, signal) {
+      return (await made()).whyUnrecorded?.(grant, signal)
+    },
     async commandWalls() {
       return await (await made()).commandWalls?.() ?? NO_COMMAND_WALLS
     },

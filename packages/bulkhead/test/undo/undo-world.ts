@@ -1,4 +1,4 @@
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Outcome } from '@bulkhead/contract'
@@ -46,6 +46,14 @@ export class UndoWorld implements AsyncDisposable {
     mkdirSync(dirname(join(this.workspace, path)), { recursive: true })
     writeFileSync(join(this.workspace, path), content)
     chmodSync(join(this.workspace, path), mode)
+  }
+
+  /** Sparse files with more content than is recorded before a command. */
+  exceedLimits(): void {
+    for (let index = 0; index < 257; index++) {
+      this.write(`large/${index}`, '')
+      truncateSync(join(this.workspace, 'large', String(index)), 1024 ** 2 - 1)
+    }
   }
 
   read(path: string): string {

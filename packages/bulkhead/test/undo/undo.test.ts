@@ -138,6 +138,7 @@ describe('undo', () => {
   })
 
   it('names the commands that it cannot undo', async () => {
+    world.exceedLimits()
     await call('bash', { command: 'touch made' }, 'shell')
     expect(await call('undo', { call: 'shell' })).toMatchObject({ files: [], commands: [{ call: 'shell', command: 'touch made' }] })
     expect(await call('bash', { command: 'ls' }, 'reading')).toMatchObject({ exit_code: 0 })

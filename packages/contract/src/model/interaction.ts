@@ -63,6 +63,8 @@ export interface ApprovalRequest {
    * it is long. Absent if it is not known.
    */
   readonly diff?: string
+  /** Why undo could not put back what commands of the call change. Absent if it could, or if there are none. */
+  readonly notRecorded?: string
   /** What the call would touch according to its arguments, one line each. Empty if only the tool knows. */
   readonly touches: readonly string[]
   /** Everything the tool may touch, one line each. */

@@ -86,6 +86,15 @@ export const CALL_LIMITS = {
 /** The most that a configuration may ask for, of processes and of threads. */
 export const POOL_LIMITS = { spares: 256, most: 4_096 } as const
 
+/** What is recorded before a command that may write, so that undo can put it back. Beyond it, nothing is. */
+export const RECORD_LIMITS = {
+  /** In all folders together. Links count too, and folders apart. */
+  files: 20_000,
+  /** What has to be copied. A file that the file system can clone does not count. */
+  bytes: 256 * MB,
+  folderDepth: 256,
+} as const
+
 /** Limits of a manifest and its package. */
 export const MANIFEST_LIMITS = {
   manifestBytes: 256 * 1024,

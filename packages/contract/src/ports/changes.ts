@@ -4,11 +4,13 @@ import type { Outcome } from '../model/outcome.ts'
 export type FileState =
   | { readonly kind: 'absent' }
   /**
-   * `digest`: SHA-256 in hex, or null for a link, and for a file that is too long to be kept. `mode`: the nine
-   * permission bits.
+   * `digest`: SHA-256 in hex, or null if the content is not kept: the file is too long, or cannot be read. `mode`: the
+   * nine permission bits.
    */
   | { readonly kind: 'file'; readonly digest: string | null; readonly size: number; readonly mode: number }
   | { readonly kind: 'folder'; readonly mode: number }
+  /** `target`: as it is written in the link. */
+  | { readonly kind: 'link'; readonly target: string }
 
 /** A file or folder that a call is about to change. */
 export interface FileReplacement {
@@ -26,10 +28,19 @@ export interface FileReplacement {
 export interface ChangeRecorder {
   /** Call it before the change becomes visible. Rejects with StoreUnavailable: then do not make the change. */
   file(callId: string, change: FileReplacement): Promise<void>
-  /** What commands do is not known, so it cannot be undone. Rejects like `file`. */
-  command(callId: string, command: string): Promise<void>
+  /** Call it before the command starts: what it does cannot be undone, until `complete` resolves. Rejects like `file`. */
+  command(callId: string, command: string): Promise<CommandRecorder>
   /** The changes that a call has put back completely. Rejects like `file`. */
   undone(callId: string, undoes: readonly number[]): Promise<void>
+}
+
+/** Records what a command has changed, also after its call has ended. Each function rejects with StoreUnavailable. */
+export interface CommandRecorder {
+  /** What others have recorded in the workspace since the command was. Oldest first. */
+  others(): Promise<readonly RecordedFile[]>
+  file(change: FileReplacement): Promise<void>
+  /** Everything that the command changed is recorded. */
+  complete(): Promise<void>
 }
 
 /** The call that made a change. */
@@ -52,6 +63,8 @@ export type DelegatingCall = Pick<ChangeSource, 'sessionId' | 'turn' | 'callId'>
 export type NewChange = ChangeSource & { readonly undoes?: readonly number[] | undefined } & (
   | { readonly kind: 'file'; readonly path: string; readonly before: FileState; readonly after: FileState }
   | { readonly kind: 'command'; readonly command: string }
+  /** The files that a command changed are recorded. `command`: its id. Without this, what it did cannot be undone. */
+  | { readonly kind: 'recorded'; readonly command: number }
   /** An effect outside of files. Its content is the JSON of the arguments and the result, for `revert` of the tool. */
   | { readonly kind: 'effect'; readonly digest: string }
   /** An undo that is complete. Until then the changes in `undoes` count as not undone. */
@@ -106,7 +119,7 @@ export interface UndoReport {
   readonly files: readonly { readonly path: string; readonly action: 'restore' | 'remove' | 'recreate' }[]
   /** Files that would lose later changes, or that cannot be put back. Without `force` the undo is refused. */
   readonly lost: readonly { readonly path: string; readonly reason: string }[]
-  /** Commands of the selected calls. What they did is not undone. */
+  /** Commands of the selected calls whose changes are not recorded. What they did is not undone. */
   readonly commands: readonly { readonly call: string; readonly command: string }[]
   /** Calls whose tool reverts effects outside of files. */
   readonly reverts: readonly { readonly call: string; readonly tool: string }[]

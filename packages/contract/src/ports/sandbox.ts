@@ -180,6 +180,11 @@ export interface Sandbox {
    * Rejects for a path outside of the grant, and for a file that cannot be changed like that.
    */
   diff?(writes: PreviewedWrites, grant: Power): Promise<string>
+  /**
+   * Why what commands of a tool with this grant change would not be recorded for undo, as part of a sentence. undefined
+   * if it would. Reads the names and lengths of the files that they may write.
+   */
+  whyUnrecorded?(grant: Power, signal: AbortSignal): Promise<string | undefined>
   /** All isolation features, tried as before the first process starts. Rejects if they cannot be tried now. */
   walls?(): Promise<readonly Wall[]>
   close(): Promise<void>

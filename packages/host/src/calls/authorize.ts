@@ -15,6 +15,7 @@ import { permitsIn, stageGrant } from '../policy/policies.ts'
 import { approve, deny, errorOf, headless, type Verdict } from '../policy/verdict.ts'
 import { approvalDiff } from './approval-diff.ts'
 import { beginRecord } from './decide.ts'
+import { unrecordedCommands } from './unrecorded-commands.ts'
 
 /** For a decision that needs no person. Throws the error of a deny. */
 export function requireAllowed(call: DecidedCall, host: HostContext): AllowedCall {
@@ -74,8 +75,13 @@ async function answerOf(call: DecidedCall, host: HostContext): Promise<Verdict> 
   if (!interactions.canApprove) return unanswered(headless())
   const request = approvalRequest(call, analysis, asks)
   const whole = async (): Promise<ApprovalRequest> => {
-    const diff = await approvalDiff(call, analysis, host)
-    return diff === undefined ? request : { ...request, diff }
+    const [diff, notRecorded] = await Promise.all([
+      approvalDiff(call, analysis, host), unrecordedCommands(call, analysis, host),
+    ])
+    return {
+      ...request, ...(diff !== undefined && { diff }),
+      ...(notRecorded !== undefined && { notRecorded: visibleText(notRecorded) }),
+    }
   }
   const resume = call.waiting?.pause()
   try {

@@ -11,6 +11,7 @@ import { decide, evaluateCall } from './decide.ts'
 import { programTools, type ProgramTool } from './explain-program.ts'
 import { check } from './pipeline.ts'
 import { propose, type Proposal } from './receive.ts'
+import { unrecordedCommands } from './unrecorded-commands.ts'
 
 export type DecidingStage = 'receive' | 'resolve' | 'validate' | DecisionStage
 
@@ -46,6 +47,8 @@ export interface Explanation {
   readonly wall?: CommandWall
   /** For a tool that may run any command: the environment variables of its commands. */
   readonly environment?: readonly CommandVariable[]
+  /** Why undo could not put back what commands of the call change. Absent if it could, or if there are none. */
+  readonly notRecorded?: string
   /** What would change the answer, each a thing to do. Empty for a call that is allowed. */
   readonly remedies: readonly string[]
 }
@@ -57,7 +60,7 @@ export interface Explanation {
 export async function explainCall(proposal: Proposal, host: HostContext): Promise<Explanation> {
   const call = propose(proposal, host.clock)
   try {
-    return explainDecision(decide(await evaluateCall(check(call), host), host), host)
+    return await explainDecision(decide(await evaluateCall(check(call), host), host), host)
   } catch (thrown) {
     return explainRefusal(call, BulkheadError.from(thrown))
   } finally {
@@ -97,15 +100,17 @@ function checkedSteps({ name, tool, args }: RawCall): readonly ExplainedStep[] {
 /** A command that is simple enough to need no wall, where none stands. */
 const OPEN: CommandWall = { wall: 'open' }
 
-function explainDecision(call: DecidedCall, host: HostContext): Explanation {
+async function explainDecision(call: DecidedCall, host: HostContext): Promise<Explanation> {
   const now = host.clock.now()
-  const { verdicts, verdict, analysis: { approvalKey, keyByTool, command, wall = OPEN }, approvals: found = [] } = call.decision
+  const { verdicts, verdict, analysis, approvals: found = [] } = call.decision
+  const { approvalKey, keyByTool, command, wall = OPEN } = analysis
   const { changes } = call
   const final = verdict.action === 'ask' && call.session.interactions.isHeadless ? headless() : verdict
   const { action: decision, code } = final
   const approvals = found.map((approval) => approval.view(now))
   const program = programTools(call, host)
   const environment = call.tool.grant.shell.some(({ cmd }) => cmd === ANY_COMMAND) ? host.commandVariables : undefined
+  const notRecorded = decision === 'deny' ? undefined : await unrecordedCommands(call, analysis, host)
   const chain: ExplainedStep[] = [
     ...checkedSteps(call),
     ...narrowedStep(call),
@@ -125,7 +130,7 @@ function explainDecision(call: DecidedCall, host: HostContext): Explanation {
   return conclude(call, {
     decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals,
     ...(changes.length === 0 ? {} : { arguments: call.args }), ...(program && { program }),
-    ...(command && { wall }), ...(environment && { environment }), chain,
+    ...(command && { wall }), ...(environment && { environment }), ...(notRecorded !== undefined && { notRecorded }), chain,
     remedies: [...new Set(hints)],
   })
 }

@@ -290,6 +290,8 @@ export interface HostContext {
   readonly commandWalls: () => Promise<CommandWalls>
   /** Shows what a call would write. */
   readonly diff?: Sandbox['diff']
+  /** Why what commands change would not be recorded. */
+  readonly whyUnrecorded?: Sandbox['whyUnrecorded']
   /** What commands get, for people. */
   readonly commandVariables?: readonly CommandVariable[] | undefined
   /** Follows the links of a path. */

@@ -25,18 +25,29 @@ export interface ChangeSources {
 export function changeServices(sources: ChangeSources): Pick<CompartmentServices, 'changes' | 'undo'> {
   const { store: { changes }, descriptor: { id, layer } } = sources
   if (changes === undefined) return {}
-  const add = async (callId: string, ...[change, content]: AddedChange): Promise<void> => {
-    const source = sourceOf(callId, sources)
+  const addFor = async (source: ChangeSource, ...[change, content]: AddedChange): Promise<number> => {
     try {
-      await changes.add({ ...source, ...change }, content)
+      return await changes.add({ ...source, ...change }, content)
     } catch (error) {
       throw unrecorded(error)
     }
   }
+  const add = async (callId: string, ...added: AddedChange): Promise<void> => {
+    await addFor(sourceOf(callId, sources), ...added)
+  }
   return {
     changes: {
       file: (callId, { content, ...change }) => add(callId, { kind: 'file', ...change }, content),
-      command: (callId, command) => add(callId, { kind: 'command', command }),
+      async command(callId, command) {
+        const source = sourceOf(callId, sources)
+        const number = await addFor(source, { kind: 'command', command })
+        return {
+          others: async () => (await changes.list({ workspace: sources.workspace, after: number }))
+            .filter((change) => change.kind === 'file'),
+          file: async ({ content, ...change }) => void await addFor(source, { kind: 'file', ...change }, content),
+          complete: async () => void await addFor(source, { kind: 'recorded', command: number }),
+        }
+      },
       undone: (callId, undoes) => add(callId, { kind: 'undo', undoes }),
     },
     ...(layer === 'bundled' && id === 'undo' && { undo: undoAccess(changes, sources) }),

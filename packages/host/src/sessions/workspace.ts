@@ -135,6 +135,7 @@ export class Workspace {
     this.context = {
       registry, events, clock, sidecar, turns, journal, audit, metrics, argumentsReaders, workspace, neverWritten,
       realPath, readStart, commandVariables, changes: store.changes, diff: sandbox.diff?.bind(sandbox),
+      whyUnrecorded: sandbox.whyUnrecorded?.bind(sandbox),
       commandWalls: async () => await sandbox.commandWalls?.() ?? NO_COMMAND_WALLS,
       order: new TickOrder(),
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),

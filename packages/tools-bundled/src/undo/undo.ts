@@ -24,7 +24,8 @@ const manifest = {
     label: 'Undo',
     description: 'Puts back the files that calls of this session changed: of one call, of a turn, or of the session. '
       + 'Default: the last call that changed files. All files or none. Refused if later changes would be lost; they are '
-      + 'named. What a command did cannot be undone. An undo is a call too and can be undone.',
+      + 'named. What commands changed in files is put back too; commands that could not be recorded are named. An undo is '
+      + 'a call too and can be undone.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,

@@ -1,4 +1,4 @@
-import { access, chmod, constants, lstat, mkdir } from 'node:fs/promises'
+import { access, chmod, constants, lstat, mkdir, symlink, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BulkheadError, type FileReplacement, type FileState, type UndoAccess } from '@bulkhead/contract'
 import { errorCode, messageOf } from '@bulkhead/kit/error-message'
@@ -8,8 +8,9 @@ import type { TextFiles } from '../edit-file.ts'
 import { isMissing } from '../file-errors.ts'
 import type { FileScope } from '../file-scope.ts'
 import type { ResolvedPath } from '../path-policy.ts'
+import { removeLink } from '../remove-tree.ts'
 import { removeFrom } from '../write-file.ts'
-import { inOrder, type PlannedStep } from './plan.ts'
+import { hasRights, inOrder, type PlannedStep } from './plan.ts'
 
 export interface ApplyParts extends CommitParts {
   readonly scope: FileScope
@@ -33,17 +34,16 @@ export async function applySteps(steps: readonly PlannedStep[], parts: ApplyPart
   }
 }
 
-const modeOf = ({ current }: PlannedStep): number | undefined =>
-  current.kind === 'absent' ? undefined : current.mode
+const modeOf = ({ current }: PlannedStep): number | undefined => hasRights(current) ? current.mode : undefined
 
 /**
- * All files change together, or none, also if the host is killed: then folders may be left that should go. Only what is
- * in the way of a file or folder of the same name goes before.
+ * All files change together, or none, also if the host is killed: then folders and links may be left that should go.
+ * Only what is in the way of something else of the same name goes before.
  */
 async function makeAll(
   steps: readonly PlannedStep[], parts: ApplyParts, done: PlannedStep[],
 ): Promise<readonly string[]> {
-  const { before, folders, files, after } = inOrder(steps)
+  const { before, folders, files, links, after } = inOrder(steps)
   const left: string[] = []
   const removeAll = async (removals: readonly PlannedStep[]): Promise<void> => {
     for (const step of removals) {
@@ -60,6 +60,10 @@ async function makeAll(
   for (const step of files) changes.push(await changeOf(step, parts))
   await commitFiles(parts.scope, changes, parts)
   done.push(...files)
+  for (const step of links) {
+    await putLink(step, parts)
+    done.push(step)
+  }
   await removeAll(after)
   return left
 }
@@ -71,8 +75,9 @@ const recorderFor = ({ undoes }: PlannedStep, { record }: ApplyParts): RecordCha
 async function remove(step: PlannedStep, parts: ApplyParts): Promise<boolean> {
   const { path, current, target } = step
   try {
-    await parts.scope.inFolder(parts.resolved.get(path)!, (folder, name) =>
-      removeFrom(folder, name, { path, record: recorderFor(step, parts) }))
+    const record = recorderFor(step, parts)
+    await parts.scope.inFolder(parts.resolved.get(path)!, (folder, name) => current.kind === 'link'
+      ? removeLink(folder, name, record) : removeFrom(folder, name, { path, record }))
     return true
   } catch (error) {
     const isFull = current.kind === 'folder' && errorCode((error as Error).cause) === 'ENOTEMPTY'
@@ -93,6 +98,20 @@ async function createFolder(step: PlannedStep, parts: ApplyParts): Promise<void>
     if (!isThere) await mkdir(at)
     // Not as the mode of mkdir, which the system restricts.
     if (mode !== undefined) await chmod(at, mode)
+  }, record)
+}
+
+/** Contract: nothing or a link is there. */
+async function putLink(step: PlannedStep, parts: ApplyParts): Promise<void> {
+  const { target } = step
+  if (target.kind !== 'link') return
+  const record = recorderFor(step, parts)
+  await parts.scope.inCreatedFolder(parts.resolved.get(step.path)!, async (folder, name) => {
+    const at = folder.at(name)
+    const { state } = await readState(at, await lstat(at).catch(ifMissing))
+    await record?.({ path: join(folder.where, name), before: state, after: target })
+    if (state.kind === 'link') await unlink(at)
+    await symlink(target.target, at)
   }, record)
 }
 
@@ -119,11 +138,7 @@ export async function currentOf(
 ): Promise<FoundFile> {
   const found = await scope.inFolder(resolved, async (folder, name) => {
     const at = folder.at(name)
-    const status = await lstat(at).catch((error: unknown) => {
-      if (isMissing(error)) return undefined
-      throw error
-    })
-    return readState(at, status)
+    return readState(at, await lstat(at).catch(ifMissing))
   }).catch((error: unknown) => {
     if (BulkheadError.is(error) && error.code === 'NotFound') return readState('', undefined)
     throw error
@@ -131,4 +146,9 @@ export async function currentOf(
   const text = found.state.kind === 'file' ? await client?.read(scope, resolved) : undefined
   return text === undefined || found.state.kind !== 'file'
     ? found : { ...found, state: fileState(text, found.state.mode), content: text }
+}
+
+function ifMissing(error: unknown): undefined {
+  if (isMissing(error)) return undefined
+  throw error
 }

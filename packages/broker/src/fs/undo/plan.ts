@@ -40,15 +40,18 @@ export function chainsOf(selected: readonly RecordedChange[], all: readonly Reco
 export function planStep({ path, changes, others }: Chain, current: FileState): PlannedStep | undefined {
   const target = changes[0]!.before
   const mode = modeFor(target, current, changes.at(-1)!)
-  const hasMode = mode === undefined || current.kind === 'absent' || current.mode === mode
+  const hasMode = mode === undefined || !hasRights(current) || current.mode === mode
   if (isSame(current, target) && hasMode) return undefined
   const lost = lossOf(changes, others, current)
   return { path, current, target, undoes: changes.map(({ id }) => id), mode, ...(lost !== undefined && { lost }) }
 }
 
+/** Whether it has permissions of its own. */
+export const hasRights = (state: FileState): state is Extract<FileState, { readonly mode: number }> => 'mode' in state
+
 /** Permissions of a file that were changed after the last change stay. */
 function modeFor(target: FileState, current: FileState, { after }: RecordedFile): number | undefined {
-  if (target.kind === 'absent') return undefined
+  if (!hasRights(target)) return undefined
   const isChangedSince = current.kind === 'file' && after.kind === 'file' && current.mode !== after.mode
   return isChangedSince ? undefined : target.mode
 }
@@ -79,20 +82,23 @@ function byOthers(
 }
 
 /** By content. Permissions are compared where they matter. */
-function isSame(one: FileState, other: FileState): boolean {
+export function isSame(one: FileState, other: FileState): boolean {
+  if (one.kind === 'link' && other.kind === 'link') return one.target === other.target
   if (one.kind !== 'file' || other.kind !== 'file') return one.kind === other.kind
   return one.digest !== null && one.digest === other.digest
 }
 
 /** The steps in the order in which they are made. A path may occur twice: a folder that becomes a file goes first. */
 export interface OrderedSteps {
-  /** What goes first, deepest first: everything, if a folder becomes a file or the reverse; otherwise nothing. */
+  /** What goes first, deepest first: everything, if something becomes another kind of thing; otherwise nothing. */
   readonly before: readonly PlannedStep[]
   /** Highest first. */
   readonly folders: readonly PlannedStep[]
   /** Written and removed files. */
   readonly files: readonly PlannedStep[]
-  /** Folders that go last, deepest first. */
+  /** Written links. */
+  readonly links: readonly PlannedStep[]
+  /** Folders and links that go last, deepest first. */
   readonly after: readonly PlannedStep[]
 }
 
@@ -106,7 +112,8 @@ export function inOrder(steps: readonly PlannedStep[]): OrderedSteps {
     before: isBlocked ? removals : [],
     folders: byDepth.filter(({ target }) => target.kind === 'folder'),
     files: isBlocked ? files : [...files, ...removals.filter(({ current }) => current.kind === 'file')],
-    after: isBlocked ? [] : removals.filter(({ current }) => current.kind === 'folder'),
+    links: byDepth.filter(({ target }) => target.kind === 'link'),
+    after: isBlocked ? [] : removals.filter(({ current }) => current.kind !== 'file'),
   }
 }
 

@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import {
-  BulkheadError, type ChangeRecorder, type RecordedChange, type UndoAccess, type UndoSelection,
+  BulkheadError, type ChangeRecorder, type FileState, type RecordedChange, type UndoAccess, type UndoSelection,
 } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
@@ -51,7 +51,8 @@ export async function undoChanges(given: Json | undefined, parts: UndoParts): Pr
   const { located, denied } = await locateAll(chainsOf(selected, all), parts)
   const reals = [...located.values()].map(({ resolved }) => resolved.real)
   const resolved = new Map([...located].map(([path, found]) => [path, found.resolved]))
-  const commands = selected.filter((change) => change.kind === 'command')
+  const recorded = new Set(selected.map((change) => change.kind === 'recorded' ? change.command : undefined))
+  const commands = selected.filter((change) => change.kind === 'command').filter(({ id }) => !recorded.has(id))
     .map(({ callId: of, command }) => ({ call: of, command }))
   const effects = selected.filter((change) => change.kind === 'effect').toReversed()
   const shown = (path: string): string => path.startsWith(`${workspace}/`) ? relative(workspace, path) : path
@@ -99,14 +100,21 @@ interface LocatedChain {
   readonly resolved: ResolvedPath
 }
 
-/** A diff shows the content of a file, so an undo also needs the right to read. */
+const LED_AWAY = 'a folder above it is a link now'
+
+/**
+ * A diff shows the content of a file, so an undo also needs the right to read. A link that is there now is not followed:
+ * what it leads to is another file.
+ */
 async function locateAll(chains: readonly Chain[], { scopes: { read, write } }: UndoParts) {
   const located = new Map<string, LocatedChain>()
   const denied: StuckFile[] = []
   for (const chain of chains) {
     try {
-      await read.locate(chain.path)
-      located.set(chain.path, { chain, resolved: await write.locate(chain.path) })
+      await read.locateName(chain.path)
+      const resolved = await write.locateName(chain.path)
+      if (write.isAt(chain.path, resolved.real)) located.set(chain.path, { chain, resolved })
+      else denied.push(stuckAt(chain, LED_AWAY))
     } catch (error) {
       denied.push(stuckAt(chain, messageOf(error)))
     }
@@ -151,7 +159,11 @@ async function diffOf(
   for (const { path, current, target } of steps) {
     if (diff.length > DIFF_CHARS) return `${diff}[The diffs of further files are not shown.]\n`
     if (current.kind === 'folder' || target.kind === 'folder') continue
-    const resolved = await parts.scopes.write.locate(path)
+    if (current.kind === 'link' || target.kind === 'link') {
+      diff += `Link ${shown(path)}: ${linkText(current)} before, ${linkText(target)} after\n`
+      continue
+    }
+    const resolved = await parts.scopes.write.locateName(path)
     const { content } = await currentOf(resolved, parts.scopes.write, parts.client)
     const kept = target.kind === 'file' && target.digest !== null
       ? await parts.access.content(target.digest) : undefined
@@ -159,6 +171,9 @@ async function diffOf(
   }
   return diff
 }
+
+const linkText = (state: FileState): string =>
+  state.kind === 'link' ? `to ${state.target}` : state.kind === 'absent' ? 'nothing' : `a ${state.kind}`
 
 /** The latest first. Resolves with those that failed. */
 async function revertAll(effects: readonly RecordedChange[], callId: string, { access }: UndoParts) {

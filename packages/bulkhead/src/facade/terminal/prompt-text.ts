@@ -73,6 +73,7 @@ const LEAST_ROWS_AFTER_DIFF = 2
 /** The text of an approval prompt: tool, effects, permissions, reasons, the diff if it is known, and exact arguments. */
 export function approvalText(approval: ApprovalRequest, screen: Screen): ApprovalText {
   const { origin, calledBy = [], argumentsText, touches, mayTouch, reasons, approvalKey, keyByTool = false } = approval
+  const undo = approval.notRecorded === undefined ? [] : [`not recorded: ${approval.notRecorded}`]
   const labelled = (label: string, texts: readonly string[]) =>
     texts.flatMap((line, index) => {
       const first = (index === 0 ? label : '').padEnd(LABEL)
@@ -82,7 +83,7 @@ export function approvalText(approval: ApprovalRequest, screen: Screen): Approva
   const head = [styleText('bold', heading), ...more]
   const lists = [
     labelled('from:', [origin]), labelled('called by:', calledBy), labelled('would:', namesEffect ? [] : touches),
-    labelled('may:', mayTouch), labelled('because:', reasons),
+    labelled('may:', mayTouch), labelled('undo:', undo), labelled('because:', reasons),
     labelled('key:', [approvalKey, ...(keyByTool ? [KEY_BY_TOOL] : [])]),
   ]
   const args = ['  arguments:', ...rowsOf(argumentsText, screen, '  | ', '  : ')]
