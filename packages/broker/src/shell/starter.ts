@@ -198,6 +198,7 @@ export class Starter {
   #spawn(call: OpenCall, cwd: string, { command, launch, sandbox, path, isQuiet = false, ...parts }: SpawnParts): Run {
     const { environmentOf, graceMs, drainMs, updateMs, spares } = this.#parts
     const { outputBytes, variables } = environmentOf(call)
+    const { network } = sandbox
     const run = ++this.#started
     const marker = `${this.#compartment}.${run}`
     const mark = newProcessMark()
@@ -207,7 +208,10 @@ export class Starter {
     return new Run({
       ...parts, cwd, marker, mark, live, graceMs, drainMs, outputBytes,
       argv: sandbox.launch === undefined ? launch([...sandbox.argv, ...command], mark) : command,
-      wall: { spares, launch: sandbox.launch, filter: sandbox.filter },
+      wall: {
+        spares, launch: sandbox.launch, filter: sandbox.filter,
+        ...(network && { network: (descriptors, inner) => launch(network(descriptors, inner), mark) }),
+      },
       leftovers: this.#leftovers,
       masked: this.#descriptorsToMask(),
       env: {
