@@ -46,7 +46,8 @@ it('runs commands on the allow list, and asks for all others by their approval k
   expect(await bash('cat a.txt | cat')).toMatchObject({ type: 'output', data: { stdout: 'here\n', stderr: '', exit_code: 0 } })
   expect(await bash('cat a.txt > b.txt')).toMatchObject({ type: 'error', error: { code: 'ApprovalDenied' } })
   expect(await bash('echo $DOOR_KEY')).toMatchObject({ type: 'error', error: { code: 'ApprovalDenied' } })
-  expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['cat a.txt > b.txt', '[shell] echo $DOOR_KEY'])
+  // Where no wall stands, the keys say so.
+  expect(asked.map(({ approvalKey }) => approvalKey.replace('[open] ', ''))).toEqual(['cat a.txt > b.txt', '[shell] echo $DOOR_KEY'])
   expect(asked[1]!.reasons).toContain('it needs a shell: the variable $DOOR_KEY')
   expect(existsSync(join(folder, 'b.txt'))).toBe(false)
 })

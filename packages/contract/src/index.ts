@@ -3,7 +3,7 @@ export type { ExtensionModule, ExtensionPhases, FromJsonSchema, ModuleTool, Stor
 export type {
   AnyRuntime, AppliedUpdate, DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileUpdate,
   FileWatch, FileWriter, FindOptions, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions,
-  PipeResult, Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget,
+  CommandAs, PipeResult, Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget,
 } from './author/runtime.ts'
 export {
   isCertificateVariable, isProxyVariable, isUsualVariable, type CommandVariable,
@@ -28,10 +28,10 @@ export {
 export { usesHome, withHome, withHomeVariable } from './policy/home-paths.ts'
 export {
   AGENT_TOOL, ANY_COMMAND, BUNDLED_TOOLS, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN,
-  HEADER_NAME_PATTERN, isBundledTool, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS, MANIFEST_FILE, NPM_NAME_CHARS,
-  NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES, RULE_ACTIONS, SECURITY_MODES, TOOL_NAME_PATTERN,
-  type BundledTool, type CapabilityName, type CommandSeverity, type Layer, type LockedTool,
-  type Placement, type RuleAction, type SecurityMode, type ToolKind, type ToolMode,
+  HEADER_NAME_PATTERN, isBundledTool, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS,
+  MANIFEST_FILE, NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES, RULE_ACTIONS,
+  SECURITY_MODES, TOOL_NAME_PATTERN, type BundledTool, type CapabilityName, type CommandSeverity, type Layer,
+  type LockedTool, type Placement, type RuleAction, type SecurityMode, type ToolKind, type ToolMode,
 } from './model/names.ts'
 export type {
   Completion, Content, EmbeddedResource, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata,
@@ -39,8 +39,8 @@ export type {
 } from './model/outcome.ts'
 export {
   checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate, type AffectedPath, type ArgumentsReader,
-  type ArgumentsReading, type CallEffects, type CallNeed, type CallSubject, type PreviewedWrite, type PreviewedWrites,
-  type ReaderContext,
+  type ArgumentsReading, type CallEffects, type CallNeed, type CallSubject, type CommandReading, type PreviewedWrite,
+  type PreviewedWrites, type ReaderContext,
 } from './policy/approval-key.ts'
 export { compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, SUBAGENTS } from './policy/power.ts'
 export type { ExtensionPower, Power, PowerCapability } from './policy/power.ts'
@@ -59,8 +59,8 @@ export { CREDENTIALS, namesSensitiveFiles, SENSITIVE } from './policy/sensitive-
 export { capabilitiesMeant, denyingRule, judgeRules, RULE_CAPABILITIES } from './policy/rules.ts'
 export type { RuleAuthor, RuleCapability, RuleQuestion, RuleScope, RuleVerdict, ScopedRule } from './policy/rules.ts'
 export type {
-  ChangeFilter, ChangeRecorder, ChangeSource, ChangeStore, DelegatingCall, FileReplacement, FileState, FileUndo, NewChange,
-  RecordedChange, RecordedFile, SelectedChanges, UndoAccess, UndoReport, UndoRequest, UndoSelection,
+  ChangeFilter, ChangeRecorder, ChangeSource, ChangeStore, DelegatingCall, FileReplacement, FileState, FileUndo,
+  NewChange, RecordedChange, RecordedFile, SelectedChanges, UndoAccess, UndoReport, UndoRequest, UndoSelection,
 } from './ports/changes.ts'
 export type {
   Approver, ClientCall, ClientCommand, ClientRun, Clock, Interactor, MachineStage, StateMachine, ToolDefinition,
@@ -74,10 +74,10 @@ export {
   type TrustStanding, type WatchRequest,
 } from './ports/loader.ts'
 export {
-  BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CommandWalls, type CompartmentCode, type CompartmentEnd,
+  BROKER_METHODS, NO_COMMAND_WALLS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
   type CompartmentRequest, type CompartmentServices, type CompartmentSession, type CompartmentTool, type DryRun,
-  type LogEntry, type MissingWall, type RuntimePart, type Sandbox, type SecretGrant, type SessionAccess,
-  type StateAccess, type ToolInvocation, type Wall,
+  type CommandWall, type CommandWalls, type LogEntry, type MissingWall, type RuntimePart, type Sandbox,
+  type SecretGrant, type SessionAccess, type StateAccess, type ToolInvocation, type Wall,
 } from './ports/sandbox.ts'
 export type {
   CodeDiagnostic, CodeLocation, CodeSymbol, LanguageServers, SourceFile, TextPosition,

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo, Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SECURITY_MODES, type Ceiling, type ConfigFile } from '@bulkhead/contract'
+import { NO_COMMAND_WALLS, SECURITY_MODES, type Ceiling, type ConfigFile } from '@bulkhead/contract'
 import { createHost, type SessionOptions } from '@bulkhead/host'
 import { createLoader } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
@@ -51,7 +51,7 @@ async function opened(config: ConfigFile, options: SessionOptions, isWalled: boo
   const report = { ...found, config: { merged: config, layers: [{ layer: 'global' as const, location: '/config.json', config }] } }
   const sandbox = createSandbox({ workspace, spares: { process: 0, thread: 0 }, operator: { path: ['/usr/local/bin', '/usr/bin', '/bin'], env: { HOME: '/dev/null', LANG: 'C.UTF-8' } } })
   // What the host knows of the machine.
-  const here = { ...sandbox, confinesCommands: async () => isWalled }
+  const here = { ...sandbox, commandWalls: async () => isWalled ? await sandbox.commandWalls() : NO_COMMAND_WALLS }
   const host = createHost({ report, sandbox: here, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined, argumentsReaders })
   const close = async () => {
     await host.close()

@@ -1,5 +1,5 @@
 import {
-  BulkheadError, COMPARTMENT_LIMITS, type BrokerMethod, type CompartmentServices, type CompartmentTool, type Power,
+  BulkheadError, COMPARTMENT_LIMITS, type BrokerMethod, type CommandWall, type CompartmentServices, type CompartmentTool, type Power,
   type RuntimePart,
 } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
@@ -13,6 +13,8 @@ export interface OpenCall {
   readonly sessionId?: string | undefined
   /** Whether a person or a rule allowed the call. */
   readonly isApproved?: boolean | undefined
+  /** The wall that the host chose for its commands. */
+  readonly wall?: CommandWall | undefined
   readonly tool: CompartmentTool
   readonly signal: AbortSignal
   /** Set by the broker with the first capability call. */

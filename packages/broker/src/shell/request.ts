@@ -89,6 +89,7 @@ const invalid = (why: string): BulkheadError => new BulkheadError('InputInvalid'
 
 const STAGES = 32
 const HOSTS = 64
+const ASKED = 300
 const MAX_TIMEOUT_MS = 3_600_000
 
 export type StageTarget = 'out' | 'err' | 'nothing' | { readonly path: string; readonly append: boolean }
@@ -99,8 +100,8 @@ export interface StageRequest {
   readonly input: string | { readonly path: string } | undefined
   readonly stdout: StageTarget
   readonly stderr: StageTarget
-  /** The command that the caller of the tool wrote, if it differs. */
-  readonly as: Pick<ShellRequest, 'cmd' | 'args'> | undefined
+  /** The commands that the caller of the tool wrote, if they differ. */
+  readonly as: readonly Pick<ShellRequest, 'cmd' | 'args'>[] | undefined
 }
 
 export interface PipeRequest {
@@ -147,7 +148,10 @@ export function readPipeRequest(given: readonly Json[]): PipeRequest {
 export function checkPipe(
   tool: Pick<CompartmentTool, 'name' | 'grant'>, { stages }: PipeRequest, isBundled: boolean,
 ): void {
-  for (const stage of stages) checkRequest(tool, stage, isBundled ? stage.as : undefined)
+  for (const stage of stages) {
+    const asked = isBundled ? stage.as : undefined
+    for (const command of asked ?? [stage]) checkRequest(tool, stage, command)
+  }
 }
 
 /**
@@ -185,8 +189,18 @@ function readStage(given: Json, index: number): StageRequest {
     input: isGiven(input) ? readInput(input) : undefined,
     stdout: readTarget(given.stdout, 'out'),
     stderr: readTarget(given.stderr, 'err'),
-    as: isJsonObject(given.as) ? readCommand(given.as) : undefined,
+    as: readAsked(given.as),
   }
+}
+
+function readAsked(given: Json | undefined): StageRequest['as'] {
+  if (!isGiven(given)) return undefined
+  const commands = Array.isArray(given) ? given : [given]
+  if (commands.length === 0 || commands.length > ASKED) throw invalidPipe(`\`as\` must have 1 to ${ASKED} commands`)
+  return commands.map((command: Json) => {
+    if (!isJsonObject(command)) throw invalidPipe('each command in `as` must be an object')
+    return readCommand(command)
+  })
 }
 
 const readCommand = ({ cmd, args }: JsonObject): Pick<ShellRequest, 'cmd' | 'args'> =>

@@ -97,11 +97,12 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     return client?.run?.bind(client)
   }
   /** Without a choice, code of the host has no wall. Another tool reaches what it may reach itself. */
-  const walled = ({ tool }: OpenCall, { wall, hosts = [] }: Partial<Walled> = {}): Walled => choosesWalls
+  const walled = ({ tool }: OpenCall, { wall, hosts }: Pick<PipeRequest, 'wall' | 'hosts'>): Walled => choosesWalls
     ? { wall: wall ?? 'open', hosts } : { wall: wall === 'look' ? wall : 'work', hosts: tool.grant.net.hosts }
   /** The command as it was asked for, so that no secret is recorded. */
   const record = async ({ callId, hostCallId = callId }: OpenCall, stages: readonly CommandLine[]): Promise<void> => {
-    const line = stages.map(({ cmd, args, as = { cmd, args } }) => [as.cmd, ...as.args].join(' ')).join(' | ')
+    const line = stages.flatMap(({ cmd, args, as = [{ cmd, args }] }) => as).map(({ cmd, args }) =>
+      [cmd, ...args].join(' ')).join(' | ')
     await options.changes?.command(hostCallId, line.slice(0, RECORDED_CHARS))
   }
   return {
@@ -114,12 +115,15 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
         return running.run(call, async (stop) => {
           await record(call, [asked])
-          return starterOf(call).start(call, { ...request, ...walled(call) }, stop)
+          return starterOf(call).start(call, { ...request, ...walled(call, NO_CHOICE) }, stop)
         })
       },
       async 'shell.pipe'(call, args) {
         const read = readPipeRequest(args)
-        const asked = { ...read, ...walled(call, { hosts: read.hosts, ...(read.wall && { wall: read.wall }) }) }
+        // What the host chose was shown to the person who allowed it.
+        const chosen = call.wall === undefined ? walled(call, read)
+          : { wall: call.wall.wall, hosts: call.wall.hosts ?? [] }
+        const asked = { ...read, ...chosen }
         checkPipe(call.tool, asked, isBundled)
         if (runsNothing) return { exits: asked.stages.map(() => SUCCESS), ...NO_OUTPUT, timedOut: false }
         const { input } = asked.stages[0]!
@@ -145,6 +149,8 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     },
   }
 }
+
+const NO_CHOICE = { wall: undefined, hosts: [] } as const
 
 type CommandLine = Pick<StageRequest, 'cmd' | 'args'> & Partial<Pick<StageRequest, 'as'>>
 

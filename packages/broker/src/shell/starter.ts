@@ -21,7 +21,7 @@ import { Run, type RunParts } from './run.ts'
 import { CommandSandbox, type CommandSandboxOptions } from './command-sandbox.ts'
 import { withFileErrors } from '../fs/file-errors.ts'
 import type { SpareLauncher } from '../walls/launcher.ts'
-import type { CommandWall, SandboxPrefix } from './wall-form.ts'
+import { NO_SANDBOX, type CommandWall, type SandboxPrefix } from './wall-form.ts'
 
 /** Folders that only the administrator writes. */
 export const SYSTEM_PATH: readonly string[] = ['/usr/local/bin', '/usr/bin', '/bin']
@@ -120,8 +120,10 @@ export class Starter {
     const sandbox = await this.#sandboxOf(call, request)
     try {
       const started = await start(sandbox)
+      const { wall } = request
+      const stood = wall === 'open' || sandbox === NO_SANDBOX ? {} : { wall }
       return {
-        result: started.result.then((result) => ({ ...result, stderr: result.stderr + refusals(sandbox) })),
+        result: started.result.then((result) => ({ ...result, ...stood, stderr: result.stderr + refusals(sandbox) })),
         gone: started.gone.then(() => sandbox.release()),
         end: (reason) => started.end(reason),
       }

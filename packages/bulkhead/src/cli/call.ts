@@ -212,12 +212,13 @@ const COLOURS = {
 const WORDS = { allow: 'would be allowed', ask: 'would require approval', deny: 'would be denied' } as const
 
 function explanationText(
-  { tool, decision, code, approvalKey, arguments: changed, chain, program, environment, remedies }: Explanation,
+  { tool, decision, code, approvalKey, arguments: changed, chain, program, wall, environment, remedies }: Explanation,
 ): string {
   const rows = chain.map(({ stage, action, source, reason }) => [stage, action, source, reason])
   return [
     `${visibleText(tool)} ${styleText(COLOURS[decision], WORDS[decision])}${code === undefined ? '' : ` (${code})`}\n`,
     ...(approvalKey === null ? [] : [`key: ${visibleText(approvalKey)}\n`]),
+    ...(wall === undefined ? [] : [`wall: ${visibleText(wallWords(wall))}\n`]),
     ...(changed === undefined ? [] : [`with: ${visibleText(JSON.stringify(changed))}\n`]),
     '\n', table(['STAGE', 'ACTION', 'SOURCE', 'REASON'], rows),
     ...(program === undefined ? [] : ['\nAt most, the program can\n', ...program.map(programLine)]),
@@ -225,6 +226,12 @@ function explanationText(
     ...(remedies.length === 0 ? [] : ['\nTo change this\n']),
     ...remedies.map((remedy) => `  - ${visibleText(remedy)}\n`),
   ].join('')
+}
+
+function wallWords({ wall, hosts }: NonNullable<Explanation['wall']>): string {
+  if (wall !== 'work') return wall === 'look' ? 'look, nothing can be changed' : 'open, there is none'
+  const network = hosts === undefined ? 'without a network' : hosts === 'all' ? 'with the whole network' : `reaches ${hosts.join(', ')}`
+  return `work, only the workspace can be changed, ${network}`
 }
 
 const variableLine = ({ name, value, guarded }: CommandVariable): string =>

@@ -1,4 +1,4 @@
-import { BulkheadError, type MissingWall, type Sandbox, type ServerJail } from '@bulkhead/contract'
+import { BulkheadError, NO_COMMAND_WALLS, type MissingWall, type Sandbox, type ServerJail } from '@bulkhead/contract'
 import { loadLateLibraries } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { schemaThread } from '@bulkhead/loader'
@@ -53,7 +53,7 @@ export function lateSandbox(
       return await (await made()).diff?.(writes, grant) ?? ''
     },
     async commandWalls() {
-      return await (await made()).commandWalls?.() ?? { look: false, work: false, network: false, masks: 'none' }
+      return await (await made()).commandWalls?.() ?? NO_COMMAND_WALLS
     },
     async walls() {
       return await (await made()).walls?.() ?? []

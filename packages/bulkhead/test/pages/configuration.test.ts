@@ -81,7 +81,7 @@ describe('with the example of docs/reference/configuration.md', () => {
     ['bash', { command: 'echo x > linked/b' }, 'RuleDenied'],
     ['bash', { command: 'npm test' }, 'RuleDenied'],
     ['bash', { command: 'cp a.txt src/b' }, 'RuleDenied'],
-    ['bash', { command: 'for i in 1; do echo $i; done' }, 'RuleDenied'],
+    ['bash', { command: 'for i in 1; do touch $i; done' }, 'RuleDenied'],
     ['write', { path: 'src/b', content: 'x' }, 'output'],
     ['write', { path: 'src/deep/b', content: 'x' }, 'ApprovalDenied'],
     ['write', { path: 'secrets/b', content: 'x' }, 'RuleDenied'],
@@ -92,9 +92,9 @@ describe('with the example of docs/reference/configuration.md', () => {
     ['edit', { path: 'secrets/key', old_string: 'precious', new_string: 'x' }, 'RuleDenied'],
     ['edit', { path: 'a.txt', old_string: 'here', new_string: 'x' }, 'ApprovalDenied'],
   ])('%s %j: %s', async (name, args, code) => {
+    const { decision } = await session.explain({ id: 'e', name, arguments: args as never })
     expect(await callIn(session)(name, args)).toBe(code)
     expect(existsSync(join(workspace, 'secrets/b'))).toBe(false)
-    const { decision } = await session.explain({ id: 'e', name, arguments: args as never })
     expect(decision).toBe(code === 'output' ? 'allow' : code === 'RuleDenied' ? 'deny' : 'ask')
   })
 })

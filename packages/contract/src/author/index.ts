@@ -9,8 +9,8 @@ export type {
 export type {
   AnyRuntime, AppliedUpdate, BaseRuntime, DirectoryEntry, Edited, Env, FileChange, FileReader, FilesFound, FileStat,
   FileUpdate, FileWatch, FileWriter, FindOptions, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse,
-  PipeOptions, PipeResult, ReadRange, Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage,
-  ShellTarget, State, Tools,
+  CommandWallName, PipeOptions, PipeResult, ReadRange, CommandAs, Runtime, SearchOptions, Secrets,
+  SessionMemory, Shell, ShellResult, ShellStage, ShellTarget, State, Tools,
 } from './runtime.ts'
 export type { AgentInput } from '../validation/agent.ts'
 export type { FormField, FormOptions, FormSchema, FormValue, FormValues } from '@bulkhead/kit/form'

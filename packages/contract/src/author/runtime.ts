@@ -79,24 +79,32 @@ export interface ShellStage {
   /** Default: `err`. */
   readonly stderr?: ShellTarget
   /**
-   * For bundled tools: the requested command, if the tool runs a safer form of it. Ceilings check this command. Ignored
-   * for other tools.
+   * For bundled tools: the requested command, if the tool runs another form of it, or all commands of a line that a
+   * shell runs. Ceilings check these commands. Ignored for other tools.
    */
-  readonly as?: { readonly cmd: string; readonly args: readonly string[] }
+  readonly as?: CommandAs | readonly CommandAs[]
 }
+/** A command as the caller of a tool wrote it. */
+export interface CommandAs {
+  readonly cmd: string
+  readonly args: readonly string[]
+}
+/** What stands around a command, the narrowest first. */
+export type CommandWallName = 'look' | 'work' | 'open'
 export interface PipeOptions {
   readonly cwd?: string
   /** After this time the commands are killed, or do not start if they still wait; the result has their output so far. */
   readonly timeoutMs?: number
   /**
    * Isolation by the operating system. `look`: no writing, no network, and no files with credentials or variables.
-   * `work`: writing to the workspace only. Both see the system, programs on PATH, and what the operator names, and have
-   * a private folder as their home. `open`: none. Only bundled tools choose; commands of others run behind `work`.
-   * Where the system does not support it, the commands run without, unless `sandbox.os` is `require`. `isolated` adds:
-   * no network, and no folders except the workspace and those of the system's programs.
+   * `work`: writing to the workspace only, and no network except `hosts`. Both see the system, programs on PATH, and what
+   * the operator names, and have a private folder as their home. Where the system does not support it, the commands run
+   * without, unless `sandbox.os` is `require`. `open`, the default: none. A wall that the host chose for the call takes
+   * precedence, and commands of third-party tools run behind `work`. `isolated` adds: no network, and no folders except
+   * the workspace and those of the system's programs.
    */
-  readonly wall?: 'look' | 'work' | 'open'
-  /** Behind `work`: the hosts that the commands reach, by HTTP and HTTPS, or the whole network. Absent: none. */
+  readonly wall?: CommandWallName
+  /** For `work`: the hosts that the commands may reach. `all`: the whole network. Default: none. */
   readonly hosts?: readonly string[] | 'all'
   readonly isolated?: boolean
   /** Whether to suppress live output. */
@@ -109,6 +117,8 @@ export interface PipeResult {
   readonly stderr: string
   readonly truncated: boolean
   readonly timedOut: boolean
+  /** The wall that stood around the commands. Absent: none. */
+  readonly wall?: 'look' | 'work'
 }
 
 export interface Env<Name extends string = string> {

@@ -107,6 +107,16 @@ export interface CallNeed {
   readonly args?: readonly string[]
 }
 
+/** The commands of a call, as far as its arguments tell. It chooses their wall and the words of a question. */
+export interface CommandReading {
+  /** The line and its folder. A wall that stopped it is remembered for the same line. */
+  readonly line: string
+  /** Set if it seems to only read: what differs behind the look wall, where a wrong guess does no harm. */
+  readonly look?: Pick<ArgumentsReading, 'key' | 'subjects'>
+  /** The hosts that it seems to need. `all`: they have no names that a relay knows, as with ssh. */
+  readonly hosts?: readonly string[] | 'all'
+}
+
 /** What the arguments of a call mean, found by reading them only. */
 export interface ArgumentsReading {
   /** The key for an approval of the whole call. */
@@ -124,6 +134,8 @@ export interface ArgumentsReading {
    * judgement of its words or of files, so it does only where a file wall stands around commands.
    */
   readonly onlyReads?: boolean | 'walled'
+  /** For a tool that runs commands: the host chooses the wall around them by this. */
+  readonly command?: CommandReading
   /** What the call needs. A ceiling that forbids one of these denies the call before a person is asked. */
   readonly needs?: readonly CallNeed[]
   /** What the call would write, for the diff that an approval shows. Read only if a person is asked. */
@@ -167,6 +179,8 @@ export interface ReaderContext {
   readonly roots?: readonly string[]
   /** Canonical paths that no tool may write, as `ProtectedPlaces` takes them. */
   readonly neverWritten?: readonly string[]
+  /** The beginning of a file in the workspace. Absent for one that is missing or leads out of it. */
+  readonly readStart?: ((path: string) => string | undefined) | undefined
 }
 
 /**

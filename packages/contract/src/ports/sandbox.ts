@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
+import type { CommandWallName } from '../author/runtime.ts'
 import type { ExtensionModule, StoredState } from '../author/extension.ts'
 import type { BulkheadError } from '../model/errors.ts'
 import type { InteractionRequest, InteractionResponse } from '../model/interaction.ts'
@@ -41,6 +42,13 @@ export interface CompartmentRequest {
   readonly signal?: AbortSignal
 }
 
+/** The wall that the host chose for the commands of a call, after every question was answered. */
+export interface CommandWall {
+  readonly wall: CommandWallName
+  /** For `work`: what the commands may reach. Absent: nothing. */
+  readonly hosts?: readonly string[] | 'all'
+}
+
 export interface ToolInvocation {
   /** Unique among the open calls of this compartment. */
   readonly callId: string
@@ -54,6 +62,8 @@ export interface ToolInvocation {
   readonly sessionId?: string
   /** Whether a person or a rule allowed the call. Commands of other calls get no variable with a password. */
   readonly isApproved?: boolean
+  /** The wall around commands of the call, if the host chose it. The code cannot widen it. */
+  readonly wall?: CommandWall | undefined
   /**
    * What limits the powers of the session beyond the grants of its tools. The code of a compartment can use the powers
    * of every call that runs in it, so calls with different limits do not run in one compartment at the same time.
@@ -139,20 +149,19 @@ export interface Wall {
   readonly isRequired: boolean
 }
 
-/** What stands around commands on this machine. */
 export interface CommandWalls {
-  /** Commands that change nothing, see the workspace and the system, and reach nothing. */
   readonly look: boolean
-  /** Commands that write to the workspace only. */
   readonly work: boolean
   /** A network of its own: hosts can be granted one by one. */
   readonly network: boolean
   /**
-   * What hides files with credentials and variables in the workspace from `look`. `mount` covers them. `grants` leaves
-   * them out, up to a number of entries beside them.
+   * What masks `.env*` and credentials inside the workspace: `mount` hides them, `grants` leaves them out up to a number
+   * of entries.
    */
   readonly masks: 'mount' | 'grants' | 'none'
 }
+
+export const NO_COMMAND_WALLS: CommandWalls = { look: false, work: false, network: false, masks: 'none' }
 
 export interface Sandbox {
   /** Starts and locks down a compartment, and imports the code. Rejects with the reason and leaves nothing behind. */
@@ -161,7 +170,7 @@ export interface Sandbox {
   watchWalls?(listener: (missing: MissingWall) => void): void
   /** Checks the isolation of child processes now, instead of before the first one starts. Never rejects. */
   tryWalls?(): Promise<void>
-  /** What stands around commands here. Tried once. Rejects if it cannot be tried now. Absent: nothing. */
+  /** The walls that stand around commands here. Tried once. Rejects if they cannot be tried now. Absent: none. */
   commandWalls?(): Promise<CommandWalls>
   /**
    * A unified diff of what a tool with this grant would write. Reads only files that it may write, and writes nothing.

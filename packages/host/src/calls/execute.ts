@@ -7,6 +7,7 @@ import { untilAborted } from '@bulkhead/kit/deadlines'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
 import { eventFields, type ClearedCall, type ExecutedCall, type HostContext } from '../policy/call.ts'
+import { noteStopped } from '../policy/command-walls.ts'
 import { observe } from './hooks.ts'
 import { RunningCall } from './running-call.ts'
 
@@ -71,6 +72,9 @@ function finish(call: ClearedCall, result: Reading | BulkheadError): ExecutedCal
     && mayRetry(failure, call.tool.definition)
   const last = isSpent ? attemptsSpent(call.name, failure) : result
   if (last instanceof BulkheadError) throw last
+  if (last.body.type === 'output' && call.tool.origin.layer === 'bundled') {
+    noteStopped(call.session, call.decision.analysis, last.body.data)
+  }
   return call.answer(last)
 }
 

@@ -1,5 +1,6 @@
 import {
-  ANY_COMMAND, BulkheadError, ERRORS, powerItems, powerPhrases, type CommandVariable, type ErrorCode,
+  ANY_COMMAND, BulkheadError, ERRORS, powerItems, powerPhrases, type CommandVariable, type CommandWall,
+  type ErrorCode,
   type OutcomeOrigin, type RuleAction,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
@@ -41,6 +42,8 @@ export interface Explanation {
   readonly chain: readonly ExplainedStep[]
   /** For `code_mode`: the most that the program can do. Each of its calls is decided when it makes the call. */
   readonly program?: readonly ProgramTool[]
+  /** For a tool that runs commands: the wall around them. */
+  readonly wall?: CommandWall
   /** For a tool that may run any command: the environment variables of its commands. */
   readonly environment?: readonly CommandVariable[]
   /** What would change the answer, each a thing to do. Empty for a call that is allowed. */
@@ -91,9 +94,12 @@ function checkedSteps({ name, tool, args }: RawCall): readonly ExplainedStep[] {
   ]
 }
 
+/** A command that is simple enough to need no wall, where none stands. */
+const OPEN: CommandWall = { wall: 'open' }
+
 function explainDecision(call: DecidedCall, host: HostContext): Explanation {
   const now = host.clock.now()
-  const { verdicts, verdict, analysis: { approvalKey, keyByTool }, approvals: found = [] } = call.decision
+  const { verdicts, verdict, analysis: { approvalKey, keyByTool, command, wall = OPEN }, approvals: found = [] } = call.decision
   const { changes } = call
   const final = verdict.action === 'ask' && call.session.interactions.isHeadless ? headless() : verdict
   const { action: decision, code } = final
@@ -119,7 +125,7 @@ function explainDecision(call: DecidedCall, host: HostContext): Explanation {
   return conclude(call, {
     decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals,
     ...(changes.length === 0 ? {} : { arguments: call.args }), ...(program && { program }),
-    ...(environment && { environment }), chain,
+    ...(command && { wall }), ...(environment && { environment }), chain,
     remedies: [...new Set(hints)],
   })
 }

@@ -1,5 +1,5 @@
 import {
-  BulkheadError, type CallLog, type CallProgress, type CompartmentSession, type InteractionKind, type InteractionRequest,
+  BulkheadError, type CallLog, type CallProgress, type CommandWall, type CompartmentSession, type InteractionKind, type InteractionRequest,
   type InteractionResponse, type Power, type ToolInvocation,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
@@ -63,6 +63,10 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
 
   get isApproved(): boolean {
     return this.call.isApproved
+  }
+
+  get wall(): CommandWall | undefined {
+    return this.call.decision.analysis.wall
   }
 
   get confinement(): string | undefined {

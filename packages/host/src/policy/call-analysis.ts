@@ -2,15 +2,15 @@ import { hash } from 'node:crypto'
 import { relative } from 'node:path'
 import {
   BulkheadError, CALL_LIMITS, checkApprovalKey, isLockedTool, namesSensitiveFiles, SENSITIVE, type ArgumentsReading,
-  type Clock, type CompartmentSession, type ReaderContext,
+  type CallSubject, type Clock, type CommandReading, type CompartmentSession, type ReaderContext,
 } from '@bulkhead/contract'
-import { onAbort, untilAborted, within } from '@bulkhead/kit/deadlines'
+import { onAbort, untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isWithin } from '@bulkhead/kit/programs'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
 import type { HostContext, ValidatedCall } from './call.ts'
-import { analysisByKey, type CallAnalysis } from './checked-call.ts'
+import { analysisByKey, type CallAnalysis, type Subject } from './checked-call.ts'
 import { followLinks } from './resources.ts'
 import { ask, deny } from './verdict.ts'
 
@@ -24,22 +24,31 @@ export function analyzeCall(call: ValidatedCall, host: HostContext): CallAnalysi
   // Another tool with a name that is not locked may have other arguments.
   const reader = isBundled || isLockedTool(name) ? host.argumentsReaders.get(name) : undefined
   if (reader) {
-    const analysis = analysisOf(readSafely(() => reader(call.args, call.session.paths), name), isBundled, host)
-    return canReveal(call.tool) ? withOwnKey(analysis, call.session.paths) : analysis
+    const reading = readSafely(() => reader(call.args, contextOf(call, host)), name)
+    const analysis = analysisOf(reading, isBundled, host)
+    return canReveal(call.tool) ? withOwnKey(analysis, reading, call.session.paths, host) : analysis
   }
   if (template) return analysisByKey(template(call.args))
   return extension.compartment && !extension.compartment.offers.approvalKeys.has(name) ? analysisByKey(name) : undefined
 }
 
+const contextOf = ({ session: { paths } }: ValidatedCall, { readStart }: HostContext): ReaderContext =>
+  readStart ? { ...paths, readStart } : paths
+
+const subjectOf = ({ key, names, within }: CallSubject): Subject =>
+  ({ key: keyOf(key), ...(names && { names }), ...(within && { within: within.map(keyOf) }) })
+
+const commandOf = ({ look, ...command }: CommandReading): CommandReading =>
+  ({ ...command, ...(look && { look: { key: keyOf(look.key), subjects: look.subjects.map(subjectOf) } }) })
+
 /** `isBundled`: only a tool that ships with the host is known to do what its arguments say. */
 function analysisOf(
-  { key, subjects, touches, asks, denies, onlyReads, needs, effects, writes }: ArgumentsReading, isBundled: boolean,
+  { key, subjects, touches, asks, denies, onlyReads, needs, effects, writes, command }: ArgumentsReading, isBundled: boolean,
   { realPath }: HostContext,
 ): CallAnalysis {
   return {
     approvalKey: keyOf(key),
-    subjects: subjects.map(({ key: one, names, within: wider }) =>
-      ({ key: keyOf(one), ...(names && { names }), ...(wider && { within: wider.map(keyOf) }) })),
+    subjects: subjects.map(subjectOf),
     touches,
     verdicts: [
       ...denies.map((reason) => deny('watchdog', 'WatchdogDenied', SOURCE, reason)),
@@ -47,6 +56,7 @@ function analysisOf(
     ],
     ...(isBundled && onlyReads === true && { onlyReads }),
     ...(isBundled && onlyReads === 'walled' && { onlyReads: 'unwalled' }),
+    ...(command && isBundled ? { command: commandOf(command) } : {}),
     ...(needs && isBundled ? { needs } : {}),
     ...(writes && isBundled ? { writes } : {}),
     ...(effects && isBundled ? { effects: () => followLinks(effects, realPath) } : {}),
@@ -58,27 +68,19 @@ export const canReveal = ({ definition: { requires } }: ToolEntry): boolean =>
   (requires.shell?.length ?? 0) > 0 || (requires.fs?.read ?? []).some(namesSensitiveFiles)
 
 /** Reading a file with credentials or variables is an effect: it asks, and an approval covers this file only. */
-function withOwnKey(analysis: CallAnalysis, { workspace, roots = [] }: ReaderContext): CallAnalysis {
+function withOwnKey(
+  analysis: CallAnalysis, { effects: { reads: named = [] } = {} }: ArgumentsReading,
+  { workspace, roots = [] }: ReaderContext, { realPath }: HostContext,
+): CallAnalysis {
   if (!analysis.onlyReads || !analysis.effects) return analysis
+  const { reads } = analysis.effects()
   const rootOf = (path: string): string | undefined => [workspace, ...roots].find((root) => isWithin(path, root))
-  const revealed = (analysis.effects().reads ?? []).find(({ path }) => SENSITIVE.find(path, rootOf(path) ?? '/'))
-  if (revealed === undefined) return analysis
+  const revealed = [...named, ...reads ?? []].find(({ path }) => SENSITIVE.find(path, rootOf(path) ?? '/'))
+  // A link that cannot be followed can lead to such a file.
+  const isUnknown = realPath !== undefined && reads === undefined && named.length > 0
+  if (revealed === undefined) return isUnknown && analysis.onlyReads === true ? { ...analysis, onlyReads: 'unwalled' } : analysis
   const key = keyOf(isWithin(revealed.path, workspace) ? relative(workspace, revealed.path) : revealed.path)
   return { ...analysis, approvalKey: key, subjects: [{ key }], onlyReads: 'reveals' }
-}
-
-/** The walls are tried once, before the first command. */
-const WALL_MS = 30_000
-
-/** The analysis on this machine: a command that needs a file wall only reads if one stands. */
-export async function withWall(
-  analysis: CallAnalysis, { signal }: ValidatedCall, { confinesCommands, clock }: HostContext,
-): Promise<CallAnalysis> {
-  const late = () => new Error('The walls could not be tried in time.')
-  // If it cannot be tried now, this call asks.
-  const stands = await within({ clock, ms: WALL_MS, late, signal }, confinesCommands).catch(() => false)
-  signal.throwIfAborted()
-  return stands ? { ...analysis, onlyReads: true } : analysis
 }
 
 const SOURCE = 'reading of the arguments'

@@ -1,5 +1,6 @@
 import type {
-  ArgumentsReader, BulkheadError, CallLog, CallProgress, ChangeStore, Clock, CommandVariable, Sandbox, ToolInvocation,
+  ArgumentsReader, BulkheadError, CallLog, CallProgress, ChangeStore, Clock, CommandVariable, CommandWalls, ReaderContext,
+  Sandbox, ToolInvocation,
 } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
@@ -285,12 +286,13 @@ export interface HostContext {
   readonly neverWritten?: readonly string[]
   /** What calls changed. Absent if nothing is recorded. */
   readonly changes?: ChangeStore | undefined
-  /** Whether commands that only read run behind a file wall. */
-  readonly confinesCommands: () => Promise<boolean>
+  /** The walls that stand around commands. */
+  readonly commandWalls: () => Promise<CommandWalls>
   /** Shows what a call would write. */
   readonly diff?: Sandbox['diff']
   /** What commands get, for people. */
   readonly commandVariables?: readonly CommandVariable[] | undefined
   /** Follows the links of a path. */
   readonly realPath?: ((path: string) => string) | undefined
+  readonly readStart?: ReaderContext['readStart']
 }

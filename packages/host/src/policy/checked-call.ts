@@ -1,4 +1,6 @@
-import type { AgentManifest, CallEffects, CallNeed, PreviewedWrites } from '@bulkhead/contract'
+import type {
+  AgentManifest, CallEffects, CallNeed, CommandReading, CommandWall, PreviewedWrites,
+} from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallView } from '../model/hooks.ts'
@@ -27,6 +29,8 @@ export interface Subject {
   readonly names?: readonly string[]
   /** Wider keys, from the nearest: an approval of one of them covers this key too. */
   readonly within?: readonly string[]
+  /** What rules and the allowlist name it by, if that differs from the key of an approval. */
+  readonly plain?: string
 }
 
 /** What a call would do, as far as its arguments tell. */
@@ -45,6 +49,10 @@ export interface CallAnalysis {
    * variables, so that it asks.
    */
   readonly onlyReads?: true | 'unwalled' | 'reveals'
+  /** For a tool that runs commands: what its arguments say about them. */
+  readonly command?: CommandReading
+  /** The wall around its commands. Absent if the tool chooses, or if a command is simple enough to need none. */
+  readonly wall?: CommandWall
   /** Third-party code derived the key: an approval of it lasts for the session at most. */
   readonly keyByTool?: true
   /** What it is known to need. Absent if only the tool knows. */
@@ -52,7 +60,7 @@ export interface CallAnalysis {
   /** What it would write, for the person who is asked. */
   readonly writes?: PreviewedWrites
   /** What it would do with files and the network, links followed. Computed when a rule needs it. */
-  readonly effects?: () => CallEffects
+  readonly effects?: (() => CallEffects) | undefined
 }
 
 export const analysisByKey = (approvalKey: string): CallAnalysis =>

@@ -2,7 +2,8 @@ import {
   allowsNeed, beyond, CALL_LIMITS, powerPhrases, PROGRAM_TOOL, SUBAGENTS, type PowerItem,
 } from '@bulkhead/contract'
 import type { KeptApproval } from './approvals/kept-approval.ts'
-import { analyzeCall, canReveal, deriveKey, withWall } from './call-analysis.ts'
+import { analyzeCall, canReveal, deriveKey } from './call-analysis.ts'
+import { withWall } from './command-walls.ts'
 import type { EvaluatedCall, HostContext, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis, type Decision, type MadeChange } from './checked-call.ts'
 import type { ArgumentsChange, Opinion } from './guards.ts'
@@ -30,7 +31,7 @@ export async function evaluate(
   for (;;) {
     const found = needsKey(call, host)
       ? analyzeCall(call, host) ?? await deriveKey(call, host.clock) : analysisByKey(tool.name)
-    const analysis = found.onlyReads === 'unwalled' ? await withWall(found, call, host) : found
+    const analysis = found.command ? await withWall(found, call, host) : found
     const excess = beyondCeiling(call, analysis)
     if (excess) return call.evaluated(final(excess, analysis), changes)
 
@@ -115,11 +116,11 @@ const ONLY_READS = allow('rules', 'no rule', 'it only reads inside the workspace
 const NO_OBJECTION = allow('rules', 'no rule', 'this tool requires no approval, and nothing else asks')
 
 function answerByMode(
-  { tool, session: { policy } }: ValidatedCall, { subjects }: CallAnalysis, asks: readonly Verdict[],
+  { tool, session: { policy } }: ValidatedCall, analysis: CallAnalysis, asks: readonly Verdict[],
 ): Verdict | undefined {
   if (policy.isModeOfProject && asks.some(({ isWritten }) => isWritten)) return undefined
   if (policy.mode === 'yolo') return allow('approval', 'mode yolo', 'this mode allows every call that would ask')
-  const isListed = asks.every(({ answeredByApproval }) => answeredByApproval) && policy.allowlisted(tool, subjects)
+  const isListed = asks.every(({ answeredByApproval }) => answeredByApproval) && policy.allowlisted(tool, analysis)
   return isListed ? approve('approval', 'allowlist', 'the key is on the allowlist') : undefined
 }
 

@@ -103,17 +103,21 @@ const gate = ({ stateMachine, mode }: PolicyParts): Policy => {
   const asks = (reason: string): Verdict => ask('security-mode', `mode ${mode}`, reason, true)
   const gated = asks('this tool requires approval')
   const written = asks('this tool requires approval, and a rule of a project does not answer a mode that was chosen')
-  const unwalled = asks(UNWALLED)
+  // A mode that a project chose does not answer these.
+  const [unwalled, open] = [UNWALLED, WITHOUT_WALL].map((reason): Verdict => ({ ...asks(reason), isWritten: true }))
   const reveals = asks('this tool requires approval: the file can hold credentials or variables')
   return builtIn(({ call, analysis, ruled }) => {
     if (!call.tool.definition.gated && analysis.onlyReads !== 'reveals') return undefined
     const staged = stateMachine && evaluateStage(stateMachine, call)
     if (staged || ruled === 'answers the mode' || analysis.onlyReads === true) return staged
+    if (analysis.wall?.wall === 'open' && analysis.onlyReads !== 'unwalled') return open
     if (ruled === 'allowed') return written
     if (analysis.onlyReads === 'reveals') return reveals
     return analysis.onlyReads === 'unwalled' ? unwalled : gated
   })
 }
+const WITHOUT_WALL = 'this tool requires approval: the command would run without a wall, and can do everything that you '
+  + 'can'
 const UNWALLED = 'this tool requires approval: the command seems to only read, but no file wall stands around commands '
   + 'on this machine'
 

@@ -170,9 +170,13 @@ export class SessionPolicy {
     return decisive?.action === 'allow' && found.length < verdicts.length ? undefined : decisive
   }
 
-  /** Whether rules that allow the call answer what the mode asks: without those of a project, if it was written. */
+  /**
+   * Whether rules that allow the call answer what the mode asks: without those of a project, if the mode was written or
+   * a command would run without a wall.
+   */
   answersMode(tool: ToolEntry, analysis: CallAnalysis): boolean {
-    const others = this.#sources.modeAuthor === 'written' ? this.rules.filter((rule) => !isLoosening(rule)) : this.rules
+    const isStrict = this.#sources.modeAuthor === 'written' || analysis.wall?.wall === 'open'
+    const others = isStrict ? this.rules.filter((rule) => !isLoosening(rule)) : this.rules
     return others.length === this.rules.length || this.evaluateRules(tool, analysis, others)?.action === 'allow'
   }
 
@@ -182,11 +186,13 @@ export class SessionPolicy {
     return rule && verdictOf({ action: 'deny', rule })
   }
 
-  /** In allowlist mode, `name` covers every key of the tool, and `name:glob` those that match. */
-  allowlisted(tool: ToolEntry, subjects: readonly Subject[]): boolean {
-    return this.mode === 'allowlist' && subjects.every(({ key }) => this.#sources.allowlist.some((entry) => {
+  /** In allowlist mode: `name` covers every key, `name:glob` those that match. Entries of a project need a wall. */
+  allowlisted(tool: ToolEntry, { subjects, wall }: CallAnalysis): boolean {
+    const { allowlist, settings } = this.#sources
+    const entries = wall?.wall === 'open' ? settings.allowlist(true) : allowlist
+    return this.mode === 'allowlist' && subjects.every(({ key, plain = key }) => entries.some((entry) => {
       if (entry === tool.name) return true
-      return entry.startsWith(`${tool.name}:`) && matchSegment(entry.slice(tool.name.length + 1), key)
+      return entry.startsWith(`${tool.name}:`) && matchSegment(entry.slice(tool.name.length + 1), plain)
     }))
   }
 
@@ -228,10 +234,10 @@ export class SessionPolicy {
 }
 
 function evaluateSubject(
-  rules: readonly ScopedRule[], tool: ToolEntry, { key, names }: Subject, touches: RuleQuestion['touches'],
+  rules: readonly ScopedRule[], tool: ToolEntry, { key, plain = key, names }: Subject, touches: RuleQuestion['touches'],
 ): Verdict | undefined {
   const question = {
-    tool: tool.name, approvalKey: key, touches, ...(names && { names }), ...(tool.source && { source: tool.source }),
+    tool: tool.name, approvalKey: plain, touches, ...(names && { names }), ...(tool.source && { source: tool.source }),
   }
   const verdict = judgeRules(rules, question)
   return verdict && verdictOf(verdict)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import {
-  AGENT_TOOL, BulkheadError, LOCKED_TOOLS, type AgentDescriptor, type ArgumentsReader, type Clock,
+  AGENT_TOOL, BulkheadError, LOCKED_TOOLS, NO_COMMAND_WALLS, type AgentDescriptor, type ArgumentsReader, type Clock,
   type CommandVariable, type Diagnostic, type EventOf, type Interactor, type LoadReport, type MissingWall, type Sandbox,
   type Store, type VariableValues,
 } from '@bulkhead/contract'
@@ -54,6 +54,8 @@ export interface Place {
    * power of their tool. A throw counts as unknown.
    */
   readonly realPath?: (path: string) => string
+  /** The beginning of a file in the workspace: settings that name the hosts of a command. Without it none are read. */
+  readonly readStart?: (path: string) => string | undefined
   /**
    * A folder or file beside the workspace that a session wants, with its links followed. Throws if it does not exist or
    * belongs to the host. Without it sessions work in the workspace only.
@@ -110,7 +112,7 @@ export class Workspace {
   #unloading: Promise<StopReport> | undefined
 
   constructor(place: Place, sources: WorkspaceSources) {
-    const { report, workspace, sandbox, source, neverWritten = [], realPath, commandVariables } = place
+    const { report, workspace, sandbox, source, neverWritten = [], realPath, readStart, commandVariables } = place
     this.#sandbox = sandbox
     this.findRoot = place.findRoot
     this.#agents = sources.agents
@@ -132,8 +134,8 @@ export class Workspace {
     registry.register(report.extensions)
     this.context = {
       registry, events, clock, sidecar, turns, journal, audit, metrics, argumentsReaders, workspace, neverWritten,
-      realPath, commandVariables, changes: store.changes, diff: sandbox.diff?.bind(sandbox),
-      confinesCommands: async () => (await sandbox.commandWalls?.())?.look === true,
+      realPath, readStart, commandVariables, changes: store.changes, diff: sandbox.diff?.bind(sandbox),
+      commandWalls: async () => await sandbox.commandWalls?.() ?? NO_COMMAND_WALLS,
       order: new TickOrder(),
       paused: new PausedCalls({ store, workspace, owner, now: () => clock.now() }),
     }

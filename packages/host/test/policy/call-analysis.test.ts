@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { ArgumentsReader, ArgumentsReading, CallEffects, Rule, RuleAction } from '@bulkhead/contract'
+import { NO_COMMAND_WALLS, type ArgumentsReader, type ArgumentsReading, type CallEffects, type Rule, type RuleAction } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
 import type { SessionOptions } from '../../src/index.ts'
 import { ManualClock } from '../twin/clock.ts'
@@ -78,13 +78,13 @@ describe('arguments that a reader of the host analyses', () => {
   })
 
   describe('of a call that only reads behind a file wall', () => {
-    const reads = { onlyReads: 'walled' } as const
-    const decideHere = async (confines: (() => Promise<boolean>) | undefined, session: SessionOptions = {}) => {
+    const reads = { onlyReads: 'walled', command: { line: 'x', look: { key: 'look', subjects: [{ key: 'look' }] } } } as const
+    const decideHere = async (stands: (() => Promise<boolean>) | undefined, session: SessionOptions = {}) => {
       const approver = new ScriptedApprover('session')
       const world = createWorld({
         extensions: [{ layer: 'bundled', inline: true, tools: { bash: { mode: 'local' } } }], argumentsReaders: new Map([['bash', () => ({ ...READING, ...reads })]]),
       })
-      if (confines !== undefined) world.sandbox.confinesCommands = confines
+      if (stands !== undefined) world.sandbox.commandWalls = async () => ({ ...NO_COMMAND_WALLS, look: await stands() })
       const opened = await world.host.openSession({ approver, ...session })
       const call = { id: 'c1', name: 'bash', arguments: { command: 'x' } }
       const { decision, chain } = await opened.explain(call)
@@ -99,8 +99,8 @@ describe('arguments that a reader of the host analyses', () => {
       ['where none stands', async () => false],
       ['where the sandbox does not know', undefined],
       ['while it cannot be tried', async () => Promise.reject(new Error('no more processes'))],
-    ])('ask %s, and explain says so', async (_, confines) => {
-      expect(await decideHere(confines)).toMatchObject({ decision: 'ask', reasons: expect.stringContaining('no file wall stands around commands'), verdict: 'output', asked: 1 })
+    ])('ask %s, and explain says so', async (_, stands) => {
+      expect(await decideHere(stands)).toMatchObject({ decision: 'ask', reasons: expect.stringContaining('no file wall stands around commands'), verdict: 'output', asked: 1 })
     })
 
     test('ask if the sandbox does not answer in time, and end with the call', async () => {
@@ -110,7 +110,7 @@ describe('arguments that a reader of the host analyses', () => {
       })
       const asked = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
       let times = 0
-      world.sandbox.confinesCommands = () => {
+      world.sandbox.commandWalls = () => {
         asked[times++]!.resolve()
         return new Promise(() => {})
       }

@@ -1,5 +1,5 @@
 import {
-  BulkheadError, isErrorCode, type CompartmentEnd, type CompartmentRequest, type CompartmentSession,
+  BulkheadError, isErrorCode, type CommandWalls, type CompartmentEnd, type CompartmentRequest, type CompartmentSession,
   type ExtensionModule, type Interact, type LifecyclePhase, type Placement, type Sandbox, type StoredState,
   type ToolInvocation,
 } from '@bulkhead/contract'
@@ -15,7 +15,7 @@ export class TwinSandbox implements Sandbox {
   readonly #modules: Map<string, ExtensionModule>
   /** Called before each start; may reject or wait. */
   beforeOpen: (request: CompartmentRequest) => Promise<void> | void = () => {}
-  confinesCommands?: () => Promise<boolean>
+  commandWalls?: () => Promise<CommandWalls>
 
   constructor(modules: Map<string, ExtensionModule>) {
     this.#modules = modules

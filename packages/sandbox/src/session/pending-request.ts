@@ -1,4 +1,4 @@
-import type { CompartmentTool, ToolInvocation } from '@bulkhead/contract'
+import type { CommandWall, CompartmentTool, ToolInvocation } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { OpenCall } from '@bulkhead/broker'
@@ -29,6 +29,10 @@ export class InvokedCall implements OpenCall {
 
   get isApproved(): boolean {
     return this.invocation.isApproved === true
+  }
+
+  get wall(): CommandWall | undefined {
+    return this.invocation.wall
   }
 
   get signal(): AbortSignal {

@@ -1,12 +1,19 @@
-import { defineExtension, ToolError, type FromJsonSchema, type ManifestInput } from '@bulkhead/contract'
-import type { JsonObject } from '@bulkhead/kit/json'
+import {
+  BulkheadError, defineExtension, type FromJsonSchema, type ManifestInput, type PipeOptions, type ShellStage,
+} from '@bulkhead/contract'
+import { errorCode } from '@bulkhead/kit/error-message'
+import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { insidePath } from '../model/paths.ts'
-import { type Word, wordList } from './parse/plan.ts'
-import { analyzeCommand, locationOf, readBashArguments } from './policy/analyze-command.ts'
-import type { ResolvedStep } from './policy/analyze-steps.ts'
+import { insidePath, type Location } from '../model/paths.ts'
+import { refuseInteractive } from './policy/interactive.ts'
+import {
+  type AnalyzedCommand, analyzeCommand, locationOf, readBashArguments, requestedCommands, shellArguments,
+} from './policy/analyze-command.ts'
+import { leavesWorkspace, operandsOf } from './policy/reading-commands.ts'
+import { PROCESS_PROGRAMS } from './policy/reading-programs.ts'
 import { innermost } from './policy/wrappers.ts'
 import { type BashRuntime, PlanRunner, REQUIRES } from './run/plan-runner.ts'
+import type { Needs } from './run/stopped.ts'
 import { Transcript } from './run/transcript.ts'
 
 /** The maximum and the default. */
@@ -41,12 +48,12 @@ const manifest = {
   tools: [{
     name: 'bash',
     label: 'Bash',
-    description: 'Runs a command line in the workspace and returns stdout, stderr and the exit code. Pipelines, &&, '
-      + '||, ;, quotes, globs, redirections to files of the workspace and here-documents run directly, without a '
-      + 'shell. Each command is approved separately. Variables, substitutions and loops need a shell, which requires '
-      + 'approval, so prefer plain commands. There is no terminal: interactive programs fail. What it starts is ended '
-      + 'with it, so background processes do not keep running: start and use a server in one command. The timeout is '
-      + 'at most 120 s. Output beyond 200 KB is written to a file.',
+    description: 'Runs a command line in the workspace and returns stdout, stderr and the exit code. A line that only '
+      + 'reads inside the workspace runs without approval. Other commands are approved one by one, and can write to the '
+      + 'workspace only. If `note` says that a wall stopped the command, run the same line again to ask for more. There '
+      + 'is no terminal: interactive programs fail. What it starts is ended with it, so background processes do not keep '
+      + 'running: start and use a server in one command. The timeout is at most 120 s. Output beyond 200 KB is written '
+      + 'to a file.',
     inputSchema: INPUT_SCHEMA,
     outputSchema: {
       type: 'object',
@@ -57,6 +64,8 @@ const manifest = {
         signal: { type: 'string' },
         timed_out: { const: true },
         truncated: { const: true },
+        stopped_by: { enum: ['look', 'work', 'network'] },
+        note: { type: 'string' },
       },
       required: ['stdout', 'stderr', 'exit_code'],
     },
@@ -94,7 +103,10 @@ const NO_WORKSPACE = '/dev/null/nowhere'
  */
 const ABSOLUTE = /(?:^|[^\w.)\]*?+@%~-])(?:-[\w-]*)?\//
 
-/** Runs a plan directly, and everything else with a shell in an OS sandbox. */
+/**
+ * A line that only reads runs as it is written, in a shell behind the look wall. Of others, a plan runs command by
+ * command and everything else in a shell, behind the work wall. A wall that the host chose replaces these.
+ */
 async function runBash(args: BashArgs, runtime: BashRuntime): Promise<JsonObject> {
   const { command, cwd, timeout_ms: timeoutMs = MAX_TIMEOUT_MS } = args
   const isPlaced = ABSOLUTE.test(`${command}\n${cwd ?? ''}`) || cwd?.split('/').includes('..') === true
@@ -103,15 +115,57 @@ async function runBash(args: BashArgs, runtime: BashRuntime): Promise<JsonObject
   const folder = insidePath(cwd ?? '.', { workspace, folder: '.', roots: ['/'] }) ?? cwd!
   const location = locationOf(workspace, folder)
   const analyzed = analyzeCommand(command, location)
-  const transcript = new Transcript()
-  if (analyzed.kind === 'plan') {
+  const { look } = analyzed.analysis.command
+  const transcript = new Transcript(needsOf(analyzed, location))
+  if (analyzed.kind === 'plan' && look === undefined) {
     refuseInteractive(analyzed.steps)
-    await new PlanRunner(runtime, location, performance.now() + timeoutMs).run(analyzed.steps, transcript)
+    await new PlanRunner(runtime, performance.now() + timeoutMs).run(analyzed.steps, transcript)
   } else {
-    const stage = { cmd: 'bash', args: ['--noprofile', '--norc', '-c', command] }
-    transcript.add(await runtime.shell.pipe([stage], { cwd: folder, timeoutMs, wall: 'work' }), false)
+    if (analyzed.kind === 'plan' && analyzed.analysis.onlyReads === true) await checkInside(analyzed, runtime)
+    const as = requestedCommands(command, analyzed)
+    const options = { cwd: folder, timeoutMs, wall: look === undefined ? 'work' : 'look' } as const
+    await runWhole({ cmd: 'bash', args: shellArguments(command), as }, options, runtime, transcript)
   }
   return transcript.result()
+}
+
+/** Runs the text in `bash`, or in `sh` where that is missing. */
+async function runWhole(
+  stage: ShellStage, options: PipeOptions, { shell }: BashRuntime, transcript: Transcript,
+): Promise<void> {
+  try {
+    transcript.add(await shell.pipe([stage], options).catch((error: unknown) => {
+      if (errorCode(error) !== 'NotFound' || stage.cmd === 'sh') throw error
+      return shell.pipe([{ ...stage, cmd: 'sh', args: (stage.args ?? []).slice(-2) }], options)
+    }), false)
+  } catch (error) {
+    // The same line asks for a wider wall next time.
+    if (!isWithoutLook(error)) throw error
+    transcript.refuse('look', error.message)
+  }
+}
+
+const isWithoutLook = (error: unknown): error is BulkheadError => BulkheadError.is(error)
+  && error.code === 'CapabilityUnavailable' && isJsonObject(error.data) && error.data['wall'] === 'look'
+
+/** Without a wall nothing else keeps links from leading a simple command out of the workspace. */
+async function checkInside({ steps }: Extract<AnalyzedCommand, { kind: 'plan' }>, { fs }: BashRuntime): Promise<void> {
+  for (const step of steps) {
+    for (const { text } of step.kind === 'run' ? step.stages.flatMap(({ words }) => operandsOf(innermost(words))) : []) {
+      await fs.stat(text.startsWith('/') ? text : `${step.folder}/${text}`).catch((error: unknown) => {
+        // The program itself reports missing files.
+        if (errorCode(error) === 'CapabilityDenied') throw error
+      })
+    }
+  }
+}
+
+function needsOf(analyzed: AnalyzedCommand, location: Location): Needs {
+  const words = analyzed.kind === 'unread' ? [] : analyzed.parts.commands.map((command) => innermost(command.words))
+  return {
+    outside: words.flatMap(operandsOf).some(({ text }) => leavesWorkspace(text, location)),
+    processes: words.some(([program]) => PROCESS_PROGRAMS.has(program?.text ?? '')),
+  }
 }
 
 async function findWorkspace({ shell }: BashRuntime): Promise<string> {
@@ -119,65 +173,4 @@ async function findWorkspace({ shell }: BashRuntime): Promise<string> {
   const { stdout } = await shell.pipe([{ cmd: 'pwd', args: ['-P'] }], { quiet: true })
     .catch(() => ({ stdout: NO_WORKSPACE }))
   return stdout.replace(/\n$/, '')
-}
-
-function refuseInteractive(steps: readonly ResolvedStep[]): void {
-  for (const step of steps) {
-    if (step.kind === 'group' || step.kind === 'loop') refuseInteractive(step.steps)
-    if (step.kind !== 'run') continue
-    step.stages.forEach((stage, index) => {
-      const hint = interactiveHint(innermost(stage.words), index > 0 || stage.stdin !== undefined)
-      if (hint !== undefined) throw new ToolError('InputInvalid', hint)
-    })
-  }
-}
-
-const NO_TERMINAL = 'There is no terminal.'
-
-const hints = (programs: string, hint: string): readonly (readonly [string, string])[] =>
-  wordList(programs).map((name) => [name, hint])
-
-/** Programs that always need a terminal. */
-const ALWAYS: ReadonlyMap<string, string> = new Map([
-  ...hints('vi vim nvim nano emacs pico joe micro helix hx', 'Use the tools edit and write instead.'),
-  ...hints('less more most', 'Use the tool read, or cat or head.'),
-  ...hints('top htop btop atop watch', 'Use a command that runs once, such as `ps aux`.'),
-  ...hints('tmux screen byobu', 'Run the command directly.'),
-  ...hints(
-    'telnet ftp passwd visudo ranger mc tig lazygit fzf dialog whiptail', 'Use a program that is not interactive.',
-  ),
-])
-
-/** Programs that are interactive without arguments and input. */
-const BARE: ReadonlyMap<string, string> = new Map([
-  ...hints(
-    'python python3 ipython node ruby irb php perl lua R ghci scala sqlite3 psql mysql mongosh redis-cli bc gdb',
-    'Pass a file, or an expression with -c or -e.',
-  ),
-  ...hints('bash sh zsh fish dash', 'Run the command directly.'),
-])
-
-/** Subcommands of git with an interactive mode. */
-const PATCH_SUBCOMMANDS: ReadonlySet<string> = new Set(['add', 'checkout', 'restore', 'reset', 'stash'])
-/** Options of `git commit` that avoid the editor. */
-const MESSAGE: ReadonlySet<string> = new Set(wordList(
-  '-m -am -sm -asm -sam -F -C --message --file --reuse-message --no-edit --fixup --squash --dry-run --help',
-))
-
-/** Why an interactive command is refused, and what to do instead. Undefined if it is not interactive. */
-function interactiveHint([program, ...args]: readonly Word[], hasInput: boolean): string | undefined {
-  const name = program?.text ?? ''
-  const bareHint = args.length === 0 && !hasInput ? BARE.get(name) : undefined
-  const hint = ALWAYS.get(name) ?? bareHint ?? (name === 'git' ? gitHint(args.map(({ text }) => text)) : undefined)
-  return hint === undefined ? undefined : `\`${name}\` would wait for input. ${NO_TERMINAL} ${hint}`
-}
-
-function gitHint([subcommand = '', ...args]: readonly string[]): string | undefined {
-  const has = (...names: readonly string[]): boolean => args.some((arg) => names.includes(arg))
-  if (subcommand === 'rebase' && has('-i', '--interactive')) return 'Rebase without -i.'
-  if (PATCH_SUBCOMMANDS.has(subcommand) && has('-p', '-i', '--patch', '--interactive')) return 'Name the files instead.'
-  const hasMessage = args.some(
-    (arg) => MESSAGE.has(arg) || /^(?:-m.|--(?:message|file|fixup|squash|reuse-message)=)/.test(arg),
-  )
-  return subcommand === 'commit' && !hasMessage ? 'Pass the message with -m.' : undefined
 }

@@ -110,10 +110,11 @@ export const readGitArguments: ArgumentsReader = (args, { workspace, roots = [] 
   const files = (folder === '.' ? ['.', '.git'] : [folder ?? path]).map((file): CallNeed =>
     ({ kind: 'fs.read', subject: absolute(workspace, file) }))
   const shell: CallNeed = { kind: 'shell', subject: 'git', args: writtenCommand(given as unknown as GitArgs).args }
-  const found = {
-    ...simpleReading(`git ${verb}${where}`, [], touch, denies),
-    needs: [shell, ...files],
-  }
+  const key = `git ${verb}${where}`
+  const reading = simpleReading(key, [], touch, denies)
+  const { subjects } = reading
+  const command = { line: JSON.stringify(args), ...(reads && { look: { key, subjects } }) }
+  const found = { ...reading, needs: [shell, ...files], command }
   // After a link, `..` leads to an unknown folder.
   if (folder === undefined || path.split('/').includes('..')) return found
   const at = absolute(workspace, folder)

@@ -1,5 +1,5 @@
 import {
-  defineExtension, type ManifestInput, type PipeResult, type Runtime, type ShellStage, ToolError,
+  defineExtension, type ManifestInput, type PipeResult, type CommandAs, type Runtime, ToolError,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED } from '../model/bundled-extension.ts'
@@ -61,7 +61,7 @@ export const git = {
 async function runGit(args: GitArgs, runtime: GitRuntime): Promise<JsonObject> {
   checkArguments(args)
   const as = writtenCommand(args)
-  const repository = await openRepository(runtime, args.path ?? '.', as)
+  const repository = await openRepository(runtime, args.path ?? '.', as, { reliesOnWall: true })
   return new GitRun(runtime, repository, as).run(args)
 }
 
@@ -75,9 +75,9 @@ const NO_FILTER: ReadonlySet<string> = new Set(['unspecified', 'unset', 'set'])
 class GitRun {
   readonly #runtime: GitRuntime
   readonly #repository: Repository
-  readonly #as: NonNullable<ShellStage['as']>
+  readonly #as: CommandAs
 
-  constructor(runtime: GitRuntime, repository: Repository, as: NonNullable<ShellStage['as']>) {
+  constructor(runtime: GitRuntime, repository: Repository, as: CommandAs) {
     this.#runtime = runtime
     this.#repository = repository
     this.#as = as

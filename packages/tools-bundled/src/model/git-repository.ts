@@ -38,8 +38,8 @@ const NOT_A_SOURCE = 'Pass the URL of a repository.'
 interface Opening {
   /** The folder is the repository itself. */
   readonly bare?: boolean
-  /** The settings of the user apply as well, as for a command that a person types. */
-  readonly asUser?: boolean
+  /** Where a wall stands around git, what it could follow is not checked: it reaches nothing. */
+  readonly reliesOnWall?: boolean
 }
 
 /**
@@ -48,14 +48,13 @@ interface Opening {
  */
 export async function openRepository(
   runtime: GitRuntime, folder: string, as: NonNullable<ShellStage['as']>,
-  { bare = false, asUser = false }: Opening = {},
+  { bare = false, reliesOnWall = false }: Opening = {},
 ): Promise<Repository> {
-  const settings = asUser ? [] : OWN_SETTINGS
   // Git takes a bare repository only if it is named.
-  const own = [...safeOptions([]), ...settings, ...(bare ? ['--git-dir=.'] : [])]
+  const own = [...safeOptions([]), ...OWN_SETTINGS, ...(bare ? ['--git-dir=.'] : [])]
   const read = (args: readonly string[]): Promise<PipeResult> => runtime.shell.pipe(
     [{ cmd: 'git', args: [...own, ...args], as }],
-    { cwd: folder, wall: 'look', ...(!asUser && { isolated: true }), quiet: true, timeoutMs: READ_MS },
+    { cwd: folder, wall: 'look', isolated: true, quiet: true, timeoutMs: READ_MS },
   )
   const [where, config] = await Promise.all([
     read(bare ? WHERE : [...WHERE, '--show-toplevel']), read(CONFIG_LIST),
@@ -66,18 +65,15 @@ export async function openRepository(
   const { names, files } = readConfigList(config.stdout)
   const refused = names.find((name) => REFUSED.test(name))
   if (refused !== undefined) throw refusedSetting(refused)
-  const options = [...safeOptions(names), ...settings]
-  // Under a ceiling that allows git and no files, nothing can be checked. The wall around the command still holds.
-  if (asUser && await isDenied(runtime.fs, folder)) return { top, options, names, submodules: [] }
-  await requireInside(runtime.fs, [gitDir!, common!, ...(bare ? [] : [top])], folder)
-  await requireOwnSettings(runtime.fs, files, bare ? folder : top)
-  await requireOwnFiles(runtime.fs, gitDir!, common!)
+  const options = [...safeOptions(names), ...OWN_SETTINGS]
+  if (!reliesOnWall || where.wall === undefined) {
+    await requireInside(runtime.fs, [gitDir!, common!, ...(bare ? [] : [top])], folder)
+    await requireOwnSettings(runtime.fs, files, bare ? folder : top)
+    await requireOwnFiles(runtime.fs, gitDir!, common!)
+  }
   const submodules = await requireSafeIndex(runtime.fs, gitDir!, format)
   return { top, options, names, submodules }
 }
-
-const isDenied = (fs: FileReader, folder: string): Promise<boolean> =>
-  fs.stat(folder).then(() => false, (error: unknown) => errorCode(error) === 'CapabilityDenied')
 
 /** Where commands run without a wall, the files of a repository could be anywhere. */
 async function requireInside(fs: FileReader, places: readonly string[], folder: string): Promise<void> {

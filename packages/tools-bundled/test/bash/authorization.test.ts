@@ -7,6 +7,8 @@ import { createLoader } from '@bulkhead/loader'
 import { createSandbox, type PooledSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { has, WALLS } from '../../../../scripts/machine.ts'
+import { analyzeCommand } from '../../src/bash/policy/analyze-command.ts'
 import { argumentsReaders, bundledExtensions } from '../../src/index.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { BYPASS_VECTORS } from './corpus/bypass-vectors.ts'
@@ -47,25 +49,32 @@ async function open(config: ConfigFile, session: SessionOptions = {}) {
   return (command: string, more = {}): Promise<Outcome> => opened.call({ id: crypto.randomUUID(), name: 'bash', arguments: { command, ...more } })
 }
 
+/** Where no wall stands, the keys say so. */
+const keysAsked = (): readonly string[] => asked.map(({ approvalKey }) => approvalKey.replace(/^\[open\] /, ''))
+
 const FIVE: ConfigFile = { mode: 'allowlist', allowlist: ['bash:git status', 'bash:ls', 'bash:find', 'bash:echo', 'bash:cat'] }
 const codeOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code
 
 describe('an allow list of git status, ls, find, echo and cat', () => {
-  it('no bypass attempt runs without approval or has an effect', async () => {
+  it('no bypass attempt runs without approval or has an effect', WALLS, async () => {
     const bash = await open(FIVE)
     // One of 24 of each group. corpus.test.ts checks the decision about all of them, and `pnpm soak` runs all.
     const attempts = Object.values(BYPASS_VECTORS).flatMap((group) => group.filter((_, at) => at % thoroughly(24, 1) === 0))
     for (const command of attempts) {
       asked = []
-      const code = codeOf(await bash(command))
-      expect([command, code, asked.length]).toEqual([command, expect.stringMatching(/^(?:ApprovalDenied|WatchdogDenied|ApprovalKeyInvalid)$/), code === 'ApprovalDenied' ? 1 : 0])
+      const outcome = await bash(command)
+      const code = codeOf(outcome)
+      // What is misjudged runs behind the look wall.
+      const isLooking = has('bubblewrap') && analyzeCommand(command, { workspace, folder: '.' }).analysis.command.look !== undefined
+      expect([command, code, asked.length]).toEqual([command, isLooking ? 'output' : expect.stringMatching(/^(?:ApprovalDenied|WatchdogDenied|ApprovalKeyInvalid)$/), code === 'ApprovalDenied' ? 1 : 0])
+      expect(JSON.stringify(outcome)).not.toContain('precious')
     }
     expect(readdirSync(workspace)).toEqual(['sub'])
   })
 
   it('the listed commands run without approval, alone and combined', async () => {
     const bash = await open(FIVE)
-    for (const command of ['ls', 'ls -la sub | cat', 'echo a && echo b; find . -name "*.ts"', 'timeout 9 ls', 'cat < /dev/null']) expect(codeOf(await bash(command))).toBe('output')
+    for (const command of ['ls', ...(has('bubblewrap') ? ['ls -la sub | cat'] : []), 'echo a && echo b', 'timeout 9 ls', 'cat < /dev/null']) expect(codeOf(await bash(command))).toBe('output')
     expect(asked).toEqual([])
   })
 })
@@ -123,10 +132,10 @@ describe('an approval covers', () => {
     await bash('ls')
     await bash('ps aux')
     await bash('ps -ef')
-    expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['ps'])
+    expect(keysAsked()).toEqual(['ps'])
     await bash('ls /etc')
     await bash('ps --unknown')
-    expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['ps', '[effects] ls /etc', '[effects] ps --unknown'])
+    expect(keysAsked()).toEqual(['ps', '[effects] ls /etc', '[effects] ps --unknown'])
   })
 
   it('exactly the same command in the same folder with the same input', async () => {
@@ -142,7 +151,7 @@ describe('an approval covers', () => {
     }
     asked = []
     await bash('touch a', { cwd: 'sub' })
-    expect(asked.map(({ approvalKey }) => approvalKey)).toEqual(['[in sub] touch a'])
+    expect(keysAsked()).toEqual(['[in sub] touch a'])
   })
 
   it('all commands of a command line with the same operators', async () => {
@@ -163,8 +172,8 @@ describe('an approval covers', () => {
   it('a shell script with the same text, but never a command that cannot be parsed', async () => {
     const bash = await open({}, { mode: 'ask' })
     answer = { decision: 'session' }
-    await bash('for i in 1 2; do echo $i; done')
-    await bash('for i in 1 2; do echo $i; done')
+    await bash('for i in 1 2; do touch $i; done')
+    await bash('for i in 1 2; do touch $i; done')
     expect(asked.length).toBe(1)
     expect(asked[0]!.reasons).toContain('it needs a shell: a loop')
     await bash('eval "echo x"')
@@ -211,9 +220,10 @@ describe('rules', () => {
     }
   })
 
-  it('an allow rule after a deny rule for everything allows exactly that command', async () => {
+  it('an allow rule after a deny rule for everything allows exactly that command', WALLS, async () => {
     const bash = await bashUnder(rule('deny', '*'), rule('allow', 'ls'))
-    expect(codeOf(await bash('ls -la'))).toBe('output')
+    expect(codeOf(await bash('ls -la'))).toBe(has('bubblewrap') ? 'output' : 'RuleDenied')
+    expect(codeOf(await bash('ls sub'))).toBe('output')
     expect(codeOf(await bash('ls -la; echo a'))).toBe('RuleDenied')
   })
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { BulkheadError, type CompartmentSession, type Sandbox } from '@bulkhead/contract'
 import { manifestSchema } from '@bulkhead/contract/validation'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
@@ -28,7 +28,7 @@ beforeAll(async () => {
   mkdirSync(workspace)
   writeFileSync(join(root, 'secret'), 'precious')
   const env = { LANG: 'C.UTF-8', TERM: 'dumb', HOME: '/dev/null', GIT_EDITOR: 'false' }
-  sandbox = createSandbox({ workspace, operator: { path: ['/usr/local/bin', '/usr/bin', '/bin'], env } })
+  sandbox = createSandbox({ workspace, operator: { path: ['/usr/local/bin', '/usr/bin', '/bin', dirname(process.execPath)], env } })
   session = await sandbox.open(toolRequest(bundled, { workspace: [workspace] }))
   // Each process keeps a connection open, so its start and end are events.
   server = createServer((socket) => {
@@ -66,7 +66,7 @@ describe('plain commands run without a shell', () => {
   it.each([
     ['a program with arguments', "printf '%s|' a 'b c' \"d  e\" f\\ g", { stdout: 'a|b c|d  e|f g|', exit_code: 0 }],
     ['an exit code', 'ls nowhere', { exit_code: 2, stderr: expect.stringContaining('nowhere') }],
-    ['a signal', `${node} -e 'process.kill(process.pid, "SIGKILL")'`, { exit_code: null, signal: 'SIGKILL' }],
+    ['a signal', `${node} -e 'process.kill(process.pid, "SIGKILL")'`, has('bubblewrap') ? { exit_code: 137 } : { exit_code: null, signal: 'SIGKILL' }],
     ['a pipeline', "printf 'b\\na\\nb\\n' | sort | uniq -c | tr -s ' '", { stdout: ' 1 a\n 2 b\n', exit_code: 0 }],
     ['the exit code of the last command in a pipeline', 'false | true', { exit_code: 0 }],
     ['negation', '! false', { exit_code: 0 }],
@@ -103,8 +103,8 @@ describe('plain commands run without a shell', () => {
   it('a pattern that matches a file named like an option is refused', async () => {
     mkdirSync(join(workspace, 'options'))
     put('options/-rf', '')
-    await expect(bash('ls *', { cwd: 'options' })).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringContaining('./*') as string })
-    expect(await bash('ls ./*', { cwd: 'options' })).toMatchObject({ stdout: './-rf\n' })
+    await expect(bash('chmod 600 *', { cwd: 'options' })).rejects.toMatchObject({ code: 'InputInvalid', message: expect.stringContaining('./*') as string })
+    expect(await bash('chmod -v 600 ./*', { cwd: 'options' })).toMatchObject({ stdout: expect.stringContaining('./-rf') as string })
   })
 
   it('cd changes the folder of later commands, and they do not run if it fails', async () => {
@@ -120,7 +120,7 @@ describe('plain commands run without a shell', () => {
     expect(await bash('chmod +x run.sh && ./run.sh this')).toMatchObject({ stdout: 'ran with this\n' })
   })
 
-  it('read-only git commands run no program that the repository configures', needs('git'), async () => {
+  it('what a repository configures reaches nothing behind the look wall', needs('git', 'bubblewrap'), async () => {
     await bash('git init -q repo')
     put('repo/file', 'x')
     put('evil.sh', `#!/bin/sh\ntouch ${workspace}/pwned\n`)
@@ -129,7 +129,7 @@ describe('plain commands run without a shell', () => {
     const own = createSandbox({ workspace: join(workspace, 'repo'), operator: { path: ['/usr/bin', '/bin'], env: { HOME: '/dev/null' } } })
     const opened = await own.open(toolRequest(bundled, { workspace: [join(workspace, 'repo')] }))
     expect(await opened.call({ callId: 'g', tool: 'bash', args: { command: 'timeout 60 git status --short' }, signal: new AbortController().signal }))
-      .toMatchObject({ stdout: '?? file\n' })
+      .toMatchObject({ stdout: expect.stringContaining('?? file\n') as string })
     await own.close()
     expect(existsSync(join(workspace, 'pwned'))).toBe(false)
   })
@@ -165,7 +165,6 @@ describe('commands that need a shell run in one', () => {
 describe('refuses', () => {
   it.each([
     ['an editor', 'vim notes.txt', 'InputInvalid', /edit and write/],
-    ['a pager in a pipeline', 'ls | less', 'InputInvalid', /cat or head/],
     ['a bare interpreter', 'python3', 'InputInvalid', /-c or -e/],
     ['a bare shell', 'bash', 'InputInvalid', /would wait/],
     ['an editor started by git', 'git commit', 'InputInvalid', /-m/],
@@ -175,8 +174,6 @@ describe('refuses', () => {
     ['reading a file outside', 'cat < ../secret', 'CapabilityDenied', /outside/],
     ['a working directory outside', 'ls', 'CapabilityDenied', /outside/, { cwd: '..' }],
     ['a link out of the workspace', 'cat link', 'CapabilityDenied', /outside/],
-    ['a link that a pattern matches', 'cat lin*', 'CapabilityDenied', /outside/],
-    ['the absolute path of a link in an option', 'grep -f LINK notes', 'CapabilityDenied', /outside/],
     ['a file in a linked folder', 'head up/secret', 'CapabilityDenied', /outside/],
   ] as readonly [string, string, string, RegExp, JsonObject?][])('%s', async (_, command, code, message, more = {}) => {
     if (!existsSync(join(workspace, 'up'))) {

@@ -8,9 +8,10 @@ const ALLOWED = new Set(['git status', 'ls', 'find', 'echo', 'cat'])
 const vectors = Object.entries(BYPASS_VECTORS).flatMap(([way, commands]) => commands.map((command) => ({ way, command })))
 const ordinary = Object.values(DEVELOPER_COMMANDS).flat()
 
-/** Whether a command would run without approval under the allow list. Same logic as in the host. */
-function runsUnasked(command: string): boolean {
-  const { asks, denies, subjects } = analyzeCommand(command, context).analysis
+/** Whether a command would run without approval under the allow list, without a wall or behind one. Same logic as in the host. */
+function runsUnasked(command: string, isWalled = false): boolean {
+  const { analysis } = analyzeCommand(command, context)
+  const { asks, denies, subjects } = isWalled && analysis.command.look ? { ...analysis, asks: [], ...analysis.command.look } : analysis
   return denies.length === 0 && asks.every(({ fresh }) => !fresh) && subjects.every(({ key }) => ALLOWED.has(key))
 }
 
@@ -18,12 +19,12 @@ describe('an allow list of git status, ls, find, echo and cat', () => {
   it('is tested with at least 200 bypass attempts', () => {
     expect(new Set(vectors.map(({ command }) => command)).size).toBeGreaterThanOrEqual(200)
   })
-  it('lets no bypass attempt run without approval', () => {
+  it('lets no bypass attempt run without approval where no wall stands', () => {
     expect(vectors.filter(({ command }) => runsUnasked(command))).toEqual([])
   })
   it.each(['git status', 'git status -sb', 'ls', 'ls -la src', 'find . -name "*.ts"', 'echo hello', 'cat a b', 'ls | cat', 'ls && git status; echo "a;b"', 'cat < a', 'ls *.ts', 'timeout 5 ls', 'NO_COLOR=1 ls', 'ls 2>/dev/null', 'cd src && ls'])(
-    'lets `%s` run without approval', (command) => {
-      expect(runsUnasked(command)).toBe(true)
+    'lets `%s` run without approval behind the look wall', (command) => {
+      expect(runsUnasked(command, true)).toBe(true)
     })
 })
 

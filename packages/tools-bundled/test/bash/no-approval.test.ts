@@ -4,13 +4,14 @@ import { hash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ApprovalRequest, Outcome } from '@bulkhead/contract'
+import { NO_COMMAND_WALLS, type ApprovalRequest, type Outcome } from '@bulkhead/contract'
 import { createHost, type Host, type Session } from '@bulkhead/host'
 import { createLoader } from '@bulkhead/loader'
 import { createSandbox, type PooledSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { argumentsReaders, bundledExtensions } from '../../src/index.ts'
+import { needs } from '../../../../scripts/machine.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 
 let root: string
@@ -44,8 +45,7 @@ beforeAll(async () => {
   const report = await loader.load({ workspace, trust: 'declined', projectDigest: 'any' })
   const env = { HOME: '/dev/null', LANG: 'C.UTF-8' }
   sandbox = createSandbox({ workspace, operator: { path: [join(workspace, 'bin'), '/usr/local/bin', '/usr/bin', '/bin'], env } })
-  // Also where bubblewrap does not work: what these commands do does not depend on it.
-  const here = { ...sandbox, confinesCommands: async () => isWalled }
+  const here = { ...sandbox, commandWalls: async () => isWalled ? await sandbox.commandWalls() : NO_COMMAND_WALLS }
   host = createHost({ report, sandbox: here, store: createMemoryStore(), workspace, userData: join(root, 'home'), env: () => undefined, argumentsReaders })
   session = await host.openSession({
     mode: 'ask',
@@ -74,6 +74,13 @@ const codeOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output
 const READ_ONLY: readonly (readonly [command: string, result: object])[] = [
   ['ls', { stdout: 'a.txt\nb.txt\nbin\npackage.json\nsrc\nx.tgz\n' }],
   ['git status --short', { stdout: '?? x.tgz\n' }],
+  ['git -C src status --short', { stdout: '?? ../x.tgz\n' }],
+  ['git tag -l', { stdout: '', exit_code: 0 }],
+  ['git config --get core.bare', { stdout: 'false\n' }],
+  ['if [ -f a.txt ]; then cat a.txt; fi', { stdout: 'a foo\nb\n' }],
+  ['x=1; echo $x', { stdout: '1\n' }],
+  ['ls *.txt | xargs echo', { stdout: 'a.txt b.txt\n' }],
+  ['grep -Rh foo src/x.ts', { stdout: 'foo\n' }],
   ['diff a.txt b.txt', { exit_code: 1, stdout: '2c2\n< b\n---\n> c\n' }],
   ['diff -r src src', { exit_code: 0, stdout: '' }],
   ['git blame -s a.txt', { stdout: expect.stringContaining('a foo') as string }],
@@ -86,10 +93,10 @@ const READ_ONLY: readonly (readonly [command: string, result: object])[] = [
   ["sed -n '/foo/p' a.txt", { stdout: 'a foo\n' }],
   ["sed -e 's/a/b/g' -e 1q a.txt", { stdout: 'b foo\n' }],
   ["awk '{print $1}' a.txt", { stdout: 'a\nb\n' }],
-  // Links that lead out of the workspace are not read.
-  ["find src -name '*.ts' -exec grep -h foo {} + | sort", { stdout: 'foo\nfoo two\n', exit_code: 0 }],
-  ["find src -name '*.ts' -print0 | xargs -0 grep -h foo | sort", { stdout: 'foo\nfoo two\n', stderr: expect.stringContaining('src/link.ts: left out') as string }],
-  ['wc -l $(git ls-files "src/[lx]*.ts")', { stdout: '1 src/x.ts\n', stderr: expect.stringContaining('src/link.ts: left out') as string }],
+  // Links that lead out of the workspace lead nowhere.
+  ["find src -name '*.ts' -exec grep -h foo {} + | sort", { stdout: 'foo\nfoo two\n' }],
+  ["find src -name '*.ts' -print0 | xargs -0 grep -h foo | sort", { stdout: 'foo\nfoo two\n', stderr: expect.stringContaining('link.ts: No such file') as string }],
+  ['wc -l $(git ls-files "src/[lx]*.ts")', { stdout: expect.stringContaining('1 src/x.ts\n') as string, stderr: expect.stringContaining('link.ts: No such file') as string }],
   ['ls *.txt | xargs grep -h foo | sort', { stdout: 'a foo\na foo\n' }],
   ['ls | xargs -n1 basename', { stdout: 'a.txt\nb.txt\nbin\npackage.json\nsrc\nx.tgz\n' }],
   ['time ls', { stderr: expect.stringContaining('real') as string }],
@@ -104,7 +111,7 @@ const READ_ONLY: readonly (readonly [command: string, result: object])[] = [
   ['echo "now $(echo in there)"', { stdout: 'now in there\n' }],
   ['wc -l $(git ls-files "*.txt")', { stdout: expect.stringContaining('4 total') as string }],
   ['false; echo "$?"', { stdout: '1\n' }],
-  ['echo $HOME', { stdout: '/dev/null\n' }],
+  ['echo $HOME', { exit_code: 0 }],
   ['for f in *.txt; do head -n 1 "$f"; done', { stdout: 'a foo\na foo\n' }],
   ['while read l; do echo "[$l]"; done < a.txt', { stdout: '[a foo]\n[b]\n' }],
   ['NO_COLOR=1 git diff', { exit_code: 0 }],
@@ -114,7 +121,7 @@ const READ_ONLY: readonly (readonly [command: string, result: object])[] = [
   ['cat a.txt | tee /dev/null', { stdout: 'a foo\nb\n' }],
 ]
 
-describe('in mode ask, read-only commands inside the workspace run without approval', () => {
+describe('in mode ask, read-only commands inside the workspace run without approval', needs('bubblewrap'), () => {
   // Every other one. `pnpm soak` runs all of them.
   it.each(READ_ONLY.filter((_, at) => at % thoroughly(2, 1) === 0))('%s', async (command, result) => {
     const outcome = await bash(command)
@@ -131,7 +138,7 @@ describe('in mode ask, read-only commands inside the workspace run without appro
     const body = bytes.subarray(0, -20)
     writeFileSync(index, Buffer.concat([body, hash('sha1', body, 'buffer')]))
     try {
-      expect(await bash(command)).toMatchObject({ error: { code: 'InputInvalid' }, error_text: expect.stringContaining('the path "../secret.ts"') as string })
+      expect(JSON.stringify(await bash(command))).not.toContain('precious')
     } finally {
       writeFileSync(index, before)
     }
@@ -160,15 +167,19 @@ describe('where no file wall stands, in mode ask', () => {
     return [decision, chain.some(({ reason }) => reason.includes('no file wall stands around commands'))]
   }
 
+  it('a link that leads out of the workspace is refused', async () => {
+    expect(await bash('cat src/link.ts')).toMatchObject({ error: { code: 'CapabilityDenied' } })
+  })
+
   it.each([
-    'ls', 'cat a.txt', 'cat *.txt', 'ls | sort', 'cd src && ls', '(cd src && ls)', 'wc a.txt', 'grep foo a.txt', 'diff a.txt a.txt', 'echo "$(cat a.txt)"', 'for f in *.txt; do cat "$f"; done', 'timeout 5 ls', 'date +%s', 'pwd',
+    'ls', 'cat a.txt', 'cat a.txt b.txt', 'ls | sort', 'cd src && ls', 'wc a.txt', 'grep foo a.txt', 'cat < a.txt', 'echo a && pwd', 'timeout 5 ls',
   ])('%s runs unasked, because it has no options', async (command) => {
     expect(await explain('bash', { command })).toEqual(['allow', false])
     expect([codeOf(await bash(command)), asked]).toEqual(['output', []])
   })
 
   it.each([
-    'ls -la', 'ls | sort -n', 'cd src && ls -a', 'cat -- a.txt', 'head -5 a.txt', 'git status', 'git log', 'echo "$(git log)"', 'for f in *.txt; do wc -l "$f"; done', 'timeout -k 1 5 ls', 'find .', "sed p a.txt",
+    'cat *.txt', 'diff a.txt a.txt', 'date', '(cd src && ls)', 'x=1; echo $x', 'ls -la', 'ls | sort -n', 'cd src && ls -a', 'cat -- a.txt', 'head -5 a.txt', 'git status', 'git log', 'echo "$(git log)"', 'for f in *.txt; do wc -l "$f"; done', 'timeout -k 1 5 ls', 'find .', "sed p a.txt",
     "awk '{print}' a.txt", 'jq . package.json', 'tar tf x.tgz', '[ -f a.txt ]', 'ls | xargs wc', 'node --version', 'command -v sh', 'git version',
   ])('%s asks', async (command) => {
     expect(await explain('bash', { command })).toEqual(['ask', true])

@@ -1,48 +1,33 @@
 import type {
-  AndOr, Assignment, Command, CommandNode, HereDoc, PipelineNode, PipeOperator, Redirection, Statement, Subshell,
-  TestCommand, While, Word as WordNode,
+  AndOr, Assignment, Command, CommandNode, HereDoc, PipelineNode, PipeOperator, Redirection, Statement,
+  Word as WordNode,
 } from 'unbash'
-import {
-  BUILTINS, type GroupStep, isPlain, type LoopStep, NeedsShell, READ_ONLY_BUILTINS, type Scope, type Source, type Stage,
-  type Step, type Target, type When,
-} from './plan.ts'
-import { readWord, readWords } from './words.ts'
+import { BUILTINS, NeedsShell, type Source, type Stage, type Step, type Target, type When } from './plan.ts'
+import { readWord } from './words.ts'
 
 /** Converts statements to steps. Throws NeedsShell for statements that need a shell. */
-export function readSteps({ commands }: { readonly commands: readonly Statement[] }, scope: Scope): readonly Step[] {
+export function readSteps({ commands }: { readonly commands: readonly Statement[] }): readonly Step[] {
   const steps = commands.flatMap(({ command, background }) => {
     if (background === true) throw new NeedsShell('a background command')
-    return command.type === 'AndOr' ? readAndOr(command, scope) : [readPipeline(command, 'always', scope)]
+    return command.type === 'AndOr' ? readAndOr(command) : [readPipeline(command, 'always')]
   })
   refuseUncertainFolder(steps)
   return steps
 }
 
-function readAndOr({ commands, operators }: AndOr, scope: Scope): readonly Step[] {
+function readAndOr({ commands, operators }: AndOr): readonly Step[] {
   return commands.map((command, index) =>
-    readPipeline(command, index === 0 ? 'always' : operators[index - 1] === '&&' ? 'success' : 'failure', scope))
+    readPipeline(command, index === 0 ? 'always' : operators[index - 1] === '&&' ? 'success' : 'failure'))
 }
 
-function readPipeline(node: PipelineNode, when: When, scope: Scope): Step {
+function readPipeline(node: PipelineNode, when: When): Step {
   if (node.type !== 'Pipeline') {
-    return readFolderChange(node, when, scope) ?? readCompound(node, when, scope)
-      ?? { kind: 'run', when, negated: false, stages: [readStage(node, undefined, scope)] }
+    return readFolderChange(node, when) ?? { kind: 'run', when, negated: false, stages: [readStage(node, undefined)] }
   }
-  const times = node.prefixes.filter(({ type }) => type === 'Time')
-  if (times.length > 0 && !isPlainTime(node, scope)) throw new NeedsShell('the shell builtin `time`')
-  const stages = node.commands.map((command, index) => readStage(command, node.operators[index], scope))
+  if (node.prefixes.some(({ type }) => type === 'Time')) throw new NeedsShell('the shell builtin `time`')
+  const stages = node.commands.map((command, index) => readStage(command, node.operators[index]))
   stages.slice(1).forEach((stage, index) => refuseLostOutput(stages[index]!, stage))
-  const negated = (node.prefixes.length - times.length) % 2 === 1
-  return { kind: 'run', when, negated, stages, ...(times.length > 0 ? { timed: true } : {}) }
-}
-
-const isPlainTime = ({ prefixes }: Extract<PipelineNode, { type: 'Pipeline' }>, { readOnly }: Scope): boolean =>
-  readOnly && prefixes.length === 1
-  && prefixes.every((prefix) => prefix.type === 'Time' && !prefix.posix && !prefix.endOfOptions)
-
-function readCompound(node: PipelineNode, when: When, scope: Scope): Step | undefined {
-  if (!scope.readOnly) return undefined
-  return node.type === 'Subshell' ? readGroup(node, when, scope) : readLoop(node, when, scope)
+  return { kind: 'run', when, negated: node.prefixes.length % 2 === 1, stages }
 }
 
 /** Each command must read the output of the previous one. Otherwise their timing would matter. */
@@ -55,10 +40,10 @@ function refuseLostOutput(before: Stage, after: Stage): void {
   }
 }
 
-function readFolderChange(node: PipelineNode, when: When, scope: Scope): Step | undefined {
+function readFolderChange(node: PipelineNode, when: When): Step | undefined {
   if (node.type !== 'Command' || node.name?.text !== 'cd') return undefined
-  const [, folder, ...more] = readCommandWords(node, scope)
-  const plain = folder !== undefined && folder.pattern === undefined && folder.expansion === undefined
+  const [, folder, ...more] = readCommandWords(node)
+  const plain = folder !== undefined && folder.pattern === undefined
     && more.length === 0
     && node.prefix.length === 0 && node.redirects.length === 0 && !folder.text.startsWith('-') && folder.text !== ''
   if (!plain) throw new NeedsShell('`cd` with options or a computed folder')
@@ -74,60 +59,13 @@ function refuseUncertainFolder(steps: readonly Step[]): void {
   })
 }
 
-const readGroup = ({ body }: Subshell, when: When, scope: Scope): GroupStep =>
-  ({ kind: 'group', when, steps: readSteps(body, scope) })
-
-/** A loop over words or over the lines of a file. Undefined if the node is not a loop. Throws NeedsShell. */
-function readLoop(node: PipelineNode, when: When, scope: Scope): LoopStep | undefined {
-  if (node.type === 'For') {
-    const { name: { text: name }, wordlist, body } = node
-    if (wordlist === undefined || !PLAIN_NAME.test(name)) throw new NeedsShell('a loop')
-    const over = wordlist.flatMap((word) => readWords(word, scope))
-    // Only loops over file names are supported. Loops over literal words usually compute something.
-    if (over.some(isPlain)) throw new NeedsShell('a loop')
-    return { kind: 'loop', when, name, over, steps: bodySteps(body, scope.inLoop(name)) }
-  }
-  if (node.type !== 'Redirected' || node.command.type !== 'While') return undefined
-  const name = lineVariable(node.command)
-  const { stdin, stdout, stderr } = readRedirects(node.redirects)
-  if (name === undefined || stdin === undefined || !('file' in stdin) || stdout !== 'out' || stderr !== 'err') {
-    throw new NeedsShell('a loop')
-  }
-  const steps = bodySteps(node.command.body, scope.inLoop(name))
-  return { kind: 'loop', when, name, over: { file: stdin.file }, steps }
-}
-
-/** Lower case, because upper-case variables can change how a shell or program behaves. */
-const PLAIN_NAME = /^[a-z][a-z0-9_]*$/
-
-function bodySteps(body: While['body'], scope: Scope): readonly Step[] {
-  const steps = readSteps(body, scope)
-  // The next iteration would start in a different folder.
-  if (steps.some(({ kind }) => kind === 'cd')) throw new NeedsShell('a loop that changes its folder')
-  return steps
-}
-
-/** The variable of `while read -r line`. */
-function lineVariable({ kind, clause: { commands } }: While): string | undefined {
-  const [statement, ...more] = commands
-  if (kind !== 'while' || statement?.command.type !== 'Command' || more.length > 0) return undefined
-  const command: Command = statement.command
-  if (command.prefix.length > 0 || command.redirects.length > 0 || command.name?.text !== 'read') return undefined
-  const words = command.args.map(({ text }) => text)
-  const name = words[0] === '-r' ? words[1] : words[0]
-  return words.length === (words[0] === '-r' ? 2 : 1) && PLAIN_NAME.test(name ?? '') ? name : undefined
-}
-
 /** A simple command that means the same without a shell. Throws NeedsShell for all others. */
-function readStage(node: CommandNode, pipe: PipeOperator | undefined, scope: Scope): Stage {
-  if (scope.readOnly && node.type === 'TestCommand') return readTest(node, scope)
+function readStage(node: CommandNode, pipe: PipeOperator | undefined): Stage {
   if (node.type !== 'Command') throw new NeedsShell(COMPOUND.get(node.type) ?? 'unknown syntax')
-  const words = readCommandWords(node, scope)
+  const words = readCommandWords(node)
   const [program] = words
   if (program === undefined) throw new NeedsShell('a variable assignment')
-  if (BUILTINS.has(program.text) && !(scope.readOnly && READ_ONLY_BUILTINS.has(program.text))) {
-    throw new NeedsShell(`the shell builtin \`${program.text}\``)
-  }
+  if (BUILTINS.has(program.text)) throw new NeedsShell(`the shell builtin \`${program.text}\``)
   const streams = readRedirects(node.redirects)
   return {
     assignments: node.prefix.filter((item) => item.type === 'Assignment').map(readAssignment),
@@ -138,27 +76,12 @@ function readStage(node: CommandNode, pipe: PipeOperator | undefined, scope: Sco
   }
 }
 
-function readCommandWords(node: Command, scope: Scope): Stage['words'] {
+function readCommandWords(node: Command): Stage['words'] {
   if (node.name === undefined) return []
-  return [readWord(node.name), ...node.args.flatMap((arg) => {
+  return [readWord(node.name), ...node.args.map((arg) => {
     if (arg.type === 'Assignment') throw new NeedsShell('a variable declaration')
-    return readWords(arg, scope)
+    return readWord(arg)
   })]
-}
-
-/** Replaces `[[` with `test`, which is equivalent for a single unary operator. */
-function readTest({ expression }: TestCommand, scope: Scope): Stage {
-  if (expression.type !== 'TestUnary' || !/^-[defhLnrswxz]$/.test(expression.operator)) {
-    throw new NeedsShell(COMPOUND.get('TestCommand')!)
-  }
-  const operand = readWord(expression.operand, scope)
-  // Inside `[[`, patterns are literal and expansions are not split.
-  if (operand.pattern !== undefined || operand.expansion?.split === true) {
-    throw new NeedsShell(COMPOUND.get('TestCommand')!)
-  }
-  return {
-    assignments: [], words: [{ text: 'test' }, { text: expression.operator }, operand], stdout: 'out', stderr: 'err',
-  }
 }
 
 function readAssignment({ name, value, append, index }: Assignment): readonly [string, string] {

@@ -1,85 +1,160 @@
-import type { ArgumentsReader, ArgumentsReading } from '@bulkhead/contract'
+import type {
+  AffectedPath, ArgumentsReader, ArgumentsReading, CallEffects, CommandReading, CommandAs,
+} from '@bulkhead/contract'
 import { absolute, insidePath, type Location, writeDenials } from '../../model/paths.ts'
 import { MAX_CHARS, parseCommand } from '../parse/parse-command.ts'
-import { isPlain, type ParsedCommand, type ShellCommand, type Stage, type Step, type Word } from '../parse/plan.ts'
-import { programNeed } from '../run/stage-argv.ts'
-import { effectsOf, innerSteps, readsOf, type ResolvedStep, resolveSteps, type RunStep } from './analyze-steps.ts'
 import {
-  commandNames, hasControls, inputText, pathText, possibleCommands, stageText, wordsText,
-} from './command-names.ts'
+  isPlain, type LineParts, type NestedCommand, type ParsedCommand, type ShellCommand, type Stage, type Step, type Word,
+} from '../parse/plan.ts'
+import { programNeed } from '../run/stage-argv.ts'
+import { commandNames, hasControls, inputText, pathText, possibleCommands, stageText } from './command-names.ts'
 import { Findings, isForkBomb, overwritesDevice } from './findings.ts'
-import { type CommandContext, isUsuallyReadOnly } from './known-uses.ts'
+import { hostsOf } from './hosts.ts'
+import {
+  affected, type CommandContext, everything, filesOf, isBare, readingKeys, streamsRead,
+} from './reading-commands.ts'
+import { isUsuallyReadOnly, PROCESS_PROGRAMS, readingKey } from './reading-programs.ts'
+import { type ResolvedStep, resolveSteps, type RunStep } from './resolve-steps.ts'
 import { innermost, unwrap } from './wrappers.ts'
 
-export type AnalyzedCommand = { readonly analysis: ArgumentsReading } & (
-  | { readonly kind: 'plan'; readonly steps: readonly ResolvedStep[] }
+export type AnalyzedCommand = { readonly analysis: ArgumentsReading & { readonly command: CommandReading } } & (
+  | { readonly kind: 'plan'; readonly steps: readonly ResolvedStep[]; readonly parts: LineParts }
   | Exclude<ParsedCommand, { kind: 'plan' }>
 )
 
 /**
  * Determines what a command line does and which approval keys cover it:
- * - `git status`, `ls`: all read-only uses of a program inside the workspace
  * - `npm test`: exactly these words; `sh <|` if another command is piped into it
  * - `[effects] find . -delete`: exactly these words, for a program that is usually read-only
  * - `> notes.txt`: a file that is written
  * - `[shell] …`, `[unread] …`: exactly this string
+ * - `git status`, `ls`: all uses of a program that seem to only read, behind the look wall. Without it, those without
+ *   options
  *
  * Never throws.
  */
 export function analyzeCommand(text: string, context: CommandContext): AnalyzedCommand {
   const findings = new Findings()
   const parsed = parseCommand(text)
+  const line = `${context.folder}\n${text}`
   if (text.length <= MAX_CHARS && isForkBomb(text)) findings.deny('it is a fork bomb')
   switch (parsed.kind) {
     case 'plan': {
-      const { otherwise } = parsed
-      const analyzed = analyzePlan(parsed.steps, context, otherwise === undefined ? [] : [text])
-      if (otherwise === undefined || analyzed.reads) {
-        return { kind: 'plan', steps: analyzed.steps, analysis: withDenies(analyzed.analysis, findings) }
-      }
-      return analyzeShell(text, otherwise, context, findings)
+      const { steps, analysis } = analyzePlan(parsed.steps, parsed.parts, context, findings)
+      return { kind: 'plan', steps, parts: parsed.parts, analysis: { ...analysis, command: { line, ...analysis.command } } }
     }
-    case 'shell':
-      return analyzeShell(text, parsed, context, findings)
-    case 'unread':
+    case 'shell': {
+      const analysis = analyzeShell(text, parsed, context, findings)
+      return { ...parsed, analysis: { ...analysis, command: { line, ...analysis.command } } }
+    }
+    case 'unread': {
       findings.ask(`cannot determine what it would run: ${parsed.why}`, true)
-      return { ...parsed, analysis: wholeCommand('unread', text, possibleCommands(text), context, findings) }
+      const analysis = wholeCommand('unread', text, possibleCommands(text), context, findings)
+      return { ...parsed, analysis: { ...analysis, command: { line } } }
+    }
   }
 }
 
-/** `names` are additional names that deny rules match against. */
-function analyzePlan(plan: readonly Step[], context: CommandContext, names: readonly string[]) {
-  const findings = new Findings()
+type Analysis = Omit<ArgumentsReading, 'command'> & { readonly command: Omit<CommandReading, 'line'> }
+
+function analyzePlan(
+  plan: readonly Step[], parts: LineParts, context: CommandContext, findings: Findings,
+): { readonly steps: readonly ResolvedStep[]; readonly analysis: Analysis } {
   const steps = resolveSteps(plan, context, findings)
-  analyzeSteps(steps, context, findings)
-  const key = planKey(steps, findings)
+  const runs = steps.filter((step) => step.kind === 'run')
+  for (const step of runs) analyzeStep(step, context, findings)
+  const subjects = findings.reading('').subjects
+  // A single command has its own key. Several have that of the whole line, with their order and conditions.
+  const isSingle = steps.length === 1 && subjects.length === 1
+  const key = isSingle ? subjects[0]!.key : stepsText(steps)
   // The command only changes the folder.
-  if (steps.every(({ kind }) => kind === 'cd')) findings.subject(key, [])
-  for (const { key: subject } of findings.reading(key).subjects) findings.subject(subject, names)
-  const { all, outside, quiet, bare } = readsOf(steps, context, findings)
+  if (runs.length === 0) findings.subject(key, [])
+  const placed = runs.flatMap(({ stages, folder }) => stages.map((stage) => ({ stage, here: { ...context, folder } })))
+  const keys = placed.map(({ stage, here }) => readingKeys(stage.words, here))
+  const known = keys.every((found) => found !== undefined)
   const analysis = findings.reading(key)
-  const reads = all && quiet && analysis.denies.length === 0 && analysis.asks.length === 0
+  const isQuiet = analysis.denies.length === 0 && analysis.asks.length === 0
+  const reads = known && isQuiet && streamsRead(parts, context)
+  const hosts = reads ? undefined : hostsOf(parts.commands, context)
+  const isSimple = ({ stage: { words, assignments } }: Placed): boolean => isBare(words) && assignments.length === 0
+  const bare = known && placed.every(isSimple)
+  // Behind the look wall the files are a guess that does no harm. Otherwise they are known of simple commands only.
+  const hasEffects = reads || bare || placed.every(({ stage }) => isReport(stage))
+  const look = new Findings()
+  placed.forEach(({ stage }, index) => {
+    for (const one of keys[index] ?? []) look.subject(one, namesOf(stage, subjects))
+  })
+  if (runs.length === 0) look.subject(key, [])
+  const behind = look.reading(key)
   return {
-    steps, reads,
+    steps,
     analysis: {
-      ...analysis, ...(reads && !outside ? { onlyReads: bare || 'walled' as const } : {}),
-      ...(all ? { effects: effectsOf(steps, context, outside) } : {}),
+      ...analysis, ...(reads ? { onlyReads: bare || 'walled' } : {}),
+      ...(hasEffects ? { effects: effectsOf(placed, runs, parts, context, known) } : {}),
+      command: {
+        ...(reads ? {
+          look: { key: steps.length === 1 && behind.subjects.length === 1 ? behind.subjects[0]!.key : key, subjects: behind.subjects },
+        } : {}),
+        ...(hosts && { hosts }),
+      },
     },
   }
 }
 
-const withDenies = (analysis: ArgumentsReading, findings: Findings): ArgumentsReading => {
-  const { denies } = findings.reading('')
-  return denies.length === 0 ? analysis : { ...analysis, denies: [...analysis.denies, ...denies], onlyReads: false }
+/** What rules know a stage by, whatever wall it runs behind. */
+const namesOf = (stage: Stage, subjects: ArgumentsReading['subjects']): readonly string[] =>
+  subjects.filter(({ names = [] }) => names.includes(stageText(stage))).flatMap(({ key, names = [] }) => [key, ...names])
+
+interface Placed {
+  readonly stage: Stage
+  readonly here: CommandContext
 }
 
-function analyzeShell(
-  text: string, parsed: ShellCommand, context: CommandContext, findings: Findings,
-): AnalyzedCommand {
-  const names = parsed.commands.flatMap(({ words }) => commandNames(words, findings))
-  findings.ask(`it needs a shell: ${parsed.why.join('; ')}`)
-  return { ...parsed, analysis: wholeCommand('shell', text, names, context, findings) }
+function effectsOf(
+  placed: readonly Placed[], runs: readonly RunStep[], { inputs }: LineParts, context: CommandContext, known: boolean,
+): CallEffects {
+  const files = [
+    ...placed.flatMap(({ stage, here }) => filesOf(stage.words, here)),
+    ...inputs.filter((file) => !file.startsWith('/dev/')).map((file) => affected(file, false, context)),
+  ]
+  const writes = runs.flatMap(({ stages, folder }) => stages.flatMap(({ stdout, stderr }) => [stdout, stderr]
+    .flatMap((target) => typeof target === 'string' ? [] : [affected(target.file, false, { ...context, folder })])))
+  return {
+    ...(known && { reads: files.flatMap((path) => path ?? everything(context)) }),
+    ...(writes.every((path) => path !== undefined) && { writes }), net: false,
+  }
 }
+
+function analyzeShell(text: string, { why, parts }: ShellCommand, context: CommandContext, findings: Findings): Analysis {
+  const { commands } = parts
+  const names = commands.flatMap(({ words }) => commandNames(words, findings))
+  const found = findings.reading('')
+  const keys = commands.map(({ words }) => readingKeys(words, context))
+  const reads = found.asks.length === 0 && found.denies.length === 0
+    && keys.every((one) => one !== undefined) && streamsRead(parts, context)
+  findings.ask(`it needs a shell: ${why.join('; ')}`)
+  const analysis = wholeCommand('shell', text, names, context, findings)
+  if (!reads) {
+    const hosts = hostsOf(commands, context)
+    return { ...analysis, command: { ...(hosts && { hosts }) } }
+  }
+  const look = new Findings()
+  const all = [analysis.key, text, ...names]
+  for (const one of keys.flat()) look.subject(one, all)
+  if (commands.length === 0) look.subject(analysis.key, all)
+  return {
+    ...analysis, onlyReads: 'walled',
+    effects: { reads: [...everything(context), ...namedFiles(commands, parts, context)], writes: [], net: false },
+    command: { look: { key: analysis.key, subjects: look.reading('').subjects } },
+  }
+}
+
+/** Files that the words of a line name. Others are possible. */
+const namedFiles = (
+  commands: readonly NestedCommand[], { inputs }: LineParts, context: CommandContext,
+): readonly AffectedPath[] => [
+  ...commands.flatMap(({ words }) => filesOf(words, context)), ...inputs.map((file) => affected(file, false, context)),
+].filter((path) => path !== undefined)
 
 function wholeCommand(
   mark: string, text: string, names: readonly string[], { folder }: CommandContext, findings: Findings,
@@ -87,54 +162,36 @@ function wholeCommand(
   const [lines, quoted] = hasControls(text) ? [' lines', pathText(text)] : ['', text]
   const key = `[${mark}${lines}] ${inFolder(folder)}${quoted}`
   findings.subject(key, [text, ...names])
-  findings.need({ kind: 'shell', subject: 'bash', args: ['--noprofile', '--norc', '-c', text] })
+  findings.need({ kind: 'shell', subject: 'bash', args: shellArguments(text) })
   findings.touch(`run in a shell: ${inFolder(folder)}${text}`)
   return findings.reading(key)
 }
 
-function analyzeSteps(steps: readonly ResolvedStep[], context: CommandContext, findings: Findings): void {
-  for (const step of steps) {
-    if (step.kind === 'run') analyzeStep(step, context, findings)
-    else if (step.kind !== 'cd') analyzeSteps(step.steps, context, findings)
-    const words = wordsOf(step)
-    const folder = step.kind === 'group' ? context.folder : step.folder
-    for (const inner of words.flatMap(innerSteps)) {
-      analyzeSteps(resolveSteps(inner, { ...context, folder }, findings), context, findings)
-    }
-  }
-}
+export const shellArguments = (text: string): readonly string[] => ['--noprofile', '--norc', '-c', text]
 
-function wordsOf(step: ResolvedStep): readonly Word[] {
-  if (step.kind === 'run') return step.stages.flatMap((stage) => stage.words)
-  return step.kind === 'loop' && !('file' in step.over) ? step.over : []
-}
-
-function analyzeStep({ stages, uses, folder }: RunStep, context: CommandContext, findings: Findings): void {
+function analyzeStep({ stages, folder }: RunStep, context: CommandContext, findings: Findings): void {
   const { workspace, openRoots: roots = [] } = context
-  const opened = { ...context, roots }
+  const opened = { workspace, roots, neverWritten: context.neverWritten ?? [] }
+  const here = { ...context, folder }
   stages.forEach((stage, index) => {
     const names = commandNames(stage.words, findings)
-    const use = uses[index]
     const piped = index > 0
-    const key = use?.key
+    const key = simpleKey(stage, here)
       ?? `${markOf(stage)}${inFolder(folder)}${inputText({ ...stage, words: innermost(stage.words) }, piped)}`
     // Deny rules can match the whole pipeline. Allow rules match only the keys.
     const pipe = piped ? [stages.slice(0, index + 1).map(stageText).join(' | ')] : []
     findings.subject(key, [...names, stageText(stage), ...pipe])
-    for (const other of use?.alsoRuns ?? []) findings.subject(other, [])
     findings.touch(`run ${inFolder(folder)}${stageText(stage)}`)
     findings.need(programNeed(stage))
     const input = stage.stdin !== undefined && 'file' in stage.stdin ? stage.stdin.file : undefined
-    const files = [
-      ...(folder === '.' ? [] : ['.']),
-      ...(input === undefined ? [] : [input]),
-      ...knownPaths(use?.paths ?? []),
-    ]
-    for (const file of files) needRead(file, { ...context, folder }, findings)
+    for (const file of [...(folder === '.' ? [] : ['.']), ...(input === undefined ? [] : [input])]) {
+      needRead(affected(file, false, here), findings)
+    }
+    if (readingKeys(stage.words, here) !== undefined) needFiles(stage.words, here, findings)
     for (const [operator, target] of [['>', stage.stdout], ['2>', stage.stderr]] as const) {
       if (typeof target === 'string') continue
       if (overwritesDevice(target.file)) findings.deny('it would overwrite a disk')
-      const path = insidePath(target.file, { ...context, folder })
+      const path = insidePath(target.file, here)
       if (path === undefined) findings.deny(`the file ${pathText(target.file)} is outside the workspace`)
       else for (const why of writeDenials(absolute(workspace, path), target.file, opened)) findings.deny(why)
       findings.touch(`write ${pathText(path ?? target.file)}`)
@@ -143,21 +200,37 @@ function analyzeStep({ stages, uses, folder }: RunStep, context: CommandContext,
         `${target.append ? '>>' : '>'} ${pathText(path ?? target.file)}`, [`${operator} ${pathText(target.file)}`],
       )
     }
-    if (input !== undefined && insidePath(input, { ...context, folder }) === undefined) {
+    if (input !== undefined && insidePath(input, here) === undefined) {
       findings.deny(`the file ${pathText(input)} is outside the workspace`)
     }
   })
 }
 
-/** Literal paths, which the tool checks before it starts the command. */
-const knownPaths = (words: readonly Word[]): readonly string[] =>
-  words.filter((word) => isPlain(word) && word.text !== '-' && word.text !== '/dev/null').map(({ text }) => text)
+/** Files that a reading command names. If only the shell knows them, they can be anywhere in the workspace. */
+function needFiles(words: readonly Word[], context: CommandContext, findings: Findings): void {
+  if (innermost(words)[0]?.text === 'git') return
+  if (words.every(isPlain)) for (const file of filesOf(words, context)) needRead(file, findings)
+  else needRead({ path: context.workspace, below: false }, findings)
+}
 
-function needRead(file: string, context: CommandContext, findings: Findings): void {
-  const path = insidePath(file, context)
-  if (path !== undefined) {
-    findings.need({ kind: 'fs.read', subject: absolute(context.workspace, path) })
-  }
+function needRead(file: AffectedPath | undefined, findings: Findings): void {
+  if (file !== undefined) findings.need({ kind: 'fs.read', subject: file.path, ...(file.below && { below: true }) })
+}
+
+/** The name of the program, for uses without options that only read. */
+function simpleKey({ words, assignments }: Stage, context: CommandContext): string | undefined {
+  const inner = innermost(words)
+  const [name = '', ...args] = inner.map(({ text }) => text)
+  if (assignments.length > 0 || !words.every(isPlain)) return undefined
+  if (isReport({ words, assignments })) return name
+  const isSimple = isBare(words) || (name === 'git' && context.folder === '.' && args.every((arg) => !arg.startsWith('-')))
+  return isSimple && readingKeys(words, context) !== undefined ? readingKey(name, args) : undefined
+}
+
+/** Whether it only reports on other processes. */
+function isReport({ words: [program, ...args], assignments }: Pick<Stage, 'words' | 'assignments'>): boolean {
+  const form = PROCESS_PROGRAMS.get(program?.text ?? '')
+  return form !== undefined && assignments.length === 0 && args.every((word) => isPlain(word) && form.test(word.text))
 }
 
 function markOf({ words }: Stage): string {
@@ -168,42 +241,30 @@ function markOf({ words }: Stage): string {
 
 const inFolder = (folder: string): string => folder === '.' ? '' : `[in ${pathText(folder)}] `
 
-/** The key of a single command, or the text of all steps with their order and conditions. */
-function planKey(steps: readonly ResolvedStep[], findings: Findings): string {
-  const { subjects } = findings.reading('')
-  if (steps.length === 1 && subjects.length === 1) return subjects[0]!.key
-  return stepsText(steps)
-}
-
+/** The text of all steps with their order and conditions. */
 function stepsText(steps: readonly ResolvedStep[]): string {
   return steps.map((step, index) => {
     const before = index === 0 ? '' : step.when === 'always' ? '; ' : step.when === 'success' ? '&& ' : '|| '
-    switch (step.kind) {
-      case 'cd':
-        return `${before}cd ${pathText(step.path)}`
-      case 'group':
-        return `${before}( ${stepsText(step.steps)} )`
-      case 'loop': {
-        const over = 'file' in step.over
-          ? `while read ${step.name} < ${pathText(step.over.file)}`
-          : `for ${step.name} in ${wordsText(step.over)}`
-        return `${before}${over}; do ${stepsText(step.steps)}; done`
-      }
-      case 'run': {
-        const where = index === 0 ? inFolder(step.folder) : ''
-        return `${before}${step.negated ? '! ' : ''}${where}${step.stages.map(stageText).join(' | ')}`
-      }
-    }
+    if (step.kind === 'cd') return `${before}cd ${pathText(step.path)}`
+    const where = index === 0 ? inFolder(step.folder) : ''
+    return `${before}${step.negated ? '! ' : ''}${where}${step.stages.map(stageText).join(' | ')}`
   }).join(' ')
 }
 
+/** The commands that ceilings check for a line that a shell runs. */
+export function requestedCommands(text: string, analyzed: AnalyzedCommand): readonly CommandAs[] {
+  const stages = analyzed.kind === 'plan' ? analyzed.steps.flatMap((step) => step.kind === 'run' ? step.stages : []) : []
+  const commands = stages.map((stage) => programNeed(stage)).map(({ subject, args = [] }) => ({ cmd: subject, args }))
+  return commands.length > 0 ? commands : [{ cmd: 'bash', args: shellArguments(text) }]
+}
+
 /** Tells the host what a call of `bash` would do. */
-export const readBashArguments: ArgumentsReader = (args, { workspace, roots = [], neverWritten }) => {
+export const readBashArguments: ArgumentsReader = (args, { workspace, roots = [], neverWritten, readStart }) => {
   const { command, cwd } = args
   const folder = typeof cwd === 'string' ? insidePath(cwd, { workspace, folder: '.', roots }) : '.'
   const { analysis } = analyzeCommand(
     typeof command === 'string' ? command : '',
-    { ...locationOf(workspace, folder ?? '.'), openRoots: roots, ...(neverWritten && { neverWritten }) },
+    { ...locationOf(workspace, folder ?? '.'), openRoots: roots, readStart, ...(neverWritten && { neverWritten }) },
   )
   if (folder !== undefined) return analysis
   return { ...analysis, denies: [...analysis.denies, `the folder ${String(cwd)} is outside the workspace`] }

@@ -13,8 +13,6 @@ export function commandText(words: readonly Word[]): string {
   return words.map((word, index) => wordText(word, index === 0 ? BARE_NAME : BARE_WORD)).join(' ')
 }
 
-export const wordsText = (words: readonly Word[]): string => words.map((word) => wordText(word, BARE_WORD)).join(' ')
-
 /** Includes variables and input, which also determine what the command does. Excludes where its output goes. */
 export function inputText({ assignments, words, stdin }: Stage, piped = false): string {
   return [
@@ -40,9 +38,9 @@ export const hasControls = (text: string): boolean => CONTROL.test(text)
 
 export const pathText = (path: string): string => quoted(path, BARE_WORD)
 
-function wordText({ text, pattern, expansion }: Word, bare: RegExp): string {
+function wordText({ text, pattern, isSource }: Word, bare: RegExp): string {
   // The source is unambiguous, because all other words with such characters are quoted.
-  if (expansion !== undefined) return hasControls(text) ? quoted(text, bare) : text
+  if (isSource !== undefined) return hasControls(text) ? quoted(text, bare) : text
   if (pattern === undefined) return quoted(text, bare)
   return pattern.map((part) => {
     switch (part.kind) {
@@ -106,14 +104,8 @@ function scriptNames(script: string, findings: Findings, depth = 0): readonly st
     case 'unread':
       findings.ask(`cannot determine what the shell would run: ${parsed.why}`, true)
       return [script, ...possibleCommands(script)]
-    case 'shell':
-      return [script, ...parsed.commands.flatMap(({ words }) => commandNames(words, findings, depth + 1))]
-    case 'plan':
-      if (parsed.otherwise !== undefined) {
-        return [script, ...parsed.otherwise.commands.flatMap(({ words }) => commandNames(words, findings, depth + 1))]
-      }
-      return [script, ...parsed.steps.flatMap((step) =>
-        step.kind === 'run' ? step.stages.flatMap(({ words }) => commandNames(words, findings, depth + 1)) : [])]
+    default:
+      return [script, ...parsed.parts.commands.flatMap(({ words }) => commandNames(words, findings, depth + 1))]
   }
 }
 

@@ -68,13 +68,6 @@ const SHELLS: ReadonlySet<string> = new Set(wordList(
   'sh bash dash zsh ksh mksh ash fish rbash csh tcsh pwsh powershell',
 ))
 
-/** Whether a shell runs a script from `-c` or stdin instead of a file. */
-export function readsShellText(name: string, args: readonly Word[]): boolean {
-  if (!SHELLS.has(name)) return false
-  return shellScript(name, args) !== undefined || args.some(({ text }) => text === '-s')
-    || args.every(({ text }) => /^[-+]/.test(text))
-}
-
 /** The script of `sh -c`, in any spelling. Undefined if there is none. */
 export function shellScript(name: string, args: readonly Word[]): Wrapped | undefined {
   if (!SHELLS.has(name)) return undefined

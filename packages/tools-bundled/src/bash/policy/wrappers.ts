@@ -1,7 +1,7 @@
 import { type Word, wordList } from '../parse/plan.ts'
 import {
-  afterPrefix, commandAtAnyWord, gitScripts, nested, opaque, optionScripts, type PrefixForm, readsShellText,
-  shellScript, unreadable, type Wrapped,
+  afterPrefix, commandAtAnyWord, gitScripts, nested, opaque, optionScripts, type PrefixForm, shellScript,
+  unreadable, type Wrapped,
 } from './nested-commands.ts'
 
 const MAX_DEPTH = 8
@@ -96,15 +96,6 @@ function unwrapProgram(name: string, args: readonly Word[]): Wrapped | undefined
   return optionScripts(name, args)
 }
 
-/** Whether a local shell would run a script from the arguments or from stdin. */
-export function passesTextToShell(words: readonly Word[], depth = 0): boolean {
-  const name = baseName(words[0]?.text ?? '')
-  if (depth > MAX_DEPTH || JOINED.has(name) || readsShellText(name, words.slice(1))) return true
-  // These do not run a shell in the local sandbox, and need their own credentials.
-  if (REMOTE_OR_ISOLATED.has(name)) return false
-  return (unwrap(words)?.inner ?? []).some((inner) => passesTextToShell(inner.words, depth + 1))
-}
-
 /** Rules match programs by name, wherever they are installed. */
 export const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
@@ -159,7 +150,7 @@ const HARMLESS_VARIABLE = /^(?:NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|CI|L
 const PLAIN_VALUE = /^[\w.:@+-]*$/
 
 /** Whether a variable affects only how output is formatted. */
-export const isHarmlessVariable = (name: string, value: string): boolean =>
+const isHarmlessVariable = (name: string, value: string): boolean =>
   HARMLESS_VARIABLE.test(name) && PLAIN_VALUE.test(value)
 
 /** Removes all transparent wrappers, such as `timeout 5`. */

@@ -1,16 +1,8 @@
 import { ToolError, type FileReader } from '@bulkhead/contract'
-import { errorCode } from '@bulkhead/kit/error-message'
 import { matchRow } from '@bulkhead/kit/glob'
 import type { PatternPart, Word } from '../parse/plan.ts'
-import type { StdinArgs } from '../policy/known-uses.ts'
 
 type Lister = Pick<FileReader, 'list'>
-
-export interface Expanded {
-  readonly path: string
-  /** Possibly a symbolic link, so its target must be checked. */
-  readonly linked: boolean
-}
 
 const MAX_MATCHES = 10_000
 
@@ -18,9 +10,9 @@ const MAX_MATCHES = 10_000
  * Expands a pattern as a shell does: sorted, hidden files only if the pattern starts with a dot, and the pattern itself
  * if nothing matches. Searches only folders that the tool may read.
  */
-export async function expandPattern({ text, pattern }: Word, folder: string, fs: Lister): Promise<readonly Expanded[]> {
+export async function expandPattern({ text, pattern }: Word, folder: string, fs: Lister): Promise<readonly string[]> {
   const segments = pattern === undefined ? [] : splitSegments(pattern)
-  let found: readonly Expanded[] = [{ path: '', linked: false }]
+  let found: readonly string[] = ['']
   for (const [index, segment] of segments.entries()) {
     const isLast = index === segments.length - 1
     found = (await Promise.all(found.map((at) => matches(at, segment, isLast, folder, fs)))).flat()
@@ -30,21 +22,21 @@ export async function expandPattern({ text, pattern }: Word, folder: string, fs:
       )
     }
   }
-  return found.length === 0 ? [{ path: text, linked: false }] : found
+  return found.length === 0 ? [text] : found
 }
 
 async function matches(
-  at: Expanded, segment: readonly PatternPart[], isLast: boolean, folder: string, fs: Lister,
-): Promise<readonly Expanded[]> {
+  at: string, segment: readonly PatternPart[], isLast: boolean, folder: string, fs: Lister,
+): Promise<readonly string[]> {
   const literal = segment.every(({ kind }) => kind === 'text')
   const name = segment.map((part) => part.kind === 'text' ? part.text : '').join('')
-  if (literal && (name === '' || !isLast)) return [{ ...at, path: `${at.path}${name}${isLast ? '' : '/'}` }]
-  const entries = await fs.list(`${folder}/${at.path}`).catch(() => [])
+  if (literal && (name === '' || !isLast)) return [`${at}${name}${isLast ? '' : '/'}`]
+  const entries = await fs.list(`${folder}/${at}`).catch(() => [])
   return entries
     .filter((entry) => literal ? entry.name === name : matchName(segment, entry.name))
     .filter((entry) => isLast || entry.kind !== 'file')
-    .map((entry) => ({ path: `${at.path}${entry.name}${isLast ? '' : '/'}`, linked: entry.kind === 'other' }))
-    .toSorted((a, b) => a.path < b.path ? -1 : 1)
+    .map((entry) => `${at}${entry.name}${isLast ? '' : '/'}`)
+    .toSorted((a, b) => a < b ? -1 : 1)
 }
 
 function splitSegments(pattern: readonly PatternPart[]): readonly (readonly PatternPart[])[] {
@@ -88,54 +80,4 @@ function inSet(chars: string, char: string): boolean {
     if (last !== undefined) index += 2
   }
   return false
-}
-
-type Files = Pick<FileReader, 'stat'>
-
-/** Rejects with CapabilityDenied if a path, after following links, is outside of what the tool may read. */
-export async function checkInside(path: string, folder: string, fs: Files): Promise<void> {
-  try {
-    await fs.stat(path.startsWith('/') ? path : `${folder}/${path}`)
-  } catch (error) {
-    // The program itself reports missing files.
-    if (errorCode(error) === 'CapabilityDenied') throw error
-  }
-}
-
-export function refuseOption(text: string, what: string, hint: string): void {
-  if (text.startsWith('-')) throw new ToolError('InputInvalid', `${what}, which looks like an option. ${hint}`)
-}
-
-const PARALLEL_CHECKS = 32
-
-/** Removes the names that lead out of the workspace, and reports them to `note`. */
-export async function keepInside(
-  names: readonly string[], folder: string, fs: Files, note: (text: string) => void,
-): Promise<readonly string[]> {
-  const inside: string[] = []
-  for (let at = 0; at < names.length; at += PARALLEL_CHECKS) {
-    const some = names.slice(at, at + PARALLEL_CHECKS)
-    const checks = await Promise.allSettled(some.map((name) => checkInside(name, folder, fs)))
-    checks.forEach(({ status }, index) => {
-      if (status === 'fulfilled') inside.push(some[index]!)
-      else note(`${some[index]!}: left out, because it is outside the workspace\n`)
-    })
-  }
-  return inside
-}
-
-/** The input for `xargs`, without the names that lead out of the workspace. */
-export async function checkedInput(
-  text: string, { isNul, areFiles }: StdinArgs, folder: string, fs: Files, note: (text: string) => void,
-): Promise<string> {
-  if (!isNul && /["'\\]/.test(text)) {
-    const why = 'The input of xargs contains quotes or backslashes.'
-    throw new ToolError('InputInvalid', `${why} Separate the names with NUL: find -print0 | xargs -0.`)
-  }
-  const words = text.split(isNul ? '\0' : /\s+/).filter((word) => word !== '')
-  for (const word of words) {
-    refuseOption(word, `The input of xargs contains "${word}"`, 'Use names that start with ./ instead.')
-  }
-  if (!areFiles) return text
-  return (await keepInside(words, folder, fs, note)).map((word) => `${word}${isNul ? '\0' : '\n'}`).join('')
 }

@@ -1,10 +1,12 @@
 import type { PipeResult } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
+import { type Needs, STOPPED_NOTES, type StoppedBy, stoppedBy } from './stopped.ts'
 
 /** For both streams and all steps together. The host decides how much of it the model sees. */
 const MAX_CHARS = 2 * 1024 * 1024
 
-const KILLED = 128
+/** The exit code that shells use for a program that cannot be run. */
+const NOT_RUN = 126
 
 /** The output of all steps, and the exit code of the last one. */
 export class Transcript {
@@ -13,6 +15,12 @@ export class Transcript {
   #exit: { readonly exitCode: number | null; readonly signal: string | null } = { exitCode: 0, signal: null }
   #truncated = false
   #timedOut = false
+  #stopped: StoppedBy | undefined
+  readonly #needs: Needs
+
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
 
   get succeeded(): boolean {
     return this.#exit.exitCode === 0
@@ -22,30 +30,14 @@ export class Transcript {
     return this.#timedOut
   }
 
-  get stdout(): string {
-    return this.#stdout
-  }
-
-  get stderr(): string {
-    return this.#stderr
-  }
-
-  /** Like a shell, reports 128 for a step that was killed by a signal. */
-  get exitCode(): number {
-    return this.#exit.exitCode ?? KILLED
-  }
-
-  /** Adds a message to stderr. */
-  note(message: string): void {
-    this.#stderr += this.#fit(message)
-  }
-
-  add({ stdout, stderr, exits, truncated, timedOut }: PipeResult, negated: boolean): void {
+  add({ stdout, stderr, exits, truncated, timedOut, wall }: PipeResult, negated: boolean): void {
     this.#stdout += this.#fit(stdout)
     this.#stderr += this.#fit(stderr)
     this.#truncated ||= truncated
     this.#timedOut = timedOut
     const { exitCode, signal } = exits.at(-1)!
+    const exit = exits.find((one) => one.exitCode !== 0) ?? { exitCode, signal }
+    this.#stopped ??= stoppedBy({ exit, stderr, ...(wall && { wall }) }, this.#needs)
     this.#exit = negated ? { exitCode: exitCode === 0 ? 1 : 0, signal: null } : { exitCode, signal }
   }
 
@@ -58,6 +50,12 @@ export class Transcript {
     this.#exit = { exitCode, signal: null }
   }
 
+  /** The command was not run, because its wall cannot be built. */
+  refuse(wall: StoppedBy, message: string): void {
+    this.fail(NOT_RUN, message)
+    this.#stopped = wall
+  }
+
   result(): JsonObject {
     const { exitCode, signal } = this.#exit
     return {
@@ -65,6 +63,7 @@ export class Transcript {
       ...(signal === null ? {} : { signal }),
       ...(this.#timedOut ? { timed_out: true } : {}),
       ...(this.#truncated ? { truncated: true } : {}),
+      ...(this.#stopped === undefined ? {} : { stopped_by: this.#stopped, note: STOPPED_NOTES[this.#stopped] }),
     }
   }
 

@@ -56,7 +56,7 @@ const words = fc.array(piece, { minLength: 1, maxLength: 10 }).map((pieces) => `
 
 async function argvOf({ words: all }: Stage): Promise<readonly string[]> {
   const argv: string[] = []
-  for (const word of all) argv.push(...word.pattern === undefined ? [word.text] : (await expandPattern(word, '.', { list })).map(({ path }) => path))
+  for (const word of all) argv.push(...word.pattern === undefined ? [word.text] : await expandPattern(word, '.', { list }))
   return argv.slice(1)
 }
 

@@ -65,7 +65,7 @@ export function linesOf(command: string, planted: PlantedWorkspace, isUnasked: (
   const short = fc.tuple(fc.array(anyOf(shorts, LETTERS), { minLength: 1, maxLength: 3 }), attached).map(([letters, value]) => `-${letters.join('')}${value}`)
   const long = fc.tuple(anyOf(longs, names), fc.constantFrom('', '', '=5', `=${canary}`), fc.constantFrom(0, 0, 0, 1, 3))
     .map(([name, value, cut]) => `--${name.slice(0, Math.max(2, name.length - cut))}${value}`)
-  const inside = fc.constantFrom('a.txt', 'b.txt', 'src', 'names', 'x.tgz', 'x', 'package.json', '.', 'link', 'linked', 'sub', 'HEAD', 'v1', '5', '1,2')
+  const inside = fc.constantFrom(...INSIDE_WORDS)
   const hostile = fc.constantFrom(...hostileWords(planted))
   const own = WORDS[program]
   const option = fc.oneof(short, long, ...(own === undefined ? [] : [fc.constantFrom(...own)]))
@@ -78,6 +78,10 @@ export function linesOf(command: string, planted: PlantedWorkspace, isUnasked: (
   if (script === undefined) return words.map((rest) => [...head, ...rest, ...tail])
   return fc.tuple(words, script, fc.nat({ max: 3 })).map(([rest, one, at]) => [...head, ...rest.slice(0, at), one, ...rest.slice(at)])
 }
+
+/** Files, links and other words of the planted workspace. */
+export const INSIDE_WORDS: readonly string[] =
+  ['a.txt', 'b.txt', 'src', 'names', 'x.tgz', 'x', 'package.json', '.', 'link', 'linked', 'sub', 'HEAD', 'v1', '5', '1,2']
 
 /** Words that do harm if a program reads them as an option or a file while we take them for the value of an option. */
 export const hostileWords = ({ canary, absent }: PlantedWorkspace): readonly string[] => [

@@ -1,0 +1,52 @@
+import { constants } from 'node:os'
+import type { PipeResult } from '@bulkhead/contract'
+
+/** What stopped a command, as far as its output tells. `network`: it may write to the workspace, and lacks a host. */
+export type StoppedBy = 'look' | 'work' | 'network'
+
+const NO_NETWORK = new RegExp([
+  'could not resolve', 'name resolution', 'network is unreachable', 'name or service not known', 'EAI_AGAIN', 'ENOTFOUND',
+  'ENETUNREACH', 'ECONNREFUSED 127\\.0\\.0\\.1', 'getaddrinfo', 'unable to resolve', 'dial tcp', 'nodename nor servname',
+].join('|'), 'i')
+const NOT_PERMITTED = /read-only file system|\bEROFS\b|permission denied|\bEACCES\b|operation not permitted|\bEPERM\b/i
+const NOT_FOUND = /no such file or directory|\bENOENT\b|cannot access|not a git repository|could not read Username/i
+
+/** What a line needs that no wall shows. */
+export interface Needs {
+  /** It names files outside the workspace. */
+  readonly outside: boolean
+  /** It reports on other processes. */
+  readonly processes: boolean
+}
+
+/**
+ * Guesses whether the wall made the command fail. It decides what the note says and that the same line asks for a wider
+ * wall next time, and nothing else.
+ */
+export function stoppedBy(
+  { wall, exit, stderr }: Pick<PipeResult, 'wall' | 'stderr'> & { readonly exit: PipeResult['exits'][number] },
+  needs: Needs,
+): StoppedBy | undefined {
+  if (wall === undefined) return undefined
+  if (needs.processes) return wall
+  if (exit.exitCode === 0) return undefined
+  const isNetwork = NO_NETWORK.test(stderr)
+  const isStopped = isKilledByFilter(exit) || isNetwork || NOT_PERMITTED.test(stderr)
+    || (needs.outside && NOT_FOUND.test(stderr))
+  if (!isStopped) return undefined
+  return wall === 'work' && isNetwork ? 'network' : wall
+}
+
+/** A sandbox reports the signal of its command as an exit code. */
+const isKilledByFilter = ({ exitCode, signal }: PipeResult['exits'][number]): boolean =>
+  signal === 'SIGSYS' || exitCode === 128 + constants.signals.SIGSYS
+
+const AGAIN = 'Run the same command again to ask for'
+
+export const STOPPED_NOTES: Readonly<Record<StoppedBy, string>> = {
+  look: 'It was stopped by the look wall: it cannot write, has no network, and sees only the workspace and the system. '
+    + `${AGAIN} the work wall, in which it can write to the workspace.`,
+  network: `It was stopped by the work wall: it cannot reach the network. ${AGAIN} the whole network.`,
+  work: 'It was stopped by the work wall: it can write to the workspace only, and sees no other files and processes. '
+    + `${AGAIN} running it without a wall.`,
+}
