@@ -1,5 +1,5 @@
 import {
-  BulkheadError, DEFAULT_LIMITS, POOL_LIMITS, requireOptions, type CompartmentLimits, type CompartmentRequest,
+  BulkheadError, DEFAULT_LIMITS, NO_COMMAND_WALLS, POOL_LIMITS, requireOptions, type CompartmentLimits, type CompartmentRequest,
   type CapabilityUse, type CommandWalls, type CompartmentSession, type DryRun, type Sandbox,
 } from '@bulkhead/contract'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
@@ -73,8 +73,6 @@ export interface PooledSandbox extends Required<Sandbox> {
 
 /** A tool in use is called again sooner; an unused one costs a thread or a process. */
 const IDLE_MS = 300_000
-
-const NO_COMMAND_WALLS: CommandWalls = { look: false, work: false, network: false, masks: 'none' }
 
 /** A compartment that was just called will soon be called again, and is not evicted. */
 const MIN_IDLE_MS = 250

@@ -36,11 +36,23 @@ const node = realpathSync(process.execPath)
 
 const LOOPBACK = ['localhost', '127.0.0.1', '::1']
 
-/** The command that runs another one beside the relay. Without a grant, loopback is its own: no proxy. */
-export function besideRelay(command: readonly string[], hosts: readonly string[]): readonly string[] {
+/** The command that runs another one beside the relay. */
+export const besideRelay = (command: readonly string[], hosts: readonly string[]): readonly string[] =>
+  [node, '--no-warnings', '--eval', SCRIPT, '--', join(INSIDE, RELAY_SOCKET), directHosts(hosts), ...command]
+
+/** What is reached without the proxy. Without a grant, loopback is the program's own. */
+function directHosts(hosts: readonly string[]): string {
   const isLocal = hosts.some((host) => LOOPBACK.includes(readHostPattern(host)?.host.replaceAll(/[[\]]/g, '') ?? ''))
-  const direct = isLocal ? '' : LOOPBACK.join(',')
-  return [node, '--no-warnings', '--eval', SCRIPT, '--', join(INSIDE, RELAY_SOCKET), direct, ...command]
+  return isLocal ? '' : LOOPBACK.join(',')
+}
+
+/** The variables by which programs find a proxy. */
+export function proxyVariables(proxy: string, hosts: readonly string[]): Readonly<Record<string, string>> {
+  const direct = directHosts(hosts)
+  return {
+    NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy, HTTPS_PROXY: proxy, http_proxy: proxy, https_proxy: proxy,
+    ALL_PROXY: proxy, all_proxy: proxy, NO_PROXY: direct, no_proxy: direct,
+  }
 }
 
 /** Node, with its libraries. */

@@ -1,8 +1,11 @@
 import { realpath } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { BulkheadError, type CommandWalls } from '@bulkhead/contract'
 import { withFileErrors } from '../fs/file-errors.ts'
-import { relayCode } from '../net/inner-relay.ts'
+import { proxyVariables, relayCode } from '../net/inner-relay.ts'
+import { RELAY_SOCKET } from '../net/relay.ts'
+import { startError } from '../process/spawn.ts'
+import { ownNetwork, RELAY_URL, type OwnNetwork } from '../walls/own-network.ts'
 import { BubblewrapWall, type BubblewrapOptions } from './bubblewrap-wall.ts'
 import { openCommandRelay } from './command-relay.ts'
 import { lookWall, type WallTrial } from '../walls/trial.ts'
@@ -25,6 +28,8 @@ export interface CommandSandboxOptions extends BubblewrapOptions {
   readonly roots?: readonly string[]
   /** Whether the launcher's wall stands here. Default: tried. */
   readonly tryLauncher?: () => Promise<WallTrial>
+  /** How the launcher gets a network of its own. Default: tried. */
+  readonly tryNetwork?: () => Promise<OwnNetwork | undefined>
   /** Called when a command runs without the sandbox it should have. */
   readonly missingSandbox?: MissingSandboxReporter | undefined
   /** Without a working sandbox no command runs, not even one that needs none. */
@@ -48,6 +53,7 @@ export class CommandSandbox {
   readonly #options: CommandSandboxOptions
   readonly #bubblewrap: BubblewrapWall
   readonly #tryLauncher: () => Promise<WallTrial>
+  readonly #tryNetwork: () => Promise<OwnNetwork | undefined>
   readonly #git: GitSettings | undefined
 
   constructor(options: CommandSandboxOptions) {
@@ -55,6 +61,7 @@ export class CommandSandbox {
     this.#options = options
     this.#bubblewrap = new BubblewrapWall(options)
     this.#tryLauncher = options.tryLauncher ?? lookWall
+    this.#tryNetwork = options.tryNetwork ?? ownNetwork
     this.#git = home === undefined ? undefined : new GitSettings(executables, home)
   }
 
@@ -68,10 +75,10 @@ export class CommandSandbox {
     if (wall === 'open' && !requiresSandbox) return NO_SANDBOX
     const roots = await Promise.all([workspace, ...others].map((folder) =>
       withFileErrors(folder === workspace ? '.' : folder, () => realpath(folder))))
-    const isRelayed = !isolated && hosts !== 'all' && hosts.length > 0
+    const relayed = !isolated && hosts !== 'all' && hosts.length > 0 ? hosts : undefined
     const form: WallForm = {
       wall: wall === 'open' ? 'work' : wall, isolated, roots, isConnected: !isolated && hosts === 'all',
-      visible: isRelayed ? [...visible, ...relayCode()] : visible,
+      visible: relayed ? [...visible, ...relayCode()] : visible,
     }
     const hasMounts = await this.#bubblewrap.stands(form)
     const launcher = hasMounts ? undefined : await this.#launcher()
@@ -84,9 +91,19 @@ export class CommandSandbox {
     try {
       const folder = await openPrivateFolder(await this.#gitSettings(form))
       opened.push(folder.remove)
-      if (launcher?.stands) return { ...await this.#launched(form, folder, launcher.confinesSignals), release }
-      const relay = isRelayed ? await openCommandRelay(hosts, hostCeilings) : undefined
+      const network = relayed && launcher?.stands ? await this.#ownNetwork() : undefined
+      const relay = relayed && (hasMounts || network) ? await openCommandRelay(relayed, hostCeilings) : undefined
       if (relay !== undefined) opened.push(relay.close)
+      if (launcher?.stands) {
+        const launched = await this.#launched(form, folder, launcher.confinesSignals, network !== undefined)
+        if (!network || !relay || !relayed) return { ...launched, release }
+        const variables = { ...launched.variables, ...proxyVariables(RELAY_URL, relayed) }
+        const socket = join(relay.folder, RELAY_SOCKET)
+        return {
+          ...launched, variables, refused: relay.refused, release,
+          network: (descriptors, command) => network(socket, descriptors, command),
+        }
+      }
       const walled = await this.#bubblewrap.around(form, { folder, relay: relay?.folder })
       opened.push(walled.release)
       return { ...walled, argv: [...walled.argv, ...relay?.command ?? []], ...(relay && { refused: relay.refused }), release }
@@ -97,10 +114,14 @@ export class CommandSandbox {
   }
 
   /** Without a network of its own, a command has the whole network or none. */
-  async #launched(form: WallForm, folder: PrivateFolder, confinesSignals: boolean): Promise<SandboxPrefix> {
+  async #launched(
+    form: WallForm, folder: PrivateFolder, confinesSignals: boolean, isAlone: boolean,
+  ): Promise<SandboxPrefix> {
     // Folders above could not be opened, which git takes for a damaged repository.
     const above = { GIT_CEILING_DIRECTORIES: form.roots.map((root) => dirname(root)).join(':') }
-    const launch = await launcherWall(form, { folder, relay: undefined }, this.#options, confinesSignals)
+    const launch = await launcherWall(
+      isAlone ? { ...form, isConnected: true } : form, { folder, relay: undefined }, this.#options, confinesSignals,
+    )
     return { ...NO_SANDBOX, launch, variables: { ...folder.variables, ...above } }
   }
 
@@ -112,7 +133,14 @@ export class CommandSandbox {
     const hasMounts = (await Promise.all(forms.map((form) => this.#bubblewrap.stands(form)))).every((each) => each)
     if (hasMounts) return { look: true, work: true, network: true, masks: 'mount' }
     const { stands } = await this.#launcher()
-    return { look: stands, work: stands, network: false, masks: stands ? 'grants' : 'none' }
+    const network = stands && await this.#ownNetwork() !== undefined
+    return { look: stands, work: stands, network, masks: stands ? 'grants' : 'none' }
+  }
+
+  #ownNetwork(): Promise<OwnNetwork | undefined> {
+    return this.#tryNetwork().catch((error: unknown) => {
+      throw startError(error)
+    })
   }
 
   #launcher(): Promise<WallTrial> {

@@ -5,7 +5,7 @@ import type { RedactingStream, Redaction } from '../secrets/redaction.ts'
 import { reaper } from '../process/reaper.ts'
 import { BoundedOutput, type LiveOutput, type StreamName } from './output.ts'
 import { sendWhole, startMasked, startError, type Stdio } from '../process/spawn.ts'
-import type { LaunchWall, SpareLauncher } from '../walls/launcher.ts'
+import { encodeOrder, launcherCommand, type Launch, type LaunchWall, type SpareLauncher } from '../walls/launcher.ts'
 import { FILTER_FD } from './wall-form.ts'
 import {
   processesOf, processRow, processTable, signalProcess, type LeftoverProcesses, type ProcessRow, type RunIdentity,
@@ -62,6 +62,8 @@ export interface RunWall {
   /** The launcher starts the command behind this wall. */
   readonly launch?: LaunchWall | undefined
   readonly spares: SpareLauncher
+  /** The launcher runs in a network of its own: the command that runs another one there. */
+  readonly network?: ((descriptors: readonly number[], command: readonly string[]) => readonly string[]) | undefined
   /** Bytes that the first program reads from FILTER_FD. */
   readonly filter?: Uint8Array | undefined
 }
@@ -253,7 +255,9 @@ function start(parts: RunParts): StartedChild {
   try {
     if (wall?.launch !== undefined) {
       const limits = new Map([...wall.launch.limits ?? [], ['locks', mark] as const])
-      return wall.spares.launch({ argv: [file, ...args], cwd, env, wall: { ...wall.launch, limits } }, stdioOf(parts))
+      const given: Launch = { argv: [file, ...args], env, wall: { ...wall.launch, limits } }
+      return wall.network === undefined ? wall.spares.launch({ ...given, cwd }, stdioOf(parts))
+        : { child: startInNetwork(parts, given, wall.network) }
     }
     const child = startMasked(stdioOf(parts), masked, (stdio) =>
       spawn(file, args, { cwd, env, stdio, detached: true, shell: false }))
@@ -263,6 +267,20 @@ function start(parts: RunParts): StartedChild {
   } catch (error) {
     throw startError(error)
   }
+}
+
+/** The order of the launcher takes the place of the filter. */
+function startInNetwork(parts: RunParts, given: Launch, network: NonNullable<RunWall['network']>): ChildProcess {
+  const { cwd, masked } = parts
+  const all = stdioOf(parts)
+  const stdio = Array.from({ length: FILTER_FD + 1 }, (_, fd) => fd === FILTER_FD ? 'pipe' : all[fd] ?? 'ignore')
+  const descriptors = all.flatMap((kind, fd) => fd > 2 && kind !== 'ignore' ? [fd] : [])
+  const [file = '', ...args] = network([0, 1, 2, ...descriptors, FILTER_FD], launcherCommand(FILTER_FD))
+  // The programs in front of the wall get none of the variables.
+  const child = startMasked(stdio, masked, (each) => spawn(file, args, { cwd, env: {}, stdio: each, detached: true }))
+  const pipe = (child.stdio as readonly unknown[] | undefined)?.[FILTER_FD]
+  if (pipe) sendWhole(pipe as Duplex, encodeOrder({ ...given, descriptors }))
+  return child
 }
 
 /** Returns whether the group has members. */

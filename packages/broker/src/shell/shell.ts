@@ -100,7 +100,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     return client?.run?.bind(client)
   }
   /** Without a choice, code of the host has no wall. Another tool reaches what it may reach itself. */
-  const walled = ({ tool }: OpenCall, { wall, hosts = [] }: Partial<Walled> = {}): Walled => choosesWalls
+  const walled = ({ tool }: OpenCall, { wall, hosts }: Pick<PipeRequest, 'wall' | 'hosts'>): Walled => choosesWalls
     ? { wall: wall ?? 'open', hosts } : { wall: wall === 'look' ? wall : 'work', hosts: tool.grant.net.hosts }
   const recorded = (
     call: OpenCall, stages: readonly CommandLine[], stop: AbortSignal, start: () => Promise<StartedCommand>,
@@ -120,12 +120,14 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         call.effects?.add('sentBytes', Buffer.byteLength(asked.input ?? ''))
         const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
         return running.run(call, (stop) => recorded(call, [asked], stop, () =>
-          starterOf(call).start(call, { ...request, ...walled(call) }, stop)))
+          starterOf(call).start(call, { ...request, ...walled(call, NO_CHOICE) }, stop)))
       },
       async 'shell.pipe'(call, args) {
         const read = readPipeRequest(args)
         // What the host chose was shown to the person who allowed it.
-        const asked = { ...read, ...walled(call, call.wall ?? { hosts: read.hosts, ...(read.wall && { wall: read.wall }) }) }
+        const chosen = call.wall === undefined ? walled(call, read)
+          : { wall: call.wall.wall, hosts: call.wall.hosts ?? [] }
+        const asked = { ...read, ...chosen }
         checkPipe(call.tool, asked, isBundled)
         if (runsNothing) return { exits: asked.stages.map(() => SUCCESS), ...NO_OUTPUT, timedOut: false }
         const { input } = asked.stages[0]!
@@ -152,6 +154,8 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     },
   }
 }
+
+const NO_CHOICE = { wall: undefined, hosts: [] } as const
 
 type CommandLine = Pick<StageRequest, 'cmd' | 'args'> & Partial<Pick<StageRequest, 'as'>>
 

@@ -127,8 +127,10 @@ export class Starter {
     const sandbox = await this.#sandboxOf(call, request)
     try {
       const started = await start(sandbox)
+      const { wall } = request
+      const stood = wall === 'open' || sandbox === NO_SANDBOX ? {} : { wall }
       return {
-        result: started.result.then((result) => ({ ...result, stderr: result.stderr + refusals(sandbox) })),
+        result: started.result.then((result) => ({ ...result, ...stood, stderr: result.stderr + refusals(sandbox) })),
         gone: started.gone.then(() => sandbox.release()),
         end: (reason) => started.end(reason),
       }
@@ -205,6 +207,7 @@ export class Starter {
   #spawn(call: OpenCall, cwd: string, { command, launch, sandbox, path, isQuiet = false, ...parts }: SpawnParts): Run {
     const { environmentOf, graceMs, drainMs, updateMs, spares } = this.#parts
     const { outputBytes, variables } = environmentOf(call)
+    const { network } = sandbox
     const run = ++this.#started
     const marker = `${this.#compartment}.${run}`
     const mark = newProcessMark()
@@ -214,7 +217,10 @@ export class Starter {
     return new Run({
       ...parts, cwd, marker, mark, live, graceMs, drainMs, outputBytes,
       argv: sandbox.launch === undefined ? launch([...sandbox.argv, ...command], mark) : command,
-      wall: { spares, launch: sandbox.launch, filter: sandbox.filter },
+      wall: {
+        spares, launch: sandbox.launch, filter: sandbox.filter,
+        ...(network && { network: (descriptors, inner) => launch(network(descriptors, inner), mark) }),
+      },
       leftovers: this.#leftovers,
       masked: this.#descriptorsToMask(),
       env: {

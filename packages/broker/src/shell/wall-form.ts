@@ -10,7 +10,7 @@ export interface WallForm {
   readonly wall: 'look' | 'work'
   readonly isolated: boolean
   readonly visible: readonly string[]
-  /** The whole network. */
+  /** The whole network, or one of its own. */
   readonly isConnected: boolean
   /** The workspace and the folders beside it, canonical. */
   readonly roots: readonly string[]
@@ -28,6 +28,8 @@ export interface SandboxPrefix {
   readonly argv: Argv
   /** The command is started by the launcher, behind this wall. */
   readonly launch?: LaunchWall
+  /** The launcher runs in a network of its own: the command that runs another one there. */
+  readonly network?: (descriptors: readonly number[], command: Argv) => Argv
   /** A filter for system calls, which bubblewrap reads from FILTER_FD. */
   readonly filter?: Uint8Array
   /** Replace those of the environment. */

@@ -42,7 +42,7 @@ it('is the launcher if only Landlock works', async () => {
   const missing = { ofCommands: () => expect.unreachable() }
   const sandbox = new CommandSandbox({
     workspace: setup.workspace, executables, home: undefined, missingSandbox: missing,
-    tryLauncher: async () => ({ stands: true, abi: 7, confinesSignals: true }),
+    tryLauncher: async () => ({ stands: true, abi: 7, confinesSignals: true }), tryNetwork: async () => undefined,
   })
   const { argv, launch, release } = await sandbox.prepare({ wall: 'look' })
   onTestFinished(release)

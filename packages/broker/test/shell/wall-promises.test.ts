@@ -11,6 +11,7 @@ import { ANY_COMMAND, type PipeOptions, type Power } from '@bulkhead/contract'
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { has, needs, WALLS } from '../../../../scripts/machine.ts'
 import { runsIf } from '../../../../scripts/skips.ts'
+import { ownNetwork } from '../../src/walls/own-network.ts'
 import { commandWalls } from '../../src/shell/starter.ts'
 import type { ShellOptions } from '../../src/shell/shell.ts'
 import { ShellSetup } from './shell-setup.ts'
@@ -155,7 +156,7 @@ describe('what other programs run', needs('bubblewrap', 'git'), () => {
   })
 })
 
-describe('hosts that a command may reach', needs('bubblewrap'), () => {
+describe('hosts that a command may reach', { ...WALLS, ...runsIf(walls.network, 'needs a network of its own') }, () => {
   const GET = `node -e "fetch(process.argv[1]).then((r) => r.text()).then(console.log, (e) => console.log('failed'))"`
 
   it('are reached through the relay, and others are refused by name', async () => {
@@ -183,7 +184,7 @@ describe('hosts that a command may reach', needs('bubblewrap'), () => {
   })
 })
 
-it('the walls are reported as they stand', WALLS, () => {
+it('the walls are reported as they stand', WALLS, async () => {
   expect(walls).toEqual(hasMounts ? { look: true, work: true, network: true, masks: 'mount' }
-    : { look: walls.look, work: walls.look, network: false, masks: walls.look ? 'grants' : 'none' })
+    : { look: walls.look, work: walls.look, network: walls.look && await ownNetwork() !== undefined, masks: walls.look ? 'grants' : 'none' })
 })

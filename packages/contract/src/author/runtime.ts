@@ -97,14 +97,14 @@ export interface PipeOptions {
   readonly timeoutMs?: number
   /**
    * Isolation by the operating system. `look`: no writing, no network, and no files with credentials or variables.
-   * `work`: writing to the workspace only, and no network except `hosts`. Both see the system, programs on PATH, and
-   * what the operator names, and have a private folder as their home. `open`: none. Only bundled tools choose, and a
-   * wall that the host chose for the call takes precedence; commands of others run behind `work`. Where the system does
-   * not support it, the commands run without, unless `sandbox.os` is `require`. `isolated` adds: no network, and no
-   * folders except the workspace and those of the system's programs.
+   * `work`: writing to the workspace only, and no network except `hosts`. Both see the system, programs on PATH, and what
+   * the operator names, and have a private folder as their home. Where the system does not support it, the commands run
+   * without, unless `sandbox.os` is `require`. `open`, the default: none. A wall that the host chose for the call takes
+   * precedence, and commands of third-party tools run behind `work`. `isolated` adds: no network, and no folders except
+   * the workspace and those of the system's programs.
    */
   readonly wall?: CommandWallName
-  /** Behind `work`: the hosts that the commands reach, by HTTP and HTTPS, or the whole network. Absent: none. */
+  /** For `work`: the hosts that the commands may reach. `all`: the whole network. Default: none. */
   readonly hosts?: readonly string[] | 'all'
   readonly isolated?: boolean
   /** Whether to suppress live output. */

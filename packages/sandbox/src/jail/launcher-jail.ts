@@ -1,5 +1,6 @@
 import {
-  encodeOrder, Grants, launcherCommand, launcherFilter, lookWall, openPrivateFolder, ruleSet, type WallTrial,
+  encodeOrder, Grants, launcherCommand, launcherFilter, lookWall, openPrivateFolder, ownNetwork, proxyVariables, RELAY_URL,
+  ruleSet, type WallTrial,
 } from '@bulkhead/broker'
 import { BulkheadError, type JailGrant } from '@bulkhead/contract'
 import { realOf, SYSTEM_FOLDERS } from '@bulkhead/kit/programs'
@@ -15,8 +16,11 @@ const DEVICES = { read: ['/dev/random', '/dev/urandom'], write: ['/dev/null', '/
 export async function launcherFault({ hosts, acceptsNetwork = false }: NetworkGrant): Promise<string | undefined> {
   const wall = await lookWall()
   if (!wall.stands) return wall.reason
-  return hosts.length === 0 || acceptsNetwork ? undefined : 'a server with hosts needs a network of its own'
+  const isReached = hosts.length === 0 || acceptsNetwork || await ownNetwork() !== undefined
+  return isReached ? undefined : 'a server with hosts needs a network of its own'
 }
+
+const ORDER_FD = 3
 
 export type NetworkGrant = Pick<JailGrant, 'hosts' | 'acceptsNetwork'>
 
@@ -30,6 +34,8 @@ export interface LaunchedServer {
   readonly code: readonly string[]
   /** Paths that the server does not reach, whatever is granted around them. */
   readonly closed: readonly string[]
+  /** The socket of the relay, for a server with hosts and a network of its own. */
+  readonly relay: string | undefined
 }
 
 /**
@@ -40,6 +46,7 @@ export interface LaunchedServer {
 export async function launchedServer(server: LaunchedServer) {
   const { grant: { read, write, hosts }, code, closed } = server
   const trial: WallTrial = await lookWall()
+  const network = server.relay === undefined ? undefined : await ownNetwork()
   const isConnected = hosts.length > 0
   const grants = new Grants(tooMany)
   const left = closed.flatMap(realPaths)
@@ -49,7 +56,9 @@ export async function launchedServer(server: LaunchedServer) {
   const hard = await hardLimits()
   const folder = await openPrivateFolder('')
   const order = encodeOrder({
-    argv: server.argv, cwd: server.cwd ?? folder.path, env: { ...server.env, ...folder.variables },
+    argv: server.argv, cwd: server.cwd ?? folder.path, env: {
+      ...server.env, ...folder.variables, ...(network && proxyVariables(RELAY_URL, hosts)),
+    },
     wall: {
       rules: ruleSet({
         list: grants.of('list'), read: ['/proc', ...settings, ...DEVICES.read],
@@ -62,8 +71,12 @@ export async function launchedServer(server: LaunchedServer) {
       }),
       limits: new Map(PROCESS_LIMITS.map(([name, most]) => [name, Math.min(most, hard.get(name) ?? Infinity)])),
     },
-  }, { parent: process.pid })
-  return { command: launcherCommand(3), descriptors: [order], release: folder.remove }
+  }, network ? {} : { parent: process.pid })
+  const command = launcherCommand(ORDER_FD)
+  return {
+    command: network && server.relay ? network(server.relay, [0, 1, 2, ORDER_FD], command) : command,
+    descriptors: [order], release: folder.remove,
+  }
 }
 
 const realPaths = (path: string): readonly string[] => {

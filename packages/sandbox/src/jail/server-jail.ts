@@ -1,7 +1,8 @@
 import { setPriority } from 'node:os'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import {
-  besideRelay, findPlaces, holdMountPoint, inheritableDescriptors, isInheritable, mountOptions, openRelay, relayCode, relayMount,
+  besideRelay, findPlaces, holdMountPoint, inheritableDescriptors, isInheritable, mountOptions, openRelay, ownNetwork, relayCode,
+  relayMount, RELAY_SOCKET,
   sensitivePaths,
   type RelayOptions,
 } from '@bulkhead/broker'
@@ -109,15 +110,26 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
       const program = findProgram(name, cwd, path)
       if (program === undefined) throw Object.assign(new Error(`spawn ${name} ENOENT`), { code: 'ENOENT' })
       const isConnected = hosts.length > 0
+      const onRefused = (host: string): void => report(
+        `The jail refused a connection to ${host}: it is not in requires.net.hosts, or not a public address.`,
+      )
       const ownFiles = codeOfCommand(program, args, cwd, path)
       if (typeof means === 'string') {
         const isCwd = includesPath([...read, ...write], cwd)
         const closed = [...hidden, ...ownCode, ...storeFiles.flatMap(pathsAt)]
-        const launched = await launchedServer({
-          argv: [program, ...args], cwd: isCwd ? cwd : undefined, env: jailEnv(env, [...ownFiles, ...read, ...write]),
-          grant: start.grant, code: ownFiles, closed,
-        })
-        return { ...launched, cwd: '/', env: {}, ...watched(launched.release, []) }
+        const isRelayed = isConnected && await ownNetwork() !== undefined
+        const relay = isRelayed ? await openRelay({ hosts, onRefused, ...(lookup && { lookup }) }) : undefined
+        try {
+          const launched = await launchedServer({
+            argv: [program, ...args], cwd: isCwd ? cwd : undefined, env: jailEnv(env, [...ownFiles, ...read, ...write]),
+            grant: start.grant, code: ownFiles, closed, relay: relay && join(relay.folder, RELAY_SOCKET),
+          })
+          const release = async (): Promise<void> => void await Promise.all([launched.release(), relay?.close()])
+          return { ...launched, cwd: '/', env: {}, ...watched(release, []) }
+        } catch (error) {
+          await relay?.close()
+          throw error
+        }
       }
       const code = [...ownFiles, ...(isConnected ? relayCode() : [])]
       const descriptors = descriptorsOf(jailData(means))
@@ -127,9 +139,6 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
         const readOnly = [...ownCode, projectLayer, ...storeFiles.flatMap(pathsAt)]
         const { run } = await findPlaces(write.flatMap((folder) => realOf(folder) ?? []), 'work')
         const mounts = grantArgs({ grant: start.grant, code, hidden, readOnly, run: run.map((place) => place.path) })
-        const onRefused = (host: string): void => report(
-          `The jail refused a connection to ${host}: it is not in requires.net.hosts, or not a public address.`,
-        )
         const relay = isConnected ? await openRelay({ hosts, onRefused, ...(lookup && { lookup }) }) : undefined
         const command = relay === undefined ? [program, ...args] : besideRelay([program, ...args], hosts)
         const folder = includesPath([...read, ...write], cwd) ? cwd : JAIL_HOME
