@@ -8,7 +8,9 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { launcherFilter } from '../../src/walls/filter-rules.ts'
 import { ruleSet } from '../../src/walls/landlock.ts'
-import { launch, LaunchError, SpareLauncher, type Launch, type Launched } from '../../src/walls/launcher.ts'
+import {
+  launch, LAUNCH_FAILED, LaunchError, SpareLauncher, type Launch, type Launched,
+} from '../../src/walls/launcher.ts'
 import { lookWall, nodeFiles } from '../../src/walls/trial.ts'
 
 const look = await lookWall()
@@ -83,7 +85,7 @@ describe.each(Object.entries(WAYS))('%s', needs('Linux'), (_, start) => {
   it('starts nothing if a part of the wall fails, and says which', async () => {
     const wall = { ...shell('').wall, filter: new Uint8Array(8) }
     const { stdout, stderr, end, failure } = await run('echo started', { wall })
-    expect([stdout, end]).toEqual(['', 125])
+    expect([stdout, end]).toEqual(['', LAUNCH_FAILED])
     expect(stderr).toContain('the seccomp filter failed (EINVAL)')
     expect(failure).toBeInstanceOf(LaunchError)
     expect(failure).toMatchObject({ step: 'the seccomp filter', code: 'EINVAL' })
@@ -91,7 +93,7 @@ describe.each(Object.entries(WAYS))('%s', needs('Linux'), (_, start) => {
 
   it('says that the program does not exist', async () => {
     const { end, failure } = await run('', { argv: ['/nowhere/program'] })
-    expect([end, failure]).toMatchObject([125, { step: 'to execute /nowhere/program', code: 'ENOENT' }])
+    expect([end, failure]).toMatchObject([LAUNCH_FAILED, { step: 'to execute /nowhere/program', code: 'ENOENT' }])
   })
 
   it('passes input and output through pipes', async () => {
