@@ -1,9 +1,12 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { launcherFilter } from '../../src/walls/filter-rules.ts'
@@ -146,6 +149,13 @@ describe('the spare', needs('Linux'), () => {
       expect(await outcome(launched)).toMatchObject({ stdout: `${launched.child.pid}\n`, end: 0 })
     }
     expect(new Set(pids).size).toBe(3)
+  })
+
+  it('does not keep the host running, and ends with it', async () => {
+    const host = fileURLToPath(new URL('./fixtures/spare-host.ts', import.meta.url))
+    const { stdout, status } = spawnSync(process.execPath, ['--no-warnings', host], { encoding: 'utf8' })
+    expect([status, stdout]).toEqual([0, expect.stringMatching(/^\d+ $/)])
+    await expect.poll(() => existsSync(`/proc/${Number(stdout)}/exe`)).toBe(false)
   })
 
   it('is not used for a program that gets a descriptor of the host', async () => {
