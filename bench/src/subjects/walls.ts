@@ -37,7 +37,7 @@ const FORMS = {
     const spare = new SpareLauncher()
     return { start: (argv, folder) => spare.launch(launchOf(argv, folder), PIPES).child, close: () => spare.close() }
   },
-  bubblewrap: () => ({ start: (argv, folder) => spawn('bwrap', [...BWRAP, '--', ...argv], options(folder)) }),
+  bubblewrap: () => ({ start: (argv, folder) => spawn('/usr/bin/bwrap', [...BWRAP, '--', ...argv], options(folder)) }),
 } as const satisfies Readonly<Record<string, () => CommandForm>>
 
 /** A command line until its end. `pauseMs`: time for a spare to start, outside the measured time. */

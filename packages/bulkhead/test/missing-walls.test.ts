@@ -9,6 +9,7 @@ import { needs, WALLS, withoutBubblewrap } from '../../../scripts/machine.ts'
 import { runsIf } from '../../../scripts/skips.ts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import type { Check } from '../src/cli/doctor-check.ts'
+import { lookWall } from '../../broker/src/walls/trial.ts'
 import { shareVerified } from './cache.ts'
 import type { Ran } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
@@ -20,6 +21,10 @@ const call = (tool: string, args: object = {}): readonly string[] => ['call', to
 const SHELL = ['ls', 'touch made', 'for i in 1; do touch made; done'].map((command) => ['bash', { command }] as const)
 /** What `sandbox.os: "require"` refuses. */
 const REFUSED = [['hello', {}], ...thoroughly([], SHELL)] as const
+
+/** What replaces bubblewrap here. */
+const isLaunching = (await lookWall()).stands
+const INSTEAD = isLaunching ? 'Instead, the launcher' : 'Instead, setpriv'
 
 let folder: string
 let ran: Readonly<Record<string, Ran>>
@@ -60,8 +65,8 @@ describe('on a machine without bubblewrap', { ...WALLS, ...needs('Linux'), ...ru
   it('a call of a third-party tool names the missing protection and its replacement in one line', () => {
     const { code, stdout, stderr } = ran['hello']!
     expect([code, stdout]).toEqual([0, 'hi\n'])
-    expect(stderr).toMatch(/^Warning: Third-party tools run without bubblewrap \(bwrap is not installed\), a seccomp filter\. .*Install bubblewrap.*\n$/)
-    expect(stderr).toContain('Instead, setpriv')
+    expect(stderr).toMatch(/^Warning: Third-party tools run without bubblewrap \(bwrap is not installed\).*\. .*Install bubblewrap.*\n$/)
+    expect(stderr).toContain(INSTEAD)
   })
 
   it('a call of a bundled tool that starts no process does not warn', () => {
@@ -86,8 +91,12 @@ describe('on a machine without bubblewrap', { ...WALLS, ...needs('Linux'), ...ru
     const walls = (name: string) => (JSON.parse(ran[name]!.stdout) as { readonly checks: readonly Check[] }).checks
       .filter((check) => check.status !== 'ok' && /^(?:process|commands): /.test(check.name))
     expect(walls('doctor').map(({ name, status }) => `${status} ${name}`))
-      .toEqual(['warning process: bwrap', 'warning process: seccomp', 'warning commands: bwrap'])
-    expect(walls('doctor')[0]).toMatchObject({ found: expect.stringContaining('bwrap is not installed'), cost: expect.stringContaining('Instead, setpriv'), cure: expect.stringContaining('Install bubblewrap') })
+      .toEqual(['warning process: bwrap', ...(isLaunching ? [] : ['warning process: launcher', 'warning process: seccomp']), 'warning commands: bwrap'])
+    const { checks } = JSON.parse(ran['doctor']!.stdout) as { readonly checks: readonly Check[] }
+    expect(checks.find(({ name }) => name === 'walls')?.found).toBe(
+      `tools: permission model, prlimit${isLaunching ? ', launcher, seccomp' : ''}; commands: nothing; servers: refused, because bwrap is not installed`,
+    )
+    expect(walls('doctor')[0]).toMatchObject({ found: expect.stringContaining('bwrap is not installed'), cost: expect.stringContaining(INSTEAD), cure: expect.stringContaining('Install bubblewrap') })
     expect([ran['doctor']!.code, ran['requiring']!.code, walls('requiring')[0]?.status]).toEqual([0, 1, 'problem'])
   })
 

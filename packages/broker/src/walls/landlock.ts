@@ -33,7 +33,7 @@ const BY_ABI: readonly Governed[] = [
 export const NEWEST_ABI = BY_ABI.length
 
 /** From this ABI on, a process can be kept from changing files: before, it could truncate them. */
-export const WALL_ABI = 3
+const WALL_ABI = 3
 /** From this ABI on, a process cannot signal processes outside. */
 export const SIGNAL_ABI = 6
 

@@ -1,14 +1,19 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { launcherFilter } from '../../src/walls/filter-rules.ts'
 import { ruleSet } from '../../src/walls/landlock.ts'
-import { launch, LaunchError, SpareLauncher, type Launch, type Launched } from '../../src/walls/launcher.ts'
+import {
+  launch, LAUNCH_FAILED, LaunchError, SpareLauncher, type Launch, type Launched,
+} from '../../src/walls/launcher.ts'
 import { lookWall, nodeFiles } from '../../src/walls/trial.ts'
 
 const look = await lookWall()
@@ -83,7 +88,7 @@ describe.each(Object.entries(WAYS))('%s', needs('Linux'), (_, start) => {
   it('starts nothing if a part of the wall fails, and says which', async () => {
     const wall = { ...shell('').wall, filter: new Uint8Array(8) }
     const { stdout, stderr, end, failure } = await run('echo started', { wall })
-    expect([stdout, end]).toEqual(['', 125])
+    expect([stdout, end]).toEqual(['', LAUNCH_FAILED])
     expect(stderr).toContain('the seccomp filter failed (EINVAL)')
     expect(failure).toBeInstanceOf(LaunchError)
     expect(failure).toMatchObject({ step: 'the seccomp filter', code: 'EINVAL' })
@@ -91,7 +96,7 @@ describe.each(Object.entries(WAYS))('%s', needs('Linux'), (_, start) => {
 
   it('says that the program does not exist', async () => {
     const { end, failure } = await run('', { argv: ['/nowhere/program'] })
-    expect([end, failure]).toMatchObject([125, { step: 'to execute /nowhere/program', code: 'ENOENT' }])
+    expect([end, failure]).toMatchObject([LAUNCH_FAILED, { step: 'to execute /nowhere/program', code: 'ENOENT' }])
   })
 
   it('passes input and output through pipes', async () => {
@@ -144,6 +149,13 @@ describe('the spare', needs('Linux'), () => {
       expect(await outcome(launched)).toMatchObject({ stdout: `${launched.child.pid}\n`, end: 0 })
     }
     expect(new Set(pids).size).toBe(3)
+  })
+
+  it('does not keep the host running, and ends with it', async () => {
+    const host = fileURLToPath(new URL('./fixtures/spare-host.ts', import.meta.url))
+    const { stdout, status } = spawnSync(process.execPath, ['--no-warnings', host], { encoding: 'utf8' })
+    expect([status, stdout]).toEqual([0, expect.stringMatching(/^\d+ $/)])
+    await expect.poll(() => existsSync(`/proc/${Number(stdout)}/exe`)).toBe(false)
   })
 
   it('is not used for a program that gets a descriptor of the host', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
+import { runsIf } from '../../../../scripts/skips.ts'
 import { launcherRules, type FilteredPowers } from '../../src/walls/filter-rules.ts'
 import { FILE_RIGHTS, limitedToAbi, NEWEST_ABI, ruleSet, type RuleSet } from '../../src/walls/landlock.ts'
 import { filterOf } from '../../src/walls/seccomp-filter.ts'
@@ -30,11 +31,13 @@ describe('the look wall', needs('Linux'), () => {
   })
 })
 
-describe.runIf(here > 0).each([
+const needsLandlock = runsIf(here > 0, 'needs Landlock')
+
+describe.each([
   ['none', { sockets: 'none', processes: true, metadata: false, confinesSignals: false }],
   ['tcp', { sockets: 'tcp', processes: true, metadata: true, confinesSignals: false }],
   ['threads', { sockets: 'nothing', processes: false, metadata: false, confinesSignals: false }],
-] as const satisfies readonly (readonly [string, FilteredPowers])[])('the filter for %s', (_, powers) => {
+] as const satisfies readonly (readonly [string, FilteredPowers])[])('the filter for %s', needs('Linux'), (_, powers) => {
   const rules = launcherRules(powers)
   // Without Landlock, so that only the filter stops the attempts. It would not stop those of files.
   const groups = promisesOf(powers).filter((group) => !['files', 'programs'].includes(group))
@@ -65,7 +68,7 @@ describe.runIf(here > 0).each([
   })
 })
 
-describe.runIf(here > 0)('Landlock', () => {
+describe('Landlock', needsLandlock, () => {
   const GROUPS: readonly TrialGroup[] = ['files', 'devices', 'programs', 'signals']
   const SIGNALS = ['kill', 'tkill', 'tgkill', 'rt_sigqueueinfo', 'rt_tgsigqueueinfo']
   const trial = (change: (rules: RuleSet) => RuleSet) => tryWall((places) => ({ rules: change(rulesOf(places)) }), GROUPS)

@@ -10,6 +10,7 @@ import { fileChecks, permissionChecks, storeChecks, trustRootCheck } from './doc
 import type { HostValues } from './host-options.ts'
 import { inspect, type Inspection } from './inspect.ts'
 import { documentWords } from './trust.ts'
+import { wallLine } from './wall-line.ts'
 
 /** Each check asks the code that decides when a call runs. Never rejects. */
 export async function allChecks(values: HostValues): Promise<readonly Check[]> {
@@ -37,9 +38,10 @@ function nodeCheck(): Check {
     : { status: 'problem', name: 'Node', found: fault, cost: 'Nothing runs.', cure: 'Install a newer Node.' }
 }
 
-async function wallChecks({ place: { sandbox } }: Inspection): Promise<readonly Check[]> {
+async function wallChecks({ place: { sandbox, servers } }: Inspection): Promise<readonly Check[]> {
   try {
-    return (await sandbox.walls?.() ?? []).map(wallCheck)
+    const walls = await sandbox.walls?.() ?? []
+    return [ok('walls', wallLine(walls, await servers.jailFault())), ...walls.map(wallCheck)]
   } catch (error) {
     return [problem('isolation', error, 'Third-party tools cannot start.')]
   }
