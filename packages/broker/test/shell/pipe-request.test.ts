@@ -9,7 +9,7 @@ describe('a pipe request', () => {
   it('has defaults', () => {
     expect(readPipeRequest([[CAT]])).toEqual({
       stages: [{ cmd: 'cat', args: [], input: undefined, stdout: 'out', stderr: 'err' }], cwd: undefined,
-      timeoutMs: undefined, wall: undefined, isolated: false, quiet: false,
+      timeoutMs: undefined, wall: 'open', hosts: undefined, isolated: false, quiet: false,
     })
     const nothing = { cmd: 'cat', args: null, input: null, stdout: null, stderr: null }
     expect(readPipeRequest([[nothing], { cwd: null, timeoutMs: null, wall: null, quiet: null }]))
@@ -17,12 +17,12 @@ describe('a pipe request', () => {
     const first = { cmd: 'cat', args: ['-n'], input: { path: 'a' }, stdout: { path: 'b', append: true }, stderr: 'out' }
     expect(readPipeRequest([
       [first, { cmd: 'cat', stdout: { path: 'c', append: 1 }, stderr: 'nothing' }],
-      { cwd: 'src', timeoutMs: 1, wall: 'read', isolated: true, quiet: true },
+      { cwd: 'src', timeoutMs: 1, wall: 'look', isolated: true, quiet: true },
     ])).toEqual({
       stages: [
         first, { cmd: 'cat', args: [], input: undefined, stdout: { path: 'c', append: false }, stderr: 'nothing' },
       ],
-      cwd: 'src', timeoutMs: 1, wall: 'read', isolated: true, quiet: true,
+      cwd: 'src', timeoutMs: 1, wall: 'look', isolated: true, quiet: true,
     })
     expect(readPipeRequest([[CAT], { wall: 'work', quiet: 1 }])).toMatchObject({ wall: 'work', quiet: false })
   })

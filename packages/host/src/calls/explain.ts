@@ -99,7 +99,8 @@ const OPEN: CommandWall = { wall: 'open' }
 
 function explainDecision(call: DecidedCall, host: HostContext): Explanation {
   const now = host.clock.now()
-  const { verdicts, verdict, analysis: { approvalKey, keyByTool, command, wall = OPEN }, approvals: found = [] } = call.decision
+  const { verdicts, verdict, analysis, approvals: found = [] } = call.decision
+  const { approvalKey, keyByTool, command, wall = OPEN } = analysis
   const { changes } = call
   const final = verdict.action === 'ask' && call.session.interactions.isHeadless ? headless() : verdict
   const { action: decision, code } = final
