@@ -34,7 +34,8 @@ const OPTIONS: OptionForms<HostOptions> = {
   store: forms.having('read', 'write'), clock: forms.having('now'), userData: forms.text, env: forms.method,
   sidecar: forms.having('save'), owner: forms.having('isGone'), interactor: forms.having('interact'),
   smokeCheck: forms.method,
-  argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text), realPath: forms.method, readStart: forms.method,
+  argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text), realPath: forms.method,
+  readStart: forms.method,
   findRoot: forms.method, commandVariables: forms.list(forms.object), watchServers: forms.method,
   drainMs: forms.from(0), startsEager: forms.flag, agents: forms.list(forms.object),
 }

@@ -1,6 +1,6 @@
 import {
-  BulkheadError, COMPARTMENT_LIMITS, type BrokerMethod, type CommandWall, type CompartmentServices, type CompartmentTool, type Power,
-  type RuntimePart,
+  BulkheadError, COMPARTMENT_LIMITS, type BrokerMethod, type CommandWall, type CompartmentServices,
+  type CompartmentTool, type Power, type RuntimePart,
 } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 

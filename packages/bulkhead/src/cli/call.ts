@@ -233,7 +233,8 @@ function explanationText(
 
 function wallWords({ wall, hosts }: NonNullable<Explanation['wall']>): string {
   if (wall !== 'work') return wall === 'look' ? 'look, nothing can be changed' : 'open, there is none'
-  const network = hosts === undefined ? 'without a network' : hosts === 'all' ? 'with the whole network' : `reaches ${hosts.join(', ')}`
+  const network = hosts === undefined ? 'without a network'
+    : hosts === 'all' ? 'with the whole network' : `reaches ${hosts.join(', ')}`
   return `work, only the workspace can be changed, ${network}`
 }
 

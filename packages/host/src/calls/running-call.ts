@@ -1,6 +1,6 @@
 import {
-  BulkheadError, type CallLog, type CallProgress, type CommandWall, type CompartmentSession, type InteractionKind, type InteractionRequest,
-  type InteractionResponse, type Power, type ToolInvocation,
+  BulkheadError, type CallLog, type CallProgress, type CommandWall, type CompartmentSession, type InteractionKind,
+  type InteractionRequest, type InteractionResponse, type Power, type ToolInvocation,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { overdue } from '../extensions/lifecycle/start.ts'

@@ -43,8 +43,8 @@ const commandOf = ({ look, ...command }: CommandReading): CommandReading =>
 
 /** `isBundled`: only a tool that ships with the host is known to do what its arguments say. */
 function analysisOf(
-  { key, subjects, touches, asks, denies, onlyReads, needs, effects, writes, command }: ArgumentsReading, isBundled: boolean,
-  { realPath }: HostContext,
+  { key, subjects, touches, asks, denies, onlyReads, needs, effects, writes, command }: ArgumentsReading,
+  isBundled: boolean, { realPath }: HostContext,
 ): CallAnalysis {
   return {
     approvalKey: keyOf(key),
@@ -78,7 +78,9 @@ function withOwnKey(
   const revealed = [...named, ...reads ?? []].find(({ path }) => SENSITIVE.find(path, rootOf(path) ?? '/'))
   // A link that cannot be followed can lead to such a file.
   const isUnknown = realPath !== undefined && reads === undefined && named.length > 0
-  if (revealed === undefined) return isUnknown && analysis.onlyReads === true ? { ...analysis, onlyReads: 'unwalled' } : analysis
+  if (revealed === undefined) {
+    return isUnknown && analysis.onlyReads === true ? { ...analysis, onlyReads: 'unwalled' } : analysis
+  }
   const key = keyOf(isWithin(revealed.path, workspace) ? relative(workspace, revealed.path) : revealed.path)
   return { ...analysis, approvalKey: key, subjects: [{ key }], onlyReads: 'reveals' }
 }

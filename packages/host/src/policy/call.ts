@@ -1,6 +1,6 @@
 import type {
-  ArgumentsReader, BulkheadError, CallLog, CallProgress, ChangeStore, Clock, CommandVariable, CommandWalls, ReaderContext,
-  Sandbox, ToolInvocation,
+  ArgumentsReader, BulkheadError, CallLog, CallProgress, ChangeStore, Clock, CommandVariable, CommandWalls,
+  ReaderContext, Sandbox, ToolInvocation,
 } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { Json, JsonObject } from '@bulkhead/kit/json'

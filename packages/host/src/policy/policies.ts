@@ -116,8 +116,8 @@ const gate = ({ stateMachine, mode }: PolicyParts): Policy => {
     return analysis.onlyReads === 'unwalled' ? unwalled : gated
   })
 }
-const WITHOUT_WALL = 'this tool requires approval: the command would run without a wall, and can do everything that you '
-  + 'can'
+const WITHOUT_WALL = 'this tool requires approval: the command would run without a wall, and can do everything that '
+  + 'you can'
 const UNWALLED = 'this tool requires approval: the command seems to only read, but no file wall stands around commands '
   + 'on this machine'
 

@@ -49,11 +49,11 @@ const manifest = {
     name: 'bash',
     label: 'Bash',
     description: 'Runs a command line in the workspace and returns stdout, stderr and the exit code. A line that only '
-      + 'reads inside the workspace runs without approval. Other commands are approved one by one, and can write to the '
-      + 'workspace only. If `note` says that a wall stopped the command, run the same line again to ask for more. There '
-      + 'is no terminal: interactive programs fail. What it starts is ended with it, so background processes do not keep '
-      + 'running: start and use a server in one command. The timeout is at most 120 s. Output beyond 200 KB is written '
-      + 'to a file.',
+      + 'reads inside the workspace runs without approval. Other commands are approved one by one, and can write to '
+      + 'the workspace only. If `note` says that a wall stopped the command, run the same line again to ask for more. '
+      + 'There is no terminal: interactive programs fail. What it starts is ended with it, so background processes do '
+      + 'not keep running: start and use a server in one command. The timeout is at most 120 s. Output beyond 200 KB is '
+      + 'written to a file.',
     inputSchema: INPUT_SCHEMA,
     outputSchema: {
       type: 'object',
@@ -150,13 +150,15 @@ const isWithoutLook = (error: unknown): error is BulkheadError => BulkheadError.
 
 /** Without a wall nothing else keeps links from leading a simple command out of the workspace. */
 async function checkInside({ steps }: Extract<AnalyzedCommand, { kind: 'plan' }>, { fs }: BashRuntime): Promise<void> {
-  for (const step of steps) {
-    for (const { text } of step.kind === 'run' ? step.stages.flatMap(({ words }) => operandsOf(innermost(words))) : []) {
-      await fs.stat(text.startsWith('/') ? text : `${step.folder}/${text}`).catch((error: unknown) => {
-        // The program itself reports missing files.
-        if (errorCode(error) === 'CapabilityDenied') throw error
-      })
-    }
+  const files = steps.flatMap((step) => step.kind === 'cd' ? [] : step.stages.flatMap(({ words, stdin }) => [
+    ...operandsOf(innermost(words)).map(({ text }) => text),
+    ...(stdin !== undefined && 'file' in stdin ? [stdin.file] : []),
+  ]).map((file) => file.startsWith('/') ? file : `${step.folder}/${file}`))
+  for (const file of files) {
+    await fs.stat(file).catch((error: unknown) => {
+      // The program itself reports missing files.
+      if (errorCode(error) === 'CapabilityDenied') throw error
+    })
   }
 }
 

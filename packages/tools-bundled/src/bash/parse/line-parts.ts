@@ -62,7 +62,8 @@ const NO_FILE = /^(?:\d*-?|\/dev\/(?:null|stdout|stderr))$/
 /** Numbers in arithmetic, and parameters that describe the shell itself. */
 const SPECIAL = /^(?:\d+|[?#$!@*-])$/
 
-const isInput = ({ operator }: Extract<SyntaxNode, { type: 'Redirect' }>): boolean => operator.startsWith('<') && operator !== '<>'
+const isInput = ({ operator }: Extract<SyntaxNode, { type: 'Redirect' }>): boolean =>
+  operator.startsWith('<') && operator !== '<>'
 
 const valueOf = (node: WordNode | undefined): string => node === undefined ? '' : tryReadWord(node)?.text ?? node.text
 
@@ -87,7 +88,8 @@ function readNested(node: Command): NestedCommand {
     throw new Unreadable('it sets a variable that changes which programs run')
   }
   const source = (text: string): Word => ({ text, isSource: true })
-  const args = node.args.map((arg) => arg.type === 'Assignment' ? source(arg.text) : tryReadWord(arg) ?? source(arg.text))
+  const args = node.args.map((arg) =>
+    arg.type === 'Assignment' ? source(arg.text) : tryReadWord(arg) ?? source(arg.text))
   return { words: [name, ...args] }
 }
 

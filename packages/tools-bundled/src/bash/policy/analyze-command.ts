@@ -7,15 +7,15 @@ import {
   isPlain, type LineParts, type NestedCommand, type ParsedCommand, type ShellCommand, type Stage, type Step, type Word,
 } from '../parse/plan.ts'
 import { programNeed } from '../run/stage-argv.ts'
+import { inFolder, isReport, markOf, simpleKey, stepsText } from './command-keys.ts'
 import { commandNames, hasControls, inputText, pathText, possibleCommands, stageText } from './command-names.ts'
 import { Findings, isForkBomb, overwritesDevice } from './findings.ts'
 import { hostsOf } from './hosts.ts'
 import {
   affected, type CommandContext, everything, filesOf, isBare, readingKeys, streamsRead,
 } from './reading-commands.ts'
-import { isUsuallyReadOnly, PROCESS_PROGRAMS, readingKey } from './reading-programs.ts'
 import { type ResolvedStep, resolveSteps, type RunStep } from './resolve-steps.ts'
-import { innermost, unwrap } from './wrappers.ts'
+import { innermost } from './wrappers.ts'
 
 export type AnalyzedCommand = { readonly analysis: ArgumentsReading & { readonly command: CommandReading } } & (
   | { readonly kind: 'plan'; readonly steps: readonly ResolvedStep[]; readonly parts: LineParts }
@@ -41,7 +41,8 @@ export function analyzeCommand(text: string, context: CommandContext): AnalyzedC
   switch (parsed.kind) {
     case 'plan': {
       const { steps, analysis } = analyzePlan(parsed.steps, parsed.parts, context, findings)
-      return { kind: 'plan', steps, parts: parsed.parts, analysis: { ...analysis, command: { line, ...analysis.command } } }
+      const { parts } = parsed
+      return { kind: 'plan', steps, parts, analysis: { ...analysis, command: { line, ...analysis.command } } }
     }
     case 'shell': {
       const analysis = analyzeShell(text, parsed, context, findings)
@@ -85,25 +86,21 @@ function analyzePlan(
     for (const one of keys[index] ?? []) look.subject(one, namesOf(stage, subjects))
   })
   if (runs.length === 0) look.subject(key, [])
-  const behind = look.reading(key)
+  const behind = look.reading('').subjects
+  const lookKey = steps.length === 1 && behind.length === 1 ? behind[0]!.key : key
   return {
     steps,
     analysis: {
       ...analysis, ...(reads ? { onlyReads: bare || 'walled' } : {}),
       ...(hasEffects ? { effects: effectsOf(placed, runs, parts, context, known) } : {}),
-      command: {
-        ...(reads ? {
-          look: { key: steps.length === 1 && behind.subjects.length === 1 ? behind.subjects[0]!.key : key, subjects: behind.subjects },
-        } : {}),
-        ...(hosts && { hosts }),
-      },
+      command: { ...(reads && { look: { key: lookKey, subjects: behind } }), ...(hosts && { hosts }) },
     },
   }
 }
 
 /** What rules know a stage by, whatever wall it runs behind. */
-const namesOf = (stage: Stage, subjects: ArgumentsReading['subjects']): readonly string[] =>
-  subjects.filter(({ names = [] }) => names.includes(stageText(stage))).flatMap(({ key, names = [] }) => [key, ...names])
+const namesOf = (stage: Stage, subjects: ArgumentsReading['subjects']): readonly string[] => subjects
+  .filter(({ names = [] }) => names.includes(stageText(stage))).flatMap(({ key, names = [] }) => [key, ...names])
 
 interface Placed {
   readonly stage: Stage
@@ -125,7 +122,9 @@ function effectsOf(
   }
 }
 
-function analyzeShell(text: string, { why, parts }: ShellCommand, context: CommandContext, findings: Findings): Analysis {
+function analyzeShell(
+  text: string, { why, parts }: ShellCommand, context: CommandContext, findings: Findings,
+): Analysis {
   const { commands } = parts
   const names = commands.flatMap(({ words }) => commandNames(words, findings))
   const found = findings.reading('')
@@ -217,43 +216,10 @@ function needRead(file: AffectedPath | undefined, findings: Findings): void {
   if (file !== undefined) findings.need({ kind: 'fs.read', subject: file.path, ...(file.below && { below: true }) })
 }
 
-/** The name of the program, for uses without options that only read. */
-function simpleKey({ words, assignments }: Stage, context: CommandContext): string | undefined {
-  const inner = innermost(words)
-  const [name = '', ...args] = inner.map(({ text }) => text)
-  if (assignments.length > 0 || !words.every(isPlain)) return undefined
-  if (isReport({ words, assignments })) return name
-  const isSimple = isBare(words) || (name === 'git' && context.folder === '.' && args.every((arg) => !arg.startsWith('-')))
-  return isSimple && readingKeys(words, context) !== undefined ? readingKey(name, args) : undefined
-}
-
-/** Whether it only reports on other processes. */
-function isReport({ words: [program, ...args], assignments }: Pick<Stage, 'words' | 'assignments'>): boolean {
-  const form = PROCESS_PROGRAMS.get(program?.text ?? '')
-  return form !== undefined && assignments.length === 0 && args.every((word) => isPlain(word) && form.test(word.text))
-}
-
-function markOf({ words }: Stage): string {
-  const inner = innermost(words)
-  if ((unwrap(inner)?.scripts.length ?? 0) > 0) return '[shell] '
-  return isUsuallyReadOnly(inner[0]?.text ?? '') ? '[effects] ' : ''
-}
-
-const inFolder = (folder: string): string => folder === '.' ? '' : `[in ${pathText(folder)}] `
-
-/** The text of all steps with their order and conditions. */
-function stepsText(steps: readonly ResolvedStep[]): string {
-  return steps.map((step, index) => {
-    const before = index === 0 ? '' : step.when === 'always' ? '; ' : step.when === 'success' ? '&& ' : '|| '
-    if (step.kind === 'cd') return `${before}cd ${pathText(step.path)}`
-    const where = index === 0 ? inFolder(step.folder) : ''
-    return `${before}${step.negated ? '! ' : ''}${where}${step.stages.map(stageText).join(' | ')}`
-  }).join(' ')
-}
-
 /** The commands that ceilings check for a line that a shell runs. */
 export function requestedCommands(text: string, analyzed: AnalyzedCommand): readonly CommandAs[] {
-  const stages = analyzed.kind === 'plan' ? analyzed.steps.flatMap((step) => step.kind === 'run' ? step.stages : []) : []
+  const steps = analyzed.kind === 'plan' ? analyzed.steps : []
+  const stages = steps.flatMap((step) => step.kind === 'run' ? step.stages : [])
   const commands = stages.map((stage) => programNeed(stage)).map(({ subject, args = [] }) => ({ cmd: subject, args }))
   return commands.length > 0 ? commands : [{ cmd: 'bash', args: shellArguments(text) }]
 }

@@ -27,9 +27,11 @@ const pip = forSubcommands('install download wheel index search', (args) => {
 
 /** Programs that reach hosts, with those that they usually reach. */
 const NEEDS: ReadonlyMap<string, Needs> = new Map<string, Needs>([
-  ['npm', npm], ['pnpm', npm], ['yarn', (args, context) => args.length === 0 ? [NPM] : npm(args, context)], ['bun', npm],
+  ['npm', npm], ['pnpm', npm], ['bun', npm],
+  ['yarn', (args, context) => args.length === 0 ? [NPM] : npm(args, context)],
   ['npx', (args, context) => npm(['exec', ...args], context)], ['pip', pip], ['pip3', pip],
-  ['uv', forSubcommands('add sync lock pip tool run', () => PYPI)], ['poetry', forSubcommands('add install update lock', () => PYPI)],
+  ['uv', forSubcommands('add sync lock pip tool run', () => PYPI)],
+  ['poetry', forSubcommands('add install update lock', () => PYPI)],
   ['cargo', forSubcommands('build check test run add install update fetch publish search', () => CRATES)],
   ['go', forSubcommands('get install mod build test run download', () => GO)],
   ['gh', () => GITHUB], ['git', gitHosts], ['curl', urlHosts], ['wget', urlHosts],
@@ -47,7 +49,8 @@ export function hostsOf(commands: readonly NestedCommand[], context: CommandCont
 function ofCommand([program, ...args]: readonly Word[], context: CommandContext): Hosts | undefined {
   const needs = NEEDS.get(program?.text ?? '')
   // A word that only the shell knows can name any host.
-  return needs?.(args.map(({ text }) => text), context) ?? (needs === urlHosts && !args.every(isPlain) ? 'all' : undefined)
+  return needs?.(args.map(({ text }) => text), context)
+    ?? (needs === urlHosts && !args.every(isPlain) ? 'all' : undefined)
 }
 
 /** A host name as a relay takes it. */
@@ -60,7 +63,7 @@ function hostOf(url: string | undefined): string | undefined {
 }
 
 function urlHosts(args: readonly string[]): Hosts | undefined {
-  const named = args.filter((arg) => !arg.startsWith('-') && /^(?:[a-z+]+:\/\/|[\w-]+(?:\.[\w-]+)+(?:[:/]|$))/i.test(arg))
+  const named = args.filter((arg) => /^(?:[a-z+]+:\/\/|\w[\w-]*(?:\.[\w-]+)+(?:[:/]|$))/i.test(arg))
   const hosts = named.map((arg) => hostOf(/^[a-z+]+:\/\//i.test(arg) ? arg : `https://${arg}`))
   if (hosts.length === 0) return undefined
   return hosts.every((host) => host !== undefined) ? hosts : 'all'
@@ -79,7 +82,8 @@ const REMOTE = /^(?:push|pull|fetch|clone|ls-remote|submodule|lfs)$/
 function gitHosts(args: readonly string[], { readStart }: CommandContext): Hosts | undefined {
   const at = gitSubcommandAt(args)
   const [subcommand = '', ...rest] = args.slice(at)
-  if (!REMOTE.test(subcommand) && !(subcommand === 'remote' && /^(?:show|update|prune)$/.test(rest[0] ?? ''))) return undefined
+  const asksRemote = subcommand === 'remote' && /^(?:show|update|prune)$/.test(rest[0] ?? '')
+  if (!REMOTE.test(subcommand) && !asksRemote) return undefined
   const operands = rest.filter((arg) => !arg.startsWith('-'))
   const url = operands.find((arg) => /^[a-z+]+:\/\/|^[\w.-]+@[\w.-]+:/i.test(arg))
   if (url !== undefined) return remoteHosts([url])

@@ -15,7 +15,8 @@ export interface CommandContext extends Location {
 }
 
 /** Variables that every command has in its environment. None of them is secret. */
-const ENVIRONMENT: ReadonlySet<string> = new Set(wordList('HOME PATH PWD OLDPWD USER LOGNAME LANG TERM TZ RANDOM SECONDS'))
+const ENVIRONMENT: ReadonlySet<string> =
+  new Set(wordList('HOME PATH PWD OLDPWD USER LOGNAME LANG TERM TZ RANDOM SECONDS'))
 const MAX_DEPTH = 8
 /** Programs that run the commands in their arguments. */
 const RUNNERS: ReadonlySet<string> = new Set(['xargs', 'find'])
@@ -44,9 +45,11 @@ export const isBare = (words: readonly Word[]): boolean =>
   BARE_PROGRAMS.has(innermost(words)[0]?.text ?? '') && words.every((word) => isPlain(word) && !/^-./.test(word.text))
 
 /** Programs that only print their words. */
-const PRINTING: ReadonlySet<string> = new Set(wordList('echo printf expr seq tr true false sleep basename dirname read man help'))
+const PRINTING: ReadonlySet<string> =
+  new Set(wordList('echo printf expr seq tr true false sleep basename dirname read man help'))
 /** Programs whose first operand is an expression, unless an option gives it. */
-const EXPRESSION_FIRST: ReadonlySet<string> = new Set(wordList('grep egrep fgrep zgrep rg ag ack sed awk gawk mawk jq yq'))
+const EXPRESSION_FIRST: ReadonlySet<string> =
+  new Set(wordList('grep egrep fgrep zgrep rg ag ack sed awk gawk mawk jq yq'))
 const GIVES_EXPRESSION = /^(?:-[a-zA-Z]*e|--(?:regexp|expression|files|type-list))/
 
 /** The words that may name a file: operands, and values of options. */
@@ -77,8 +80,8 @@ export function leavesWorkspace(text: string, context: Location): boolean {
 
 /** Programs that read the files that they are given, and no others. */
 const FILE_PROGRAMS: ReadonlySet<string> = new Set(wordList(
-  'ls cat head tail wc nl tac rev sort cut uniq comm cmp diff paste column fold stat file du tree md5sum sha1sum sha256sum '
-    + 'sha512sum cksum base64 xxd od hexdump less more test [',
+  'ls cat head tail wc nl tac rev sort cut uniq comm cmp diff paste column fold stat file du tree md5sum sha1sum '
+    + 'sha256sum sha512sum cksum base64 xxd od hexdump less more test [',
 ))
 /** Options after which the words are still what they seem. Of most programs, every word counts as a file. */
 const PLAIN_OPTION = /^-[a-zA-Z0-9]*$/
@@ -97,15 +100,19 @@ export function filesOf(words: readonly Word[], context: CommandContext): readon
   const name = program?.text ?? ''
   if (PRINTING.has(name) && args.every(isPlain)) return []
   const plain = PLAIN_OPTIONS.get(name) ?? (FILE_PROGRAMS.has(name) ? PLAIN_OPTION : undefined)
-  const isKnown = plain !== undefined && args.every((word) => isPlain(word) && (!word.text.startsWith('-') || plain.test(word.text)))
-  const below = DEEP.has(name) || ((name === 'ls' || name.endsWith('grep')) && args.some(({ text }) => RECURSIVE.test(text)))
-  const end = name === 'find' && isKnown ? args.findIndex(({ text }) => /^[-(!]/.test(text)) + 1 || undefined : undefined
-  const named = operandsOf(inner.slice(0, end)).map(({ text }) => text).filter((text) => text !== '-' && !DEVICE.test(text))
+  const isPlainOption = ({ text }: Word): boolean => !text.startsWith('-') || plain?.test(text) === true
+  const isKnown = plain !== undefined && args.every((word) => isPlain(word) && isPlainOption(word))
+  const isSearch = name === 'ls' || name.endsWith('grep')
+  const below = DEEP.has(name) || (isSearch && args.some(({ text }) => RECURSIVE.test(text)))
+  // Only the first words of `find` are files.
+  const end = name === 'find' && isKnown ? inner.findIndex(({ text }) => /^[-(!]/.test(text)) : -1
+  const named = operandsOf(end < 0 ? inner : inner.slice(0, end)).map(({ text }) => text)
+    .filter((text) => text !== '-' && !DEVICE.test(text))
   const isHere = named.length === 0 && (below || name === 'ls')
   const found = (isHere ? ['.'] : named).map((path) => affected(path, below, context))
   if (isKnown) return found
   // The words of others are looked at for names of credentials only.
-  return [undefined, ...found.filter((one) => one !== undefined && SENSITIVE.find(one.path, context.workspace) !== undefined)]
+  return [undefined, ...found.filter((one) => one && SENSITIVE.find(one.path, context.workspace) !== undefined)]
 }
 
 /** Undefined for paths with `..`, because a symbolic link before it changes the target. */

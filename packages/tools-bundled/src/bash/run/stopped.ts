@@ -5,8 +5,8 @@ import type { PipeResult } from '@bulkhead/contract'
 export type StoppedBy = 'look' | 'work' | 'network'
 
 const NO_NETWORK = new RegExp([
-  'could not resolve', 'name resolution', 'network is unreachable', 'name or service not known', 'EAI_AGAIN', 'ENOTFOUND',
-  'ENETUNREACH', 'ECONNREFUSED 127\\.0\\.0\\.1', 'getaddrinfo', 'unable to resolve', 'dial tcp', 'nodename nor servname',
+  'refused a connection to', 'could not resolve', 'unable to resolve', 'name resolution', 'name or service not known',
+  'nodename nor servname', 'network is unreachable', 'getaddrinfo', 'dial tcp', 'EAI_AGAIN', 'ENOTFOUND', 'ENETUNREACH',
 ].join('|'), 'i')
 const NOT_PERMITTED = /read-only file system|\bEROFS\b|permission denied|\bEACCES\b|operation not permitted|\bEPERM\b/i
 const NOT_FOUND = /no such file or directory|\bENOENT\b|cannot access|not a git repository|could not read Username/i
