@@ -3,7 +3,7 @@ export { Broker, foldersOf, preloadCode, publicError, type BrokerMethods, type B
 export { previewDiff } from './fs/preview.ts'
 export { recoverUpdates } from './fs/update-journal.ts'
 export { powersOf, refuseUnenforceable, type OpenCall } from './model/capability.ts'
-export { openRelay, RELAY_SOCKET, type Relay, type RelayOptions } from './net/relay.ts'
+export { loadKeyCode, openRelay, RELAY_SOCKET, type Relay, type RelayOptions } from './net/relay.ts'
 export { inheritableDescriptors, isInheritable, resourceShortage, startMasked } from './process/spawn.ts'
 export {
   coversIn, mountOptions, mountsOf, NO_PRIVILEGES, READ_ONLY_PROC, sensitivePaths, systemMounts, type Mount,
