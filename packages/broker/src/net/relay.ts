@@ -159,7 +159,7 @@ async function forward(
   const headers = passedHeaders(request)
   const upstream = await connect(target, 'http:')
   // Nothing is replaced over http, but a placeholder is reported.
-  keys?.fill({ target, method, headers })
+  keys?.insertInto({ target, method, headers })
   if (keys) request.on('data', keys.watchBody({ target, method }))
   const outgoing = httpRequest({
     method, path: `${target.url.pathname}${target.url.search}`, setHost: false,

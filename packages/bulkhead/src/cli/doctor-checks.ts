@@ -133,6 +133,13 @@ function serverCheck(
       cost, cure: `Install it, or correct ${kind}.${key}.command in the configuration.`,
     }
   }
+  const unset = Object.keys(server.keys ?? {}).filter((variable) => !process.env[variable])
+  if (unset.length > 0) {
+    return {
+      status: 'problem', name, found: `uses the key ${unset.join(', ')}, and that variable is not set`,
+      cost, cure: 'Set the variable for the host.',
+    }
+  }
   if (server.jail === false) {
     return {
       status: 'warning', name, found: `starts ${found} without a jail`,
@@ -140,11 +147,14 @@ function serverCheck(
       cure: `Remove ${kind}.${key}.jail, and grant what the server needs in ${kind}.${key}.requires.`,
     }
   }
-  return jailFault === undefined ? ok(name, `starts ${found}`) : {
+  return jailFault === undefined ? ok(name, `starts ${found}${keyWords(server)}`) : {
     status: 'problem', name, found: `needs a jail, but ${jailFault}`,
     cost, cure: `Install bubblewrap and util-linux and allow user namespaces, or set ${kind}.${key}.jail to false.`,
   }
 }
+
+const keyWords = ({ keys = {} }: CheckedServer): string =>
+  Object.entries(keys).map(([variable, { host }]) => `, and sends the key ${variable} to ${host} for it`).join('')
 
 /** Where a local server is found, with the PATH and the folder that it starts with. */
 function programPath(program: string, workspace: string): string | undefined {

@@ -1,3 +1,5 @@
+import type { KeyGrant, KeyUse } from './keys.ts'
+
 /** What a local server gets besides the programs of the system and its own private folders. */
 export interface JailGrant {
   /** Absolute paths. Each is granted with everything below it. */
@@ -17,6 +19,8 @@ export interface ServerStart {
   /** The complete environment. */
   readonly env: Readonly<Record<string, string>>
   readonly grant: JailGrant
+  /** Keys that it uses and does not get. Contract: their hosts are granted, and `env` has none of their names. */
+  readonly keys?: readonly KeyGrant[]
 }
 
 /** How to start a server inside its jail. Release it when the process is gone. */
@@ -39,10 +43,12 @@ export interface JailedStart {
 /** Confines local servers: they are processes of third parties. */
 export interface ServerJail {
   /**
-   * `report` gets a line for each connection that was refused. It must not throw.
+   * `report` gets a line for each connection that was refused, `onKeyUse` each use of a key. They must not throw.
    * Rejects with CapabilityUnavailable where the file system cannot be confined.
    */
-  prepare(start: ServerStart, report: (line: string) => void): Promise<JailedStart>
+  prepare(
+    start: ServerStart, report: (line: string) => void, onKeyUse?: (use: KeyUse) => void,
+  ): Promise<JailedStart>
   /** Why no server can be confined on this machine; undefined if it can. */
   findFault(): Promise<string | undefined>
 }

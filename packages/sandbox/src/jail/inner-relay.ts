@@ -5,7 +5,7 @@ import { readHostPattern } from '@bulkhead/kit/hosts'
 import { isOfSystem } from '@bulkhead/kit/programs'
 
 /** Where the folder of the relay is inside the jail. */
-const INSIDE = '/run/bulkhead'
+export const RELAY_INSIDE = '/run/bulkhead'
 
 /**
  * Runs inside the jail, as the parent of the server. It passes connections from a port of the loopback interface to the
@@ -39,7 +39,7 @@ const LOOPBACK = ['localhost', '127.0.0.1', '::1']
 export function besideRelay(command: readonly string[], hosts: readonly string[]): readonly string[] {
   const isLocal = hosts.some((host) => LOOPBACK.includes(readHostPattern(host)?.host.replaceAll(/[[\]]/g, '') ?? ''))
   const direct = isLocal ? '' : LOOPBACK.join(',')
-  return [node, '--no-warnings', '--eval', SCRIPT, '--', join(INSIDE, RELAY_SOCKET), direct, ...command]
+  return [node, '--no-warnings', '--eval', SCRIPT, '--', join(RELAY_INSIDE, RELAY_SOCKET), direct, ...command]
 }
 
 /** Node, with its libraries. */
@@ -47,4 +47,4 @@ export const relayCode = (): readonly string[] =>
   [node, join(dirname(dirname(node)), 'lib')].filter((path) => existsSync(path) && !isOfSystem(path))
 
 /** The folder of the host's relay, as arguments of `bwrap`. */
-export const relayArgs = (folder: string): readonly string[] => ['--ro-bind', folder, INSIDE]
+export const relayArgs = (folder: string): readonly string[] => ['--ro-bind', folder, RELAY_INSIDE]

@@ -9,7 +9,7 @@ import { codeOfCommand, findProgram, includesPath, isOfSystem, isWithin } from '
 import {
   FIRST_DESCRIPTOR, findMeans, jailCommand, jailData, PRIVATE_FOLDERS, TREE_LIMITS, type JailMeans,
 } from './bubblewrap.ts'
-import { besideRelay, relayArgs, relayCode } from './inner-relay.ts'
+import { besideRelay, RELAY_INSIDE, relayArgs, relayCode } from './inner-relay.ts'
 import { grantArgs, JAIL_HOME } from './mounts.ts'
 import { watchTree, type TreeLimits } from './watch-tree.ts'
 
@@ -65,7 +65,7 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
   }
 
   return {
-    async prepare(start, report) {
+    async prepare(start, report, onKeyUse) {
       const means = await meansIn(folders)
       if (typeof means === 'string') {
         throw new BulkheadError('CapabilityUnavailable', `Local servers run in a jail, but ${means}. ${CURE}`)
@@ -82,14 +82,18 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
       try {
         const readOnly = [...ownCode, projectLayer, ...storeFiles.flatMap(pathsAt)]
         const mounts = grantArgs({ grant: start.grant, code, hidden, readOnly })
-        const relay = isConnected ? await openRelay({ hosts, onRefused: report, ...(lookup && { lookup }) }) : undefined
+        const relay = isConnected
+          ? await openRelay({
+            hosts, keys: start.keys ?? [], onRefused: report, ...(onKeyUse && { onKeyUse }), ...(lookup && { lookup }),
+          })
+          : undefined
         const command = relay === undefined ? [program, ...args] : besideRelay([program, ...args], hosts)
         const folder = includesPath([...read, ...write], cwd) ? cwd : JAIL_HOME
         let stopWatching: (() => void) | undefined
         return {
           command: jailCommand(means, [...mounts, ...(relay ? relayArgs(relay.folder) : [])], folder, command),
           cwd: '/',
-          env: jailEnv(env, [...code, ...read, ...write]),
+          env: { ...jailEnv(env, [...code, ...read, ...write]), ...relay?.variables(RELAY_INSIDE) },
           descriptors,
           watch(pid, ended) {
             lowerPriority(pid)

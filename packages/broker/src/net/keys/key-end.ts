@@ -31,8 +31,11 @@ export interface KeyEnd {
 
 /** The connection sets them, or this end answers them. */
 const SET_HERE = ['accept-encoding', 'expect', 'http2-settings']
-const OWN_AUTHORITY = 'Its certificate comes from an authority of this start, which NODE_EXTRA_CA_CERTS, SSL_CERT_FILE '
-  + 'and similar variables name'
+/** How clients end a connection to a host that they do not trust. Node sends no alert. */
+const REFUSED = /^ECONNRESET$|UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_UNKNOWN/
+const untrusted = (host: string): string =>
+  `A client closed its connection to ${host} before a request. It may not trust the authority of this start, which `
+  + 'NODE_EXTRA_CA_CERTS, SSL_CERT_FILE and similar variables name; a client with pinned certificates does not.'
 const INSTEAD = 'If the client cannot do that, name the variable in "env": then the process gets the key itself.'
 
 /**
@@ -42,6 +45,7 @@ const INSTEAD = 'If the client cannot do that, name the variable in "env": then 
 export function openKeyEnd(options: KeyEndOptions): KeyEnd {
   const { host, authority, report } = options
   const [name = ''] = host.split(':')
+  const used = new WeakSet<Duplex>()
   const server = createServer({
     ALPNCallback({ protocols }) {
       if (protocols.includes('http/1.1')) return 'http/1.1'
@@ -57,20 +61,24 @@ export function openKeyEnd(options: KeyEndOptions): KeyEnd {
     // A long upload is not an attack: connections are limited, and a silent one ends.
     requestTimeout: 0,
   })
-  const onClientError = (error: Error & { readonly code?: string }): void => {
-    if (!/UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_UNKNOWN/.test(error.code ?? '')) return
-    report(`A client does not trust ${host} in the jail. ${OWN_AUTHORITY}; a client with pinned certificates does not `
-      + `read them. ${INSTEAD}`)
-  }
-  server.on('tlsClientError', onClientError)
-  server.on('clientError', (error, socket) => {
-    onClientError(error)
-    socket.destroy()
+  let isClosed = false
+  server.on('secureConnection', (socket) => {
+    socket.once('close', () => { if (!isClosed && !used.has(socket)) report(`${untrusted(host)} ${INSTEAD}`) })
+  })
+  server.on('tlsClientError', ({ code }: NodeJS.ErrnoException) => {
+    if (!isClosed && REFUSED.test(code ?? '')) report(`${untrusted(host)} ${INSTEAD}`)
+  })
+  server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
+    if (code?.startsWith('HPE_')) used.add(socket)
+    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n')
+    else socket.destroy()
   })
   server.on('request', (request, response) => {
+    used.add(request.socket)
     void forward(request, response, options).catch((error: unknown) => refuse(response, 502, netError(error, name).message))
   })
   server.on('upgrade', (request, client, head) => {
+    used.add(client)
     client.on('error', () => undefined)
     const response = new ServerResponse(request)
     response.assignSocket(client as Socket)
@@ -80,8 +88,15 @@ export function openKeyEnd(options: KeyEndOptions): KeyEnd {
       .catch((error: unknown) => refuse(response, 502, netError(error, name).message))
   })
   return {
-    accept: (client) => void server.emit('connection', client),
-    close: () => void server.close(),
+    accept(client) {
+      // A client that has gone would leave its connection open.
+      client.allowHalfOpen = false
+      server.emit('connection', client)
+    },
+    close() {
+      isClosed = true
+      server.close()
+    },
   }
 }
 
@@ -104,7 +119,7 @@ async function forward(
   for (const header of SET_HERE) delete given[header]
   // The answer to a websocket cannot be searched if it is compressed.
   if (upgrade) delete given['sec-websocket-extensions']
-  const headers = keys.fill({ target, method, headers: given })
+  const headers = keys.insertInto({ target, method, headers: given })
   const upstream = await connect(target)
   const outgoing = httpRequest({
     method, path: `${target.url.pathname}${target.url.search}`, setHost: false, createConnection: () => upstream,

@@ -64,12 +64,12 @@ export class KeyRing {
   }
 
   /** The headers with the keys that this request may use. Reports each use, and each placeholder at another place. */
-  fill(request: HeardRequest): Headers {
+  insertInto(request: HeardRequest): Headers {
     const { url } = request.target
     const asked = readableUrl(url)
     for (const key of this.#keys) if (asked.includes(key.placeholder)) this.#report(key, request, 'in a URL')
     return Object.fromEntries(Object.entries(request.headers).map(([name, values]) =>
-      [name, values.map((value) => this.#keys.reduce((text, key) => this.#fillOne(key, request, name, text), value))]))
+      [name, values.map((value) => this.#keys.reduce((text, key) => this.#insertOne(key, request, name, text), value))]))
   }
 
   /** Reports a placeholder in the body of a request, or in one that no key is for. */
@@ -88,7 +88,7 @@ export class KeyRing {
     }
   }
 
-  #fillOne(key: Key, request: HeardRequest, header: string, text: string): string {
+  #insertOne(key: Key, request: HeardRequest, header: string, text: string): string {
     const { target, method } = request
     const filled = replaced(text, key.placeholder, key.secret.value)
     if (filled === undefined) return text
