@@ -53,6 +53,7 @@ function jailedRequires({ requires = {}, keys = {} }: Pick<LocalServerConfig, 'r
   return { fs: { read: below([...fs.read ?? [], ...fs.write ?? []]), write: below(fs.write) }, ...(all.length > 0 && { net: { hosts: all } }) }
 }
 
+const AUTHORIZATION = 'Authorization'
 /** A key lets the server reach its host, at that port. */
 const keyHost = (host: string): string => host.includes(':') ? host : `${host}:443`
 
@@ -64,7 +65,7 @@ function findKeyFault({ keys = {}, env = [], jail }: LocalServerConfig): string 
   if (jail === false) return 'has "keys", which stay out of a jail only; remove "jail": false, or use "env"'
   const twice = Object.keys(keys).find((name) => env.includes(name))
   if (twice !== undefined) return `has the variable ${twice} in both "env" and "keys"; remove one of them`
-  const unfit = Object.entries(keys).find(([, { header }]) => NOT_FOR_KEYS.test(header))
+  const unfit = Object.entries(keys).find(([, { header = AUTHORIZATION }]) => NOT_FOR_KEYS.test(header))
   return unfit && `cannot send the key ${unfit[0]} in the header ${unfit[1].header}; use another header`
 }
 
@@ -130,7 +131,7 @@ function keysOf(
 ): readonly KeyGrant[] {
   return Object.entries(keys).map(([name, grant]) => {
     const value = env(name)
-    if (value !== undefined && value !== '') return { name, value, ...grant }
+    if (value !== undefined && value !== '') return { header: AUTHORIZATION, ...grant, name, value }
     const message = `The ${noun} "${server}" uses the key ${name}, and that variable is not set. Set it for the host.`
     throw new BulkheadError('EnvNameNotSet', message, { data: { name } })
   })

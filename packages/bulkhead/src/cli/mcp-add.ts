@@ -136,7 +136,7 @@ function readKey(given: string): readonly [name: string, key: NonNullable<LocalS
   if (name === undefined || host === undefined) {
     throw new UsageError(`"${visibleText(given)}" is not NAME=HOST, such as ACME_TOKEN=api.example.com.`)
   }
-  return [name, { host: host.toLowerCase(), header: 'Authorization', methods: [...KEY_METHODS], paths: [path] }]
+  return [name, { host: host.toLowerCase(), methods: [...KEY_METHODS], paths: [path] }]
 }
 
 const keyWarnings = (env: readonly string[] = []): string => env.filter((name) => isSecretName(name)).map((name) =>

@@ -175,7 +175,7 @@ export const UNCONFINED = 'not confined: it can do everything your account can'
 /** What the jail of a local server lets in, in words. */
 export function grantPhrases({ requires = {}, keys = {} }: Partial<LocalServerConfig>): readonly string[] {
   const { fs = { read: ['{workspace}'] }, net } = requires
-  const ofKeys = Object.entries(keys).map(([name, { host, header, methods, paths }]) =>
+  const ofKeys = Object.entries(keys).map(([name, { host, header = 'Authorization', methods, paths }]) =>
     `uses the key ${name} in ${header} of ${methods.join(', ')} https://${host}${paths.join(` and ${host}`)}, and does not see it`)
   const items = [
     ...(fs.read ?? []).map((subject) => ({ kind: 'fs.read' as const, subject })),

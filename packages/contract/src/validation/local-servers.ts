@@ -24,7 +24,7 @@ const KEY_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 const serverKey = z.strictObject({
   host: keyHost.describe('The only host that gets the key, over https. The process may reach it. Port: 443 if none is given.'),
-  header: headerName.default('Authorization').describe('The only header in which the key is sent. Default: Authorization.'),
+  header: headerName.optional().describe('The only header in which the key is sent. Default: Authorization.'),
   methods: z.array(z.enum(KEY_METHODS)).min(1).describe('The methods of requests that get the key.'),
   paths: z.array(z.string().max(1024).regex(/^\/[^?#\s\\]*$/, 'a path that begins with a slash, without a query')).min(1).max(64)
     .describe('The paths of requests that get the key. * stays inside one segment; /** at the end includes everything below.'),
