@@ -131,7 +131,7 @@ function keysOf(
 ): readonly KeyGrant[] {
   return Object.entries(keys).map(([name, grant]) => {
     const value = env(name)
-    if (value !== undefined && value !== '') return { header: AUTHORIZATION, ...grant, name, value }
+    if (value !== undefined && value !== '') return { ...grant, name, value, header: grant.header ?? AUTHORIZATION }
     const message = `The ${noun} "${server}" uses the key ${name}, and that variable is not set. Set it for the host.`
     throw new BulkheadError('EnvNameNotSet', message, { data: { name } })
   })

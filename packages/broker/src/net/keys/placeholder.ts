@@ -2,14 +2,14 @@ import { randomInt } from 'node:crypto'
 import { BulkheadError } from '@bulkhead/contract'
 import { SECRET_CHARS } from '../../secrets/vault.ts'
 
-/** Beginnings of the tokens of well-known services. Clients look at them, and they say nothing about the key. */
-const KNOWN_PREFIX = new RegExp(`^(?:${[
-  'gh[oprsu]_', 'github_pat_', 'glpat-', 'sk-(?:proj-|ant-(?:api\\d\\d-)?|or-v1-)?', '[prs]k_(?:live|test)_', 'xox[abeprs]-',
-  'xapp-', 'npm_', 'pypi-', 'hf_', 'AKIA', 'AIza', 'ya29\\.', 'SG\\.', 'dop_v1_', 'shp(?:at|ca|pa|ss)_', 'lin_api_',
-  'ntn_', 'figd_', 'gsk_', 'xai-', 'pplx-', 'r8_', 'tvly-', 'eyJ',
-].join('|')})`)
-/** The same of other services. Not of a pass phrase: what follows has no words. */
-const OTHER_PREFIX = /^[A-Za-z]{2,8}[-_](?=[A-Za-z0-9]{20,}$)/
+/** Beginnings of tokens. Clients look at them, and they say nothing about the key. */
+const PREFIXES: readonly RegExp[] = [
+  /^(?:gh[oprsu]_|github_pat_|glpat-|npm_|pypi-|dop_v1_|shp(?:at|ca|pa|ss)_|lin_api_|ntn_|figd_)/,
+  /^(?:sk-(?:proj-|ant-(?:api\d\d-)?|or-v1-)?|[prs]k_(?:live|test)_|hf_|gsk_|xai-|pplx-|r8_|tvly-)/,
+  /^(?:xox[abeprs]-|xapp-|AKIA|AIza|ya29\.|SG\.|eyJ)/,
+  // Of other services. Not of a pass phrase: what follows has no words.
+  /^[A-Za-z]{2,8}[-_](?=[A-Za-z0-9]{20,}$)/,
+]
 
 const [DIGITS, LOWER, UPPER] = ['0123456789', 'abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
 /** The narrowest first. */
@@ -26,7 +26,7 @@ const SENDABLE = /^[\x21-\x7e]+$/
  */
 export function placeholderFor(name: string, value: string): string {
   const { least, most } = SECRET_CHARS
-  const prefix = (KNOWN_PREFIX.exec(value) ?? OTHER_PREFIX.exec(value))?.[0] ?? ''
+  const prefix = PREFIXES.map((beginning) => beginning.exec(value)?.[0]).find((found) => found !== undefined) ?? ''
   const rest = value.slice(prefix.length)
   const letters = rest.replaceAll(/[^A-Za-z0-9]/g, '')
   if (value.length > most || !SENDABLE.test(value) || letters.length < least) {
