@@ -7,7 +7,7 @@ import { pipeline, type Duplex } from 'node:stream'
 import { BulkheadError, type KeyGrant, type KeyUse } from '@bulkhead/contract'
 import { checkUrl, HostAllowList, type Target } from '../hosts/url-policy.ts'
 import { reaper } from '../process/reaper.ts'
-import { checkedConnector, systemLookup, type Lookup } from './connect.ts'
+import { checkedConnector, IDLE_MS, systemLookup, type Lookup } from './connect.ts'
 import { passedHeaders } from './http-headers.ts'
 import type { KeyEnds } from './keys/key-ends.ts'
 import type { KeyRing } from './keys/key-ring.ts'
@@ -40,8 +40,6 @@ export interface Relay {
 export const RELAY_SOCKET = 'relay.sock'
 
 const CONNECT_MS = 10_000
-/** A connection without traffic. */
-const IDLE_MS = 300_000
 const MOST_CONNECTIONS = 256
 /** A process that tries many hosts must not fill the log. */
 const MOST_REPORTS = 20
@@ -168,7 +166,7 @@ async function forward(
     headers: { ...headers, host: target.url.host, connection: 'close' },
   })
   await new Promise<void>((resolve, reject) => {
-    outgoing.once('error', reject)
+    outgoing.on('error', reject)
     outgoing.once('response', (answer) => {
       response.writeHead(answer.statusCode ?? 502, passedHeaders(answer))
       pipeline(answer, response, () => resolve())

@@ -24,7 +24,7 @@ export interface KeyHost {
   readonly seen: IncomingMessage[]
   readonly server: ReturnType<typeof createServer>
   /** A TLS connection through the relay, as a process in the jail opens it. */
-  open(options?: { readonly servername?: string; readonly ALPNProtocols?: string[]; readonly ca?: []; readonly to?: string }): Promise<TLSSocket>
+  open(options?: { readonly servername?: string; readonly ALPNProtocols?: string[]; readonly ca?: []; readonly rejectUnauthorized?: boolean; readonly to?: string }): Promise<TLSSocket>
   send(path: string, more?: Sent): Promise<Answer>
 }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline, type Transform } from 'node:stream'
 import type { Redaction } from '../../secrets/redaction.ts'
 import { passedHeaders } from '../http-headers.ts'
+import type { DecoderMemory } from '../response-body.ts'
 import { decoderFor } from '../response.ts'
 
 const CHUNK_BYTES = 64 * 1024
@@ -14,13 +15,20 @@ export function refuse(response: ServerResponse, status: number, message: string
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'connection': 'close' }).end(`${message}\n`)
 }
 
+export interface AnswerOptions {
+  /** Of the request. */
+  readonly method: string
+  readonly redaction: Redaction | undefined
+  readonly decoders: DecoderMemory
+}
+
 /**
  * Passes a response on, without secrets. A body in an encoding that was not asked for is decoded, and refused if that
  * is not possible.
  */
-export function answer(
-  incoming: IncomingMessage, response: ServerResponse, method: string, redaction: Redaction | undefined,
-): void {
+export async function answer(
+  incoming: IncomingMessage, response: ServerResponse, { method, redaction, decoders }: AnswerOptions,
+): Promise<void> {
   const status = incoming.statusCode ?? 502
   const headers = passedHeaders(incoming)
   const encoding = incoming.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
@@ -41,6 +49,9 @@ export function answer(
     incoming.resume()
     return void response.end()
   }
+  const claim = decoder && decoders.claim(decoder.bytes)
+  response.once('close', () => claim?.release())
+  await claim?.granted
   const decoding: readonly Transform[] = decoder ? [decoder.open(CHUNK_BYTES)] : []
   const clean = (body: AsyncIterable<Buffer>) => redacted(body, redaction)
   pipeline([incoming, ...decoding, clean, response], () => undefined)

@@ -3,8 +3,10 @@ import { createServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { pipeline, type Duplex } from 'node:stream'
 import { checkUrl, type HostAllowList, type Target } from '../../hosts/url-policy.ts'
+import { IDLE_MS } from '../connect.ts'
 import { passedHeaders } from '../http-headers.ts'
 import { netError } from '../response.ts'
+import type { DecoderMemory } from '../response-body.ts'
 import type { Authority } from './authority.ts'
 import { answer, refuse } from './key-answer.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -18,6 +20,8 @@ export interface KeyEndOptions {
   readonly authority: Authority
   /** Connects over TLS, with the usual checks of address and certificate. */
   readonly connect: (target: Target) => Promise<Socket>
+  /** For bodies that are compressed although that was not asked for. */
+  readonly decoders: DecoderMemory
   /** Gets a line for a connection that cannot work. Must not throw. */
   readonly report: (line: string) => void
 }
@@ -61,6 +65,7 @@ export function openKeyEnd(options: KeyEndOptions): KeyEnd {
     // A long upload is not an attack: connections are limited, and a silent one ends.
     requestTimeout: 0,
   })
+  server.setTimeout(IDLE_MS)
   let isClosed = false
   server.on('secureConnection', (socket) => {
     socket.once('close', () => { if (!isClosed && !used.has(socket)) report(`${untrusted(host)} ${INSTEAD}`) })
@@ -108,7 +113,7 @@ interface Upgrade {
 
 /** Resolves when the response has begun. */
 async function forward(
-  request: IncomingMessage, response: ServerResponse, { host, scope, keys, connect }: KeyEndOptions, upgrade?: Upgrade,
+  request: IncomingMessage, response: ServerResponse, { host, scope, keys, connect, decoders }: KeyEndOptions, upgrade?: Upgrade,
 ): Promise<void> {
   const { method = 'GET', url = '', headersDistinct: { host: named = [] } } = request
   const [name = '', port = ''] = host.split(':')
@@ -132,9 +137,9 @@ async function forward(
   })
   response.once('close', () => outgoing.destroy())
   await new Promise<void>((resolve, reject) => {
-    outgoing.once('error', reject)
+    outgoing.on('error', reject)
     outgoing.once('response', (incoming) => {
-      answer(incoming, response, method, keys.redactionOf(target))
+      void answer(incoming, response, { method, redaction: keys.redactionOf(target), decoders })
       resolve()
     })
     outgoing.once('upgrade', (incoming, socket, head) => {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import type { KeyGrant, KeyUse } from '@bulkhead/contract'
 import type { HostAllowList, Target } from '../../hosts/url-policy.ts'
+import { DecoderMemory } from '../response-body.ts'
 import { createAuthority } from './authority.ts'
 import { openKeyEnd, type KeyEnd } from './key-end.ts'
 import { authorityOf, KeyRing } from './key-ring.ts'
@@ -30,6 +31,8 @@ export interface KeyEnds {
   close(): void
 }
 
+/** Of one process. */
+const DECODER_BYTES = 64 * 1024 * 1024
 /** A process that sends placeholders to many places must not fill the log. */
 const MOST_REFUSED = 20
 
@@ -54,8 +57,9 @@ export async function openKeyEnds(
   const names = ring.hosts.map((host) => host.split(':')[0]!)
   const authority = createAuthority([...new Set(names)])
   for (const [name, content] of trustFiles(authority.certificate)) await writeFile(join(folder, name), content)
+  const decoders = new DecoderMemory(DECODER_BYTES)
   const ends = new Map(ring.hosts.map((host) =>
-    [host, openKeyEnd({ host, scope, keys: ring, authority, connect, report: once })]))
+    [host, openKeyEnd({ host, scope, keys: ring, authority, connect, decoders, report: once })]))
   return {
     ring,
     variables: (inside) => ({ ...trustVariables(inside), ...ring.placeholders }),
