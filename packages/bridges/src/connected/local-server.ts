@@ -1,7 +1,7 @@
 import {
   beyond, BulkheadError, ceilingsOf, checkRequirements, compileGrant, declaredCeiling, declaredPower,
-  type ExtensionPower, type JailGrant, type KeyGrant, type KeyUse, type LocalServerConfig, type RequirementSet, type ResolvedConfig,
-  type ServerJail,
+  type ExtensionPower, type JailGrant, type KeyGrant, type KeyUse, type LocalServerConfig,
+  type RequirementSet, type ResolvedConfig, type ServerJail,
 } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { hostMatches } from '@bulkhead/kit/hosts'
@@ -50,7 +50,10 @@ function jailedRequires({ requires = {}, keys = {} }: Pick<LocalServerConfig, 'r
   const ofKeys = Object.values(keys).map(({ host }) => keyHost(host)).filter((host) => !hostMatches(hosts, host))
   const all = [...hosts, ...new Set(ofKeys)]
   const below = (folders: readonly string[] = []) => folders.map((folder) => `${folder.replace(/\/(?:\*\*)?$/, '')}/**`)
-  return { fs: { read: below([...fs.read ?? [], ...fs.write ?? []]), write: below(fs.write) }, ...(all.length > 0 && { net: { hosts: all } }) }
+  return {
+    fs: { read: below([...fs.read ?? [], ...fs.write ?? []]), write: below(fs.write) },
+    ...(all.length > 0 && { net: { hosts: all } }),
+  }
 }
 
 const AUTHORIZATION = 'Authorization'
@@ -58,14 +61,17 @@ const AUTHORIZATION = 'Authorization'
 const keyHost = (host: string): string => host.includes(':') ? host : `${host}:443`
 
 /** Headers that control routing or framing, or that the relay sets. */
-const NOT_FOR_KEYS = /^(?:host|connection|keep-alive|content-(?:length|encoding)|transfer-encoding|te|trailer|upgrade|expect|accept-encoding|via|(?:proxy|sec-websocket)-.*)$/i
+const NOT_FOR_KEYS: ReadonlySet<string> = new Set([
+  'host', 'connection', 'keep-alive', 'content-length', 'content-encoding', 'transfer-encoding', 'te', 'trailer',
+  'upgrade', 'expect', 'accept-encoding', 'http2-settings', 'via', 'proxy-authorization', 'sec-websocket-extensions',
+])
 
 function findKeyFault({ keys = {}, env = [], jail }: LocalServerConfig): string | undefined {
   if (Object.keys(keys).length === 0) return undefined
   if (jail === false) return 'has "keys", which stay out of a jail only; remove "jail": false, or use "env"'
   const twice = Object.keys(keys).find((name) => env.includes(name))
   if (twice !== undefined) return `has the variable ${twice} in both "env" and "keys"; remove one of them`
-  const unfit = Object.entries(keys).find(([, { header = AUTHORIZATION }]) => NOT_FOR_KEYS.test(header))
+  const unfit = Object.entries(keys).find(([, { header = AUTHORIZATION }]) => NOT_FOR_KEYS.has(header.toLowerCase()))
   return unfit && `cannot send the key ${unfit[0]} in the header ${unfit[1].header}; use another header`
 }
 

@@ -7,6 +7,6 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 ])
 
 /** The headers that a relay passes on, by lower-case name. */
-export const passedHeaders = ({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>): Record<string, string[]> =>
+export const passedHeaders = ({ headersDistinct }: IncomingMessage): Record<string, string[]> =>
   Object.fromEntries(Object.entries(headersDistinct)
     .filter(([name, values]) => !HOP_BY_HOP.has(name) && values !== undefined)) as Record<string, string[]>

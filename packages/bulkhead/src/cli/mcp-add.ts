@@ -10,7 +10,8 @@ import type { HostValues } from './host-options.ts'
 import { type Pinned, pin, readLauncher } from './mcp-pin.ts'
 import { diagnosticText, grantPhrases, hint } from './output.ts'
 
-export const ADD_USAGE = `bulkhead mcp add NAME [--read PATH]… [--write PATH]… [--net HOST]… [--use-key NAME=HOST]… [--env NAME]… -- COMMAND…
+export const ADD_USAGE = `bulkhead mcp add NAME [--read PATH]… [--write PATH]… [--net HOST]… [--use-key NAME=HOST]…
+                      [--env NAME]… -- COMMAND…
 bulkhead mcp remove NAME [--home DIR]`
 
 export const ADD_SUBCOMMANDS: Readonly<Record<'add' | 'remove', Subcommand>> = {
@@ -36,11 +37,11 @@ export const ADD_OPTIONS = {
 
 export const ADD_DETAILS = `"add" writes a local server into your configuration and shows what it may use. The server
 runs in a jail: it reads the workspace, and has no network, unless options grant more. Options can be repeated; put them
-before the --. With --use-key the server gets a placeholder, and the host puts the key into the header Authorization of its
-requests to HOST; a path after HOST limits them. With --env the server gets the value itself: use it for settings, and for
-a key only if the client pins certificates or speaks only HTTP/2. If the command is npx or uvx, the package is installed once, in the folder servers of the home, with
-exact versions and digests and without running its scripts, so that the server starts without a network. "remove" also
-deletes what was installed.`
+before the --. With --use-key the server gets a placeholder, and the host puts the key into the header Authorization of
+its requests to HOST; a path after HOST limits them. With --env the server gets the value itself: use it for settings,
+and for a key only if the client pins certificates or speaks only HTTP/2. If the command is npx or uvx, the package is
+installed once, in the folder servers of the home, with exact versions and digests and without running its scripts, so
+that the server starts without a network. "remove" also deletes what was installed.`
 
 interface AddValues extends HostValues {
   readonly read?: readonly string[] | undefined
@@ -71,7 +72,8 @@ export async function add([name, ...command]: readonly string[], values: AddValu
   const pinned = launcher && await pin(launcher, folder)
   const given: LocalServer = {
     type: 'local', command: [...pinned?.command ?? command], ...(values.env && { env: [...values.env] }),
-    ...(values['use-key'] && { keys: Object.fromEntries(values['use-key'].map(readKey)) }), ...(requires && { requires }),
+    ...(values['use-key'] && { keys: Object.fromEntries(values['use-key'].map(readKey)) }),
+    ...(requires && { requires }),
   }
   const entry = withHomeVariable(given, homeFolder(values.home))
   try {
@@ -139,9 +141,9 @@ function readKey(given: string): readonly [name: string, key: NonNullable<LocalS
   return [name, { host: host.toLowerCase(), methods: [...KEY_METHODS], paths: [path] }]
 }
 
-const keyWarnings = (env: readonly string[] = []): string => env.filter((name) => isSecretName(name)).map((name) =>
-  `warning: the server reads the value of ${name}. If it is a key for one host, keep it out of the server: --use-key ${name}=HOST\n`)
-  .join('')
+const keyWarnings = (env: readonly string[] = []): string => env.filter(isSecretName).map((name) =>
+  `warning: the server reads the value of ${name}. If it is a key for one host, keep it out of the server: `
+  + `--use-key ${name}=HOST\n`).join('')
 
 /** The current folder is the workspace of any project, because the entry applies to all of them. */
 function grantedPath(given: string): string {

@@ -176,7 +176,8 @@ export const UNCONFINED = 'not confined: it can do everything your account can'
 export function grantPhrases({ requires = {}, keys = {} }: Partial<LocalServerConfig>): readonly string[] {
   const { fs = { read: ['{workspace}'] }, net } = requires
   const ofKeys = Object.entries(keys).map(([name, { host, header = 'Authorization', methods, paths }]) =>
-    `uses the key ${name} in ${header} of ${methods.join(', ')} https://${host}${paths.join(` and ${host}`)}, and does not see it`)
+    `uses the key ${name} in ${header} of ${methods.join(', ')} https://${host}${paths.join(` and ${host}`)}, `
+    + 'and does not see it')
   const items = [
     ...(fs.read ?? []).map((subject) => ({ kind: 'fs.read' as const, subject })),
     ...(fs.write ?? []).map((subject) => ({ kind: 'fs.write' as const, subject })),

@@ -191,7 +191,10 @@ export class ConnectedServers {
 
   #surroundings(workspace = this.#options.workspace): Surroundings {
     const { operator: { path, env: base }, env, userData, jail } = this.#options
-    return { workspace, base: { ...base, PATH: path.join(':') }, env, userData, jail, onKeyUse: (use) => this.#onKeyUse?.(use) }
+    return {
+      workspace, base: { ...base, PATH: path.join(':') }, env, userData, jail,
+      onKeyUse: (use) => this.#onKeyUse?.(use),
+    }
   }
 
   /** Serialized, so that the newest report is loaded last. */

@@ -20,14 +20,17 @@ const keyHost = z.string().max(253).regex(
   /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z](?:[a-z0-9-]*[a-z0-9])?(?::\d{1,5})?$/,
   'the name of a host in lower case, without wildcards, such as api.example.com or api.example.com:8443',
 )
+const keyPath = z.string().max(1024).regex(/^\/[^?#\s\\]*$/, 'a path that begins with a slash, without a query')
 const KEY_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 const serverKey = z.strictObject({
-  host: keyHost.describe('The only host that gets the key, over https. The process may reach it. Port: 443 if none is given.'),
+  host: keyHost
+    .describe('The only host that gets the key, over https. The process may reach it. Port: 443 if none is given.'),
   header: headerName.optional().describe('The only header in which the key is sent. Default: Authorization.'),
   methods: z.array(z.enum(KEY_METHODS)).min(1).describe('The methods of requests that get the key.'),
-  paths: z.array(z.string().max(1024).regex(/^\/[^?#\s\\]*$/, 'a path that begins with a slash, without a query')).min(1).max(64)
-    .describe('The paths of requests that get the key. * stays inside one segment; /** at the end includes everything below.'),
+  paths: z.array(keyPath).min(1).max(64).describe(
+    'The paths of requests that get the key. * stays inside one segment; /** at the end includes everything below.',
+  ),
 }).describe('A key for one host. The process gets a placeholder, and never the value.')
 
 /** A server that runs as a process on this machine. */

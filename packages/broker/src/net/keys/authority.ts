@@ -62,7 +62,7 @@ export function createAuthority(hosts: readonly string[]): Authority {
 
 const COMMON_NAME_CHARS = 64
 
-/** A permitted name includes the names below it; that is the narrowest a certificate can say. No address is permitted. */
+/** A permitted name includes those below it, which is the narrowest that a certificate can say. No address is. */
 const constraintsOf = (hosts: readonly string[]): NameConstraints => new NameConstraints({
   permittedSubtrees: new GeneralSubtrees(hosts.map((host) => new GeneralSubtree({
     base: new GeneralName({ dNSName: host }),

@@ -40,7 +40,7 @@ const REFUSED = /^ECONNRESET$|UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_UNKNOWN/
 const untrusted = (host: string): string =>
   `A client closed its connection to ${host} before a request. It may not trust the authority of this start, which `
   + 'NODE_EXTRA_CA_CERTS, SSL_CERT_FILE and similar variables name; a client with pinned certificates does not.'
-const INSTEAD = 'If the client cannot do that, name the variable in "env": then the process gets the key itself.'
+const INSTEAD = 'For such a client, name the variable in "env": then the process gets the key itself.'
 
 /**
  * Reads the requests to one host and sends them again, each over its own connection: what the client writes reaches the
@@ -50,10 +50,13 @@ export function openKeyEnd(options: KeyEndOptions): KeyEnd {
   const { host, authority, report } = options
   const [name = ''] = host.split(':')
   const used = new WeakSet<Duplex>()
+  const failed = (response: ServerResponse) => (error: unknown) =>
+    refuse(response, 502, netError(error, name).message)
   const server = createServer({
     ALPNCallback({ protocols }) {
       if (protocols.includes('http/1.1')) return 'http/1.1'
-      report(`A client speaks ${protocols.join(' and ')} to ${host} only, and a key needs HTTP/1.1. ${INSTEAD}`)
+      const spoken = protocols.join(' and ').slice(0, 64)
+      report(`A client speaks ${spoken} to ${host} only, and a key needs HTTP/1.1. ${INSTEAD}`)
       return undefined
     },
     SNICallback(asked, done) {
@@ -80,7 +83,7 @@ export function openKeyEnd(options: KeyEndOptions): KeyEnd {
   })
   server.on('request', (request, response) => {
     used.add(request.socket)
-    void forward(request, response, options).catch((error: unknown) => refuse(response, 502, netError(error, name).message))
+    void forward(request, response, options).catch(failed(response))
   })
   server.on('upgrade', (request, client, head) => {
     used.add(client)
@@ -89,8 +92,7 @@ export function openKeyEnd(options: KeyEndOptions): KeyEnd {
     response.assignSocket(client as Socket)
     response.shouldKeepAlive = false
     response.once('finish', () => client.end())
-    void forward(request, response, options, { client, head })
-      .catch((error: unknown) => refuse(response, 502, netError(error, name).message))
+    void forward(request, response, options, { client, head }).catch(failed(response))
   })
   return {
     accept(client) {
@@ -113,7 +115,8 @@ interface Upgrade {
 
 /** Resolves when the response has begun. */
 async function forward(
-  request: IncomingMessage, response: ServerResponse, { host, scope, keys, connect, decoders }: KeyEndOptions, upgrade?: Upgrade,
+  request: IncomingMessage, response: ServerResponse, { host, scope, keys, connect, decoders }: KeyEndOptions,
+  upgrade?: Upgrade,
 ): Promise<void> {
   const { method = 'GET', url = '', headersDistinct: { host: named = [] } } = request
   const [name = '', port = ''] = host.split(':')
@@ -171,7 +174,8 @@ function connectFrames(
   const lines = Object.entries(passedHeaders(incoming)).flatMap(([name, values]) =>
     values.map((value) => `${name}: ${redaction.text(value)}`))
   response.detachSocket(client as Socket)
-  client.write(`${['HTTP/1.1 101 Switching Protocols', 'connection: upgrade', 'upgrade: websocket', ...lines].join('\r\n')}\r\n\r\n`)
+  const head101 = ['HTTP/1.1 101 Switching Protocols', 'connection: upgrade', 'upgrade: websocket', ...lines]
+  client.write(`${head101.join('\r\n')}\r\n\r\n`)
   socket.unshift(first)
   socket.write(head)
   const ended = (): void => {

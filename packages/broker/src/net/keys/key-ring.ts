@@ -38,7 +38,8 @@ export class KeyRing {
   /** Throws CapabilityUnavailable for a value that cannot be replaced. `onUse` must not throw. */
   constructor(grants: readonly KeyGrant[], onUse: (use: KeyUse) => void) {
     const placeholders = grants.map(({ name, value }) => placeholderFor(name, value))
-    const secrets = grants.map(({ name, value, host }) => [name, { value, hosts: [withPort(host)], commands: [] }] as const)
+    const secrets = grants.map(({ name, value, host }) =>
+      [name, { value, hosts: [withPort(host)], commands: [] }] as const)
     // A host may have stored a value that another start has sent, so all count as used.
     this.#vault = new Vault(new Map(secrets), new Set(grants.map(({ name }) => name)))
     this.#keys = grants.map((grant, at) => ({
@@ -68,8 +69,10 @@ export class KeyRing {
     const { url } = request.target
     const asked = readableUrl(url)
     for (const key of this.#keys) if (asked.includes(key.placeholder)) this.#report(key, request, 'in a URL')
+    const inserted = (name: string, value: string): string =>
+      this.#keys.reduce((text, key) => this.#insertOne(key, request, name, text), value)
     return Object.fromEntries(Object.entries(request.headers).map(([name, values]) =>
-      [name, values.map((value) => this.#keys.reduce((text, key) => this.#insertOne(key, request, name, text), value))]))
+      [name, values.map((value) => inserted(name, value))]))
   }
 
   /** Reports a placeholder in the body of a request, or in one that no key is for. */
