@@ -4,8 +4,8 @@ export { previewDiff } from './fs/preview.ts'
 export { whyUnrecorded } from './fs/snapshot/snapshot.ts'
 export { recoverUpdates } from './fs/update-journal.ts'
 export { powersOf, refuseUnenforceable, type OpenCall } from './model/capability.ts'
-export { besideRelay, proxyVariables, relayCode, relayMount } from './net/inner-relay.ts'
-export { openRelay, RELAY_SOCKET, type Relay, type RelayOptions } from './net/relay.ts'
+export { besideRelay, proxyVariables, RELAY_INSIDE, relayCode, relayMount } from './net/inner-relay.ts'
+export { loadKeyCode, openRelay, RELAY_SOCKET, type Relay, type RelayOptions } from './net/relay.ts'
 export { inheritableDescriptors, isInheritable, resourceShortage, startMasked } from './process/spawn.ts'
 export {
   coversIn, mountOptions, mountsOf, NO_PRIVILEGES, READ_ONLY_PROC, sensitivePaths, systemMounts, type Mount,

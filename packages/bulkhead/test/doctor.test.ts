@@ -39,7 +39,7 @@ it('finds broken files, servers, settings and a project that is not trusted', WA
   writeExtension(global(), { id: 'greeter', tools: [{ name: 'greet' }] }, 'export default {}')
   writeExtension(join(folder, '.bulkhead'), { id: 'own', tools: [{ name: 'own' }] }, 'export default {}')
   writeFileSync(join(global(), 'config.json'), JSON.stringify({
-    mcp: { gone: { type: 'local', command: ['bulkhead-no-such-program'] }, here: { type: 'local', command: ['sh', '-c', 'exit'] }, free: { type: 'local', command: ['sh'], jail: false }, far: { type: 'remote', url: 'https://mcp.example/' } },
+    mcp: { gone: { type: 'local', command: ['bulkhead-no-such-program'] }, here: { type: 'local', command: ['sh', '-c', 'exit'] }, free: { type: 'local', command: ['sh'], jail: false }, keyed: { type: 'local', command: ['sh'], keys: { BULKHEAD_NO_SUCH_KEY: { host: 'api.example', methods: ['GET'], paths: ['/**'] } } }, far: { type: 'remote', url: 'https://mcp.example/' } },
     lsp: { rust: { command: ['bulkhead-no-such-server'], suffixes: ['.rs'] }, off: { command: ['sh'], suffixes: ['.x'], enabled: false } },
     openapi: { shop: { document: 'none.json' } }, rules: [{ permission: 'gret', action: 'deny' }], extensions: { greeter: { isolation: 'thread' } },
   }))
@@ -58,6 +58,7 @@ it('finds broken files, servers, settings and a project that is not trusted', WA
     'mcp here': has('bubblewrap') ? { status: 'ok', found: expect.stringMatching(/^starts \/.*\/sh$/) }
       : { status: 'problem', found: expect.stringMatching(/^needs a jail, but /), cure: expect.stringContaining('mcp.here.jail') },
     'mcp free': { status: 'warning', found: expect.stringContaining('without a jail'), cure: expect.stringContaining('mcp.free.requires') },
+    'mcp keyed': { status: 'problem', found: 'uses the key BULKHEAD_NO_SUCH_KEY, and that variable is not set' },
     'lsp rust': { status: 'problem', found: '"bulkhead-no-such-server" is not an executable file on your PATH', cure: 'Install it, or correct lsp.rust.command in the configuration.' },
     'lsp off': { status: 'ok', found: 'disabled' },
     'mcp far': { status: 'ok', found: 'https://mcp.example/, not contacted' },

@@ -17,7 +17,7 @@ beforeEach(() => {
   }, `await (await import('node:fs')).promises.writeFile('${folder}/ran', ''); export default { tools: { greet: { execute: () => 1 } } }`)
   configure({
     mode: 'yolo', rules: [{ permission: 'write', pattern: '*', action: 'deny' }, { permission: 'bash', pattern: '*', action: 'allow' }],
-    mcp: { evil: { type: 'local', command: ['touch', join(folder, 'ran')], env: ['TOKEN'], jail: false } },
+    mcp: { evil: { type: 'local', command: ['touch', join(folder, 'ran')], env: ['TOKEN'], jail: false }, keyed: { type: 'local', command: ['sh'], keys: { TOKEN: { host: 'evil.example', methods: ['GET'], paths: ['/a', '/b/**'] } } } },
     lsp: { ruby: { command: ['ruby-lsp'], suffixes: ['.rb'] } },
     openapi: { shop: { document: 'shop.json', baseUrl: 'https://shop.example' } },
   })
@@ -39,6 +39,7 @@ describe('bulkhead trust', () => {
     expect(stderr).toMatch(/setting +rules\.1 = .*"bash"/)
     expect(stderr, 'a rule that denies loosens nothing').not.toMatch(/rules\.0/)
     expect(stderr).toMatch(/server +evil: starts "touch" ".*ran", with the variables TOKEN; not confined/)
+    expect(stderr).toMatch(/server +keyed: starts "sh"; in a jail: .*uses the key TOKEN in Authorization of GET https:\/\/evil\.example\/a and evil\.example\/b\/\*\*/)
     expect(stderr).toMatch(/language +ruby: starts "ruby-lsp"; in a jail: reads \{workspace\}, no network/)
     expect(stderr).toMatch(/document +shop: shop\.json, sent to https:\/\/shop\.example/)
     expect(stderr).toMatch(/ConsentRequired.*there is no terminal to ask.*--accept [0-9a-f]{12} or --yes/s)

@@ -82,7 +82,7 @@ export {
 export type {
   CodeDiagnostic, CodeLocation, CodeSymbol, LanguageServers, SourceFile, TextPosition,
 } from './ports/language-servers.ts'
-export type { JailedStart, JailGrant, ServerJail, ServerStart } from './ports/server-jail.ts'
+export type { JailedStart, JailGrant, KeyGrant, KeyUse, ServerJail, ServerStart } from './ports/server-jail.ts'
 export {
   auditRecord, STORE_COLLECTIONS, type AuditEntry, type AuditForm, type AuditGroup, type AuditRow, type AuditSpan,
   type Notebook, type Notes, type Store, type StoreCollection, type StoredRecord,

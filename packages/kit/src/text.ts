@@ -79,5 +79,10 @@ export function writtenForms(secret: string): readonly string[] {
   return [secret, JSON.stringify(secret).slice(1, -1), inAddress, base64('base64'), base64('base64url')]
 }
 
+const SECRET_NAME = /pass(?:word|phrase|code)|secret|token|api[-_]?key|private[-_]?key|authorization|cookie|credential/i
+
+/** Whether a member or variable with this name holds a secret. */
+export const isSecretName = (name: string): boolean => SECRET_NAME.test(name)
+
 /** A shorter secret would remove parts of ordinary text. */
 export const MIN_SECRET_CHARS = 6

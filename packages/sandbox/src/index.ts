@@ -1,4 +1,4 @@
 export { createServerJail, type ServerJailOptions } from './jail/server-jail.ts'
 export { createSandbox, type PooledSandbox, type SandboxOptions } from './sandbox.ts'
 export { RESIDENCY, type ResidencyEvent, type ResidencyState } from './session/residency.ts'
-export { recoverUpdates, type OperatorEnvironment } from '@bulkhead/broker'
+export { loadKeyCode, recoverUpdates, type OperatorEnvironment } from '@bulkhead/broker'

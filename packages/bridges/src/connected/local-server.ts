@@ -1,9 +1,10 @@
 import {
   beyond, BulkheadError, ceilingsOf, checkRequirements, compileGrant, declaredCeiling, declaredPower,
-  type ExtensionPower, type JailGrant, type LocalServerConfig, type RequirementSet, type ResolvedConfig,
-  type ServerJail,
+  type ExtensionPower, type JailGrant, type KeyGrant, type KeyUse, type LocalServerConfig,
+  type RequirementSet, type ResolvedConfig, type ServerJail,
 } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { hostMatches } from '@bulkhead/kit/hosts'
 import type { Json } from '@bulkhead/kit/json'
 
 /** How to start a local server, with the values of its variables. Used for one attempt only. */
@@ -12,7 +13,20 @@ export interface LocalTarget {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   /** undefined: the server runs with all rights of the user. */
-  readonly jail: { readonly of: ServerJail; readonly grant: JailGrant } | undefined
+  readonly jail: LocalJail | undefined
+}
+
+interface LocalJail {
+  readonly of: ServerJail
+  readonly grant: JailGrant
+  readonly keys: readonly KeyGrant[]
+  /** Must not throw. */
+  onKeyUse(use: KeyUse): void
+}
+
+/** A use of a key by a server. */
+export interface ServerKeyUse extends KeyUse {
+  readonly extensionId: string
 }
 
 export interface Surroundings {
@@ -26,17 +40,45 @@ export interface Surroundings {
   readonly userData?: string
   /** Confines local servers. Without it, only those with `jail: false` start. */
   readonly jail?: ServerJail
+  /** Called for each use of a key. Must not throw. */
+  readonly onKeyUse?: (use: ServerKeyUse) => void
 }
 
 /** Everything that a server in a jail may use. Each folder is granted with everything below it. */
-function jailedRequires({ requires = {} }: Pick<LocalServerConfig, 'requires'>): RequirementSet {
-  const { fs = { read: ['{workspace}'] }, net } = requires
+function jailedRequires({ requires = {}, keys = {} }: Pick<LocalServerConfig, 'requires' | 'keys'>): RequirementSet {
+  const { fs = { read: ['{workspace}'] }, net: { hosts = [] } = {} } = requires
+  const ofKeys = Object.values(keys).map(({ host }) => keyHost(host)).filter((host) => !hostMatches(hosts, host))
+  const all = [...hosts, ...new Set(ofKeys)]
   const below = (folders: readonly string[] = []) => folders.map((folder) => `${folder.replace(/\/(?:\*\*)?$/, '')}/**`)
-  return { fs: { read: below([...fs.read ?? [], ...fs.write ?? []]), write: below(fs.write) }, ...(net && { net }) }
+  return {
+    fs: { read: below([...fs.read ?? [], ...fs.write ?? []]), write: below(fs.write) },
+    ...(all.length > 0 && { net: { hosts: all } }),
+  }
+}
+
+const AUTHORIZATION = 'Authorization'
+/** A key lets the server reach its host, at that port. */
+const keyHost = (host: string): string => host.includes(':') ? host : `${host}:443`
+
+/** Headers that control routing or framing, or that the relay sets. */
+const NOT_FOR_KEYS: ReadonlySet<string> = new Set([
+  'host', 'connection', 'keep-alive', 'content-length', 'content-encoding', 'transfer-encoding', 'te', 'trailer',
+  'upgrade', 'expect', 'accept-encoding', 'http2-settings', 'via', 'proxy-authorization', 'sec-websocket-extensions',
+])
+
+function findKeyFault({ keys = {}, env = [], jail }: LocalServerConfig): string | undefined {
+  if (Object.keys(keys).length === 0) return undefined
+  if (jail === false) return 'has "keys", which stay out of a jail only; remove "jail": false, or use "env"'
+  const twice = Object.keys(keys).find((name) => env.includes(name))
+  if (twice !== undefined) return `has the variable ${twice} in both "env" and "keys"; remove one of them`
+  const unfit = Object.entries(keys).find(([, { header = AUTHORIZATION }]) => NOT_FOR_KEYS.has(header.toLowerCase()))
+  return unfit && `cannot send the key ${unfit[0]} in the header ${unfit[1].header}; use another header`
 }
 
 /** As the end of a sentence. */
 export function findGrantFault(config: LocalServerConfig): string | undefined {
+  const fault = findKeyFault(config)
+  if (fault !== undefined) return fault
   try {
     checkRequirements(jailedRequires(config), 'server')
     return undefined
@@ -50,15 +92,27 @@ export function localIdentity(config: LocalServerConfig): Readonly<Record<string
   const grants: Readonly<Record<string, Json>> =
     config.jail === false ? { jail: false }
       : { requires: jailedRequires(config) as Json, ...(config.jail === 'files' && { jail: 'files' }) }
-  return { command: config.command, env: (config.env ?? []).toSorted(), ...grants }
+  return {
+    command: config.command, env: (config.env ?? []).toSorted(), ...grants,
+    ...(config.keys && { keys: config.keys as unknown as Json }),
+  }
 }
 
-/** Throws CapabilityUnavailable if the server needs a jail and there is none. `noun`: the kind, in messages. */
+interface LocalEntry {
+  readonly name: string
+  readonly extensionId: string
+  readonly config: LocalServerConfig
+}
+
+/**
+ * Throws CapabilityUnavailable if the server needs a jail and there is none, EnvNameNotSet if a key has no value.
+ * `noun`: the kind, in messages.
+ */
 export function localTarget(
-  noun: string, { name, config }: { readonly name: string; readonly config: LocalServerConfig },
+  noun: string, { name, extensionId, config }: LocalEntry,
   surroundings: Surroundings,
 ): LocalTarget {
-  const { workspace, base, env, jail } = surroundings
+  const { workspace, base, env, jail, onKeyUse } = surroundings
   const declared = (config.env ?? []).flatMap((variable) => {
     const value = env(variable)
     return value === undefined ? [] : [[variable, value] as const]
@@ -70,9 +124,29 @@ export function localTarget(
   }
   return {
     command: config.command, cwd: workspace, env: { ...base, ...Object.fromEntries(declared) },
-    jail: isJailed && jail ? { of: jail, grant: grantOf(config, surroundings) } : undefined,
+    jail: isJailed && jail
+      ? {
+        of: jail, grant: grantOf(config, surroundings), keys: keysOf(noun, name, config, env),
+        onKeyUse: (use) => onKeyUse?.({ extensionId, ...use }),
+      }
+      : undefined,
   }
 }
+
+function keysOf(
+  noun: string, server: string, { keys = {} }: LocalServerConfig, env: Surroundings['env'],
+): readonly KeyGrant[] {
+  return Object.entries(keys).map(([name, grant]) => {
+    const value = env(name)
+    if (value !== undefined && value !== '') return { ...grant, name, value, header: grant.header ?? AUTHORIZATION }
+    const message = `The ${noun} "${server}" uses the key ${name}, and that variable is not set. Set it for the host.`
+    throw new BulkheadError('EnvNameNotSet', message, { data: { name } })
+  })
+}
+
+/** The variables and keys that a local server is given. */
+export const localGiven = ({ env = [], keys = {} }: LocalServerConfig): ExtensionPower =>
+  ({ env, secrets: Object.entries(keys).map(([name, { host }]) => ({ name, hosts: [keyHost(host)] })) })
 
 /** What the jail of a server lets in, as absolute paths. */
 export function grantOf(config: LocalServerConfig, { workspace, userData }: Surroundings): JailGrant {

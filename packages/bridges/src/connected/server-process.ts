@@ -52,7 +52,9 @@ export class ServerProcess {
     const mark = prlimit === undefined ? undefined : newProcessMark()
     const marking = prlimit !== undefined && mark ? [prlimit, markOption(mark), '--'] : []
     const { jail, onStderr } = this.#options
-    const jailed = await jail?.of.prepare({ ...this.#options, grant: jail.grant }, onStderr)
+    const jailed = await jail?.of.prepare(
+      { ...this.#options, grant: jail.grant, keys: jail.keys }, onStderr, jail.onKeyUse,
+    )
     try {
       // A process that is started now would never be ended.
       if (this.#isClosed) throw new Error('The transport was closed while it was starting.')

@@ -5,7 +5,7 @@ import {
 } from '@bulkhead/contract'
 import { canonicalJson } from '@bulkhead/kit/json'
 import { diagnosticOf, entriesOf, sha512, type Entry, type EntryKind } from '../connected/entries.ts'
-import { beyondCeilings, findGrantFault, localIdentity, localPowers } from '../connected/local-server.ts'
+import { beyondCeilings, findGrantFault, localGiven, localIdentity, localPowers } from '../connected/local-server.ts'
 import { adviceFor, knownSuffixes } from './known-servers.ts'
 import type { LanguageServer } from './language-server.ts'
 import { ManagedServer, type ManagedOptions } from './managed-server.ts'
@@ -143,7 +143,7 @@ const keyOf = ({ name, identity, layer }: LanguageServerEntry): string => `${lay
 
 /** A server is not confined to a ceiling, so one that can do more than it allows is not used. */
 function refusalOf(entry: LanguageServerEntry, config: ResolvedConfig): Diagnostic | undefined {
-  const items = beyondCeilings(localPowers(entry.config), { env: entry.config.env ?? [] }, config)
+  const items = beyondCeilings(localPowers(entry.config), localGiven(entry.config), config)
   if (items === undefined) return undefined
   const message = `The language server "${entry.name}" can do more than policy.ceiling allows, and servers cannot be `
     + `confined to a ceiling: ${items}.`

@@ -4,7 +4,7 @@ export type { ServerState } from './connecting/connection-state.ts'
 export type { McpPrompt, McpResource } from './connecting/catalog/server-content.ts'
 export type { McpEmbedder, McpRoot, SamplingRequest, SamplingResult } from './connecting/server-requests.ts'
 export type { SignInPrompt } from './connecting/sign-in/sign-in.ts'
-export type { Surroundings } from '../connected/local-server.ts'
+export type { ServerKeyUse, Surroundings } from '../connected/local-server.ts'
 export type { ServedHost, ServedSession } from './serving/served-session.ts'
 export type {
   PromptInfo, PromptSource, PromptText, ResourceContents, ResourceInfo, ResourceSource, ResourceTemplateInfo,

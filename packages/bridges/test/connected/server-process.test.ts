@@ -17,7 +17,7 @@ it('is closed when its jail has removed what it put into the workspace', async (
   }
   const server = new ServerProcess({
     command: ['cat'], cwd: '/', env: { PATH: process.env['PATH'] ?? '' },
-    jail: { of: jail, grant: { read: [], write: [], hosts: [] } },
+    jail: { of: jail, grant: { read: [], write: [], hosts: [] }, keys: [], onKeyUse: () => undefined },
     onOutput: () => undefined, onStderr: () => undefined, onEnd: () => undefined,
   })
   await server.start()

@@ -6,6 +6,9 @@ import { BulkheadError } from '@bulkhead/contract'
 import type { buildConnector } from 'undici'
 import { portOf, requireAllowedAddress, type HostAllowList } from '../hosts/url-policy.ts'
 
+/** A connection of a relay without traffic ends after this time. */
+export const IDLE_MS = 300_000
+
 /** All addresses of a name. */
 export type Lookup = (host: string) => Promise<readonly string[]>
 

@@ -6,7 +6,7 @@ import type { Mount } from '../process/mounts.ts'
 import { RELAY_SOCKET } from './relay.ts'
 
 /** Where the folder of the relay is inside the wall. */
-const INSIDE = '/run/bulkhead'
+export const RELAY_INSIDE = '/run/bulkhead'
 
 /**
  * Runs inside the wall, as the parent of the server or command. It passes connections from a port of the loopback
@@ -38,7 +38,7 @@ const LOOPBACK = ['localhost', '127.0.0.1', '::1']
 
 /** The command that runs another one beside the relay. */
 export const besideRelay = (command: readonly string[], hosts: readonly string[]): readonly string[] =>
-  [node, '--no-warnings', '--eval', SCRIPT, '--', join(INSIDE, RELAY_SOCKET), directHosts(hosts), ...command]
+  [node, '--no-warnings', '--eval', SCRIPT, '--', join(RELAY_INSIDE, RELAY_SOCKET), directHosts(hosts), ...command]
 
 /** What is reached without the proxy. Without a grant, loopback is the program's own. */
 function directHosts(hosts: readonly string[]): string {
@@ -60,4 +60,4 @@ export const relayCode = (): readonly string[] =>
   [node, join(dirname(dirname(node)), 'lib')].filter((path) => existsSync(path) && !isOfSystem(path))
 
 /** The folder of the host's relay, where the command beside it looks for it. */
-export const relayMount = (folder: string): Mount => ({ from: folder, to: INSIDE, kind: 'read' })
+export const relayMount = (folder: string): Mount => ({ from: folder, to: RELAY_INSIDE, kind: 'read' })

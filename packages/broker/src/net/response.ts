@@ -42,6 +42,9 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
   }],
 ])
 
+/** For the value of content-encoding, in lower case. undefined for none, an unknown one, or several. */
+export const decoderFor = (encoding: string): Decoder | undefined => DECODERS.get(encoding)
+
 /**
  * Reads the head of a response. A body in one known encoding is decoded, and the headers then describe the decoded
  * body. A body in several encodings, which only decompression bombs use, or in an unknown one is passed on as it is.
@@ -61,7 +64,7 @@ export function readResponseHead(
     throw new BulkheadError('ToolExecutionFailed', `The response has more than ${limits.headerCount} headers.`)
   }
   const hasBody = method !== 'HEAD' && !BODILESS.has(statusCode)
-  const decoder = hasBody ? DECODERS.get(headers.get('content-encoding')?.trim().toLowerCase() ?? '') : undefined
+  const decoder = hasBody ? decoderFor(headers.get('content-encoding')?.trim().toLowerCase() ?? '') : undefined
   if (decoder !== undefined) {
     headers.delete('content-encoding')
     headers.delete('content-length')

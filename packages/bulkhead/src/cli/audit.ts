@@ -245,7 +245,7 @@ function rowOf({ position, record }: AuditEntry): string[] {
     : '-'
   const lost = typeof of['lostBefore'] === 'number' ? `(${of['lostBefore']} earlier records were lost)` : undefined
   const what = [
-    lost, of['decision'], of['errorCode'], of['from'] && `${text(of['from'])} to ${text(of['to'])}`,
+    lost, keyText(of), of['decision'], of['errorCode'], of['from'] && `${text(of['from'])} to ${text(of['to'])}`,
     of['reason'] ?? of['message'], of['workspace'], of['agent'] && `agent ${text(of['agent'])}`, approvalText(of),
     archiveText(of),
   ]
@@ -253,6 +253,10 @@ function rowOf({ position, record }: AuditEntry): string[] {
     String(position), text(of['at']), text(of['type']), text(of['tool'] ?? of['extensionId']), origin,
     what.filter((word) => typeof word === 'string').join(' ').slice(0, 120) || '-',
   ]
+}
+
+function keyText({ type, key, method, host, path }: JsonObject): string | undefined {
+  return text(type).startsWith('Key') ? `${text(key)} ${text(method)} ${text(host)}${text(path)}` : undefined
 }
 
 function approvalText({ type, approvalKey, grantedBy, revokedBy }: JsonObject): string | undefined {

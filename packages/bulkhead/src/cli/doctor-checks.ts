@@ -41,7 +41,7 @@ function nodeCheck(): Check {
 async function wallChecks({ place: { sandbox, servers } }: Inspection): Promise<readonly Check[]> {
   try {
     const walls = await sandbox.walls?.() ?? []
-    return [ok('walls', wallLine(walls, await servers.jailFault())), ...walls.map(wallCheck)]
+    return [ok('walls', wallLine(walls, await servers.jailFault({ hosts: [] }))), ...walls.map(wallCheck)]
   } catch (error) {
     return [problem('isolation', error, 'Third-party tools cannot start.')]
   }
@@ -139,6 +139,13 @@ function serverCheck(
       cost, cure: `Install it, or correct ${kind}.${key}.command in the configuration.`,
     }
   }
+  const unset = Object.keys(server.keys ?? {}).filter((variable) => !process.env[variable])
+  if (unset.length > 0) {
+    return {
+      status: 'problem', name, found: `uses the key ${unset.join(', ')}, and that variable is not set`,
+      cost, cure: 'Set the variable for the host.',
+    }
+  }
   if (server.jail === false) {
     return {
       status: 'warning', name, found: `starts ${found} without a jail`,
@@ -159,8 +166,11 @@ function serverCheck(
       cure: `Install bubblewrap, and remove ${kind}.${key}.jail.`,
     }
   }
-  return ok(name, `starts ${found}`)
+  return ok(name, `starts ${found}${keyWords(server)}`)
 }
+
+const keyWords = ({ keys = {} }: CheckedServer): string =>
+  Object.entries(keys).map(([variable, { host }]) => `, and sends the key ${variable} to ${host} for it`).join('')
 
 /** Where a local server is found, with the PATH and the folder that it starts with. */
 function programPath(program: string, workspace: string): string | undefined {

@@ -3,18 +3,19 @@ import { join, resolve } from 'node:path'
 import { BulkheadError, TOOL_NAME_PATTERN, withHomeVariable, type McpServerConfig } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type Json } from '@bulkhead/kit/json'
 import { removeJson } from '@bulkhead/kit/json-edit'
-import { visibleText } from '@bulkhead/kit/text'
+import { isSecretName, visibleText } from '@bulkhead/kit/text'
 import { homeFolder } from '../facade/folders.ts'
 import { type CommandOptions, type Subcommand, UsageError } from './command.ts'
 import type { HostValues } from './host-options.ts'
 import { type Pinned, pin, readLauncher } from './mcp-pin.ts'
 import { diagnosticText, grantPhrases, hint } from './output.ts'
 
-export const ADD_USAGE = `bulkhead mcp add NAME [--read PATH]… [--write PATH]… [--net HOST]… [--env NAME]… -- COMMAND…
+export const ADD_USAGE = `bulkhead mcp add NAME [--read PATH]… [--write PATH]… [--net HOST]… [--use-key NAME=HOST]…
+                      [--env NAME]… -- COMMAND…
 bulkhead mcp remove NAME [--home DIR]`
 
 export const ADD_SUBCOMMANDS: Readonly<Record<'add' | 'remove', Subcommand>> = {
-  add: { text: 'add a local server to your configuration', options: ['read', 'write', 'net', 'env'] },
+  add: { text: 'add a local server to your configuration', options: ['read', 'write', 'net', 'use-key', 'env'] },
   remove: { text: 'remove a server from your configuration', options: [] },
 }
 
@@ -27,19 +28,26 @@ export const ADD_OPTIONS = {
     text: 'let the server read and write a folder or file',
   },
   net: { type: 'string', multiple: true, value: 'HOST', text: 'let the server reach a host, such as api.example.com' },
+  'use-key': {
+    type: 'string', multiple: true, value: 'NAME=HOST',
+    text: 'send the key in a variable to a host for the server, such as ACME_TOKEN=api.example.com/v1/**',
+  },
   env: { type: 'string', multiple: true, value: 'NAME', text: 'give the server an environment variable' },
 } as const satisfies CommandOptions
 
 export const ADD_DETAILS = `"add" writes a local server into your configuration and shows what it may use. The server
 runs in a jail: it reads the workspace, and has no network, unless options grant more. Options can be repeated; put them
-before the --. If the command is npx or uvx, the package is installed once, in the folder servers of the home, with
-exact versions and digests and without running its scripts, so that the server starts without a network. "remove" also
-deletes what was installed.`
+before the --. With --use-key the server gets a placeholder, and the host puts the key into the header Authorization of
+its requests to HOST; a path after HOST limits them. With --env the server gets the value itself: use it for settings,
+and for a key only if the client pins certificates or speaks only HTTP/2. If the command is npx or uvx, the package is
+installed once, in the folder servers of the home, with exact versions and digests and without running its scripts, so
+that the server starts without a network. "remove" also deletes what was installed.`
 
 interface AddValues extends HostValues {
   readonly read?: readonly string[] | undefined
   readonly write?: readonly string[] | undefined
   readonly net?: readonly string[] | undefined
+  readonly 'use-key'?: readonly string[] | undefined
   readonly env?: readonly string[] | undefined
 }
 
@@ -64,6 +72,7 @@ export async function add([name, ...command]: readonly string[], values: AddValu
   const pinned = launcher && await pin(launcher, folder)
   const given: LocalServer = {
     type: 'local', command: [...pinned?.command ?? command], ...(values.env && { env: [...values.env] }),
+    ...(values['use-key'] && { keys: Object.fromEntries(values['use-key'].map(readKey)) }),
     ...(requires && { requires }),
   }
   const entry = withHomeVariable(given, homeFolder(values.home))
@@ -74,6 +83,7 @@ export async function add([name, ...command]: readonly string[], values: AddValu
     throw error
   }
   process.stdout.write(addedText(name, file, given, pinned))
+  process.stderr.write(keyWarnings(values.env))
   await showFaults(name, values)
   process.stderr.write(hint('To start it and list its tools: bulkhead tools --connect\n'))
   return 0
@@ -118,6 +128,22 @@ function requiresOf({ read = [], write = [], net = [] }: AddValues): LocalServer
     ...(net.length > 0 && { net: { hosts: [...net] } }),
   }
 }
+
+const KEY = /^([^=]+)=([^/]+)(\/.*)?$/s
+/** All that a person can narrow in the entry. OPTIONS needs no key. */
+const KEY_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+function readKey(given: string): readonly [name: string, key: NonNullable<LocalServer['keys']>[string]] {
+  const [, name, host, path = '/**'] = KEY.exec(given) ?? []
+  if (name === undefined || host === undefined) {
+    throw new UsageError(`"${visibleText(given)}" is not NAME=HOST, such as ACME_TOKEN=api.example.com.`)
+  }
+  return [name, { host: host.toLowerCase(), methods: [...KEY_METHODS], paths: [path] }]
+}
+
+const keyWarnings = (env: readonly string[] = []): string => env.filter(isSecretName).map((name) =>
+  `warning: the server reads the value of ${name}. If it is a key for one host, keep it out of the server: `
+  + `--use-key ${name}=HOST\n`).join('')
 
 /** The current folder is the workspace of any project, because the entry applies to all of them. */
 function grantedPath(given: string): string {

@@ -181,14 +181,17 @@ export const UNCONFINED = {
 } as const
 
 /** What the jail of a local server lets in, in words. */
-export function grantPhrases({ requires = {} }: Partial<LocalServerConfig>): readonly string[] {
+export function grantPhrases({ requires = {}, keys = {} }: Partial<LocalServerConfig>): readonly string[] {
   const { fs = { read: ['{workspace}'] }, net } = requires
+  const ofKeys = Object.entries(keys).map(([name, { host, header = 'Authorization', methods, paths }]) =>
+    `uses the key ${name} in ${header} of ${methods.join(', ')} https://${host}${paths.join(` and ${host}`)}, `
+    + 'and does not see it')
   const items = [
     ...(fs.read ?? []).map((subject) => ({ kind: 'fs.read' as const, subject })),
     ...(fs.write ?? []).map((subject) => ({ kind: 'fs.write' as const, subject })),
     ...(net?.hosts ?? []).map((subject) => ({ kind: 'net' as const, subject })),
   ]
-  return [...powerPhrases(items, 'does'), ...(net?.hosts?.length ? [] : ['no network'])]
+  return [...powerPhrases(items, 'does'), ...ofKeys, ...(net?.hosts?.length || ofKeys.length > 0 ? [] : ['no network'])]
 }
 
 /** One line for each server that failed. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { ConfiguredLanguageServers } from '@bulkhead/bridges/lsp'
 import type {
-  McpEmbedder, McpServers, McpServerStatus, ServerFault, SignInPrompt, Surroundings,
+  McpEmbedder, McpServers, McpServerStatus, ServerFault, ServerKeyUse, SignInPrompt, Surroundings,
 } from '@bulkhead/bridges/mcp'
 import type { Offered, OpenapiDocuments } from '@bulkhead/bridges/openapi'
 import {
@@ -43,6 +43,7 @@ export class ConnectedServers {
   readonly #languages = new Map<string, Promise<ConfiguredLanguageServers>>()
   #found: LoadReport | undefined
   #onFault: ((fault: ServerFault) => void) | undefined
+  #onKeyUse: ((use: ServerKeyUse) => void) | undefined
   #takeOver: ((report: LoadReport) => Promise<unknown>) | undefined
   #taking: Promise<unknown> = Promise.resolve()
 
@@ -74,9 +75,10 @@ export class ConnectedServers {
     return this.#servers?.diagnostics ?? []
   }
 
-  /** Sets the callback for servers that could not be started or reached. */
-  watchFaults(onFault: (fault: ServerFault) => void): void {
+  /** Sets the callbacks for servers that could not be started or reached, and for each use of a key. */
+  watch(onFault: (fault: ServerFault) => void, onKeyUse: (use: ServerKeyUse) => void): void {
     this.#onFault = onFault
+    this.#onKeyUse = onKeyUse
   }
 
   /**
@@ -129,6 +131,7 @@ export class ConnectedServers {
   /** Loads the code that the configured servers and documents need later, before third-party code runs. */
   async loadLateCode(): Promise<void> {
     await import('@bulkhead/bridges/lsp')
+    if (this.#found && hasKeys(this.#found)) await (await import('@bulkhead/sandbox')).loadKeyCode()
     if (this.#servers !== undefined) await (await import('@bulkhead/bridges/mcp')).loadLateCode()
     if (this.#documents !== undefined) await (await import('@bulkhead/bridges/openapi')).documentThread.load()
   }
@@ -188,7 +191,10 @@ export class ConnectedServers {
 
   #surroundings(workspace = this.#options.workspace): Surroundings {
     const { operator: { path, env: base }, env, userData, jail } = this.#options
-    return { workspace, base: { ...base, PATH: path.join(':') }, env, userData, jail }
+    return {
+      workspace, base: { ...base, PATH: path.join(':') }, env, userData, jail,
+      onKeyUse: (use) => this.#onKeyUse?.(use),
+    }
   }
 
   /** Serialized, so that the newest report is loaded last. */
@@ -206,6 +212,9 @@ const SELF = { name: 'bulkhead', version: CORE_VERSION }
 
 const isNamed = ({ config: { layers } }: LoadReport, key: 'mcp' | 'openapi' | 'lsp'): boolean =>
   layers.some(({ config }) => Object.keys(config[key] ?? {}).length > 0)
+
+const hasKeys = ({ config: { layers } }: LoadReport): boolean => layers.some(({ config: { mcp = {}, lsp = {} } }) =>
+  [...Object.values(mcp), ...Object.values(lsp)].some((server) => 'keys' in server))
 
 const isUndiscovered = ({ state, tools }: McpServerStatus): boolean =>
   tools === undefined && (state === 'unknown' || state === 'unavailable')

@@ -82,7 +82,7 @@ export function lateJail(make: () => Promise<ServerJail>): ServerJail {
     return making
   }
   return {
-    prepare: async (start, report) => (await made()).prepare(start, report),
+    prepare: async (...start) => (await made()).prepare(...start),
     findFault: async (grant) => (await made()).findFault(grant),
   }
 }

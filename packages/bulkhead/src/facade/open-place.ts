@@ -106,7 +106,7 @@ export async function openPlace(
     readStart: (path) => fileStart(workspace, path),
     findRoot: (path) => findRoot(path, kept, projectFolder),
     commandVariables: shownVariables(ofCommands, commands),
-    watchServers: (onFault) => servers.watchFaults(onFault),
+    watchServers: (...listeners) => servers.watch(...listeners),
     sandbox: lateSandbox(async () => {
       const { createSandbox } = await import('@bulkhead/sandbox')
       return createSandbox({

@@ -35,9 +35,20 @@ it('adds a server with its grants, shows them and what is missing, and removes i
   expect((await run('remove', 'notes')).stderr).toMatch(/^NotFound /)
 })
 
+it('adds a key that the server does not see, and warns of one that it gets', async () => {
+  const added = await run('add', 'notes', '--use-key', 'TOKEN=api.example.com/v1/**', '--env', 'API_KEY', '--env', 'LEVEL', '--', 'node')
+  expect([added.code, added.stdout]).toEqual([0, expect.stringContaining(
+    'uses the key TOKEN in Authorization of GET, HEAD, POST, PUT, PATCH, DELETE https://api.example.com/v1/**, and does not see it',
+  )])
+  expect(added.stderr).toMatch(/warning: the server reads the value of API_KEY\. .*--use-key API_KEY=HOST/)
+  expect(added.stderr).not.toContain('LEVEL')
+  expect(config()).toMatchObject({ mcp: { notes: { keys: { TOKEN: { host: 'api.example.com', paths: ['/v1/**'] } }, env: ['API_KEY', 'LEVEL'] } } })
+})
+
 it.each<readonly [string, readonly [string, ...string[]], number, RegExp]>([
   ['a command', ['add', 'a'], 2, /Name the server and its command/], ['a valid name', ['add', '../a', '--', 'node'], 2, /is not a name/],
   ['a folder that exists', ['add', 'a', '--read', 'none', '--', 'node'], 2, /"none" does not exist/], ['a host', ['add', 'a', '--net', 'HTTP://x', '--', 'node'], 1, /ConfigInvalid .*net/],
+  ['a host of a key', ['add', 'a', '--use-key', 'TOKEN', '--', 'node'], 2, /is not NAME=HOST/], ['a name of a host', ['add', 'a', '--use-key', 'TOKEN=127.0.0.1', '--', 'node'], 1, /ConfigInvalid .*host/],
   ['a package of a registry', ['add', 'a', '--', 'npx', 'https://evil.example/a.tgz'], 2, /not a package of a registry/],
 ])('needs %s', async (_, args, code, message) => {
   expect(await run(...args)).toMatchObject({ code, stderr: expect.stringMatching(message) })

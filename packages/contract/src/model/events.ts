@@ -69,6 +69,14 @@ export type BulkheadEvent = Stamped & (
       readonly type: 'ServerStartFailed'; readonly server: string; readonly extensionId: string
       readonly errorCode: ErrorCode; readonly message: string
     }
+  | {
+      readonly type: 'KeyUsed'; readonly extensionId: string; readonly key: string; readonly host: string
+      readonly method: string; readonly path: string
+    }
+  | {
+      readonly type: 'KeyRefused'; readonly extensionId: string; readonly key: string; readonly host: string
+      readonly method: string; readonly path: string; readonly reason: string
+    }
   | { readonly type: 'WorkspaceSwitched'; readonly from: string; readonly to: string }
   | {
       readonly type: 'ExtensionLog'; readonly extensionId: string; readonly level: 'debug' | 'info' | 'warn' | 'error'
@@ -134,6 +142,10 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = Object.freeze
   ServerStartFailed:
     'An MCP server could not be started or reached. `host.diagnostics` has it until an attempt succeeds; the next call '
     + 'tries again.',
+  KeyUsed: 'A process in a jail sent a request, and the host sent a key with it. `key` is its name.',
+  KeyRefused:
+    'A process in a jail sent the placeholder of a key to another place than the key is for. The key was not sent. '
+    + 'Each kind of place is reported once for a start.',
   WorkspaceSwitched: 'The host works in another folder.',
   ExtensionLog: 'An extension logged a line.',
   InteractionRaised: 'A question to a person was raised.',

@@ -10,6 +10,32 @@ export interface JailGrant {
   readonly acceptsNetwork?: boolean
 }
 
+/** A key that a process may use and never sees. It gets a placeholder, which the relay replaces on the way. */
+export interface KeyGrant {
+  /** The variable that holds the placeholder. */
+  readonly name: string
+  readonly value: string
+  /** The only host that gets the value, over https: a name in lower case, with a port unless it is 443. */
+  readonly host: string
+  /** The only header in which the placeholder is replaced. */
+  readonly header: string
+  readonly methods: readonly string[]
+  /** Path patterns. `*` stays inside one segment; `/**` at the end includes everything below. */
+  readonly paths: readonly string[]
+}
+
+/** A placeholder on the way to a host. */
+export interface KeyUse {
+  /** The name of the key. */
+  readonly key: string
+  readonly host: string
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
+  /** Where the placeholder was instead, as the end of a sentence. Then the value was not sent. */
+  readonly refused?: string
+}
+
 /** A local server as its entry describes it. */
 export interface ServerStart {
   /** The executable and its arguments. */
@@ -19,6 +45,8 @@ export interface ServerStart {
   /** The complete environment. */
   readonly env: Readonly<Record<string, string>>
   readonly grant: JailGrant
+  /** Keys that it uses and does not get. Contract: their hosts are granted, and `env` has none of their names. */
+  readonly keys?: readonly KeyGrant[]
 }
 
 /** How to start a server inside its jail. Release it when the process is gone. */
@@ -41,10 +69,12 @@ export interface JailedStart {
 /** Confines local servers: they are processes of third parties. */
 export interface ServerJail {
   /**
-   * `report` gets a line for each connection that was refused. It must not throw.
+   * `report` gets a line for each connection that was refused, `onKeyUse` each use of a key. They must not throw.
    * Rejects with CapabilityUnavailable where the file system or, for a server with hosts, the network cannot be confined.
    */
-  prepare(start: ServerStart, report: (line: string) => void): Promise<JailedStart>
+  prepare(
+    start: ServerStart, report: (line: string) => void, onKeyUse?: (use: KeyUse) => void,
+  ): Promise<JailedStart>
   /** Why a server with this grant cannot be confined on this machine; undefined if it can. */
   findFault(grant: Pick<JailGrant, 'hosts' | 'acceptsNetwork'>): Promise<string | undefined>
 }

@@ -47,6 +47,10 @@ const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type:
     type: 'ExtensionReloadFailed', extensionId: ext, errorCode: 'LifecycleFailure', message: 'no',
   },
   ToolsChanged: { type: 'ToolsChanged' },
+  KeyUsed: { type: 'KeyUsed', extensionId: 'mcp-ship', key: 'TOKEN', host: 'api.test:443', method: 'GET', path: '/v1' },
+  KeyRefused: {
+    type: 'KeyRefused', extensionId: 'mcp-ship', key: 'TOKEN', host: 'api.test:443', method: 'GET', path: '/v1', reason: 'in a URL',
+  },
   ServerStartFailed: {
     type: 'ServerStartFailed', server: 'ship', extensionId: 'mcp-ship', errorCode: 'ServerUnavailable', message: 'no',
   },

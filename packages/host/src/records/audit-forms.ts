@@ -12,7 +12,7 @@ export const KEPT: ReadonlySet<EventType> = new Set<EventType>([
   'ToolInvocationCancelled',
   'LifecycleStateChanged', 'CompartmentEnded', 'ExtensionReloaded', 'ExtensionReloadRefused',
   'InteractionRaised', 'InteractionAnswered', 'ApprovalGranted', 'ApprovalExpired', 'ApprovalRevoked', 'TrustDecision',
-  'StateSlotDrift', 'SessionOpened', 'SessionClosed',
+  'StateSlotDrift', 'SessionOpened', 'SessionClosed', 'KeyUsed', 'KeyRefused',
   'SuppressedError',
 ])
 

@@ -1,7 +1,8 @@
 import { BulkheadError, type BulkheadEvent, type ConfigFile, type Manifest, type Store } from '@bulkhead/contract'
+import { isSecretName } from '@bulkhead/kit/text'
 import { AuditBatch, CallForms, KEPT } from './audit-forms.ts'
 import type { EventBus } from './events.ts'
-import { createRedaction, isSecretName, type Redaction } from './redaction.ts'
+import { createRedaction, type Redaction } from './redaction.ts'
 
 export interface AuditOptions {
   readonly store: Store

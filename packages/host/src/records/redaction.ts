@@ -1,10 +1,7 @@
 import type { Json } from '@bulkhead/kit/json'
-import { MIN_SECRET_CHARS, writtenForms } from '@bulkhead/kit/text'
+import { isSecretName, MIN_SECRET_CHARS, writtenForms } from '@bulkhead/kit/text'
 
 const REDACTED = '[redacted]'
-
-/** Members whose values are always redacted. */
-const SECRET_KEY = /pass(?:word|phrase|code)|secret|token|api[-_]?key|private[-_]?key|authorization|cookie|credential/i
 
 /**
  * Patterns that are secrets anywhere: PEM keys, tokens of well-known issuers, credentials in a header. The last one, a
@@ -33,9 +30,6 @@ const REMEMBERED_CHARS = 200
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)
 
-/** Whether a member with this name is always redacted. */
-export const isSecretName = (name: string): boolean => SECRET_KEY.test(name)
-
 /** `secretValues`: the values of declared secrets, removed wherever they occur. */
 export function createRedaction(secretValues: Iterable<string>): Redaction {
   const secretTexts = [...secretValues].filter((value) => value.length >= MIN_SECRET_CHARS).flatMap(writtenForms)
@@ -59,7 +53,7 @@ export function createRedaction(secretValues: Iterable<string>): Redaction {
     if (typeof given !== 'object' || given === null) return given
     if (Array.isArray(given)) return given.map(value)
     return Object.fromEntries(Object.entries(given).map(([key, member]) =>
-      [text(key), SECRET_KEY.test(key) ? REDACTED : value(member)]))
+      [text(key), isSecretName(key) ? REDACTED : value(member)]))
   }
   return { text, repeated, value }
 }

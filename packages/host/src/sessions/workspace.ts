@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import {
   AGENT_TOOL, BulkheadError, LOCKED_TOOLS, NO_COMMAND_WALLS, type AgentDescriptor, type ArgumentsReader, type Clock,
-  type CommandVariable, type Diagnostic, type EventOf, type Interactor, type LoadReport, type MissingWall, type Sandbox,
-  type Store, type VariableValues,
+  type CommandVariable, type Diagnostic, type EventOf, type Interactor, type KeyUse, type LoadReport, type MissingWall,
+  type Sandbox, type Store, type VariableValues,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
 import { stopAll, Retirement, type StopReport } from '../extensions/reload/retirement.ts'
@@ -63,8 +63,10 @@ export interface Place {
   readonly findRoot?: (path: string) => FoundRoot
   /** The environment variables that the sandbox gives to commands of tools that may run any. For `explain`. */
   readonly commandVariables?: readonly CommandVariable[]
-  /** Calls back when a server of this place could not be started or reached. */
-  readonly watchServers?: (onFault: (fault: ServerFault) => void) => void
+  /** Calls back when a server of this place could not be started or reached, and for each use of a key. */
+  readonly watchServers?: (
+    onFault: (fault: ServerFault) => void, onKeyUse: (use: KeyUse & { readonly extensionId: string }) => void,
+  ) => void
 }
 
 export type ServerFault = Omit<EventOf<'ServerStartFailed'>, 'type' | 'at'>
@@ -152,7 +154,11 @@ export class Workspace {
       this.#missingWalls.push(wallDiagnostic(missing))
       events.emit({ type: 'SuppressedError', source: 'sandbox', message: `${missing.message} ${missing.cure}` })
     })
-    place.watchServers?.((fault) => events.emit({ type: 'ServerStartFailed', ...fault }))
+    place.watchServers?.(
+      (fault) => events.emit({ type: 'ServerStartFailed', ...fault }),
+      ({ refused: reason, ...use }) => events.emit(
+        reason === undefined ? { type: 'KeyUsed', ...use } : { type: 'KeyRefused', ...use, reason }),
+    )
     // Later, so that a listener that subscribes at once receives it.
     if (sources.startsEager) queueMicrotask(() => this.reloader.startEager())
   }

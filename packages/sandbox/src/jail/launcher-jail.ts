@@ -1,7 +1,8 @@
 import {
-  encodeOrder, Grants, launcherCommand, launcherFilter, lookWall, openPrivateFolder, ownNetwork, proxyVariables, RELAY_URL,
-  ruleSet, type WallTrial,
+  encodeOrder, Grants, launcherCommand, launcherFilter, lookWall, openPrivateFolder, ownNetwork, proxyVariables,
+  RELAY_SOCKET, RELAY_URL, ruleSet, type WallTrial,
 } from '@bulkhead/broker'
+import { join } from 'node:path'
 import { BulkheadError, type JailGrant } from '@bulkhead/contract'
 import { realOf, SYSTEM_FOLDERS } from '@bulkhead/kit/programs'
 import { hardLimits } from '../os/installed-layers.ts'
@@ -34,7 +35,7 @@ export interface LaunchedServer {
   readonly code: readonly string[]
   /** Paths that the server does not reach, whatever is granted around them. */
   readonly closed: readonly string[]
-  /** The socket of the relay, for a server with hosts and a network of its own. */
+  /** The folder of the relay, for a server with hosts and a network of its own. */
   readonly relay: string | undefined
 }
 
@@ -61,7 +62,7 @@ export async function launchedServer(server: LaunchedServer) {
     },
     wall: {
       rules: ruleSet({
-        list: grants.of('list'), read: ['/proc', ...settings, ...DEVICES.read],
+        list: grants.of('list'), read: ['/proc', ...settings, ...DEVICES.read, ...(server.relay === undefined ? [] : [server.relay])],
         run: [...SYSTEM_FOLDERS.flatMap(realPaths), ...grants.of('run')],
         write: [...grants.of('write'), folder.path, ...DEVICES.write], noLinks: true,
       }, isConnected ? { connect: 'any', bind: 'any' } : {}),
@@ -74,7 +75,7 @@ export async function launchedServer(server: LaunchedServer) {
   }, network ? {} : { parent: process.pid })
   const command = launcherCommand(ORDER_FD)
   return {
-    command: network && server.relay ? network(server.relay, [0, 1, 2, ORDER_FD], command) : command,
+    command: network && server.relay ? network(join(server.relay, RELAY_SOCKET), [0, 1, 2, ORDER_FD], command) : command,
     descriptors: [order], release: folder.remove,
   }
 }

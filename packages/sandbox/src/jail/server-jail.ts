@@ -1,10 +1,8 @@
 import { setPriority } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import {
-  besideRelay, findPlaces, holdMountPoint, inheritableDescriptors, isInheritable, mountOptions, openRelay, ownNetwork, relayCode,
-  relayMount, RELAY_SOCKET,
-  sensitivePaths,
-  type RelayOptions,
+  besideRelay, findPlaces, holdMountPoint, inheritableDescriptors, isInheritable, mountOptions, openRelay, ownNetwork,
+  RELAY_INSIDE, relayCode, relayMount, sensitivePaths, type RelayOptions,
 } from '@bulkhead/broker'
 import { BulkheadError, type JailedStart, type ServerJail, type ServerStart } from '@bulkhead/contract'
 import { pathsAt } from '@bulkhead/kit/folders'
@@ -99,13 +97,13 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
   }
 
   return {
-    async prepare(start, report) {
+    async prepare(start, report, onKeyUse) {
       const means = await meansIn(folders)
       const fault = typeof means === 'string' ? await withoutMounts(start.grant, means) : undefined
       if (fault !== undefined) {
         throw new BulkheadError('CapabilityUnavailable', `Local servers run in a jail, but ${fault}. ${CURE}`)
       }
-      const { command: [name = '', ...args], cwd, env, grant: { read, write, hosts } } = start
+      const { command: [name = '', ...args], cwd, env, grant: { read, write, hosts }, keys = [] } = start
       const path = env['PATH'] ?? ''
       const program = findProgram(name, cwd, path)
       if (program === undefined) throw Object.assign(new Error(`spawn ${name} ENOENT`), { code: 'ENOENT' })
@@ -113,16 +111,21 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
       const onRefused = (host: string): void => report(
         `The jail refused a connection to ${host}: it is not in requires.net.hosts, or not a public address.`,
       )
+      const relayOptions: RelayOptions = {
+        hosts, keys, onRefused, onKeyFault: report, ...(onKeyUse && { onKeyUse }), ...(lookup && { lookup }),
+      }
       const ownFiles = codeOfCommand(program, args, cwd, path)
       if (typeof means === 'string') {
         const isCwd = includesPath([...read, ...write], cwd)
         const closed = [...hidden, ...ownCode, ...storeFiles.flatMap(pathsAt)]
         const isRelayed = isConnected && await ownNetwork() !== undefined
-        const relay = isRelayed ? await openRelay({ hosts, onRefused, ...(lookup && { lookup }) }) : undefined
+        if (keys.length > 0 && !isRelayed) throw keysUnavailable()
+        const relay = isRelayed ? await openRelay(relayOptions) : undefined
         try {
           const launched = await launchedServer({
-            argv: [program, ...args], cwd: isCwd ? cwd : undefined, env: jailEnv(env, [...ownFiles, ...read, ...write]),
-            grant: start.grant, code: ownFiles, closed, relay: relay && join(relay.folder, RELAY_SOCKET),
+            argv: [program, ...args], cwd: isCwd ? cwd : undefined,
+            env: { ...jailEnv(env, [...ownFiles, ...read, ...write]), ...relay?.variables(relay.folder) },
+            grant: start.grant, code: ownFiles, closed, relay: relay?.folder,
           })
           const release = async (): Promise<void> => void await Promise.all([launched.release(), relay?.close()])
           return { ...launched, cwd: '/', env: {}, ...watched(release, []) }
@@ -139,14 +142,14 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
         const readOnly = [...ownCode, projectLayer, ...storeFiles.flatMap(pathsAt)]
         const { run } = await findPlaces(write.flatMap((folder) => realOf(folder) ?? []), 'work')
         const mounts = grantArgs({ grant: start.grant, code, hidden, readOnly, run: run.map((place) => place.path) })
-        const relay = isConnected ? await openRelay({ hosts, onRefused, ...(lookup && { lookup }) }) : undefined
+        const relay = isConnected ? await openRelay(relayOptions) : undefined
         const command = relay === undefined ? [program, ...args] : besideRelay([program, ...args], hosts)
         const folder = includesPath([...read, ...write], cwd) ? cwd : JAIL_HOME
         const release = async (): Promise<void> => void await Promise.all([layer?.release(), relay?.close()])
         return {
           command: jailCommand(means, [...mounts, ...mountOptions(relay ? [relayMount(relay.folder)] : [])], folder, command),
           cwd: '/',
-          env: jailEnv(env, [...code, ...read, ...write]),
+          env: { ...jailEnv(env, [...code, ...read, ...write]), ...relay?.variables(RELAY_INSIDE) },
           descriptors,
           ...watched(release, PRIVATE_FOLDERS),
         }
@@ -161,6 +164,12 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
     },
   }
 }
+
+const keysUnavailable = (): BulkheadError => new BulkheadError(
+  'CapabilityUnavailable',
+  'The server was not started: its keys stay out of it only where it has a network of its own. Install bubblewrap, or '
+    + 'pass the variables in "env" instead of "keys".',
+)
 
 /** Variables that name folders or the account of the user. */
 const REPLACED = /^(?:HOME|USER|LOGNAME|TMPDIR|XDG_[A-Z]+_HOME)$/

@@ -30,7 +30,8 @@ export async function runJailed(
   return { stdout, stderr, code, signal, reported }
 }
 
-function startJailed({ command: [file, ...args], cwd, env, descriptors }: JailedStart) {
+/** Starts a server in its jail. */
+export function startJailed({ command: [file, ...args], cwd, env, descriptors }: JailedStart) {
   const stdio = ['pipe', 'pipe', 'pipe', ...descriptors.map((bytes) => bytes === null ? 'ignore' : 'pipe')] as const
   const child = spawn(file!, args, { cwd, env, detached: true, stdio: [...stdio] })
   descriptors.forEach((bytes, at) => void (child.stdio[at + 3] as Writable | null)?.end(bytes))

@@ -83,9 +83,9 @@ type Strings = Readonly<Record<string, string>>
  * Throws EnvNameNotSet if the secret of a header is not set: without it, the request would use another identity. Throws
  * CapabilityUnavailable if a local server needs a jail and there is none.
  */
-export function targetOf({ name, config }: ServerEntry, surroundings: Surroundings): Target {
+export function targetOf({ name, extensionId, config }: ServerEntry, surroundings: Surroundings): Target {
   if (config.type === 'local') {
-    return { type: 'local', ...localTarget('MCP server', { name, config }, surroundings) }
+    return { type: 'local', ...localTarget('MCP server', { name, extensionId, config }, surroundings) }
   }
   const { env } = surroundings
   const valueOf = (what: string, secret: string): string => {

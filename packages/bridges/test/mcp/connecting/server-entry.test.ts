@@ -103,6 +103,26 @@ it('grants absolute folders to a jail, and rejects folders outside its variables
   }
 })
 
+it('takes keys from variables, grants their hosts, and refuses what would not keep them out', () => {
+  const key = { host: 'api.acme.example', methods: ['GET' as const], paths: ['/v1/**'] }
+  const jail = { prepare: () => Promise.reject(new Error('not started')), findFault: async () => undefined }
+  const around = { workspace: '/project', base: {}, jail, env: (name: string) => name === 'TOKEN' ? 'value-of-token' : undefined }
+  const targetWith = (more: Parameters<typeof local>[0]) => targetOf(entriesOf({ global: { ship: local(more) } }).entries[0]!, around)
+  expect(targetWith({ keys: { TOKEN: key } })).toMatchObject({
+    env: {}, jail: { grant: { hosts: ['api.acme.example:443'] }, keys: [{ name: 'TOKEN', value: 'value-of-token', header: 'Authorization', ...key }] },
+  })
+  expect(targetWith({ keys: { TOKEN: key } })).not.toHaveProperty('env.TOKEN')
+  expect(targetWith({ keys: { TOKEN: key }, requires: { net: { hosts: ['*.acme.example'] } } })).toMatchObject({ jail: { grant: { hosts: ['*.acme.example'] } } })
+  expect(() => targetWith({ keys: { OTHER: key } })).toThrow(/uses the key OTHER, and that variable is not set/)
+  const refused = [{ jail: false }, { env: ['TOKEN'] }, { keys: { TOKEN: { ...key, header: 'Host' } } }]
+  for (const more of refused) {
+    expect(entriesOf({ global: { ship: local({ keys: { TOKEN: key }, ...more }) } }).diagnostics).toMatchObject([{ code: 'ConfigInvalid' }])
+  }
+  const identities = [{}, { keys: { TOKEN: key } }, { keys: { TOKEN: { ...key, paths: ['/**'] } } }]
+    .map((more) => entriesOf({ global: { ship: local(more) } }).entries[0]!.identity)
+  expect(new Set(identities).size).toBe(3)
+})
+
 it('names the grants that a command line lacks', () => {
   const found = (command: string[], more = {}) => missingGrants(
     entriesOf({ global: { ship: local({ command, ...more }) } }).entries[0]!,

@@ -6,7 +6,7 @@ import { isJsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { diagnosticOf, cut, labelOf, versionFrom, textOf, toolName } from '../../../connected/entries.ts'
 import { repairedSchema, plainSchema, toolSchema } from '../../../connected/tool-schema.ts'
-import { localPowers } from '../../../connected/local-server.ts'
+import { localGiven, localPowers } from '../../../connected/local-server.ts'
 import { unconfinedOf, type ServerEntry } from '../server-entry.ts'
 import { catalogDigest, type Catalog, type CatalogTool } from './catalog.ts'
 import { accessTools } from './server-content.ts'
@@ -60,6 +60,8 @@ export function serverExtension(
       kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: '*',
       id: entry.extensionId, version: versionOf(catalog, entry), title: `MCP server ${entry.name}`,
       tools: tools.map(({ manifest }) => manifest),
+      // For prompts, `explain` and the redaction of the audit. The server gets placeholders.
+      ...(entry.config.type === 'local' && entry.config.keys && { secrets: [...givenTo(entry.config).secrets ?? []] }),
     },
     module: (names) => ({
       ...phases, tools: Object.fromEntries(names.map((name) => [name, executorOf(byName.get(name)!)])),
@@ -112,7 +114,7 @@ export function powersOf(config: ServerEntry['config']): RequirementSet {
 
 /** The variables and secrets that a server is given. */
 export const givenTo = (config: ServerEntry['config']): ExtensionPower => config.type === 'local'
-  ? { env: config.env ?? [] }
+  ? localGiven(config)
   : {
     secrets: [
       ...Object.values(config.headers ?? {}).map(({ secret }) => ({ name: secret, hosts: [hostOf(config.url)] })),
