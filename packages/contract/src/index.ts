@@ -73,10 +73,11 @@ export {
   type ProjectStanding, type ProjectTrust, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport,
   type TrustStanding, type WatchRequest,
 } from './ports/loader.ts'
+export { NO_COMMAND_WALLS, type CommandWall, type CommandWalls } from './ports/command-walls.ts'
 export {
-  BROKER_METHODS, NO_COMMAND_WALLS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
+  BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
   type CompartmentRequest, type CompartmentServices, type CompartmentSession, type CompartmentTool, type DryRun,
-  type CommandWall, type CommandWalls, type LogEntry, type MissingWall, type RuntimePart, type Sandbox,
+  type LogEntry, type MissingWall, type RuntimePart, type Sandbox,
   type SecretGrant, type SessionAccess, type StateAccess, type ToolInvocation, type Wall,
 } from './ports/sandbox.ts'
 export type {

@@ -1,5 +1,4 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { CommandWallName } from '../author/runtime.ts'
 import type { ExtensionModule, StoredState } from '../author/extension.ts'
 import type { BulkheadError } from '../model/errors.ts'
 import type { InteractionRequest, InteractionResponse } from '../model/interaction.ts'
@@ -11,6 +10,7 @@ import type { PreviewedWrites } from '../policy/approval-key.ts'
 import type { Power } from '../policy/power.ts'
 import type { ChangeRecorder, UndoAccess } from './changes.ts'
 import type { WorkspaceClient } from './embedder.ts'
+import type { CommandWall, CommandWalls } from './command-walls.ts'
 
 export type CompartmentCode =
   /** Verified bytes by path relative to the package, with `/` between segments. The code can import nothing else. */
@@ -40,13 +40,6 @@ export interface CompartmentRequest {
    */
   readonly concurrency?: number
   readonly signal?: AbortSignal
-}
-
-/** The wall that the host chose for the commands of a call, after every question was answered. */
-export interface CommandWall {
-  readonly wall: CommandWallName
-  /** For `work`: what the commands may reach. Absent: nothing. */
-  readonly hosts?: readonly string[] | 'all'
 }
 
 export interface ToolInvocation {
@@ -148,23 +141,6 @@ export interface Wall {
   /** Whether such code is refused without it. */
   readonly isRequired: boolean
 }
-
-/** What stands around commands on this machine. */
-export interface CommandWalls {
-  /** Commands that change nothing, see the workspace and the system, and reach nothing. */
-  readonly look: boolean
-  /** Commands that write to the workspace only. */
-  readonly work: boolean
-  /** A network of its own: hosts can be granted one by one. */
-  readonly network: boolean
-  /**
-   * What hides files with credentials and variables in the workspace from `look`. `mount` covers them. `grants` leaves
-   * them out, up to a number of entries beside them.
-   */
-  readonly masks: 'mount' | 'grants' | 'none'
-}
-
-export const NO_COMMAND_WALLS: CommandWalls = { look: false, work: false, network: false, masks: 'none' }
 
 export interface Sandbox {
   /** Starts and locks down a compartment, and imports the code. Rejects with the reason and leaves nothing behind. */
