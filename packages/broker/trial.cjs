@@ -198,7 +198,8 @@ const GROUPS = {
   },
 }
 const status = () => fs.readFileSync('/proc/self/status', 'latin1')
-const answer = (name, ...args) => Number(syscall(BigInt(numberOf(name)), ...args.map(BigInt), ...Array(6 - args.length).fill(0n)))
+const answer = (name, ...args) =>
+  Number(syscall(BigInt(numberOf(name)), ...args.map(BigInt), ...Array(6 - args.length).fill(0n)))
 const priority = () => 20 - answer('getpriority', 0, victim)
 const priorityOfIo = () => answer('ioprio_get', 1, victim)
 const policy = () => answer('sched_getscheduler', victim)

@@ -14,17 +14,19 @@ import { defineSubject, type Runner, type Side } from '../harness/subject.ts'
 
 // All sides run the same program. Where bubblewrap or Landlock does not work, their sides fail.
 const PIPES = ['ignore', 'pipe', 'pipe'] as const
-const BWRAP = ['--unshare-all', '--die-with-parent', '--cap-drop', 'ALL', '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc']
+const BWRAP = [
+  '--unshare-all', '--die-with-parent', '--cap-drop', 'ALL', '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc',
+]
 
 interface CommandForm {
   start(argv: Launch['argv'], folder: string): ChildProcess
   close?(): void
 }
 
-const wallFor = (folder: string): Launch['wall'] => ({
-  rules: ruleSet({ run: [...nodeFiles(), folder], write: ['/dev/null'] }),
-  filter: launcherFilter({ ...LOOK_POWERS, confinesSignals: true }),
-})
+const SYSTEM = nodeFiles()
+const FILTER = launcherFilter({ ...LOOK_POWERS, confinesSignals: true })
+const wallFor = (folder: string): Launch['wall'] =>
+  ({ rules: ruleSet({ run: [...SYSTEM, folder], write: ['/dev/null'] }), filter: FILTER })
 const launchOf = (argv: Launch['argv'], folder: string): Launch =>
   ({ argv, env: { PATH: '/usr/bin:/bin' }, cwd: folder, wall: wallFor(folder) })
 const options = (folder: string) =>
@@ -40,15 +42,18 @@ const FORMS = {
   bubblewrap: () => ({ start: (argv, folder) => spawn('/usr/bin/bwrap', [...BWRAP, '--', ...argv], options(folder)) }),
 } as const satisfies Readonly<Record<string, () => CommandForm>>
 
-/** A command line until its end. `pauseMs`: time for a spare to start, outside the measured time. */
-function command<const Name extends keyof typeof FORMS>(name: Name, argv: Launch['argv'], files: number, answer: string) {
+/** A command line until its end. */
+function command<const Name extends keyof typeof FORMS>(
+  name: Name, argv: Launch['argv'], files: number, answer: string,
+) {
   return {
     name,
     answer: () => answer,
     start: async (): Promise<Runner> => {
       const folder = await mkdtemp(join(tmpdir(), 'bulkhead-bench-'))
       await mkdir(join(folder, 'files'))
-      await Promise.all(Array.from({ length: files }, (_, at) => writeFile(join(folder, 'files', String(at)), 'x'.repeat(1000))))
+      const names = Array.from({ length: files }, (_, at) => join(folder, 'files', String(at)))
+      await Promise.all(names.map((path) => writeFile(path, 'x'.repeat(1000))))
       const form: CommandForm = FORMS[name]()
       return {
         run: async () => {
@@ -90,7 +95,8 @@ export const wallsCommand = defineSubject({
 
 export const wallsRead = defineSubject({
   title: 'Reading 1,000 files behind a wall',
-  compares: 'One command that reads 1,000 files of 1,000 bytes, bare, behind a launcher that waited for it, and in bubblewrap.',
+  compares: 'One command that reads 1,000 files of 1,000 bytes, bare, behind a launcher that waited for it, and in '
+    + 'bubblewrap.',
   sides: [
     command('bare', COUNT, 1000, '1000000'), command('launcher with a spare', COUNT, 1000, '1000000'),
     command('bubblewrap', COUNT, 1000, '1000000'),

@@ -106,7 +106,10 @@ const NO_SIGNALS: readonly FilterRule[] = [
   itself(CHECKED.kill), refuse(CHECKED.tkill), refuse(CHECKED.tgkill), refuse(CHECKED.rt_sigqueueinfo),
   refuse(CHECKED.rt_tgsigqueueinfo),
   // The kernel sends a signal when a file is ready.
-  { call: CHECKED.fcntl, checks: [...argument(1), ...equals([F_SETOWN, F_SETSIG, F_SETOWN_EX], 'refuse'), ...otherwise('allow')] },
+  {
+    call: CHECKED.fcntl,
+    checks: [...argument(1), ...equals([F_SETOWN, F_SETSIG, F_SETOWN_EX], 'refuse'), ...otherwise('allow')],
+  },
 ]
 
 export interface FilteredPowers {
@@ -120,7 +123,9 @@ export interface FilteredPowers {
 }
 
 /** The rules for a program behind the launcher. */
-export const launcherRules = ({ sockets, processes, metadata, confinesSignals }: FilteredPowers): readonly FilterRule[] => [
+export const launcherRules = (
+  { sockets, processes, metadata, confinesSignals }: FilteredPowers,
+): readonly FilterRule[] => [
   ...NEVER.map(refuse),
   ...(processes ? NO_NAMESPACES : THREADS_ONLY),
   ...SOCKETS[sockets],

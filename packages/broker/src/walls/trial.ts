@@ -79,7 +79,8 @@ export async function tryWall(
 /** The victim has no capabilities either: the kernel protects a process that has more than the attacker. */
 async function attack(wall: LaunchWall, orderFor: (victim: number) => string): Promise<TrialReport> {
   const argv = [process.execPath, ...FLAGS, '--eval', readFileSync(ATTACKER, 'utf8')] as const
-  const victim = launch({ argv: ['/bin/sh', '-c', 'read never'], env: {}, cwd: '/', wall: {} }, ['pipe', 'ignore', 'ignore'])
+  const waiting = { argv: ['/bin/sh', '-c', 'read never'], env: {}, cwd: '/', wall: {} } as const
+  const victim = launch(waiting, ['pipe', 'ignore', 'ignore'])
   const { child, started } = launch({ argv, env: {}, cwd: '/', wall }, ['pipe', 'pipe', 'pipe'])
   const timer = setTimeout(() => child.kill('SIGKILL'), TRIAL_MS)
   try {
@@ -117,7 +118,9 @@ export async function provenWall(
   if (process.platform !== 'linux') return { stands: false, reason: 'it exists on Linux only' }
   for (const confinesSignals of [true, false]) {
     const filter = launcherFilter({ ...powers, confinesSignals })
-    if (filter === undefined) return { stands: false, reason: `the numbers of system calls on ${process.arch} are not known` }
+    if (filter === undefined) {
+      return { stands: false, reason: `the numbers of system calls on ${process.arch} are not known` }
+    }
     const groups = promisesOf({ ...powers, confinesSignals })
     try {
       const { abi, passed, useless } = await tryWall((places) => ({ rules: rulesOf(places), filter }), groups)
@@ -126,7 +129,8 @@ export async function provenWall(
       return { stands: false, reason: reasonOf(passed, useless) }
     } catch (error) {
       if (!(error instanceof LaunchError) && !isFileError(error)) throw error
-      return { stands: false, reason: error instanceof LaunchError ? `${error.step} failed (${error.code})` : messageOf(error) }
+      const reason = error instanceof LaunchError ? `${error.step} failed (${error.code})` : messageOf(error)
+      return { stands: false, reason }
     }
   }
   return { stands: false, reason: 'signals cannot be confined' }

@@ -109,7 +109,9 @@ async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
     find: (program: string) => installed(program, machine.folders, {}),
   }
   const limits = rlimits.active ? rlimits : await limitsOfLauncher(needs)
-  const { launcher, seccomp } = machine.hidden?.includes('launcher') ? without('it is hidden') : await provenLauncher(machine.architecture, [node, ...needs.libraries], {
+  const isHidden = machine.hidden?.includes('launcher') === true
+  const files = [node, ...needs.libraries]
+  const { launcher, seccomp } = isHidden ? without('it is hidden') : await provenLauncher(machine.architecture, files, {
     ...trial, failureOf: (layer, filter) => failureOf({ ...none, rlimits: limits, launcher: layer, seccomp: filter }),
   })
   if (launcher.active) {

@@ -72,15 +72,19 @@ function check(proof: string, { bubblewrap, launcher, utilLinux }: OsLayers): La
   if (!/^\[0,.*\]$/.test(proof)) return fromOutput(`the test process reported: ${proof}`)
   const [, inside, ...root] = JSON.parse(proof) as [0, InsideReport | null, ...string[]]
   if (!bubblewrap.active) {
-    const promises = launcher.active ? promisesOfLauncher(launcher) : utilLinux.active ? promisesOf(utilLinux) : undefined
+    const promises = launcher.active ? promisesOfLauncher(launcher)
+      : utilLinux.active ? promisesOf(utilLinux) : undefined
     const why = promises && findFault(promises, inside)
     if (why !== undefined) return fromOutput(why)
-    return launcher.active && root.length > 0 ? fromOutput(`files of the host can be seen inside: ${root.join(', ')}`) : undefined
+    return launcher.active ? seen(root) : undefined
   }
   const ours = new Set([...bubblewrap.files.keys()].map((path) => path.split('/')[1]))
   const others = root.filter((name) => !ours.has(name))
-  return others.length === 0 ? undefined : fromOutput(`files of the host can be seen inside: ${others.join(', ')}`)
+  return seen(others)
 }
+
+const seen = (names: readonly string[]): LayerFailure | undefined =>
+  names.length === 0 ? undefined : fromOutput(`files of the host can be seen inside: ${names.join(', ')}`)
 
 /** Reads to the end, and keeps only the beginning. */
 function collect(stream: Readable): () => string {

@@ -39,7 +39,9 @@ const namespaceOptions = (isRoot: boolean): readonly (readonly string[])[] =>
  * The arguments before a program in its own namespaces. `drop` runs the first process there; it must tie that to
  * `unshare`, which would leave it behind otherwise.
  */
-export function namespaceArgs({ setpriv, path, options, shell }: NamespaceMeans, drop?: readonly string[]): readonly string[] {
+export function namespaceArgs(
+  { setpriv, path, options, shell }: NamespaceMeans, drop?: readonly string[],
+): readonly string[] {
   const tie = [setpriv, ...TIED, '--']
   return [...tie, path, ...options, '--', ...drop ?? tie, shell, '-c', FIRST_PROCESS, 'sh']
 }
@@ -58,8 +60,9 @@ export interface InsidePromises {
   readonly namespaces: OsLayer<NamespaceMeans>
 }
 
-export const promisesOf = ({ setpriv: { dropsCapabilities, isOtherUser }, namespaces }: UtilLinuxMeans): InsidePromises =>
-  ({ emptySets: dropsCapabilities ? ['CapEff', 'CapPrm', 'CapBnd'] : [], isOtherUser, namespaces })
+export const promisesOf = (
+  { setpriv: { dropsCapabilities, isOtherUser }, namespaces }: UtilLinuxMeans,
+): InsidePromises => ({ emptySets: dropsCapabilities ? ['CapEff', 'CapPrm', 'CapBnd'] : [], isOtherUser, namespaces })
 
 /** The part that does not work, according to the report from inside. Undefined when all parts do. */
 export function findFault(
@@ -92,7 +95,9 @@ export async function provenUtilLinux(trial: LayerTrial<UtilLinuxMeans>): Promis
 }
 
 /** The first of these forms that works, in the strictest namespaces that do. Namespaces count for more. */
-export async function provenForm<Form extends object, Means extends Form & { readonly namespaces: OsLayer<NamespaceMeans> }>(
+export async function provenForm<
+  Form extends object, Means extends Form & { readonly namespaces: OsLayer<NamespaceMeans> },
+>(
   { isRoot, find, failureOf }: LayerTrial<Means>, forms: readonly Form[],
 ): Promise<OsLayer<Means>> {
   const [setpriv, unshare, shell] = await Promise.all([find('setpriv'), find('unshare'), find('sh')])
@@ -105,7 +110,8 @@ export async function provenForm<Form extends object, Means extends Form & { rea
     : []
   for (const namespaces of [...separate, undefined]) {
     for (const form of forms) {
-      const layer = { active: true, ...form, namespaces: namespaces ?? inactive(unseparated) } as unknown as OsLayer<Means>
+      const separated = { active: true, ...form, namespaces: namespaces ?? inactive(unseparated) }
+      const layer = separated as unknown as OsLayer<Means>
       failure = await failureOf(layer)
       if (failure === undefined) return layer
     }
