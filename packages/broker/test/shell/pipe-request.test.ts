@@ -30,6 +30,13 @@ describe('a pipe request', () => {
     }
   })
 
+  it('names the commands of a line that a shell runs', () => {
+    const [one, two] = [{ cmd: 'ls', args: [] }, { cmd: 'cat', args: ['a'] }]
+    const asOf = (as: Json) => readPipeRequest([[{ ...CAT, as }]]).stages[0]!.as
+    expect([asOf([one, two]), asOf(one), asOf(null)]).toEqual([[one, two], [one], undefined])
+    for (const as of [[], 'ls', [one, 'ls'], Array.from({ length: 301 }, () => one)]) expect(() => asOf(as)).toThrow('The pipe is invalid')
+  })
+
   it('may reach the limits of commands and time', () => {
     const { stages, timeoutMs } = readPipeRequest([Array.from({ length: 32 }, () => CAT), { timeoutMs: 3_600_000 }])
     expect([stages.length, timeoutMs]).toEqual([32, 3_600_000])

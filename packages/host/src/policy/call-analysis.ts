@@ -81,8 +81,11 @@ function withOwnKey(
   if (revealed === undefined) {
     return isUnknown && analysis.onlyReads === true ? { ...analysis, onlyReads: 'unwalled' } : analysis
   }
-  const key = keyOf(isWithin(revealed.path, workspace) ? relative(workspace, revealed.path) : revealed.path)
-  return { ...analysis, approvalKey: key, subjects: [{ key }], onlyReads: 'reveals' }
+  const file = keyOf(isWithin(revealed.path, workspace) ? relative(workspace, revealed.path) : revealed.path)
+  // That a command only reads can be a guess. Then an approval covers its words as well.
+  return analysis.onlyReads === true
+    ? { ...analysis, approvalKey: file, subjects: [{ key: file }], onlyReads: 'reveals' }
+    : { ...analysis, subjects: [...analysis.subjects, { key: file }], onlyReads: 'reveals' }
 }
 
 const SOURCE = 'reading of the arguments'
@@ -101,7 +104,7 @@ function readSafely(read: () => ArgumentsReading, tool: string): ArgumentsReadin
 }
 
 /** Readers do not limit keys. A long key becomes its beginning and the digest of the whole. */
-function keyOf(text: string): string {
+export function keyOf(text: string): string {
   if (Buffer.byteLength(text) <= CALL_LIMITS.approvalKeyBytes) return checkApprovalKey(text)
   const beginning = Array.from(text.slice(0, SHOWN_CHARS)).slice(0, -1).join('')
   return checkApprovalKey(`${beginning}… sha256:${hash('sha256', text)}`)

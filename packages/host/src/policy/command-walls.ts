@@ -4,6 +4,7 @@ import {
 import { within } from '@bulkhead/kit/deadlines'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { HostContext, ValidatedCall } from './call.ts'
+import { keyOf } from './call-analysis.ts'
 import type { SessionScope } from './call-session.ts'
 import type { CallAnalysis, Subject } from './checked-call.ts'
 
@@ -16,7 +17,8 @@ export async function withWall(analysis: CallAnalysis, call: ValidatedCall, host
   if (command === undefined) return analysis
   const walls = await standingWalls(call, host)
   const stopped = stoppedLines(call.session).get(command.line)
-  if (command.look !== undefined && stopped === undefined) {
+  // Files with credentials are masked behind the look wall.
+  if (command.look !== undefined && stopped === undefined && analysis.onlyReads !== 'reveals') {
     if (walls.look) return behindLook(analysis, command.look)
     // Simple enough to need no wall. The broker uses one if it stands by then.
     if (analysis.onlyReads === true) return analysis
@@ -40,12 +42,10 @@ async function standingWalls({ signal }: ValidatedCall, { commandWalls, clock }:
   return walls
 }
 
-/** A file with credentials keeps its own key, and asks. */
 function behindLook(analysis: CallAnalysis, look: NonNullable<CommandReading['look']>): CallAnalysis {
-  const wall: CommandWall = { wall: 'look' }
-  if (analysis.onlyReads === 'reveals') return { ...analysis, wall }
   const verdicts = analysis.verdicts.filter(({ action }) => action !== 'ask')
-  return { ...analysis, approvalKey: look.key, subjects: look.subjects, verdicts, onlyReads: true, wall }
+  const { key: approvalKey, subjects } = look
+  return { ...analysis, approvalKey, subjects, verdicts, onlyReads: true, wall: { wall: 'look' } }
 }
 
 function beyondLook(
@@ -61,7 +61,7 @@ function beyondLook(
   if (hosts === undefined) return touched
   const names = hosts === 'all' ? ['*'] : hosts
   return {
-    ...touched, approvalKey: `${analysis.approvalKey} [net ${names.join(' ')}]`,
+    ...touched, approvalKey: keyOf(`${analysis.approvalKey} [net ${names.join(' ')}]`),
     subjects: [...analysis.subjects, ...names.map((name): Subject => ({ key: `net ${name}`, names: [] }))],
     needs: [...analysis.needs ?? [], ...names.map((subject): CallNeed => ({ kind: 'net', subject }))],
     effects: undefined,
@@ -75,7 +75,7 @@ function networkWords(hosts: CommandWall['hosts']): string {
 
 /** `isOnly`: no other wall stands on this machine, so rules and the allowlist name its commands as everywhere. */
 function withoutWall(analysis: CallAnalysis, isOnly: boolean): CallAnalysis {
-  const open = (key: string): string => `${OPEN} ${key}`
+  const open = (key: string): string => keyOf(`${OPEN} ${key}`)
   return {
     ...analysis, wall: { wall: 'open' }, approvalKey: open(analysis.approvalKey),
     subjects: analysis.subjects.map(({ key, names = [], within: wider }) => ({

@@ -1,5 +1,5 @@
 import {
-  BulkheadError, defineExtension, type FromJsonSchema, type ManifestInput, type PipeOptions, type ShellStage,
+  BulkheadError, defineExtension, type FromJsonSchema, type ManifestInput, type PipeOptions, SENSITIVE, type ShellStage,
 } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
 import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
@@ -154,7 +154,8 @@ async function checkInside({ steps }: Extract<AnalyzedCommand, { kind: 'plan' }>
     ...operandsOf(innermost(words)).map(({ text }) => text),
     ...(stdin !== undefined && 'file' in stdin ? [stdin.file] : []),
   ]).map((file) => file.startsWith('/') ? file : `${step.folder}/${file}`))
-  for (const file of files) {
+  // The host asked about a file that is named like one with credentials.
+  for (const file of files.filter((path) => SENSITIVE.find(`/${path}`, '/') === undefined)) {
     await fs.stat(file).catch((error: unknown) => {
       // The program itself reports missing files.
       if (errorCode(error) === 'CapabilityDenied') throw error

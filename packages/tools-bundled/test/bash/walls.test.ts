@@ -81,10 +81,11 @@ it('a command that only fails has no note', WALLS, async () => {
   expect(asked).toEqual([])
 })
 
-it.each(['cat .env', 'head .env', 'for f in .env; do cat "$f"; done', 'cat < .env', 'if true; then cat ./.env; fi'])('%s asks, under the name of the file', WALLS, async (command) => {
-  await bash(command)
-  const [key] = keys()
-  expect([keys().length, key?.replace('[open] ', '')]).toEqual([1, '.env'])
+it.each<[string, string]>([
+  ['cat .env', '.env'], ['cat < .env', '.env'], ['head -n 1 .env', '[effects] head -n 1 .env'], ['for f in .env; do cat "$f"; done', '[shell] for f in .env; do cat "$f"; done'],
+])('%s asks, and shows the file once approved', WALLS, async (command, key) => {
+  expect(await bash(command)).toMatchObject({ data: { stdout: 'KEY=precious\n' } })
+  expect(keys().map((one) => one.replace('[open] ', ''))).toEqual([key])
 })
 
 it('explain names the wall', WALLS, async () => {
