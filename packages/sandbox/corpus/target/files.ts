@@ -112,8 +112,8 @@ export class TargetFiles {
 
   /** The state of a file without reading its content. Not in the thread pool, which takes longer than the call. */
   #look(path: string): string {
-    // The broker reads the workspace to find out how its file system folds names.
-    const granted = path.startsWith('work/own/') || path === 'work/exact.txt' || path === 'work'
+    // The broker lists folders of the workspace: for the way its file system folds names, and for what a wall masks.
+    const granted = path.startsWith('work/own/') || ['work/exact.txt', 'work', 'work/ownx'].includes(path)
     // A write to its second name replaces that name, so the link count changes.
     const named = path === HARD_LINKED
     try {
