@@ -93,7 +93,8 @@ describe('on a machine without bubblewrap', { ...WALLS, ...needs('Linux'), ...ru
       .toEqual(['warning process: bwrap', ...(isLaunching ? [] : ['warning process: launcher', 'warning process: seccomp']), 'warning commands: bwrap'])
     const { checks } = JSON.parse(ran['doctor']!.stdout) as { readonly checks: readonly Check[] }
     expect(checks.find(({ name }) => name === 'walls')?.found).toBe(
-      `tools: permission model, prlimit${isLaunching ? ', launcher, seccomp' : ''}; commands: nothing; servers: refused, because bwrap is not installed`,
+      isLaunching ? 'tools: permission model, prlimit, launcher, seccomp; commands: launcher; servers: jail'
+        : 'tools: permission model, prlimit; commands: nothing; servers: refused, because bwrap is not installed',
     )
     expect(walls('doctor')[0]).toMatchObject({ found: expect.stringContaining('bwrap is not installed'), cost: expect.stringContaining(INSTEAD), cure: expect.stringContaining('Install bubblewrap') })
     expect([ran['doctor']!.code, ran['requiring']!.code, walls('requiring')[0]?.status]).toEqual([0, 1, 'problem'])
