@@ -11,6 +11,8 @@ export class Pipeline {
   readonly result: Promise<PipeResult>
   /** Never rejects. */
   readonly gone: Promise<void>
+  /** Resolves once all are in their working folder, or were not started. Never rejects. */
+  readonly inFolder: Promise<void>
   readonly #runs: readonly Run[]
   #timer: NodeJS.Timeout | undefined
   #timedOut = false
@@ -19,6 +21,7 @@ export class Pipeline {
   constructor(count: number, start: StartStage, timeoutMs: number | undefined) {
     this.#runs = startAll(count, start)
     this.gone = Promise.all(this.#runs.map(({ gone }) => gone)).then(() => undefined)
+    this.inFolder = Promise.all(this.#runs.map(({ inFolder }) => inFolder)).then(() => undefined)
     this.result = this.#finish()
     this.result.catch(() => undefined)
     if (timeoutMs !== undefined) {

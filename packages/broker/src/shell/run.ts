@@ -77,6 +77,8 @@ export class Run {
   readonly result: Promise<BoundedShellResult>
   /** Resolves when no process of it is found. Never rejects. */
   readonly gone: Promise<void>
+  /** Resolves once it is in its working folder, or was not started. Never rejects. */
+  readonly inFolder: Promise<void>
   readonly #parts: RunParts
   readonly #child: ChildProcess
   /** Rejects if the launcher started nothing. */
@@ -109,6 +111,7 @@ export class Run {
       const { child, started } = start(parts)
       this.#child = child
       this.#started = started
+      this.inFolder = started === undefined ? Promise.resolve() : started.catch(() => undefined)
     } catch (error) {
       releaseMark()
       throw error
