@@ -3,11 +3,13 @@ import * as broker from '../src/index.ts'
 
 it('exports exactly these names', async () => {
   expect(Object.keys(broker).toSorted()).toEqual([
-    'Broker', 'NO_PRIVILEGES', 'READ_ONLY_PROC', 'RELAY_SOCKET', 'UsedSecrets', 'besideRelay', 'commandWalls', 'coversIn',
-    'foldersOf', 'holdMountPoint', 'inheritableDescriptors', 'isInheritable', 'isResourceShortage',
-    'mentionsResourceShortage', 'mountOptions', 'mountsOf', 'openRelay', 'powersOf', 'preloadCode', 'previewDiff',
-    'publicError', 'recoverUpdates', 'refuseUnenforceable', 'relayCode', 'relayMount', 'resourceShortage', 'sensitivePaths', 'startMasked',
-    'systemMounts',
+    'Broker', 'Grants', 'LaunchError', 'NO_PRIVILEGES', 'READ_ONLY_PROC', 'RELAY_SOCKET', 'RELAY_URL',
+    'SpareLauncher', 'UsedSecrets', 'besideRelay', 'commandWalls', 'coversIn', 'encodeOrder', 'findPlaces',
+    'foldersOf', 'holdMountPoint', 'hullFilter', 'inheritableDescriptors', 'isInheritable', 'isResourceShortage',
+    'launch', 'launcherCommand', 'launcherFilter', 'lookWall', 'mentionsResourceShortage', 'mountOptions', 'mountsOf',
+    'openPrivateFolder', 'openRelay', 'ownNetwork', 'powersOf', 'preloadCode', 'previewDiff', 'provenWall',
+    'proxyVariables', 'publicError', 'recoverUpdates', 'refuseUnenforceable', 'relayCode', 'relayMount',
+    'resourceShortage', 'ruleSet', 'sensitivePaths', 'serverFilter', 'startMasked', 'systemMounts',
   ])
   expect((await import('@bulkhead/broker')).Broker).toBe(broker.Broker)
 })

@@ -1,5 +1,6 @@
 import type { BulkheadError, PipeResult } from '@bulkhead/contract'
-import type { Run, RunStreams } from './run.ts'
+import type { Run } from './run.ts'
+import type { RunStreams } from './run-start.ts'
 import type { StageRequest, StageTarget } from './request.ts'
 import type { StreamFiles } from './streams.ts'
 

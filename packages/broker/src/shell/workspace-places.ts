@@ -10,7 +10,7 @@ const FOLDERS_AT_ONCE = 256
 /** Folders of a repository with its data. They name no programs, and have many entries. */
 const GIT_DATA: ReadonlySet<string> = new Set(['objects', 'refs', 'logs'])
 /** Files and folders of a repository that name programs, or are programs. */
-const GIT_RUN: readonly string[] = ['config', 'config.worktree', 'hooks']
+const GIT_RUN: ReadonlySet<string> = new Set(['config', 'config.worktree', 'hooks'])
 
 export interface Place {
   readonly path: string
@@ -74,7 +74,7 @@ const scan = scanningOnce((folder): Scanned => {
     const place = { path: join(folder, name), isFolder }
     if (isSensitive(folder, name)) sensitive.push(place)
     const isRepositoryFolder = isFolder && name === '.git'
-    if (isRepository ? GIT_RUN.includes(name) : mustBeNamed(name) && !isRepositoryFolder) run.push(place)
+    if (isRepository ? GIT_RUN.has(name) : mustBeNamed(name) && !isRepositoryFolder) run.push(place)
     else if (isFolder && sensitive.at(-1) !== place && !(isRepository && GIT_DATA.has(name))) folders.push(name)
   }
   return { sensitive, run, folders }
