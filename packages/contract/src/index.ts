@@ -48,7 +48,8 @@ export {
   allowedPatterns, allowsNeed, beyond, ceilingsOf, narrowPower, powerItems, powerPhrases, type LocatedCeiling,
   type PowerItem,
 } from './policy/power-order.ts'
-export { mustBeNamed, ProtectedPlaces, protectionReason, type NamedPlaces, type Protection } from './policy/protected-places.ts'
+export { mustBeNamed, ProtectedPlaces, protectionReason } from './policy/protected-places.ts'
+export type { NamedPlaces, Protection } from './policy/protected-places.ts'
 export {
   dependencyCycleFault, findIdConflicts, findLockedToolFault, findToolNameConflicts, missingDependencyFault,
   orderDependencies, type Registrant, type RegistrationFault,
@@ -77,16 +78,15 @@ export { NO_COMMAND_WALLS, type CommandWall, type CommandWalls } from './ports/c
 export {
   BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
   type CompartmentRequest, type CompartmentServices, type CompartmentSession, type CompartmentTool, type DryRun,
-  type LogEntry, type MissingWall, type RuntimePart, type Sandbox,
-  type SecretGrant, type SessionAccess, type StateAccess, type ToolInvocation, type Wall,
+  type LogEntry, type MissingWall, type RuntimePart, type Sandbox, type SecretGrant, type SessionAccess,
+  type StateAccess, type ToolInvocation, type Wall,
 } from './ports/sandbox.ts'
-export type {
-  CodeDiagnostic, CodeLocation, CodeSymbol, LanguageServers, SourceFile, TextPosition,
-} from './ports/language-servers.ts'
+export type { CodeDiagnostic, CodeLocation, CodeSymbol, LanguageServers } from './ports/language-servers.ts'
+export type { SourceFile, TextPosition } from './ports/language-servers.ts'
 export type { JailedStart, JailGrant, KeyGrant, KeyUse, ServerJail, ServerStart } from './ports/server-jail.ts'
-export {
-  auditRecord, STORE_COLLECTIONS, type AuditEntry, type AuditForm, type AuditGroup, type AuditRow, type AuditSpan,
-  type Notebook, type Notes, type Store, type StoreCollection, type StoredRecord,
+export { auditRecord, STORE_COLLECTIONS } from './ports/store.ts'
+export type {
+  AuditEntry, AuditForm, AuditGroup, AuditRow, AuditSpan, Notebook, Notes, Store, StoreCollection, StoredRecord,
 } from './ports/store.ts'
 export type { AgentInput, AgentManifest } from './validation/agent.ts'
 export type { ConfigFile, ExtensionConfig, McpServerConfig, OpenapiConfig, ToolConfig } from './validation/config.ts'

@@ -83,7 +83,8 @@ export class BubblewrapWall {
 
   async #work(form: WallForm, own: WallOwn): Promise<SandboxPrefix> {
     const { roots } = form
-    const { run } = await findPlaces(roots, form.wall)
+    // An isolated command is one of a bundled tool, which sets repositories up.
+    const { run } = form.isolated ? { run: [] } : await findPlaces(roots, form.wall)
     const protectedFolders = this.#protectedFolders(roots.slice(1))
     const files = this.#storeFiles(roots)
     const isHeld = ({ path }: Place): boolean => [...protectedFolders, ...files].some((place) => liesIn(path, place))

@@ -1,5 +1,6 @@
 import type { BulkheadError, PipeResult } from '@bulkhead/contract'
-import type { Run, RunStreams } from './run.ts'
+import type { Run } from './run.ts'
+import type { RunStreams } from './run-start.ts'
 import type { StageRequest, StageTarget } from './request.ts'
 import type { StreamFiles } from './streams.ts'
 
@@ -11,6 +12,8 @@ export class Pipeline {
   readonly result: Promise<PipeResult>
   /** Never rejects. */
   readonly gone: Promise<void>
+  /** Resolves once all are in their working folder, or were not started. Never rejects. */
+  readonly inFolder: Promise<void>
   readonly #runs: readonly Run[]
   #timer: NodeJS.Timeout | undefined
   #timedOut = false
@@ -19,6 +22,7 @@ export class Pipeline {
   constructor(count: number, start: StartStage, timeoutMs: number | undefined) {
     this.#runs = startAll(count, start)
     this.gone = Promise.all(this.#runs.map(({ gone }) => gone)).then(() => undefined)
+    this.inFolder = Promise.all(this.#runs.map(({ inFolder }) => inFolder)).then(() => undefined)
     this.result = this.#finish()
     this.result.catch(() => undefined)
     if (timeoutMs !== undefined) {

@@ -17,7 +17,8 @@ import { LiveOutput, type StreamName } from './output.ts'
 import { Fifos, StreamFiles } from './streams.ts'
 import type { PipeRequest, ShellRequest } from './request.ts'
 import { throughShell, isPlainOutput, Pipeline, streamsOf } from './pipeline.ts'
-import { Run, type RunParts } from './run.ts'
+import { Run } from './run.ts'
+import type { RunParts } from './run-start.ts'
 import { CommandSandbox, type CommandSandboxOptions } from './command-sandbox.ts'
 import { withFileErrors } from '../fs/file-errors.ts'
 import type { SpareLauncher } from '../walls/launcher.ts'
@@ -244,14 +245,18 @@ export class Starter {
 }
 
 /**
- * Runs `work` with the working folder of a command: the workspace, or a folder in it or in another root that the tool
- * may read. The path refers to the folder that was checked, as long as `work` runs.
+ * Starts a command in its working folder: the workspace, or a folder in it or in another root that the tool
+ * may read. The path refers to the folder that was checked, until the command is there.
  */
-async function inWorkingFolder<T>(
-  workspace: string, call: OpenCall, given: string | undefined, work: (path: string) => T,
-): Promise<T> {
+async function inWorkingFolder<Command extends { readonly inFolder: Promise<void> }>(
+  workspace: string, call: OpenCall, given: string | undefined, start: (path: string) => Command,
+): Promise<Command> {
   const { scope, resolved } = await workingFolder(workspace, call, given)
-  return scope.asFolder(resolved, async (folder) => work(folder.at('.')))
+  return scope.asFolder(resolved, async (folder) => {
+    const started = start(folder.at('.'))
+    await started.inFolder
+    return started
+  })
 }
 
 async function workingFolder(workspace: string, { tool }: OpenCall, given: string | undefined) {

@@ -94,6 +94,17 @@ describe('a real program', WALLED, () => {
   })
 })
 
+it('stands around every command of a shell, in its folder', WALLED, async () => {
+  mkdirSync(join(setup.workspace, 'inner'))
+  writeFileSync(join(setup.workspace, '.env'), 'KEY=1')
+  const { shell } = setup.open(everything(), { path: PATH })
+  for (let round = 0; round < 3; round++) {
+    const line = { cmd: 'sh', args: ['-c', 'pwd; cat; cat ../.env; echo x > made'], input: `${round}` }
+    const { stdout, exits } = await shell.pipe([line], { wall: 'look', cwd: 'inner' })
+    expect([stdout, exits[0]!.exitCode === 0]).toEqual([`${join(setup.workspace, 'inner')}\n${round}`, false])
+  }
+})
+
 describe('what look hides in the workspace', WALLED, () => {
   const hide = (...names: readonly string[]): void => names.forEach((name) => {
     const path = join(setup.workspace, name)

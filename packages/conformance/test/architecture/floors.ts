@@ -30,7 +30,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
     ],
     'model',
   ],
-  'packages/broker': ['*', ['net', 'shell'], ['fs', 'secrets', 'walls'], ['hosts', 'process'], 'model'],
+  'packages/broker': ['*', 'shell', 'net', ['fs', 'secrets', 'walls'], ['hosts', 'process'], 'model'],
   'packages/sandbox': ['*', ['session', 'worker'], ['extension', 'pool'], ['jail', 'process'], ['os', 'wire']],
   'packages/bridges': [
     ['acp', 'deepseek.ts', 'lsp', 'mcp', 'openapi'],

@@ -286,11 +286,9 @@ export interface HostContext {
   readonly neverWritten?: readonly string[]
   /** What calls changed. Absent if nothing is recorded. */
   readonly changes?: ChangeStore | undefined
-  /** The walls that stand around commands. */
   readonly commandWalls: () => Promise<CommandWalls>
   /** Shows what a call would write. */
   readonly diff?: Sandbox['diff']
-  /** Why what commands change would not be recorded. */
   readonly whyUnrecorded?: Sandbox['whyUnrecorded']
   /** What commands get, for people. */
   readonly commandVariables?: readonly CommandVariable[] | undefined

@@ -8,8 +8,11 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { has, needs, WALLS } from '../../../../scripts/machine.ts'
+import { lookWall } from '../../../broker/src/index.ts'
 import { bundledExtensions } from '../../src/index.ts'
 import { toolRequest } from '../tool-request.ts'
+
+const isWalled = has('bubblewrap') || (await lookWall()).stands
 
 let root: string
 let workspace: string
@@ -153,7 +156,7 @@ describe('commands that need a shell run in one', () => {
     const isWritten = existsSync(join(root, 'outside'))
     rmSync(join(root, 'outside'), { force: true })
     // Without a sandbox, a command can do whatever the user can.
-    expect(isWritten).toBe(!has('bubblewrap'))
+    expect(isWritten).toBe(!isWalled)
   })
 
   it('a shell can write the workspace', async () => {
@@ -191,7 +194,8 @@ describe('time and output', () => {
     expect(result).toMatchObject({ stdout: 'begun\n', timed_out: true, signal: 'SIGTERM', exit_code: null })
   })
 
-  it('output is streamed while the command runs', async () => {
+  // The processes answer by a socket, which Landlock alone does not let them open.
+  it('output is streamed while the command runs', needs('bubblewrap'), async () => {
     const seen = Promise.withResolvers<Json>()
     const running = bash(`echo first; ${node} -e '${holder('streams')}'`, {}, undefined, (partial) => seen.resolve(partial))
     expect(await seen.promise).toMatchObject({ type: 'shell.output', stream: 'stdout', text: 'first\n' })
@@ -204,7 +208,8 @@ describe('time and output', () => {
     expect([stdout.length, truncated]).toEqual([1024 * 1024, true])
   })
 
-  it('cancelling kills the command and all its child processes', async () => {
+  // The processes answer by a socket, which Landlock alone does not let them open.
+  it('cancelling kills the command and all its child processes', needs('bubblewrap'), async () => {
     const cancel = new AbortController()
     const inner = `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"inherit"});${holder('parent')}`
     const running = bash(`${node} -e '${inner}' '${holder('grandchild')}' | cat`, {}, cancel.signal)
@@ -217,7 +222,8 @@ describe('time and output', () => {
     await Promise.all(closed)
   })
 
-  it('background processes are killed when the command ends, as the description states', async () => {
+  // The processes answer by a socket, which Landlock alone does not let them open.
+  it('background processes are killed when the command ends, as the description states', needs('bubblewrap'), async () => {
     const inner = `require("node:child_process").spawn(process.execPath,["-e",process.argv[1]],{detached:true,stdio:"ignore"}).unref();${holder('starter')}`
     const running = bash(`${node} -e '${inner}' '${holder('server')}'`)
     const [starter, left] = await Promise.all([connected('starter'), connected('server')])

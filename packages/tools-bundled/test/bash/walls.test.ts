@@ -9,8 +9,11 @@ import { createSandbox, type PooledSandbox } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { has, needs, WALLS } from '../../../../scripts/machine.ts'
+import { lookWall } from '../../../broker/src/index.ts'
 import { argumentsReaders, bundledExtensions } from '../../src/index.ts'
 import { repositoryIn } from '../git/repository.ts'
+
+const isWalled = has('bubblewrap') || (await lookWall()).stands
 
 let root: string
 let workspace: string
@@ -90,8 +93,8 @@ it.each<[string, string]>([
 
 it('explain names the wall', WALLS, async () => {
   const explained = async (command: string) => (await session.explain({ id: 'e', name: 'bash', arguments: { command } })).wall
-  const work = has('bubblewrap') ? 'work' : 'open'
+  const work = isWalled ? 'work' : 'open'
   expect([await explained('ls -la'), await explained('npm test'), await explained('ls')]).toEqual([
-    { wall: has('bubblewrap') ? 'look' : 'open' }, { wall: work }, { wall: has('bubblewrap') ? 'look' : 'open' },
+    { wall: isWalled ? 'look' : 'open' }, { wall: work }, { wall: isWalled ? 'look' : 'open' },
   ])
 })

@@ -74,7 +74,7 @@ function optionValue(args: readonly string[], name: string): string | undefined 
   return at < 0 ? undefined : args[at] === name ? args[at + 1] : args[at]!.slice(name.length + 1)
 }
 
-const npmRegistry = (settings = ''): string | undefined => /^\s*registry\s*=\s*(\S+)\s*$/m.exec(settings)?.[1]
+const npmRegistry = (settings = ''): string | undefined => /^[ \t]*registry[ \t]*=[ \t]*(\S+)/m.exec(settings)?.[1]
 
 /** Subcommands of git that reach a remote. */
 const REMOTE = /^(?:push|pull|fetch|clone|ls-remote|submodule|lfs)$/

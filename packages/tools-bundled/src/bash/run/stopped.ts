@@ -4,10 +4,8 @@ import type { PipeResult } from '@bulkhead/contract'
 /** What stopped a command, as far as its output tells. `network`: it may write to the workspace, and lacks a host. */
 export type StoppedBy = 'look' | 'work' | 'network'
 
-const NO_NETWORK = new RegExp([
-  'refused a connection to', 'could not resolve', 'unable to resolve', 'name resolution', 'name or service not known',
-  'nodename nor servname', 'network is unreachable', 'getaddrinfo', 'dial tcp', 'EAI_AGAIN', 'ENOTFOUND', 'ENETUNREACH',
-].join('|'), 'i')
+const NO_NETWORK =
+  /refused a connection to|(?:could not|unable to) resolve|name resolution|(?:nodename|name or service) n|network is unreachable|getaddrinfo|dial tcp|EAI_AGAIN|ENOTFOUND|ENETUNREACH/i
 const NOT_PERMITTED = /read-only file system|\bEROFS\b|permission denied|\bEACCES\b|operation not permitted|\bEPERM\b/i
 const NOT_FOUND = /no such file or directory|\bENOENT\b|cannot access|not a git repository|could not read Username/i
 
