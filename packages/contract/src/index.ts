@@ -95,6 +95,4 @@ export type { ConformanceReport } from './validation/conformance.ts'
 export type { AcceptedCapabilities, LockEntry } from './validation/lock.ts'
 export type { Manifest, ManifestInput, StateSlot, ToolManifest } from './validation/manifest.ts'
 export type { CommandClassification, CommandSafetyConfig, CommandSafetyPattern, Rule } from './validation/policy.ts'
-export type {
-  ArgPattern, Ceiling, RequirementSet, SecretManifest, ShellRequirement,
-} from './validation/requirements.ts'
+export type { ArgPattern, Ceiling, RequirementSet, SecretManifest, ShellRequirement } from './validation/requirements.ts'
