@@ -116,13 +116,13 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
       const ownFiles = codeOfCommand(program, args, cwd, path)
       if (typeof means === 'string') {
         const isCwd = includesPath([...read, ...write], cwd)
-        const closed = [...hidden, ...ownCode, ...storeFiles.flatMap(pathsAt)]
         const isRelayed = isConnected && await ownNetwork() !== undefined
         const relay = isRelayed ? await openRelay({ hosts, onRefused, ...(lookup && { lookup }) }) : undefined
         try {
           const launched = await launchedServer({
             argv: [program, ...args], cwd: isCwd ? cwd : undefined, env: jailEnv(env, [...ownFiles, ...read, ...write]),
-            grant: start.grant, code: ownFiles, closed, relay: relay && join(relay.folder, RELAY_SOCKET),
+            grant: start.grant, code: ownFiles, hidden, readOnly: [...ownCode, ...storeFiles.flatMap(pathsAt)],
+            relay: relay && join(relay.folder, RELAY_SOCKET),
           })
           const release = async (): Promise<void> => void await Promise.all([launched.release(), relay?.close()])
           return { ...launched, cwd: '/', env: {}, ...watched(release, []) }
