@@ -150,3 +150,11 @@ it('an entry names what it lacks, and one without a jail is marked', async () =>
   expect(stdout).toMatch(/^free +local, not confined +/m)
   expect(stdout).toMatch(/^warning: free has "jail": false/m)
 })
+
+it('an entry whose jail may leave the network open is marked', async () => {
+  const server = { type: 'local', command: ['node'], jail: 'files', requires: { net: { hosts: ['api.example.com'] } } }
+  writeFileSync(join(folder, '.bulkhead/config.json'), JSON.stringify({ mcp: { near: server } }))
+  const { stdout } = await inside(['tools', '--home', join(folder, '.bulkhead')], join(folder, 'work'))
+  expect(stdout).toMatch(/^near +local, network not confined +/m)
+  expect(stdout).toContain('warning: near has "jail": "files" and may reach the whole network.')
+})
