@@ -4,9 +4,12 @@ import { join } from 'node:path'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { has, WALLS } from '../../../scripts/machine.ts'
+import { lookWall } from '../../broker/src/index.ts'
 import type { Check } from '../src/cli/doctor-check.ts'
 import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
+
+const isJailed = has('bubblewrap') || (await lookWall()).stands
 
 let folder: string
 beforeEach(() => { folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-doctor-'))) })
@@ -55,7 +58,7 @@ it('finds broken files, servers, settings and a project that is not trusted', WA
     'project': { status: 'warning', cure: 'bulkhead trust' },
     'thread': { status: 'warning', found: expect.stringContaining('greeter') },
     'mcp gone': { status: 'problem', found: '"bulkhead-no-such-program" is not an executable file on your PATH' },
-    'mcp here': has('bubblewrap') ? { status: 'ok', found: expect.stringMatching(/^starts \/.*\/sh$/) }
+    'mcp here': isJailed ? { status: 'ok', found: expect.stringMatching(/^starts \/.*\/sh$/) }
       : { status: 'problem', found: expect.stringMatching(/^needs a jail, but /), cure: expect.stringContaining('mcp.here.jail') },
     'mcp free': { status: 'warning', found: expect.stringContaining('without a jail'), cure: expect.stringContaining('mcp.free.requires') },
     'mcp keyed': { status: 'problem', found: 'uses the key BULKHEAD_NO_SUCH_KEY, and that variable is not set' },

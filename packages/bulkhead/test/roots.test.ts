@@ -6,6 +6,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, defineTool, type CreateHostOptions, type Host, type SessionOptions } from '../src/index.ts'
 import { has, needs, WALLS } from '../../../scripts/machine.ts'
+import { lookWall } from '../../broker/src/index.ts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { CACHE } from './cache.ts'
 
@@ -142,7 +143,7 @@ describe('commands', () => {
     expect(readFileSync(join(library, 'from-workspace.txt'), 'utf8')).toContain('needle')
     expect(await run('bash', { command: 'ls', cwd: join(base, 'private') })).toMatch(/^WatchdogDenied/)
     expect(await run('bash', { command: `bash -c 'cp a.txt ${base}/private/made.txt'` })).toContain('"exit_code":')
-    expect(existsSync(join(base, 'private/made.txt'))).toBe(!has('bubblewrap'))
+    expect(existsSync(join(base, 'private/made.txt'))).toBe(!has('bubblewrap') && !(await lookWall()).stands)
   })
 })
 

@@ -187,16 +187,6 @@ it('applies deadlines, rules by origin, and the refusal without a user', async (
   expect(await call('ship_variables')).toMatchObject({ error: { code: 'ApprovalDenied' } })
 })
 
-it('a server whose jail may leave the network open is marked', async () => {
-  const near = { ...ship(), jail: 'files' as const, requires: { net: { hosts: ['api.example.com'] } } }
-  configure({ mcp: { ship: near } })
-  const listed = (await inside(['tools', '--home', home], folder)).stdout
-  expect(listed).toMatch(/^ship +local, network not confined +/m)
-  expect(listed).toContain('warning: ship has "jail": "files" and may reach the whole network.')
-  const { stdout } = await inside(['doctor', '--home', home], folder)
-  expect(stdout).toMatch(/mcp ship.* in a jail for files/)
-})
-
 it('a local server outside a jail is marked, fails calls after a crash, reconnects after the backoff, and is gone once disabled', async () => {
   const far = { type: 'remote' as const, url: 'http://127.0.0.1:9/mcp' }
   const near = { ...light('echo', 'crash'), jail: false }

@@ -8,10 +8,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { has, needs, WALLS } from '../../../../scripts/machine.ts'
+import { lookWall } from '../../../broker/src/index.ts'
 import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
 import { createHost, type ConfigFile, type Host } from '../../src/index.ts'
 import { shareVerified } from '../cache.ts'
 import { inside } from '../command-inside.ts'
+
+const isJailed = has('bubblewrap') || (await lookWall()).stands
 
 const HOSTILE = join(import.meta.dirname, 'fixtures/hostile-server.mjs')
 const require = createRequire(import.meta.url)
@@ -132,9 +135,9 @@ it('a server is refused at once, with a cure, where no jail can be made', WALLS,
   host = await createHost({ workspace: join(folder, 'work'), home: join(folder, '.bulkhead'), config: { mcp: { evil: hostile() } } })
   await host.openSession()
   const message = expect.stringMatching(/^Local servers run in a jail, but .*Install bubblewrap.*"jail": false/)
-  expect(await host.mcp.connect()).toMatchObject([has('bubblewrap') ? { state: 'connected' }
+  expect(await host.mcp.connect()).toMatchObject([isJailed ? { state: 'connected' }
     : { state: 'unavailable', error: { code: 'CapabilityUnavailable', message } }])
-  expect(host.tool('evil_try') !== undefined).toBe(has('bubblewrap'))
+  expect(host.tool('evil_try') !== undefined).toBe(isJailed)
 })
 
 it('an entry names what it lacks, and one without a jail is marked', async () => {
@@ -146,4 +149,12 @@ it('an entry names what it lacks, and one without a jail is marked', async () =>
   expect(stdout).toMatch(/^old +local +/m)
   expect(stdout).toMatch(/^free +local, not confined +/m)
   expect(stdout).toMatch(/^warning: free has "jail": false/m)
+})
+
+it('an entry whose jail may leave the network open is marked', async () => {
+  const server = { type: 'local', command: ['node'], jail: 'files', requires: { net: { hosts: ['api.example.com'] } } }
+  writeFileSync(join(folder, '.bulkhead/config.json'), JSON.stringify({ mcp: { near: server } }))
+  const { stdout } = await inside(['tools', '--home', join(folder, '.bulkhead')], join(folder, 'work'))
+  expect(stdout).toMatch(/^near +local, network not confined +/m)
+  expect(stdout).toContain('warning: near has "jail": "files" and may reach the whole network.')
 })

@@ -4,7 +4,7 @@ import {
 } from '@bulkhead/broker'
 import { join } from 'node:path'
 import { BulkheadError, type JailGrant } from '@bulkhead/contract'
-import { realOf, SYSTEM_FOLDERS } from '@bulkhead/kit/programs'
+import { isWithin, realOf, SYSTEM_FOLDERS } from '@bulkhead/kit/programs'
 import { hardLimits } from '../os/installed-layers.ts'
 import { PROCESS_LIMITS } from './bubblewrap.ts'
 import { SETTINGS } from './mounts.ts'
@@ -33,8 +33,10 @@ export interface LaunchedServer {
   readonly grant: JailGrant
   /** Files and folders of programs, besides those of the system. */
   readonly code: readonly string[]
-  /** Paths that the server does not reach, whatever is granted around them. */
-  readonly closed: readonly string[]
+  /** Paths that no grant above them includes. */
+  readonly hidden: readonly string[]
+  /** Paths that are never written. */
+  readonly readOnly: readonly string[]
   /** The folder of the relay, for a server with hosts and a network of its own. */
   readonly relay: string | undefined
 }
@@ -45,14 +47,18 @@ export interface LaunchedServer {
  * that the server may write.
  */
 export async function launchedServer(server: LaunchedServer) {
-  const { grant: { read, write, hosts }, code, closed } = server
+  const { grant: { read, write, hosts }, code } = server
   const trial: WallTrial = await lookWall()
   const network = server.relay === undefined ? undefined : await ownNetwork()
   const isConnected = hosts.length > 0
   const grants = new Grants(tooMany)
-  const left = closed.flatMap(realPaths)
-  for (const path of [...read, ...code].flatMap(realPaths)) grants.add('run', path, left.filter((place) => place !== path))
-  for (const path of write.flatMap(realPaths)) grants.add('write', path, left.filter((place) => place !== path))
+  const [hidden, readOnly] = [server.hidden.flatMap(realPaths), server.readOnly.flatMap(realPaths)]
+  const written = write.flatMap(realPaths)
+  const kept = readOnly.filter((place) => written.some((path) => isWithin(place, path)))
+  for (const path of [...[...read, ...code].flatMap(realPaths), ...kept]) {
+    grants.add('run', path, hidden.filter((place) => place !== path))
+  }
+  for (const path of written) grants.add('write', path, [...hidden, ...readOnly].filter((place) => place !== path))
   const settings = [...SETTINGS.map((name) => `/etc/${name}`), ...NAMES].flatMap(realPaths)
   const hard = await hardLimits()
   const folder = await openPrivateFolder('')

@@ -117,7 +117,6 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
       const ownFiles = codeOfCommand(program, args, cwd, path)
       if (typeof means === 'string') {
         const isCwd = includesPath([...read, ...write], cwd)
-        const closed = [...hidden, ...ownCode, ...storeFiles.flatMap(pathsAt)]
         const isRelayed = isConnected && await ownNetwork() !== undefined
         if (keys.length > 0 && !isRelayed) throw keysUnavailable()
         const relay = isRelayed ? await openRelay(relayOptions) : undefined
@@ -125,7 +124,8 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
           const launched = await launchedServer({
             argv: [program, ...args], cwd: isCwd ? cwd : undefined,
             env: { ...jailEnv(env, [...ownFiles, ...read, ...write]), ...relay?.variables(relay.folder) },
-            grant: start.grant, code: ownFiles, closed, relay: relay?.folder,
+            grant: start.grant, code: ownFiles, hidden, readOnly: [...ownCode, ...storeFiles.flatMap(pathsAt)],
+            relay: relay?.folder,
           })
           const release = async (): Promise<void> => void await Promise.all([launched.release(), relay?.close()])
           return { ...launched, cwd: '/', env: {}, ...watched(release, []) }
