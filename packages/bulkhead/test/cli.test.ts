@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { lookWall } from '../../broker/src/walls/trial.ts'
 import { has, WALLS } from '../../../scripts/machine.ts'
 import { COMMANDS } from '../src/cli/main.ts'
 import { inside } from './command-inside.ts'
@@ -133,7 +134,7 @@ describe('bulkhead call', () => {
     const mcp = { gone: { type: 'local', command: ['bulkhead-there-is-no-such-server'] }, other: { type: 'local', command: ['nor-this'] } }
     writeFileSync(join(global(), 'config.json'), JSON.stringify({ mcp }))
     const { code, stderr } = await inside(['call', 'gone_look'], folder)
-    const fault = has('bubblewrap') ? /^ToolNotRegistered .*\ngone: ServerUnavailable .*\n$/
+    const fault = has('bubblewrap') || (await lookWall()).stands ? /^ToolNotRegistered .*\ngone: ServerUnavailable .*\n$/
       : /^ToolNotRegistered .*\ngone: CapabilityUnavailable Local servers run in a jail, but .*"jail": false.*\n$/
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(fault) })
   })
