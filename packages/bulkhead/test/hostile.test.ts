@@ -209,7 +209,7 @@ function children(): readonly string[] {
   return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).filter((pid) => {
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ')
-      return stat[1] === String(process.pid) && stat[0] !== 'Z' && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--permission')
+      return stat[1] === String(process.pid) && stat[0] !== 'Z' && /--permission|launch\.cjs/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
     } catch {
       return false
     }
