@@ -36,7 +36,8 @@ export function commandEnvironment(
   const named = new Set(pass)
   const twice = namedTwice(commands)
   const passed = taken(env, (name) => isUsualVariable(name) || named.has(name))
-  const all = taken({ ...base.env, ...passed, ...set }, (name) => !Object.hasOwn(keys, name))
+  // The value of a key stays out, also if another layer passes it.
+  const all = { ...taken({ ...base.env, ...passed }, (name) => !Object.hasOwn(keys, name)), ...set }
   const { HOME: home } = base.env
   return {
     path: base.path,

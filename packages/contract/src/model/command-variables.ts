@@ -63,6 +63,6 @@ interface DescribedVariables {
   readonly keys?: Readonly<Record<string, unknown>>
 }
 
-/** Keys that are variables of commands as well. Such a name is refused: commands get neither. */
+/** Keys that are variables of commands as well, which is refused. */
 export const namedTwice = ({ env: { pass = [], set = {} } = {}, keys = {} }: DescribedVariables): readonly string[] =>
   Object.keys(keys).filter((name) => pass.includes(name) || Object.hasOwn(set, name))

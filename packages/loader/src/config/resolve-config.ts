@@ -159,7 +159,8 @@ function keysNamedTwice({ layer, config }: LayerConfig, { commands = {} }: Confi
   if (layer === 'project' || layer === 'machine') return []
   return namedTwice(commands).filter((name) => Object.hasOwn(keys, name)).map((name) => ({
     stage: 'configSchema', code: 'ConfigInvalid', path: `/commands/keys/${name}`,
-    message: `${name} is a key here, and in commands.env of another layer. Commands get neither. Remove one of them.`,
+    message: `${name} is a key here, and in commands.env of another layer. Neither the key nor its value is used. `
+      + 'Remove one of them.',
   }))
 }
 
