@@ -77,7 +77,7 @@ export class CommandSandbox {
     if (wall === 'open' && !requiresSandbox) return NO_SANDBOX
     const roots = await Promise.all([workspace, ...others].map((folder) =>
       withFileErrors(folder === workspace ? '.' : folder, () => realpath(folder))))
-    const relayed = !isolated && hosts !== 'all' && hosts.length > 0 ? hosts : undefined
+    const relayed = wall === 'work' && !isolated && hosts !== 'all' && hosts.length > 0 ? hosts : undefined
     const form: WallForm = {
       wall: wall === 'open' ? 'work' : wall, isolated, roots, isConnected: !isolated && hosts === 'all',
       visible: relayed ? [...visible, ...relayCode()] : visible,

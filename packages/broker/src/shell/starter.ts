@@ -172,7 +172,7 @@ export class Starter {
   async #sandboxOf(call: OpenCall, { wall, hosts, isolated = false }: WallRequestOf): Promise<SandboxPrefix> {
     const visible = wall === 'open' || isolated ? [] : await this.#parts.environmentOf(call).visible()
     const hostCeilings = (call.tool.grant.ceilings ?? []).map(({ net }) => net.hosts)
-    const keys = wall === 'work' ? { keys: this.#parts.keysOf(call), onKeyUse: call.onKeyUse?.bind(call) } : undefined
+    const keys = { keys: this.#parts.keysOf(call), onKeyUse: call.onKeyUse?.bind(call) }
     return this.#sandbox.prepare({ wall, isolated, visible, hosts, hostCeilings, keys })
   }
 

@@ -35,6 +35,16 @@ it.each([
   expect(commands).toEqual([])
 })
 
+it('gets no command with keys: it has the variables of its client', async () => {
+  const commands: ClientCommand[] = []
+  const client: WorkspaceClient = { run: async (command) => { commands.push(command); return ENDED } }
+  for (const keys of [['TOKEN'], []]) {
+    const wall = { wall: 'work', hosts: ['localhost:1'], keys } as const
+    await setup.open(ANY_COMMAND, { clientOf: () => client }, { wall }).shell.pipe([{ cmd: 'echo', args: [`${keys.length}`] }])
+  }
+  expect(commands.flatMap(({ args }) => args.at(-1) ?? [])).not.toContain('1')
+})
+
 it('gets no pipe, no command of a tool with a restricted environment, and none that is denied', async () => {
   const one = open(async () => ENDED)
   expect(await one.shell.pipe([{ cmd: 'echo', args: ['x'] }, { cmd: 'cat' }])).toMatchObject({ stdout: 'x\n' })

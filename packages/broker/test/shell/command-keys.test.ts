@@ -148,8 +148,8 @@ describe('a key of commands', { ...WALLS, ...runsIf(network, 'needs a network of
     ['without its host', { wall: 'work', hosts: ['other.example'], keys: ['GH_TOKEN'] }],
     ['without a network', { wall: 'work', keys: ['GH_TOKEN'] }],
     ['with the whole network', { wall: 'work', hosts: 'all', keys: ['GH_TOKEN'] }],
-    ['behind look', { wall: 'look', keys: ['GH_TOKEN'] }],
-    ['behind no wall', { wall: 'open', keys: ['GH_TOKEN'] }],
+    ['behind look', { wall: 'look', hosts: ['localhost:1'], keys: ['GH_TOKEN'] }],
+    ['behind no wall', { wall: 'open', hosts: ['localhost:1'], keys: ['GH_TOKEN'] }],
     ['with a host that was allowed without it', { wall: 'work', hosts: ['localhost:1'] }],
   ] as const)('is not for a command %s, and neither is a placeholder', async (_, wall) => {
     expect(await attempt(SHOW, { wall, host: 'localhost:1' }).result).toMatchObject({ stdout: '[] [] []\n' })
