@@ -42,8 +42,8 @@ export const commands = z.strictObject({
       + 'of a key behind the wall work gets a placeholder, which is replaced on the way. Others get nothing.',
     ),
 }).superRefine((all, context) => {
-  const refuse = (...path: (string | number)[]): void =>
-    context.addIssue({ code: 'custom', path, message: 'a variable is in env or in keys, not in both' })
+  const refuse = (...place: (string | number)[]): void =>
+    context.addIssue({ code: 'custom', path: place, message: 'a variable is in env or in keys, not in both' })
   for (const name of namedTwice(all)) {
     refuse('keys', name)
     all.env?.pass?.forEach((one, at) => { if (one === name) refuse('env', 'pass', at) })
