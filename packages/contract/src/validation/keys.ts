@@ -18,5 +18,3 @@ export const hostKey = z.strictObject({
     'The paths of requests that get the key. * stays inside one segment; /** at the end includes everything below.',
   ),
 }).describe('A key for one host. The process gets a placeholder, and never the value.')
-
-export type HostKey = z.output<typeof hostKey>
