@@ -13,7 +13,7 @@ import { commandWalls } from '../../broker/src/shell/starter.ts'
 import { createAuthority } from '../../broker/src/net/keys/authority.ts'
 import { KEY } from '../../broker/test/net/key-host.ts'
 import { commandEnvironment, shownVariables } from '../src/facade/command-environment.ts'
-import { createHost } from '../src/index.ts'
+import { createHost, openSqliteStore } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { inside } from './command-inside.ts'
 
@@ -44,18 +44,20 @@ async function service() {
   return { host: `localhost:${(server.address() as AddressInfo).port}`, received }
 }
 
-async function opened(config: ConfigFile) {
+async function opened(config: ConfigFile, file = 'bulkhead.db') {
+  mkdirSync(join(folder, 'home'), { recursive: true })
   const asked: ApprovalRequest[] = []
   const events: BulkheadEvent[] = []
   const host = await createHost({
     workspace: join(folder, 'work'), home: join(folder, 'home'), cache: CACHE, config, trust: 'trusted',
+    store: await openSqliteStore({ file: join(folder, 'home', file) }),
     env: { PATH: '/usr/bin:/bin', HOME: join(folder, 'home'), GH_TOKEN: KEY },
   })
   onTestFinished(async () => void await host.close())
   host.on((event) => events.push(event))
   const session = await host.openSession({ approver: { approve: async (request) => { asked.push(request); return { decision: 'once' } } } })
   const bash = (id: string, command: string) => session.call({ id, name: 'bash', arguments: { command } })
-  return { asked, events, bash, session }
+  return { asked, events, bash, session, close: () => host.close() }
 }
 
 const { network } = await commandWalls(tmpdir(), undefined)
@@ -64,7 +66,7 @@ const hasCurl = existsSync('/usr/bin/curl')
 describe('a key of commands', { ...WALLS, ...runsIf(network && hasCurl, 'needs curl, and a network of its own for commands') }, () => {
   it('is named by the question, sent to its host, and each use is an event of the call', async () => {
     const { host, received } = await service()
-    const { bash, asked, events, session } = await opened({ commands: { keys: keysFor(host) } })
+    const { bash, asked, events, session, close } = await opened({ audit: { enabled: true }, commands: { keys: keysFor(host) } })
     const line = (path: string) => `curl -sS -H "Authorization: Bearer $GH_TOKEN" https://${host}${path}`
     expect(await bash('one', line('/v1/me'))).toMatchObject({ type: 'output', data: { stdout: 'ok', stderr: '' } })
     expect(await bash('two', line('/v2/me'))).toMatchObject({ data: { stderr: expect.stringContaining('The placeholder of the key GH_TOKEN was sent at a path') } })
@@ -76,7 +78,11 @@ describe('a key of commands', { ...WALLS, ...runsIf(network && hasCurl, 'needs c
     ])
     const { environment } = await session.explain({ id: 'three', name: 'bash', arguments: { command: line('/v1/me') } })
     expect(environment).toContainEqual({ name: 'GH_TOKEN', key: { host, given: true } })
-    expect(JSON.stringify([asked, events, environment])).not.toContain(KEY.slice(4, 24))
+    await close()
+    const { stdout: audit } = await inside(['audit', 'tail', '--all', '--json', '--count', '100', '--home', join(folder, 'home')], folder)
+    const records = (JSON.parse(audit) as { readonly record: BulkheadEvent }[]).map(({ record }) => record)
+    expect(records.filter(({ type }) => type === 'KeyUsed' || type === 'KeyRefused')).toMatchObject([{ type: 'KeyUsed', callId: 'one' }, { type: 'KeyRefused', callId: 'two' }])
+    expect(JSON.stringify([asked, events, environment, audit])).not.toContain(KEY.slice(4, 24))
   })
 
   it('is nowhere without its host, and not at all if only a project names it', async () => {
@@ -85,7 +91,7 @@ describe('a key of commands', { ...WALLS, ...runsIf(network && hasCurl, 'needs c
     expect(await bash('one', 'echo "[$GH_TOKEN]"; touch a')).toMatchObject({ data: { stdout: '[]\n' } })
     mkdirSync(join(folder, 'work/.bulkhead'))
     writeFileSync(join(folder, 'work/.bulkhead/config.json'), JSON.stringify({ commands: { keys: keysFor(host) } }))
-    const other = await opened({})
+    const other = await opened({}, 'other.db')
     expect(await other.bash('two', `curl -sS https://${host}/v1/me; echo "[$GH_TOKEN]"`)).toMatchObject({ data: { stdout: expect.stringMatching(/\[\]\n$/) } })
     expect(JSON.stringify([asked, other.asked])).not.toContain('the key GH_TOKEN')
   })
