@@ -63,7 +63,8 @@ const SECRET_NAME = /(?:TOKEN|SECRET|PASS(?:WORD|WD)?|KEY|CREDENTIALS?|AUTH)(?:_
 
 /** For people: what commands get. Only values that the configuration sets are shown, and no secrets. */
 export function shownVariables(
-  { env, guarded = {}, keys = [] }: OperatorEnvironment, { env: { set = {} } = {} }: NonNullable<ConfigFile['commands']> = {},
+  { env, guarded = {}, keys = [] }: OperatorEnvironment,
+  { env: { set = {} } = {} }: NonNullable<ConfigFile['commands']> = {},
 ): readonly CommandVariable[] {
   const shown = Object.keys({ PATH: '', ...env, ...guarded }).map((name): CommandVariable => {
     const isGuarded = Object.hasOwn(guarded, name)
