@@ -6,7 +6,7 @@ export type {
   CommandAs, PipeResult, Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget,
 } from './author/runtime.ts'
 export {
-  isCertificateVariable, isProxyVariable, isUsualVariable, type CommandVariable,
+  isCertificateVariable, isProxyVariable, isUsualVariable, namedTwice, type CommandVariable,
 } from './model/command-variables.ts'
 export { BulkheadError, ERRORS, isErrorCode, requireOptions, VALIDATION_STAGES } from './model/errors.ts'
 export type { Diagnostic, ErrorClass, ErrorCode, ErrorFault, ValidationStage } from './model/errors.ts'
@@ -18,6 +18,7 @@ export {
   APPROVAL_ANSWERS, TOOL_INTERACTION_KINDS, type ApprovalAnswer, type ApprovalRequest, type InteractionEnvelope,
   type InteractionKind, type InteractionOption, type InteractionRequest, type InteractionResponse,
 } from './model/interaction.ts'
+export { carriesKeys, hostOfKey, isKeyWithin, keyGrant } from './model/keys.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState } from './model/lifecycle.ts'
 export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './model/lifecycle.ts'
 export { withCommonConfig } from './model/common-config.ts'

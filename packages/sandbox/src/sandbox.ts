@@ -87,7 +87,7 @@ const OPTIONS: OptionForms<SandboxOptions> = {
   storeFiles: forms.list(forms.text), journal: forms.text,
   operator: forms.fields({
     path: forms.list(forms.text), env: forms.values(forms.text), guarded: forms.values(forms.text),
-    read: forms.list(forms.text), outputBytes: forms.above(0),
+    read: forms.list(forms.text), keys: forms.list(forms.object), outputBytes: forms.above(0),
   }),
   spares: forms.fields({ process: SPARE, thread: SPARE }), most: forms.fields({ hulls: AT_ONCE, threads: AT_ONCE }),
   os: forms.oneOf('auto', 'require', 'off'),

@@ -1,5 +1,6 @@
 import {
-  beyond, BulkheadError, ceilingsOf, checkRequirements, compileGrant, declaredCeiling, declaredPower,
+  beyond, BulkheadError, carriesKeys, ceilingsOf, checkRequirements, compileGrant, declaredCeiling, declaredPower,
+  hostOfKey, keyGrant,
   type ExtensionPower, type JailGrant, type KeyGrant, type KeyUse, type LocalServerConfig,
   type RequirementSet, type ResolvedConfig, type ServerJail,
 } from '@bulkhead/contract'
@@ -47,7 +48,7 @@ export interface Surroundings {
 /** Everything that a server in a jail may use. Each folder is granted with everything below it. */
 function jailedRequires({ requires = {}, keys = {} }: Pick<LocalServerConfig, 'requires' | 'keys'>): RequirementSet {
   const { fs = { read: ['{workspace}'] }, net: { hosts = [] } = {} } = requires
-  const ofKeys = Object.values(keys).map(({ host }) => keyHost(host)).filter((host) => !hostMatches(hosts, host))
+  const ofKeys = Object.values(keys).map(hostOfKey).filter((host) => !hostMatches(hosts, host))
   const all = [...hosts, ...new Set(ofKeys)]
   const below = (folders: readonly string[] = []) => folders.map((folder) => `${folder.replace(/\/(?:\*\*)?$/, '')}/**`)
   return {
@@ -56,22 +57,12 @@ function jailedRequires({ requires = {}, keys = {} }: Pick<LocalServerConfig, 'r
   }
 }
 
-const AUTHORIZATION = 'Authorization'
-/** A key lets the server reach its host, at that port. */
-const keyHost = (host: string): string => host.includes(':') ? host : `${host}:443`
-
-/** Headers that control routing or framing, or that the relay sets. */
-const NOT_FOR_KEYS: ReadonlySet<string> = new Set([
-  'host', 'connection', 'keep-alive', 'content-length', 'content-encoding', 'transfer-encoding', 'te', 'trailer',
-  'upgrade', 'expect', 'accept-encoding', 'http2-settings', 'via', 'proxy-authorization', 'sec-websocket-extensions',
-])
-
 function findKeyFault({ keys = {}, env = [], jail }: LocalServerConfig): string | undefined {
   if (Object.keys(keys).length === 0) return undefined
   if (jail === false) return 'has "keys", which stay out of a jail only; remove "jail": false, or use "env"'
   const twice = Object.keys(keys).find((name) => env.includes(name))
   if (twice !== undefined) return `has the variable ${twice} in both "env" and "keys"; remove one of them`
-  const unfit = Object.entries(keys).find(([, { header = AUTHORIZATION }]) => NOT_FOR_KEYS.has(header.toLowerCase()))
+  const unfit = Object.entries(keys).find(([, { header }]) => !carriesKeys(header))
   return unfit && `cannot send the key ${unfit[0]} in the header ${unfit[1].header}; use another header`
 }
 
@@ -136,9 +127,9 @@ export function localTarget(
 function keysOf(
   noun: string, server: string, { keys = {} }: LocalServerConfig, env: Surroundings['env'],
 ): readonly KeyGrant[] {
-  return Object.entries(keys).map(([name, grant]) => {
+  return Object.entries(keys).map(([name, key]) => {
     const value = env(name)
-    if (value !== undefined && value !== '') return { ...grant, name, value, header: grant.header ?? AUTHORIZATION }
+    if (value !== undefined && value !== '') return keyGrant(name, value, key)
     const message = `The ${noun} "${server}" uses the key ${name}, and that variable is not set. Set it for the host.`
     throw new BulkheadError('EnvNameNotSet', message, { data: { name } })
   })
@@ -146,7 +137,7 @@ function keysOf(
 
 /** The variables and keys that a local server is given. */
 export const localGiven = ({ env = [], keys = {} }: LocalServerConfig): ExtensionPower =>
-  ({ env, secrets: Object.entries(keys).map(([name, { host }]) => ({ name, hosts: [keyHost(host)] })) })
+  ({ env, secrets: Object.entries(keys).map(([name, key]) => ({ name, hosts: [hostOfKey(key)] })) })
 
 /** What the jail of a server lets in, as absolute paths. */
 export function grantOf(config: LocalServerConfig, { workspace, userData }: Surroundings): JailGrant {

@@ -1,6 +1,6 @@
 import {
   BulkheadError, COMPARTMENT_LIMITS, type BrokerMethod, type CommandWall, type CompartmentServices,
-  type CompartmentTool, type Power, type RuntimePart,
+  type CompartmentTool, type KeyUse, type Power, type RuntimePart,
 } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 
@@ -21,6 +21,8 @@ export interface OpenCall {
   effects?: EffectCounter
   onProgress?(text: string): void
   onUpdate?(partial: Json): void
+  /** A command of the call sent the placeholder of a key. Must not throw. */
+  onKeyUse?(use: KeyUse): void
 }
 
 /** One request. It is checked against the grant of its call. The arguments are untrusted. */

@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from 'node:path'
-import { ANY_COMMAND, BulkheadError, isCertificateVariable, type CompartmentTool } from '@bulkhead/contract'
+import { ANY_COMMAND, BulkheadError, isCertificateVariable, type CompartmentTool, type KeyGrant } from '@bulkhead/contract'
 import { markOption, succeeds, workingLaunchers, type Launchers } from '@bulkhead/kit/processes'
 import { Executables, requireUnchanged, type Executable, type UntrustedFolders } from '../process/executable.ts'
 import { RUN_VARIABLE } from '../process/run-processes.ts'
@@ -27,6 +27,8 @@ export interface OperatorEnvironment {
   readonly guarded?: Readonly<Record<string, string>>
   /** Files and folders that commands in a sandbox see, besides those of programs. Absolute. */
   readonly read?: readonly string[]
+  /** Keys that commands of bundled tools use and do not get, if the host chose them for the call. */
+  readonly keys?: readonly KeyGrant[]
   /** Kept of each of stdout and stderr. */
   readonly outputBytes?: number
 }

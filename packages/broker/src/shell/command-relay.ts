@@ -1,22 +1,39 @@
+import { hostOfKey, type KeyGrant, type KeyUse } from '@bulkhead/contract'
+import { hostMatches } from '@bulkhead/kit/hosts'
 import { besideRelay } from '../net/inner-relay.ts'
-import { openRelay } from '../net/relay.ts'
+import { openRelay, type Relay, type RelayOptions } from '../net/relay.ts'
 import type { Argv } from './command-environment.ts'
 
+/** Keys that a command uses and does not get. */
+export interface CommandKeys {
+  /** Those whose hosts are not granted are left out. */
+  readonly keys: readonly KeyGrant[]
+  /** Must not throw. */
+  readonly onKeyUse?: ((use: KeyUse) => void) | undefined
+}
+
 /** The way of a command to its hosts. */
-export interface CommandRelay {
-  /** On the host. */
-  readonly folder: string
+export interface CommandRelay extends Relay {
   /** Before the command, behind the wall. */
   readonly command: Argv
+  /** What was refused so far, a line each. */
   readonly refused: ReadonlySet<string>
-  close(): Promise<void>
+  /** Whether the command needs the folder, for the certificate of its keys. */
+  readonly hasKeys: boolean
 }
 
 /** `ceilings`: each must cover a host, too. */
 export async function openCommandRelay(
-  hosts: readonly string[], ceilings: readonly (readonly string[])[] = [],
+  hosts: readonly string[], ceilings: readonly (readonly string[])[] = [], given: CommandKeys = { keys: [] },
 ): Promise<CommandRelay> {
   const refused = new Set<string>()
-  const { folder, close } = await openRelay({ hosts, ceilings, onRefused: (host) => void refused.add(host) })
-  return { folder, command: besideRelay([], hosts), refused, close }
+  const keys = given.keys.filter((key) => [hosts, ...ceilings].every((layer) => hostMatches(layer, hostOfKey(key))))
+  const { onKeyUse } = given
+  const options: RelayOptions = {
+    hosts, ceilings, keys, onKeyFault: (line) => void refused.add(line), ...(onKeyUse && { onKeyUse }),
+    onRefused: (host) => void refused.add(
+      `The wall around the command refused a connection to ${host}: this host was not granted, or is not public.`,
+    ),
+  }
+  return { ...await openRelay(options), command: besideRelay([], hosts), refused, hasKeys: keys.length > 0 }
 }

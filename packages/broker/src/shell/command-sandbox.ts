@@ -2,12 +2,12 @@ import { realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { BulkheadError, type CommandWalls } from '@bulkhead/contract'
 import { withFileErrors } from '../fs/file-errors.ts'
-import { proxyVariables, relayCode } from '../net/inner-relay.ts'
+import { proxyVariables, RELAY_INSIDE, relayCode } from '../net/inner-relay.ts'
 import { RELAY_SOCKET } from '../net/relay.ts'
 import { startError } from '../process/spawn.ts'
 import { ownNetwork, RELAY_URL, type OwnNetwork } from '../walls/own-network.ts'
 import { BubblewrapWall, type BubblewrapOptions } from './bubblewrap-wall.ts'
-import { openCommandRelay } from './command-relay.ts'
+import { openCommandRelay, type CommandKeys, type CommandRelay } from './command-relay.ts'
 import { lookWall, type WallTrial } from '../walls/trial.ts'
 import { GitSettings } from './git-settings.ts'
 import { launcherWall } from './launcher-wall.ts'
@@ -46,6 +46,8 @@ export interface WallRequest {
   readonly hosts?: readonly string[] | 'all'
   /** Each must cover a host, too. */
   readonly hostCeilings?: readonly (readonly string[])[]
+  /** Keys for granted hosts. Without a relay they have no effect. */
+  readonly keys?: CommandKeys | undefined
 }
 
 /** Runs commands behind a wall, where one stands. */
@@ -70,12 +72,12 @@ export class CommandSandbox {
    * and with CapabilityUnavailable if a sandbox is required and none works, or if too much would have to be hidden.
    */
   async prepare(request: WallRequest): Promise<SandboxPrefix> {
-    const { wall, isolated = false, visible = [], hosts = [], hostCeilings } = request
+    const { wall, isolated = false, visible = [], hosts = [], hostCeilings, keys } = request
     const { workspace, roots: others = [], missingSandbox, requiresSandbox = false } = this.#options
     if (wall === 'open' && !requiresSandbox) return NO_SANDBOX
     const roots = await Promise.all([workspace, ...others].map((folder) =>
       withFileErrors(folder === workspace ? '.' : folder, () => realpath(folder))))
-    const relayed = !isolated && hosts !== 'all' && hosts.length > 0 ? hosts : undefined
+    const relayed = wall === 'work' && !isolated && hosts !== 'all' && hosts.length > 0 ? hosts : undefined
     const form: WallForm = {
       wall: wall === 'open' ? 'work' : wall, isolated, roots, isConnected: !isolated && hosts === 'all',
       visible: relayed ? [...visible, ...relayCode()] : visible,
@@ -92,12 +94,14 @@ export class CommandSandbox {
       const folder = await openPrivateFolder(await this.#gitSettings(form))
       opened.push(folder.remove)
       const network = relayed && launcher?.stands ? await this.#ownNetwork() : undefined
-      const relay = relayed && (hasMounts || network) ? await openCommandRelay(relayed, hostCeilings) : undefined
+      const relay = relayed && (hasMounts || network) ? await openCommandRelay(relayed, hostCeilings, keys) : undefined
       if (relay !== undefined) opened.push(relay.close)
       if (launcher?.stands) {
-        const launched = await this.#launched(form, folder, launcher.confinesSignals, network !== undefined)
+        const launched = await this.#launched(form, folder, launcher.confinesSignals, relay)
         if (!network || !relay || !relayed) return { ...launched, release }
-        const variables = { ...launched.variables, ...proxyVariables(RELAY_URL, relayed) }
+        const variables = {
+          ...launched.variables, ...proxyVariables(RELAY_URL, relayed), ...relay.variables(relay.folder),
+        }
         const socket = join(relay.folder, RELAY_SOCKET)
         return {
           ...launched, variables, refused: relay.refused, release,
@@ -106,7 +110,10 @@ export class CommandSandbox {
       }
       const walled = await this.#bubblewrap.around(form, { folder, relay: relay?.folder })
       opened.push(walled.release)
-      return { ...walled, argv: [...walled.argv, ...relay?.command ?? []], ...(relay && { refused: relay.refused }), release }
+      const argv = [...walled.argv, ...relay?.command ?? []]
+      return {
+        ...walled, argv, ...(relay && { refused: relay.refused, variables: relay.variables(RELAY_INSIDE) }), release,
+      }
     } catch (error) {
       await release()
       throw error
@@ -115,12 +122,13 @@ export class CommandSandbox {
 
   /** Without a network of its own, a command has the whole network or none. */
   async #launched(
-    form: WallForm, folder: PrivateFolder, confinesSignals: boolean, isAlone: boolean,
+    form: WallForm, folder: PrivateFolder, confinesSignals: boolean, relay: CommandRelay | undefined,
   ): Promise<SandboxPrefix> {
     // Folders above could not be opened, which git takes for a damaged repository.
     const above = { GIT_CEILING_DIRECTORIES: form.roots.map((root) => dirname(root)).join(':') }
     const launch = await launcherWall(
-      isAlone ? { ...form, isConnected: true } : form, { folder, relay: undefined }, this.#options, confinesSignals,
+      relay ? { ...form, isConnected: true } : form, { folder, relay: relay?.hasKeys ? relay.folder : undefined },
+      this.#options, confinesSignals,
     )
     return { ...NO_SANDBOX, launch, variables: { ...folder.variables, ...above } }
   }

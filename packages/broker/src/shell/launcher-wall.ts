@@ -20,7 +20,7 @@ export type LauncherOptions = Pick<BubblewrapOptions, 'home' | 'folders'>
  * and sizes stay visible, and so do the command lines of other processes.
  */
 export async function launcherWall(
-  form: WallForm, { folder }: WallOwn, { home, folders: { reserved = [], storeFiles = [] } = {} }: LauncherOptions,
+  form: WallForm, { folder, relay }: WallOwn, { home, folders: { reserved = [], storeFiles = [] } = {} }: LauncherOptions,
   confinesSignals: boolean,
 ): Promise<LaunchWall> {
   const { wall, isolated, visible, roots, isConnected } = form
@@ -37,7 +37,7 @@ export async function launcherWall(
   const settings = settingsOf(isolated)
   const files = {
     list: [...grants.of('list'), ...settings.of('list')],
-    read: [...settings.of('read'), '/proc', ...READABLE_DEVICES],
+    read: [...settings.of('read'), '/proc', ...READABLE_DEVICES, ...(relay === undefined ? [] : [relay])],
     run: [...grants.of('run'), ...system], write: [...grants.of('write'), folder.path, ...WRITABLE_DEVICES], noLinks: true,
   } satisfies FileGrants
   return {

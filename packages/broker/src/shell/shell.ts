@@ -82,6 +82,9 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
       folders: { reserved, readOnly, storeFiles, layerName },
       home, spares,
       environmentOf: ({ tool }) => runsAnyCommand(tool) ? operators : restricted,
+      // Only what the host chose was shown to the person who allowed it.
+      keysOf: ({ tool, wall }) => isBundled && runsAnyCommand(tool)
+        ? (operator?.keys ?? []).filter(({ name }) => wall?.keys?.includes(name)) : [],
     })
   }
   const starters = new Map([['', starterIn([])]])
@@ -90,10 +93,12 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     starters.getOrInsertComputed(commandRoots.join('\0'), () => starterIn(commandRoots))
   const running = new RunningCommands(concurrentCommands)
   /**
-   * A terminal shows its output, and has the variables of its client. So it gets no secrets, no commands of tools with
-   * a restricted environment, none that only read (they run without approval), and none whose output is not shown.
+   * A terminal shows its output, and has the variables of its client. So it gets no secrets or keys, no commands of
+   * tools with a restricted environment, none that only read (they run without approval), and none whose output is not
+   * shown.
    */
   const terminalFor = (call: OpenCall, { stages, wall, quiet }: PipeRequest & Walled): WorkspaceClient['run'] => {
+    if ((call.wall?.keys ?? []).length > 0) return undefined
     const isShown = stages.length === 1 && fitsTerminal(stages[0]!) && wall !== 'look' && !quiet
     if (!isShown || secrets !== undefined || !runsAnyCommand(call.tool)) return undefined
     const client = options.clientOf?.(call.hostCallId ?? call.callId)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { newProcessMark } from '@bulkhead/kit/processes'
-import { BulkheadError, type CommandWalls } from '@bulkhead/contract'
+import { BulkheadError, type CommandWalls, type KeyGrant } from '@bulkhead/contract'
 import type { OpenCall } from '../model/capability.ts'
 import { FileScope, type HostFolders } from '../fs/file-scope.ts'
 import { liesIn } from '../fs/paths.ts'
@@ -41,6 +41,7 @@ interface StarterParts extends Pick<RunParts, 'graceMs' | 'drainMs'>, SandboxNee
   readonly updateMs: number
   readonly secrets: SecretsCapability | undefined
   readonly environmentOf: (call: OpenCall) => CommandEnvironment
+  readonly keysOf: (call: OpenCall) => readonly KeyGrant[]
   readonly spares: SpareLauncher
 }
 
@@ -171,7 +172,8 @@ export class Starter {
   async #sandboxOf(call: OpenCall, { wall, hosts, isolated = false }: WallRequestOf): Promise<SandboxPrefix> {
     const visible = wall === 'open' || isolated ? [] : await this.#parts.environmentOf(call).visible()
     const hostCeilings = (call.tool.grant.ceilings ?? []).map(({ net }) => net.hosts)
-    return this.#sandbox.prepare({ wall, isolated, visible, hosts, hostCeilings })
+    const keys = { keys: this.#parts.keysOf(call), onKeyUse: call.onKeyUse?.bind(call) }
+    return this.#sandbox.prepare({ wall, isolated, visible, hosts, hostCeilings, keys })
   }
 
   async #startStages(call: OpenCall, request: PipeRequest & Walled, stop: AbortSignal, sandbox: SandboxPrefix): Promise<Pipeline> {
@@ -278,8 +280,7 @@ async function workingFolder(workspace: string, { tool }: OpenCall, given: strin
 }
 
 /** For the caller of the command. */
-const refusals = ({ refused = new Set() }: SandboxPrefix): string => [...refused].map((host) =>
-  `The wall around the command refused a connection to ${host}: this host was not granted, or is not public.\n`).join('')
+const refusals = ({ refused = new Set() }: SandboxPrefix): string => [...refused].map((line) => `${line}\n`).join('')
 
 /** What stands around commands here, by the trials that precede the first command of each kind. */
 export async function commandWalls(workspace: string, home: string | undefined): Promise<CommandWalls> {

@@ -19,7 +19,7 @@ export interface WallForm {
 /** What each command has of its own. */
 export interface WallOwn {
   readonly folder: PrivateFolder
-  /** The folder of the relay on the host. */
+  /** The folder of the relay on the host, if the command sees it. */
   readonly relay: string | undefined
 }
 
@@ -34,7 +34,7 @@ export interface SandboxPrefix {
   readonly filter?: Uint8Array
   /** Replace those of the environment. */
   readonly variables?: Readonly<Record<string, string>>
-  /** Hosts that were refused so far. */
+  /** What its relay refused so far, a line each. */
   readonly refused?: ReadonlySet<string>
   release(): Promise<void>
 }

@@ -1,5 +1,6 @@
 import { BulkheadError, type ClientCommand, type ClientRun, type WorkspaceClient } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { OpenCall } from '../../src/model/capability.ts'
 import { ShellSetup } from './shell-setup.ts'
 
 let setup: ShellSetup
@@ -10,10 +11,10 @@ const ENDED: ClientRun = { exitCode: 0, signal: null, output: 'shown\n', truncat
 const ANY_COMMAND = { shell: [{ cmd: '*', args: [{ rest: true }] }] } as const
 type Run = NonNullable<WorkspaceClient['run']>
 
-function open(run: Run, grant: object = ANY_COMMAND, more: object = {}) {
+function open(run: Run, grant: object = ANY_COMMAND, more: object = {}, given: Partial<OpenCall> = {}) {
   const commands: ClientCommand[] = []
   const client: WorkspaceClient = { run: (command, call) => { commands.push(command); return run(command, call) } }
-  return { ...setup.open(grant, { clientOf: () => client, ...more }), commands }
+  return { ...setup.open(grant, { clientOf: () => client, ...more }, given), commands }
 }
 
 it('gets the checked program, its arguments and the real folder', async () => {
@@ -32,6 +33,13 @@ it.each([
 ])('gets no command that %s', async (_, stage, options) => {
   const { shell, commands } = open(async () => ENDED)
   await shell.pipe([{ cmd: 'echo', args: ['x'], ...stage }], options)
+  expect(commands).toEqual([])
+})
+
+it('gets no command with keys: it has the variables of its client', async () => {
+  const wall = { wall: 'work', hosts: ['localhost:1'], keys: ['TOKEN'] } as const
+  const { shell, commands } = open(async () => ENDED, ANY_COMMAND, {}, { wall })
+  expect(await shell.pipe([{ cmd: 'echo', args: ['x'] }])).toMatchObject({ stdout: 'x\n' })
   expect(commands).toEqual([])
 })
 

@@ -238,8 +238,10 @@ function wallWords({ wall, hosts }: NonNullable<Explanation['wall']>): string {
   return `work, only the workspace can be changed, ${network}`
 }
 
-const variableLine = ({ name, value, guarded }: CommandVariable): string =>
-  `  - ${visibleText(value === undefined ? name : `${name}=${value}`)}`
+const variableLine = ({ name, value, guarded, key }: CommandVariable): string => key
+  ? `  - ${visibleText(name)}, ${key.given ? 'a placeholder of the key' : 'not for this command: the key is'} for `
+    + `${visibleText(key.host)}\n`
+  : `  - ${visibleText(value === undefined ? name : `${name}=${value}`)}`
     + `${guarded ? ', after approval: it has a password' : ''}\n`
 
 function programLine({ tool, may, gated, denied }: ProgramTool): string {

@@ -1,5 +1,7 @@
 import { isAbsolute, join, resolve } from 'node:path'
-import { isProxyVariable, isUsualVariable, type CommandVariable, type ConfigFile } from '@bulkhead/contract'
+import {
+  isProxyVariable, isUsualVariable, keyGrant, namedTwice, type CommandVariable, type ConfigFile,
+} from '@bulkhead/contract'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 
 export type Variables = Readonly<Record<string, string | undefined>>
@@ -27,12 +29,15 @@ const taken = (env: Variables, isTaken: (name: string) => boolean): Readonly<Rec
 
 /** The environment of commands, with what the configuration adds. */
 export function commandEnvironment(
-  env: Variables, { read = [], env: { pass = [], set = {} } = {} }: NonNullable<ConfigFile['commands']> = {},
+  env: Variables, commands: NonNullable<ConfigFile['commands']> = {},
 ): OperatorEnvironment {
+  const { read = [], env: { pass = [], set = {} } = {}, keys = {} } = commands
   const base = operatorEnvironment(env)
   const named = new Set(pass)
+  const twice = namedTwice(commands)
   const passed = taken(env, (name) => isUsualVariable(name) || named.has(name))
-  const all: Readonly<Record<string, string>> = { ...base.env, ...passed, ...set }
+  // The value of a key stays out, also if another layer passes it.
+  const all = { ...taken({ ...base.env, ...passed }, (name) => !Object.hasOwn(keys, name)), ...set }
   const { HOME: home } = base.env
   return {
     path: base.path,
@@ -41,6 +46,10 @@ export function commandEnvironment(
     read: read.flatMap((path) => {
       if (!path.startsWith('~')) return [resolve(path)]
       return home === undefined ? [] : [join(home, path.slice(1))]
+    }),
+    keys: Object.entries(keys).flatMap(([name, key]) => {
+      const { [name]: value = '' } = env
+      return value === '' || twice.includes(name) ? [] : [keyGrant(name, value, key)]
     }),
   }
 }
@@ -54,12 +63,14 @@ const SECRET_NAME = /(?:TOKEN|SECRET|PASS(?:WORD|WD)?|KEY|CREDENTIALS?|AUTH)(?:_
 
 /** For people: what commands get. Only values that the configuration sets are shown, and no secrets. */
 export function shownVariables(
-  { env, guarded = {} }: OperatorEnvironment, { env: { set = {} } = {} }: NonNullable<ConfigFile['commands']> = {},
+  { env, guarded = {}, keys = [] }: OperatorEnvironment,
+  { env: { set = {} } = {} }: NonNullable<ConfigFile['commands']> = {},
 ): readonly CommandVariable[] {
   const shown = Object.keys({ PATH: '', ...env, ...guarded }).map((name): CommandVariable => {
     const isGuarded = Object.hasOwn(guarded, name)
     const isShown = Object.hasOwn(set, name) && !isGuarded && !SECRET_NAME.test(name)
     return { name, ...(isShown && { value: set[name]! }), ...(isGuarded && { guarded: true }) }
   })
-  return shown.toSorted((one, other) => one.name < other.name ? -1 : 1)
+  const ofKeys = keys.map(({ name, host }): CommandVariable => ({ name, key: { host } }))
+  return [...shown, ...ofKeys].toSorted((one, other) => one.name < other.name ? -1 : 1)
 }

@@ -23,6 +23,13 @@ export interface CommandVariable {
   readonly value?: string
   /** It contains a password, so only calls that a person or a rule allowed get it. */
   readonly guarded?: true
+  /** A key. Commands that reach its host behind the wall `work` get a placeholder, and others nothing. */
+  readonly key?: {
+    /** With a port unless it is 443. */
+    readonly host: string
+    /** Whether the command in question gets it. */
+    readonly given?: boolean
+  }
 }
 
 /** Variables that make shells, linkers and interpreters load or run something else. */
@@ -49,3 +56,13 @@ export function refusedVariable(name: string): string | undefined {
   const isCode = CODE.some((pattern) => pattern.test(name))
   return isCode ? `${name} makes programs load or run other code, so commands never get it` : undefined
 }
+
+/** The environment of commands, as a configuration describes it. */
+interface DescribedVariables {
+  readonly env?: { readonly pass?: readonly string[]; readonly set?: Readonly<Record<string, string>> }
+  readonly keys?: Readonly<Record<string, unknown>>
+}
+
+/** Keys that are variables of commands as well, which is refused. */
+export const namedTwice = ({ env: { pass = [], set = {} } = {}, keys = {} }: DescribedVariables): readonly string[] =>
+  Object.keys(keys).filter((name) => pass.includes(name) || Object.hasOwn(set, name))

@@ -71,11 +71,12 @@ export type BulkheadEvent = Stamped & (
     }
   | {
       readonly type: 'KeyUsed'; readonly extensionId: string; readonly key: string; readonly host: string
-      readonly method: string; readonly path: string
+      readonly method: string; readonly path: string; readonly sessionId?: string; readonly callId?: string
     }
   | {
       readonly type: 'KeyRefused'; readonly extensionId: string; readonly key: string; readonly host: string
-      readonly method: string; readonly path: string; readonly reason: string
+      readonly method: string; readonly path: string; readonly reason: string; readonly sessionId?: string
+      readonly callId?: string
     }
   | { readonly type: 'WorkspaceSwitched'; readonly from: string; readonly to: string }
   | {
@@ -142,10 +143,12 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = Object.freeze
   ServerStartFailed:
     'An MCP server could not be started or reached. `host.diagnostics` has it until an attempt succeeds; the next call '
     + 'tries again.',
-  KeyUsed: 'A process in a jail sent a request, and the host sent a key with it. `key` is its name.',
+  KeyUsed: 
+    'A local server or a command sent a request, and the host sent a key with it. `key` is its name. For a command, '
+    + '`callId` is its call.',
   KeyRefused:
-    'A process in a jail sent the placeholder of a key to another place than the key is for. The key was not sent. '
-    + 'Each kind of place is reported once for a start.',
+    'A local server or a command sent the placeholder of a key to another place than the key is for. The key was not '
+    + 'sent. Each kind of place is reported once for a start.',
   WorkspaceSwitched: 'The host works in another folder.',
   ExtensionLog: 'An extension logged a line.',
   InteractionRaised: 'A question to a person was raised.',

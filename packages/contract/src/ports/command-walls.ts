@@ -5,6 +5,8 @@ export interface CommandWall {
   readonly wall: CommandWallName
   /** For `work`: what the commands may reach. Absent: nothing. */
   readonly hosts?: readonly string[] | 'all'
+  /** Names of the keys that the commands may use on the way to these hosts. Absent: none. */
+  readonly keys?: readonly string[]
 }
 
 /** What stands around commands on this machine. */

@@ -11,6 +11,7 @@ import type { Power } from '../policy/power.ts'
 import type { ChangeRecorder, UndoAccess } from './changes.ts'
 import type { WorkspaceClient } from './embedder.ts'
 import type { CommandWall, CommandWalls } from './command-walls.ts'
+import type { KeyUse } from './server-jail.ts'
 
 export type CompartmentCode =
   /** Verified bytes by path relative to the package, with `/` between segments. The code can import nothing else. */
@@ -75,6 +76,8 @@ export interface ToolInvocation {
   /** Contract of both callbacks: must not throw. */
   onProgress?(text: string): void
   onUpdate?(partial: Json): void
+  /** Called for each placeholder of a key that a command of the call sent. Contract: must not throw. */
+  onKeyUse?(use: KeyUse): void
 }
 
 export type CompartmentEnd =

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { envName, headerName } from './fields.ts'
+import { envName } from './fields.ts'
+import { hostKey } from './keys.ts'
 import { requirementSet } from './requirements.ts'
 
 const jailedPath = z.string().max(1024).regex(
@@ -16,23 +17,6 @@ const serverRequires = z.strictObject({
   net: requirementSet.shape.net.describe('Hosts that the server may reach, through a proxy. Default: none.'),
 })
 
-const keyHost = z.string().max(253).regex(
-  /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z](?:[a-z0-9-]*[a-z0-9])?(?::\d{1,5})?$/,
-  'the name of a host in lower case, without wildcards, such as api.example.com or api.example.com:8443',
-)
-const keyPath = z.string().max(1024).regex(/^\/[^?#\s\\]*$/, 'a path that begins with a slash, without a query')
-const KEY_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
-
-const serverKey = z.strictObject({
-  host: keyHost
-    .describe('The only host that gets the key, over https. The process may reach it. Port: 443 if none is given.'),
-  header: headerName.optional().describe('The only header in which the key is sent. Default: Authorization.'),
-  methods: z.array(z.enum(KEY_METHODS)).min(1).describe('The methods of requests that get the key.'),
-  paths: z.array(keyPath).min(1).max(64).describe(
-    'The paths of requests that get the key. * stays inside one segment; /** at the end includes everything below.',
-  ),
-}).describe('A key for one host. The process gets a placeholder, and never the value.')
-
 /** A server that runs as a process on this machine. */
 export const localServer = z.strictObject({
   command: z.array(z.string()).min(1).describe('The executable and its arguments.'),
@@ -40,10 +24,10 @@ export const localServer = z.strictObject({
     .describe(
       'Names of environment variables that the process gets, besides those for programs, settings and language.',
     ),
-  keys: z.record(envName, serverKey).optional()
+  keys: z.record(envName, hostKey).optional()
     .describe(
-      'Keys that the process uses and never sees, by the names of their variables. It gets placeholders, which are '
-      + 'replaced on the way to the host.',
+      'Keys that the process uses and never sees, by the names of their variables. It may reach their hosts, and gets '
+      + 'placeholders, which are replaced on the way.',
     ),
   requires: serverRequires.optional().describe('What the process may use inside its jail.'),
   jail: z.union([z.boolean(), z.literal('files')]).optional().describe(

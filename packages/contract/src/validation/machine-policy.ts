@@ -53,6 +53,9 @@ export const machinePolicySchema = z.strictObject({
       pass: commands.shape.env.unwrap().shape.pass.describe('The most that configurations may name.'),
       set: commands.shape.env.unwrap().shape.set.describe('Values that no configuration changes.'),
     }).exactOptional().describe('The environment of commands.'),
+    keys: commands.shape.keys.describe(
+      'The most that configurations may name: keys with the same host and header, and with these methods and paths.',
+    ),
   }).optional().describe('What commands of tools see and get.'),
   watchdogs: z.strictObject({
     commandSafety: z.strictObject({

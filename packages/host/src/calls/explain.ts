@@ -100,6 +100,9 @@ function checkedSteps({ name, tool, args }: RawCall): readonly ExplainedStep[] {
 /** A command that is simple enough to need no wall, where none stands. */
 const OPEN: CommandWall = { wall: 'open' }
 
+const withKey = (variable: CommandVariable, { keys = [] }: CommandWall): CommandVariable =>
+  variable.key ? { ...variable, key: { ...variable.key, given: keys.includes(variable.name) } } : variable
+
 async function explainDecision(call: DecidedCall, host: HostContext): Promise<Explanation> {
   const now = host.clock.now()
   const { verdicts, verdict, analysis, approvals: found = [] } = call.decision
@@ -109,7 +112,8 @@ async function explainDecision(call: DecidedCall, host: HostContext): Promise<Ex
   const { action: decision, code } = final
   const approvals = found.map((approval) => approval.view(now))
   const program = programTools(call, host)
-  const environment = call.tool.grant.shell.some(({ cmd }) => cmd === ANY_COMMAND) ? host.commandVariables : undefined
+  const environment = call.tool.grant.shell.some(({ cmd }) => cmd === ANY_COMMAND)
+    ? host.commandVariables?.map((variable) => withKey(variable, wall)) : undefined
   const notRecorded = decision === 'deny' ? undefined : await unrecordedCommands(call, analysis, host)
   const chain: ExplainedStep[] = [
     ...checkedSteps(call),

@@ -1,6 +1,6 @@
 import {
   BulkheadError, type CallLog, type CallProgress, type CommandWall, type CompartmentSession, type InteractionKind,
-  type InteractionRequest, type InteractionResponse, type Power, type ToolInvocation,
+  type InteractionRequest, type InteractionResponse, type KeyUse, type Power, type ToolInvocation,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { overdue } from '../extensions/lifecycle/start.ts'
@@ -93,6 +93,14 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
 
   onUpdate(partial: Json): void {
     passUpdate(this.call, this.#host, partial, () => this.#report({ partial }))
+  }
+
+  /** Also after the call has ended: the key was sent. */
+  onKeyUse({ refused: reason, ...use }: KeyUse): void {
+    const { id: callId, session: { id: sessionId }, tool: { origin: { extension: extensionId } } } = this.call
+    const fields = { extensionId, sessionId, callId, ...use }
+    this.#host.events.emit(
+      reason === undefined ? { type: 'KeyUsed', ...fields } : { type: 'KeyRefused', ...fields, reason })
   }
 
   onLog({ level, text }: Pick<CallLog, 'level' | 'text'>): void {

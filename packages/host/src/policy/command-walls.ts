@@ -1,7 +1,9 @@
 import {
-  NO_COMMAND_WALLS, type CallNeed, type CommandReading, type CommandWall, type CommandWalls,
+  ANY_COMMAND, hostOfKey, NO_COMMAND_WALLS, type CallNeed, type CommandReading, type CommandVariable,
+  type CommandWall, type CommandWalls,
 } from '@bulkhead/contract'
 import { within } from '@bulkhead/kit/deadlines'
+import { hostMatches } from '@bulkhead/kit/hosts'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { HostContext, ValidatedCall } from './call.ts'
 import { keyOf } from './call-analysis.ts'
@@ -24,7 +26,7 @@ export async function withWall(analysis: CallAnalysis, call: ValidatedCall, host
     if (analysis.onlyReads === true) return analysis
   }
   const kept = command.look === undefined ? analysis : unknowing(analysis)
-  return walls.work ? beyondLook(kept, command, stopped, walls) : withoutWall(kept, true)
+  return walls.work ? beyondLook(kept, command, stopped, walls, keysFor(call, host)) : withoutWall(kept, true)
 }
 
 /** Beyond the look wall, what its words seem to do is only a guess. */
@@ -50,23 +52,38 @@ function behindLook(analysis: CallAnalysis, look: NonNullable<CommandReading['lo
 
 function beyondLook(
   analysis: CallAnalysis, { hosts: needed }: CommandReading, stopped: StoppedBy | undefined, walls: CommandWalls,
+  keys: readonly CommandKey[],
 ): CallAnalysis {
   if (stopped === 'work' || (stopped === 'network' && needed === 'all')) return withoutWall(analysis, false)
   const wanted = stopped === 'network' ? 'all' : needed
   // Without a network of its own, a command gets all of it or nothing.
   const hosts = wanted === undefined || walls.network ? wanted : 'all'
   const words = `run behind the work wall: it can write to the workspace, ${networkWords(hosts)}`
-  const wall: CommandWall = { wall: 'work', ...(hosts && { hosts }) }
-  const touched = { ...analysis, wall, touches: [...analysis.touches, words] }
+  // The relay sends keys, and the whole network has none.
+  const used = hosts === undefined || hosts === 'all' ? [] : keys.filter(({ key }) => hostMatches(hosts, hostOfKey(key)))
+  const wall: CommandWall = {
+    wall: 'work', ...(hosts && { hosts }), ...(used.length > 0 && { keys: used.map(({ name }) => name) }),
+  }
+  const useWords = used.map(({ name, key: { host } }) => `use the key ${name} for ${host}`)
+  const touched = { ...analysis, wall, touches: [...analysis.touches, ...useWords, words] }
   if (hosts === undefined) return touched
   const names = hosts === 'all' ? ['*'] : hosts
+  const more = [...names.map((name) => `net ${name}`), ...used.map(({ name }) => `key ${name}`)]
+  const marks = [`[net ${names.join(' ')}]`, ...used.map(({ name }) => `[key ${name}]`)]
   return {
-    ...touched, approvalKey: keyOf(`${analysis.approvalKey} [net ${names.join(' ')}]`),
-    subjects: [...analysis.subjects, ...names.map((name): Subject => ({ key: `net ${name}`, names: [] }))],
+    ...touched, approvalKey: keyOf([analysis.approvalKey, ...marks].join(' ')),
+    subjects: [...analysis.subjects, ...more.map((key): Subject => ({ key, names: [] }))],
     needs: [...analysis.needs ?? [], ...names.map((subject): CallNeed => ({ kind: 'net', subject }))],
     effects: undefined,
   }
 }
+
+type CommandKey = CommandVariable & Required<Pick<CommandVariable, 'key'>>
+
+/** Keys are for bundled tools that run any command. */
+const keysFor = ({ tool }: ValidatedCall, { commandVariables = [] }: HostContext): readonly CommandKey[] =>
+  tool.origin.layer !== 'bundled' || !tool.grant.shell.some(({ cmd }) => cmd === ANY_COMMAND) ? []
+    : commandVariables.filter((variable): variable is CommandKey => variable.key !== undefined)
 
 function networkWords(hosts: CommandWall['hosts']): string {
   if (hosts === undefined) return 'without a network'

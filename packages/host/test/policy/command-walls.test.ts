@@ -71,6 +71,45 @@ describe('the wall around a command', () => {
   })
 })
 
+describe('the keys of a command', () => {
+  const commandVariables = [{ name: 'PATH' }, { name: 'TOKEN', key: { host: 'a.example' } }, { name: 'OTHER', key: { host: 'b.example:8443' } }]
+  const requires = { shell: [{ cmd: '*', args: [{ rest: true as const }] }] }
+  const bash = { mode: 'local' as const, requires, execute: () => ({}) }
+  const sketch = { commandVariables, extensions: [{ layer: 'bundled' as const, inline: true, tools: { bash } }] }
+
+  test('are those for its hosts, and the question names them', async () => {
+    const { run, asked } = await opened(ALL, {}, sketch)
+    expect(await run('net a.example')).toMatchObject({ key: 'net a.example [net a.example] [key TOKEN]', wall: { wall: 'work', hosts: ['a.example'], keys: ['TOKEN'] } })
+    expect(asked[0]!.touches).toContain('use the key TOKEN for a.example')
+    expect(await run('net b.example:8443')).toMatchObject({ wall: { keys: ['OTHER'] } })
+    for (const line of ['net b.example', 'net c.example', 'net ssh', 'build', 'look -x']) expect((await run(line)).wall, line).not.toHaveProperty('keys')
+  })
+
+  test('are none where it has no network of its own or no wall', async () => {
+    for (const walls of [{ ...ALL, network: false }, NO_COMMAND_WALLS]) {
+      const { run, asked } = await opened(walls, {}, sketch)
+      expect((await run('net a.example')).wall).not.toHaveProperty('keys')
+      expect(JSON.stringify(asked)).not.toContain('TOKEN')
+    }
+  })
+
+  test('are none for a tool that is not bundled, or runs some commands only', async () => {
+    const some = { ...bash, requires: { shell: [{ cmd: 'net', args: [{ rest: true as const }] }] } }
+    for (const extension of [{ layer: 'bundled' as const, inline: true, tools: { bash: some } }, { layer: 'global' as const, tools: { bash } }]) {
+      const { run } = await opened(ALL, {}, { ...sketch, extensions: [extension] })
+      expect((await run('net a.example')).wall ?? {}).not.toHaveProperty('keys')
+    }
+  })
+
+  test('are not covered by what allowed the host', async () => {
+    const { run, answer } = await opened(ALL, { mode: 'allowlist' }, { ...sketch, config: { mode: 'allowlist', allowlist: ['bash:net a.example'] } })
+    expect(await run('net a.example')).toMatchObject({ key: 'net a.example [net a.example] [key TOKEN]' })
+    answer('session')
+    await run('net a.example')
+    expect(await run('net a.example')).toMatchObject({ verdict: 'output', key: undefined, wall: { keys: ['TOKEN'] } })
+  })
+})
+
 describe('a command that its wall stopped asks for the next wider one', () => {
   test('from look over work to none', async () => {
     const { run, stopped } = await opened(ALL)

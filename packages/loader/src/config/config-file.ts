@@ -136,6 +136,8 @@ function memberOf(value: Json, step: string | number): Json {
 function partOf(steps: Steps): Steps {
   // Each is one part, because half of it is a different restriction.
   if (/^\/policy\/(?:ceiling|conformance)$/.test(pointerOf(steps.slice(0, 2)))) return steps.slice(0, 2)
+  // So is a key: without its methods or paths it would be another one.
+  if (pointerOf(steps.slice(0, 2)) === '/commands/keys') return steps.slice(0, 3)
   return steps.slice(0, PART_DEPTH.get(steps[0] ?? '') ?? 1)
 }
 

@@ -1,4 +1,4 @@
-import { SECURITY_MODES, type ConfigFile, type LayerConfig } from '@bulkhead/contract'
+import { isKeyWithin, SECURITY_MODES, type ConfigFile, type LayerConfig } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { deepFreeze } from '@bulkhead/kit/json-copy'
 import { isWithin } from '@bulkhead/kit/programs'
@@ -68,6 +68,7 @@ const RESTRICTIONS: readonly (readonly [RegExp, IsStricter])[] = [
 ]
 
 function restrict(earlier: Json | undefined, later: Json, place: string): Json | undefined {
+  if (place === 'commands/keys') return boundedKeys(earlier as Keys | undefined, later as unknown as Keys)
   const merged = mergeParts(earlier, later, place, restrict)
   if (merged !== undefined) return merged
   if (BOUNDED_LISTS.has(place) && Array.isArray(later)) return bounded(earlier, later as readonly string[])
@@ -79,3 +80,12 @@ function restrict(earlier: Json | undefined, later: Json, place: string): Json |
 const bounded = (given: Json | undefined, most: readonly string[]): Json | undefined =>
   Array.isArray(given)
     ? (given as readonly string[]).filter((one) => most.some((folder) => isWithin(one, folder))) : undefined
+
+type Keys = NonNullable<NonNullable<ConfigFile['commands']>['keys']>
+
+/** A narrower key stays as it is. Any other one is left out. */
+function boundedKeys(given: Keys | undefined, most: Keys): Json | undefined {
+  const kept = Object.entries(given ?? {})
+    .filter(([name, key]) => Object.hasOwn(most, name) && isKeyWithin(key, most[name]!))
+  return given && Object.assign(Object.create(null) as JsonObject, Object.fromEntries(kept) as unknown as JsonObject)
+}

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import {
-  CONFIG_FILE, type ConfigFile, type Diagnostic, type Layer, type LayerConfig, type ResolvedConfig,
+  CONFIG_FILE, namedTwice, type ConfigFile, type Diagnostic, type Layer, type LayerConfig, type ResolvedConfig,
 } from '@bulkhead/contract'
 import { findJsonFault, JSON_LIMITS, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { deepFreeze } from '@bulkhead/kit/json-copy'
@@ -57,16 +57,17 @@ export function resolveConfig(
     deepFreeze({ layer, location, config, ...(omitted.length > 0 && { omitted }) }))
   const policy = machine && { layer: 'machine' as const, location: settings.machine!.file, config: machine.config }
   if (policy) layers.push(deepFreeze(policy))
+  const merged = mergeLayers(layers)
   return {
     projectFileDigest: sources.find(({ layer }) => layer === 'project')?.written.digest ?? null,
-    config: Object.freeze({ merged: mergeLayers(layers), layers: Object.freeze(layers) }),
+    config: Object.freeze({ merged, layers: Object.freeze(layers) }),
     diagnostics: [
       ...validated.flatMap(({ source, faults }) =>
         [...source.written.faults, ...faults].map((fault) => report(source, fault, 'error'))),
       ...(policy ? machine.faults.map((fault) => report(policy, fault, 'error')) : []),
       ...validated.flatMap(({ source, ignored = [] }) =>
         ignored.map((setting) => report(source, ignoredFault(setting), 'warning'))),
-      ...configWarnings(layers).map(({ source, fault }) => report(source, fault, 'warning')),
+      ...configWarnings(layers, merged).map(({ source, fault }) => report(source, fault, 'warning')),
     ],
   }
 }
@@ -138,9 +139,10 @@ export interface ConfigWarning {
   readonly fault: Fault
 }
 
-function configWarnings(layers: readonly LayerConfig[]): readonly ConfigWarning[] {
-  return layers.flatMap((source) => [...allowlistWithoutMode(source.config, layers), ...commandsOfProject(source)]
-    .map((fault) => ({ source, fault })))
+function configWarnings(layers: readonly LayerConfig[], merged: ConfigFile): readonly ConfigWarning[] {
+  return layers.flatMap((source) => [
+    ...allowlistWithoutMode(source.config, layers), ...commandsOfProject(source), ...keysNamedTwice(source, merged),
+  ].map((fault) => ({ source, fault })))
 }
 
 /** A project could make commands see more of the user, or load its own code. */
@@ -149,6 +151,17 @@ function commandsOfProject({ layer, config }: LayerConfig): Fault[] {
   const message = 'A project cannot change what commands see and get, so this has no effect. '
     + 'Set it in your own configuration.'
   return [{ stage: 'configSchema', code: 'ConfigInvalid', path: '/commands', message }]
+}
+
+/** In one layer, the schema refuses a name that is in both. */
+function keysNamedTwice({ layer, config }: LayerConfig, { commands = {} }: ConfigFile): Fault[] {
+  const { keys = {} } = config.commands ?? {}
+  if (layer === 'project' || layer === 'machine') return []
+  return namedTwice(commands).filter((name) => Object.hasOwn(keys, name)).map((name) => ({
+    stage: 'configSchema', code: 'ConfigInvalid', path: `/commands/keys/${name}`,
+    message: `${name} is a key here, and in commands.env of another layer. Neither the key nor its value is used. `
+      + 'Remove one of them.',
+  }))
 }
 
 /** Without the mode, the entries have no effect. */

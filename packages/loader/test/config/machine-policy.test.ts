@@ -10,6 +10,8 @@ const layer = (name: LayerConfig['layer'], config: ConfigFile): LayerConfig => (
 const merged = (user: ConfigFile, machine: ConfigFile) =>
   mergeLayers([layer('global', user), layer('embedder', user), layer('machine', machine)])
 
+const KEY = { host: 'a.example', methods: ['GET' as const], paths: ['/v1/x'] }
+
 describe('the stricter value wins', () => {
   test.each<[string, ConfigFile, ConfigFile, ConfigFile]>([
     ['a mode', { mode: 'yolo' }, { mode: 'allowlist' }, { mode: 'allowlist' }],
@@ -32,6 +34,11 @@ describe('the stricter value wins', () => {
       { commands: { read: ['~/.pyenv/versions'], env: { pass: ['B'], set: { C: 'machine', D: 'user' } } } },
     ],
     ['names for commands that no one asks for', {}, { commands: { read: ['/srv'], env: { pass: ['A'] } } }, { commands: { env: {} } }],
+    [
+      'keys of commands', { commands: { keys: { A: KEY, B: { ...KEY, methods: ['GET', 'PUT'] }, C: { ...KEY, host: 'b.example' }, D: KEY, E: { ...KEY, paths: ['/v2/x'] } } } },
+      { commands: { keys: { A: { ...KEY, paths: ['/v1/**'], header: 'authorization' }, B: KEY, C: KEY, E: KEY, F: KEY } } }, { commands: { keys: { A: KEY } } },
+    ],
+    ['keys that no one asks for', {}, { commands: { keys: { A: KEY } } }, { commands: {} }],
     ['the audit', { audit: { enabled: false } }, { audit: { enabled: true, require: true } }, { audit: { enabled: true, require: true } }],
     [
       'watchdogs', { watchdogs: { commandSafety: { enabled: false, severity: { mkfs: 'critical', sudo: 'off' } } } },

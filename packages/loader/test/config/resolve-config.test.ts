@@ -88,6 +88,28 @@ describe('merging', () => {
     ])
   })
 
+  const key = { host: 'api.example', methods: ['GET' as const], paths: ['/v1/**'] }
+
+  test('a project cannot name a key of commands', async () => {
+    using home = new HomeFixture()
+    home.write(configOf(home.globalRoot), { commands: { keys: { A: key } } })
+    home.write(configOf(home.projectRoot), { commands: { keys: { A: { ...key, host: 'evil.example' }, B: key } } })
+    const { config: { merged: { commands } } } = await home.load({}, 'trusted', { commands: { keys: { C: key } } })
+    expect(commands).toEqual({ keys: { A: key, C: key } })
+  })
+
+  test('a name that is a key and a variable of commands is refused, and so is a key that cannot be one', async () => {
+    using home = new HomeFixture()
+    const keys = { A: key, B: key, C: key, LD_X: key, HTTPS_PROXY: key, D: { ...key, header: 'Host' }, E: { ...key, host: '*.example' }, F: { host: 'a.example' }, G: key }
+    home.write(configOf(home.globalRoot), { commands: { env: { pass: ['A', 'X'], set: { B: '1', Y: '1' } }, keys } })
+    const { config: { merged: { commands } }, diagnostics } = await home.load({}, 'trusted', { commands: { env: { pass: ['G', 'X'] } } })
+    expect(commands).toEqual({ env: { pass: ['G', 'X'], set: { Y: '1' } }, keys: { C: key, G: key } })
+    const paths = ['keys/A', 'env/pass/0', 'keys/B', 'env/set/B', 'keys/LD_X', 'keys/HTTPS_PROXY', 'keys/D/header', 'keys/E/host', 'keys/F/methods', 'keys/F/paths', 'keys/G']
+    expect(diagnostics.map(({ path }) => path).toSorted()).toEqual(paths.map((path) => `/commands/${path}`).toSorted())
+    expect(diagnostics.find(({ path }) => path === '/commands/keys/A')?.message).toContain('a variable is in env or in keys, not in both')
+    expect(diagnostics.find(({ path }) => path === '/commands/keys/G')?.message).toContain('G is a key here, and in commands.env of another layer.')
+  })
+
   test('concatenates command patterns, and keeps the order of guards of the user', async () => {
     const pattern = (id: string) =>
       ({ id, label: 'l', description: 'd', pattern: 'x', category: 'c', severity: 'warning', platform: 'all' })

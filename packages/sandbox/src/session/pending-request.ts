@@ -1,4 +1,4 @@
-import type { CommandWall, CompartmentTool, ToolInvocation } from '@bulkhead/contract'
+import type { CommandWall, CompartmentTool, KeyUse, ToolInvocation } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { OpenCall } from '@bulkhead/broker'
@@ -45,6 +45,10 @@ export class InvokedCall implements OpenCall {
 
   onUpdate(partial: Json): void {
     this.invocation.onUpdate?.(partial)
+  }
+
+  onKeyUse(use: KeyUse): void {
+    this.invocation.onKeyUse?.(use)
   }
 }
 

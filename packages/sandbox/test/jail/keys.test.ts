@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, readSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,10 +9,13 @@ import type { KeyUse, ServerStart } from '@bulkhead/contract'
 import { expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import { createAuthority } from '../../../broker/src/net/keys/authority.ts'
+import { descendants, placesOf } from '../../../broker/test/net/search-process.ts'
 import { createServerJail } from '../../src/index.ts'
 import { startJailed } from './run-jailed.ts'
 
 const KEY = 'ghp_Zq81TnVb64KdMw0RyXc3HsLpQe7UjAf2GoEi'
+/** Of the jail. */
+const FOLDERS = ['home/server', 'tmp', 'run/bulkhead', 'dev/shm']
 const SERVER = join(import.meta.dirname, 'fixtures/key-user.mjs')
 
 /** A host that says what it got, with a certificate that this process trusts. */
@@ -34,6 +37,9 @@ async function service(): Promise<{ readonly port: number; readonly received: st
 }
 
 /** Starts the server, waits until it has used its key, and looks where the texts are. */
+/** A part of bubblewrap still sees the files of the host, which are not the jail's. */
+const seesHost = (pid: number): boolean => ['ino', 'dev'].every((id) => statSync(`/proc/${pid}/root/`)[id as 'ino'] === statSync('/')[id as 'ino'])
+
 async function search(start: (host: string, work: string) => Partial<ServerStart>, texts: (held: string) => readonly string[]) {
   const { port, received } = await service()
   const work = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-keys-')))
@@ -53,74 +59,12 @@ async function search(start: (host: string, work: string) => Partial<ServerStart
   const answer = JSON.parse(String(line)) as { readonly status: number; readonly body: string; readonly echo: string; readonly held: string }
   const processes = descendants(child.pid!)
   const wanted = texts(answer.held).map((text) => Buffer.from(text))
-  const places = processes.map((pid) => placesOf(pid, wanted))
+  const places = processes.map((pid) => placesOf(pid, wanted, seesHost(pid) ? [] : FOLDERS))
   const found = wanted.map((_, at) => places.flatMap((ofProcess) => ofProcess[at]!))
   child.stdin!.end()
   await once(child, 'exit')
   await jailed.release()
   return { answer, received, uses, host, found, processes }
-}
-
-function descendants(root: number): readonly number[] {
-  const parents = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
-    try {
-      return [[Number(name), Number(readFileSync(`/proc/${name}/stat`, 'latin1').replace(/^.*\) /s, '').split(' ')[1])] as const]
-    } catch {
-      // It has ended.
-      return []
-    }
-  })
-  const below = (pid: number): readonly number[] => [pid, ...parents.filter(([, parent]) => parent === pid).flatMap(([one]) => below(one))]
-  return below(root)
-}
-
-/** For each of the texts, where a process has it: in its memory, environment, command line or files. */
-function placesOf(pid: number, texts: readonly Buffer[]): readonly (readonly string[])[] {
-  // Some parts of bubblewrap still see the files of the host, which are not the jail's.
-  const isInside = statSync(`/proc/${pid}/root/`).ino !== statSync('/').ino || statSync(`/proc/${pid}/root/`).dev !== statSync('/').dev
-  const files = (isInside ? ['home/server', 'tmp', 'run/bulkhead', 'dev/shm'] : []).flatMap((folder) => filesIn(`/proc/${pid}/root/${folder}`))
-  const contents = [`/proc/${pid}/environ`, `/proc/${pid}/cmdline`, ...files].map((file) => [file, readFileSync(file)] as const)
-  const inMemory = new Set<Buffer>()
-  const memory = openSync(`/proc/${pid}/mem`, 'r')
-  for (const [from, to] of regionsOf(pid)) searchIn(memory, from, to, texts, inMemory)
-  closeSync(memory)
-  return texts.map((text) => [
-    ...(inMemory.has(text) ? [`memory of ${pid}`] : []),
-    ...contents.filter(([, content]) => content.includes(text)).map(([file]) => file),
-  ])
-}
-
-/** What a process can read and has touched. */
-function regionsOf(pid: number): readonly (readonly [from: bigint, to: bigint])[] {
-  return readFileSync(`/proc/${pid}/smaps`, 'latin1').split(/\n(?=[0-9a-f]+-[0-9a-f]+ )/).flatMap((region) => {
-    const [, from, to] = /^([0-9a-f]+)-([0-9a-f]+) r(?!.*\[v)/.exec(region) ?? []
-    const isTouched = /^(?:Rss|Swap): +[1-9]/m.test(region)
-    return from === undefined || !isTouched ? [] : [[BigInt(`0x${from}`), BigInt(`0x${to}`)] as const]
-  })
-}
-
-const buffer = Buffer.alloc(1024 * 1024)
-/** The parts overlap by more than a text. */
-const STEP = BigInt(buffer.length - 4096)
-function searchIn(memory: number, from: bigint, to: bigint, texts: readonly Buffer[], found: Set<Buffer>): void {
-  for (let at = from; at < to; at += STEP) {
-    const size = to - at < BigInt(buffer.length) ? Number(to - at) : buffer.length
-    let read = 0
-    try {
-      read = readSync(memory, buffer, 0, size, at)
-    } catch {
-      // Reserved, and never touched.
-    }
-    for (const text of texts) if (!found.has(text) && buffer.subarray(0, read).includes(text)) found.add(text)
-  }
-}
-
-const filesIn = (folder: string): readonly string[] => {
-  try {
-    return readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)).filter((file) => statSync(file).isFile())
-  } catch {
-    return []
-  }
 }
 
 it('a key is nowhere in the jail of a server that uses it', needs('bubblewrap', 'root'), async () => {
