@@ -144,6 +144,8 @@ function errorOf(report: string): LaunchError {
   }
 }
 
+const REPLACE_AFTER_MS = 20
+
 /**
  * One launcher that waits for its order, so that a command does not wait for the start of Node. It starts after the
  * first use, is replaced after each use, and ends with the host. It keeps nothing running.
@@ -161,8 +163,8 @@ export class SpareLauncher {
     const isUsable = spare !== undefined && spare.exitCode === null && spare.signalCode === null
       && stdio.length <= 3 && stdio.every((kind) => typeof kind === 'string')
     const launched = isUsable ? this.#use(spare, given, stdio) : launch(given, stdio)
-    // Its start would slow the program down that has just been started.
-    launched.child.once('exit', () => this.#replace())
+    // Starting a process takes this thread some milliseconds, which neither the program nor its outcome waits for.
+    launched.child.once('exit', () => setTimeout(() => this.#replace(), REPLACE_AFTER_MS).unref())
     return launched
   }
 
