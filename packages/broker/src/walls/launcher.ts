@@ -65,7 +65,8 @@ export function encodeOrder(
   { argv, env, wall: { rules, filter, limits = new Map(), user }, cwd, descriptors = [] }: Launch,
   { parent, nothing = [] }: OrderOptions = {},
 ): Uint8Array {
-  const strings = [...argv, ...Object.entries(env).map((pair) => pair.join('=')), cwd ?? '']
+  const paths = rules?.paths.map(([path]) => path) ?? []
+  const strings = [...argv, ...Object.entries(env).map((pair) => pair.join('=')), cwd ?? '', ...paths]
   if (strings.some((text) => text.includes('\0'))) throw new TypeError('A NUL character cannot be passed to a program.')
   const order = Buffer.from(JSON.stringify({
     argv,
@@ -109,9 +110,9 @@ export function launch(given: Launch, stdio: LaunchStdio): Launched {
   return hand({ ...given, cwd: undefined, descriptors }, startLauncher(all, given.cwd ?? '/'))
 }
 
-function startLauncher(stdio: LaunchStdio, cwd: string): ChildProcess {
+function startLauncher(stdio: LaunchStdio, cwd: string, ...more: readonly string[]): ChildProcess {
   const [node, ...args] = launcherCommand(stdio.length)
-  return spawn(node, args, { cwd, env: {}, detached: true, stdio: [...stdio, 'pipe'] })
+  return spawn(node, [...args, ...more], { cwd, env: {}, detached: true, stdio: [...stdio, 'pipe'] })
 }
 
 /** Gives a launcher its order. */
@@ -190,7 +191,7 @@ export class SpareLauncher {
   #replace(): void {
     if (this.#closed || this.#spare !== undefined) return
     try {
-      const spare = startLauncher(['pipe', 'pipe', 'pipe'], '/')
+      const spare = startLauncher(['pipe', 'pipe', 'pipe'], '/', 'spare')
       const forget = (): void => {
         if (this.#spare === spare) this.#spare = undefined
       }
