@@ -14,32 +14,23 @@ const PR_SET_NO_NEW_PRIVS = 38
 const PR_CAP_AMBIENT = 47
 const PR_CAP_AMBIENT_CLEAR_ALL = 4
 const SECCOMP_MODE_FILTER = 2n
-const SIGKILL = 9
-const SIGPIPE = 13
-const SIG_DFL = 0n
-const SIG_IGN = 1n
+const [SIGKILL, SIGPIPE] = [9, 13]
+const [SIG_DFL, SIG_IGN] = [0n, 1n]
 const SIGNALS = 64
 const SIG_SETMASK = 2
-const F_SETFD = 2
-const FD_CLOEXEC = 1
-const EPERM = 1
-const EINVAL = 22
-const ENOSYS = 38
+const [F_SETFD, FD_CLOEXEC] = [2, 1]
+const [EPERM, EINVAL, ENOSYS] = [1, 22, 38]
 /** ENOENT, EACCES, ENOTDIR, ENAMETOOLONG, ELOOP: a place that this user cannot reach. */
 const UNREACHABLE = [2, 13, 20, 36, 40]
 // The same on x64 and arm64.
-const LANDLOCK_CREATE_RULESET = 444
-const LANDLOCK_ADD_RULE = 445
-const LANDLOCK_RESTRICT_SELF = 446
+const [LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF] = [444, 445, 446]
 const CLOSE_RANGE = 436
 const CLOSE_RANGE_CLOEXEC = 4
-const RULE_PATH_BENEATH = 1
-const RULE_NET_PORT = 2
+const [RULE_PATH_BENEATH, RULE_NET_PORT] = [1, 2]
 // Every kernel that has Landlock has it.
 const OPENAT2 = 437
 const AT_FDCWD = -100
-const O_PATH = 0o10000000
-const O_CLOEXEC = 0o2000000
+const [O_PATH, O_CLOEXEC] = [0o10000000, 0o2000000]
 const RESOLVE_NO_SYMLINKS = 4
 const CAPABILITY_VERSION_3 = 0x2008_0522
 // Numbers of the kernel, by the names of `prlimit`.
@@ -47,7 +38,6 @@ const RESOURCES = { cpu: 0, fsize: 1, data: 2, core: 4, nproc: 6, nofile: 7, mem
 
 const orderFd = Number(process.argv[2])
 const isSpare = process.argv[3] === 'spare'
-// More gain little.
 const REHEARSALS = 20
 // Memory that the kernel reads must not be collected.
 const kept = []
@@ -82,8 +72,7 @@ const { functions: withPointers } = dlopen(null, { syscall: integers('i32', 'i32
 
 /** Nothing runs without its wall: a step that fails ends the launcher, and says which. */
 function fail(step, code) {
-  const report = JSON.stringify({ step, code })
-  tell(orderFd, report)
+  tell(orderFd, JSON.stringify({ step, code }))
   tell(2, `launcher: ${step} failed (${code}), so nothing was started\n`)
   end()
 }
@@ -107,12 +96,11 @@ const noCapabilities = pointerTo(Buffer.alloc(24))
 const ready = pointerTo(Buffer.from('+'))
 
 const errno = () => getInt32(errnoAt())
-const nameOf = (number) => getSystemErrorName(-number)
 /** Ends the launcher if the call failed with an error that is not `allowed`. */
 function check(step, result, allowed = []) {
   if (Number(result) !== -1) return Number(result)
   const number = errno()
-  if (!allowed.includes(number)) fail(step, nameOf(number))
+  if (!allowed.includes(number)) fail(step, getSystemErrorName(-number))
   return -1
 }
 const call = (step, allowed, ...args) =>
@@ -173,21 +161,23 @@ function makeRuleSet({ governed, leastAbi, onFiles, noLinks, paths, ports }) {
   const at = pointerTo(rule)
   const add = (step, kind, allowed = []) =>
     check(step, withPointer.syscall(LANDLOCK_ADD_RULE, rules, kind, at, 0), allowed)
-  const how = pointerTo(openHow(noLinks))
+  const how = Buffer.alloc(24)
+  how.writeUInt32LE(O_PATH | O_CLOEXEC, 0)
+  how.writeUInt32LE(noLinks ? RESOLVE_NO_SYMLINKS : 0, 16)
+  const howAt = pointerTo(how)
   const pointers = texts(paths.map(([path]) => path))
   paths.forEach(([path, rights], index) => {
     // A place that this user cannot reach is not granted.
-    const opened = withPointers.syscall(OPENAT2, AT_FDCWD, pointers[index], how, 24)
+    const opened = withPointers.syscall(OPENAT2, AT_FDCWD, pointers[index], howAt, 24)
     const fd = check(`to open ${path}`, opened, UNREACHABLE)
     if (fd === -1) return
     rule.writeInt32LE(fd, 8)
-    rule.writeUInt32LE(rights & files, 0)
-    const step = `landlock_add_rule for ${path}`
-    // The kernel refuses rights of folders on a file.
-    if ((rights & files) !== 0 && add(step, RULE_PATH_BENEATH, [EINVAL]) === -1 && (rights & files & onFiles) !== 0) {
-      rule.writeUInt32LE(rights & files & onFiles, 0)
-      add(step, RULE_PATH_BENEATH)
+    const grant = (allowed, errors) => {
+      rule.writeUInt32LE(allowed, 0)
+      return allowed === 0 ? 0 : add(`landlock_add_rule for ${path}`, RULE_PATH_BENEATH, errors)
     }
+    // The kernel refuses rights of folders on a file.
+    if (grant(rights & files, [EINVAL]) === -1) grant(rights & files & onFiles)
     c.close(fd)
   })
   for (const [port, rights] of ports) {
@@ -197,13 +187,6 @@ function makeRuleSet({ governed, leastAbi, onFiles, noLinks, paths, ports }) {
     add(`landlock_add_rule for port ${port}`, RULE_NET_PORT)
   }
   return rules
-}
-
-function openHow(noLinks) {
-  const how = Buffer.alloc(24)
-  how.writeUInt32LE(O_PATH | O_CLOEXEC, 0)
-  how.writeUInt32LE(noLinks ? RESOLVE_NO_SYMLINKS : 0, 16)
-  return how
 }
 
 /** Of this process and of what it executes; its own sets are emptied later, with no-new-privileges. */
@@ -282,7 +265,8 @@ function obey(order) {
   if (ruleSet !== undefined) call('landlock_restrict_self', [], LANDLOCK_RESTRICT_SELF, ruleSet, 0)
   keepOnly(descriptors)
   limit(limits)
-  // The host distinguishes an executed program, whose start closes this, from a launcher that was killed. It may not listen.
+  // The host distinguishes an executed program, whose start closes this, from a launcher that was killed. The host may
+  // not listen.
   c.signal(SIGPIPE, SIG_IGN)
   c.write(orderFd, ready, 1n)
   c.signal(SIGPIPE, SIG_DFL)

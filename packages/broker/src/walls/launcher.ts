@@ -107,7 +107,8 @@ export class LaunchError extends Error {
 export function launch(given: Launch, stdio: LaunchStdio): Launched {
   const all = Array.from({ length: Math.max(stdio.length, 3) }, (_, fd) => stdio[fd] ?? 'ignore')
   const descriptors = all.flatMap((kind, fd) => fd > 2 && kind !== 'ignore' ? [fd] : [])
-  return hand({ ...given, cwd: undefined, descriptors }, startLauncher(all, given.cwd ?? '/'))
+  const order = encodeOrder({ ...given, cwd: undefined, descriptors }, { parent: process.pid })
+  return hand(order, startLauncher(all, given.cwd ?? '/'))
 }
 
 function startLauncher(stdio: LaunchStdio, cwd: string, ...more: readonly string[]): ChildProcess {
@@ -116,7 +117,7 @@ function startLauncher(stdio: LaunchStdio, cwd: string, ...more: readonly string
 }
 
 /** Gives a launcher its order. */
-function hand(order: Launch, child: ChildProcess, nothing: readonly number[] = []): Launched {
+function hand(order: Uint8Array, child: ChildProcess): Launched {
   // Without free descriptors there are no streams, contrary to the types.
   const pipe = ((child.stdio ?? []) as readonly unknown[]).at(-1) as Duplex | undefined
   const started = new Promise<void>((resolve, reject) => {
@@ -129,7 +130,7 @@ function hand(order: Launch, child: ChildProcess, nothing: readonly number[] = [
     // The kernel closes it when the program is executed.
     pipe.once('close', () => report === READY ? resolve() : reject(errorOf(report)))
     pipe.on('error', () => undefined)
-    pipe.write(encodeOrder(order, { nothing, parent: process.pid }))
+    pipe.write(order)
   })
   // The caller may look at the exit only.
   started.catch(() => undefined)
@@ -145,6 +146,7 @@ function errorOf(report: string): LaunchError {
   }
 }
 
+/** By then the outcome of a command is usually on its way. */
 const REPLACE_AFTER_MS = 20
 
 /**
@@ -154,6 +156,11 @@ const REPLACE_AFTER_MS = 20
 export class SpareLauncher {
   #spare: ChildProcess | undefined
   #closed = false
+
+  /** Whether a launcher waits for its order, or will when it has started. */
+  get waits(): boolean {
+    return this.#spare !== undefined
+  }
 
   /**
    * As `launch`. A program with descriptors of the host, instead of pipes or nothing, gets a new launcher: a running one
@@ -177,15 +184,16 @@ export class SpareLauncher {
   }
 
   #use(spare: ChildProcess, given: Launch, stdio: LaunchStdio): Launched {
+    const nothing = [0, 1, 2].filter((fd) => (stdio[fd] ?? 'ignore') === 'ignore')
+    // The folder may be named by a descriptor of this process.
+    const cwd = (given.cwd ?? '/').replace(/^\/proc\/self\//, `/proc/${process.pid}/`)
+    const order = encodeOrder({ ...given, cwd, descriptors: [] }, { nothing, parent: process.pid })
     this.#spare = undefined
     spare.removeAllListeners('error')
     spare.ref()
     for (const stream of spare.stdio) (stream as Partial<RefCounted> | null)?.ref?.()
-    const nothing = [0, 1, 2].filter((fd) => (stdio[fd] ?? 'ignore') === 'ignore')
     for (const fd of nothing) spare.stdio[fd]?.destroy()
-    // The folder may be named by a descriptor of this process.
-    const cwd = (given.cwd ?? '/').replace(/^\/proc\/self\//, `/proc/${process.pid}/`)
-    return hand({ ...given, cwd, descriptors: [] }, spare, nothing)
+    return hand(order, spare)
   }
 
   #replace(): void {
