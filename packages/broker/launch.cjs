@@ -89,9 +89,9 @@ function tell(fd, words) {
 /** At once: after some of the steps, Node cannot end in its usual way. */
 const end = () => exitNow(FAILED)
 
-const header = Buffer.alloc(8)
-header.writeUInt32LE(CAPABILITY_VERSION_3, 0)
-const capabilities = pointerTo(header)
+const version = Buffer.alloc(8)
+version.writeUInt32LE(CAPABILITY_VERSION_3, 0)
+const capabilities = pointerTo(version)
 const noCapabilities = pointerTo(Buffer.alloc(24))
 const ready = pointerTo(Buffer.from('+'))
 

@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +11,7 @@ import { runsIf } from '../../../scripts/skips.ts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import type { Check } from '../src/cli/doctor-check.ts'
 import { shareVerified } from './cache.ts'
-import { bulkhead, type Ran } from './command.ts'
+import { NO_NPM, type Ran } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
 
 /** Undefined where this user may not hide bubblewrap. */
@@ -112,9 +113,29 @@ describe('on a machine without bubblewrap', { ...WALLS, ...needs('Linux'), ...ru
   })
 })
 
-it('with bubblewrap the list of tools says in one line what stands', needs('bubblewrap'), async () => {
-  const empty = mkdtempSync(join(tmpdir(), 'bulkhead-walls-'))
-  onTestFinished(() => rmSync(empty, { recursive: true }))
-  const { stdout } = await bulkhead(['tools'], empty, { PATH: process.env['PATH'] })
-  expect(stdout).toMatch(/^Walls around tools: permission model, prlimit, bwrap, seccomp; commands: bwrap; servers: bwrap$/m)
+describe.each([
+  ['with bubblewrap', needs('bubblewrap'), [], 'tools: permission model, prlimit, bwrap, seccomp; commands: bwrap; servers: bwrap'],
+  ['without bubblewrap', runsIf(HIDDEN !== undefined, 'needs private mounts'), HIDDEN ?? [], LINE],
+] as const)('%s', (_, condition, prefix, line) => {
+  /** Resolves when the command has printed the line, on standard output or error. */
+  async function seeLine(...args: readonly string[]): Promise<void> {
+    const cwd = mkdtempSync(join(tmpdir(), 'bulkhead-walls-'))
+    writeExtension(cwd, { id: 'hello', tools: [{ name: 'hello' }] }, 'export default { tools: { hello: { execute: () => "hi" } } }')
+    const [program = '', ...argv] = [...prefix, process.execPath, join(import.meta.dirname, '../src/bin.ts'), ...args]
+    const { PATH, NODE_COMPILE_CACHE } = process.env
+    const child = spawn(program, argv, { cwd, env: { NO_COLOR: '1', HOME: join(cwd, 'home'), PATH, NODE_COMPILE_CACHE, ...NO_NPM } })
+    const closed = once(child, 'close')
+    let printed = ''
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => { printed += text })
+    onTestFinished(async () => {
+      child.kill('SIGKILL')
+      await closed
+      rmSync(cwd, { recursive: true })
+    })
+    await expect.poll(() => printed.split('\n'), { timeout: 20_000 }).toContain(`Walls around ${line}`)
+  }
+
+  it('the list of tools says in one line what stands', condition, () => seeLine('tools'))
+  it('a server over HTTP says it once it is known', condition, () => seeLine('mcp', '--http', '--port', '0'))
+  it('a workbench says it once it is known', condition, () => seeLine('dev', 'tools/hello'))
 })
