@@ -1,16 +1,17 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConfigFile, Diagnostic } from '@bulkhead/contract'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { lookWall } from '../../broker/src/index.ts'
 import { needs, WALLS, withoutBubblewrap } from '../../../scripts/machine.ts'
 import { runsIf } from '../../../scripts/skips.ts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import type { Check } from '../src/cli/doctor-check.ts'
 import { shareVerified } from './cache.ts'
-import type { Ran } from './command.ts'
+import { NO_NPM, type Ran } from './command.ts'
 import { writeExtension } from './extension-folder.ts'
 
 /** Undefined where this user may not hide bubblewrap. */
@@ -23,6 +24,8 @@ const REFUSED = [['hello', {}], ...thoroughly([], SHELL)] as const
 
 /** What replaces bubblewrap here. */
 const isLaunching = (await lookWall()).stands
+const LINE = isLaunching ? 'tools: permission model, prlimit, launcher, seccomp; commands: launcher; servers: launcher'
+  : 'tools: permission model, prlimit; commands: nothing; servers: refused'
 const INSTEAD = isLaunching ? 'Instead, the launcher' : 'Instead, setpriv'
 
 let folder: string
@@ -48,6 +51,7 @@ describe('on a machine without bubblewrap', { ...WALLS, ...needs('Linux'), ...ru
     const commands = {
       hello: [...call('hello'), ...home], read: [...call('read', { file_path: 'note.txt' }), ...home],
       bash: [...call('bash', { command: 'ls' }), ...home], tools: ['tools', '--json', ...home],
+      table: ['tools', ...home],
       doctor: ['doctor', '--json', ...home], requiring: ['doctor', ...requiring],
       ...Object.fromEntries(REFUSED.map(([tool, args]) => [JSON.stringify([tool, args]), [...call(tool, args), ...requiring]])),
     }
@@ -79,6 +83,11 @@ describe('on a machine without bubblewrap', { ...WALLS, ...needs('Linux'), ...ru
     expect(stderr).toMatch(stands ? /^$/ : /^Warning: Commands run without a sandbox, .*\n$/)
   })
 
+  it('the list of tools says in one line what stands', () => {
+    expect(ran['table']!.stdout.split('\n')).toContain(`Walls around ${LINE}`)
+    expect(JSON.parse(ran['tools']!.stdout)).toMatchObject({ walls: { line: LINE, walls: expect.arrayContaining([expect.objectContaining({ name: 'bwrap', stands: false })]) } })
+  })
+
   it('the list of tools has a diagnostic', () => {
     const { diagnostics } = JSON.parse(ran['tools']!.stdout) as { readonly diagnostics: readonly Diagnostic[] }
     expect(diagnostics.filter(({ stage }) => stage !== 'lock')).toMatchObject([{
@@ -92,10 +101,7 @@ describe('on a machine without bubblewrap', { ...WALLS, ...needs('Linux'), ...ru
     expect(walls('doctor').map(({ name, status }) => `${status} ${name}`))
       .toEqual(['warning process: bwrap', ...(isLaunching ? [] : ['warning process: launcher', 'warning process: seccomp']), 'warning commands: bwrap'])
     const { checks } = JSON.parse(ran['doctor']!.stdout) as { readonly checks: readonly Check[] }
-    expect(checks.find(({ name }) => name === 'walls')?.found).toBe(
-      isLaunching ? 'tools: permission model, prlimit, launcher, seccomp; commands: launcher; servers: jail'
-        : 'tools: permission model, prlimit; commands: nothing; servers: refused, because bwrap is not installed',
-    )
+    expect(checks.find(({ name }) => name === 'walls')?.found).toBe(LINE)
     expect(walls('doctor')[0]).toMatchObject({ found: expect.stringContaining('bwrap is not installed'), cost: expect.stringContaining(INSTEAD), cure: expect.stringContaining('Install bubblewrap') })
     expect([ran['doctor']!.code, ran['requiring']!.code, walls('requiring')[0]?.status]).toEqual([0, 1, 'problem'])
   })
@@ -105,4 +111,31 @@ describe('on a machine without bubblewrap', { ...WALLS, ...needs('Linux'), ...ru
     expect([code, JSON.parse(stdout)]).toMatchObject([1, { error: { code: 'CapabilityUnavailable' } }])
     expect(existsSync(join(folder, 'made'))).toBe(false)
   })
+})
+
+describe.each([
+  ['with bubblewrap', needs('bubblewrap'), [], 'tools: permission model, prlimit, bwrap, seccomp; commands: bwrap; servers: bwrap'],
+  ['without bubblewrap', runsIf(HIDDEN !== undefined, 'needs private mounts'), HIDDEN ?? [], LINE],
+] as const)('%s', (_, condition, prefix, line) => {
+  /** Resolves when the command has printed the line, on standard output or error. */
+  async function seeLine(...args: readonly string[]): Promise<void> {
+    const cwd = mkdtempSync(join(tmpdir(), 'bulkhead-walls-'))
+    writeExtension(cwd, { id: 'hello', tools: [{ name: 'hello' }] }, 'export default { tools: { hello: { execute: () => "hi" } } }')
+    const [program = '', ...argv] = [...prefix, process.execPath, join(import.meta.dirname, '../src/bin.ts'), ...args]
+    const { PATH, NODE_COMPILE_CACHE } = process.env
+    const child = spawn(program, argv, { cwd, env: { NO_COLOR: '1', HOME: join(cwd, 'home'), PATH, NODE_COMPILE_CACHE, ...NO_NPM } })
+    const closed = once(child, 'close')
+    let printed = ''
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => { printed += text })
+    onTestFinished(async () => {
+      child.kill('SIGKILL')
+      await closed
+      rmSync(cwd, { recursive: true })
+    })
+    await expect.poll(() => printed.split('\n'), { timeout: 20_000 }).toContain(`Walls around ${line}`)
+  }
+
+  it('the list of tools says in one line what stands', condition, () => seeLine('tools'))
+  it('a server over HTTP says it once it is known', condition, () => seeLine('mcp', '--http', '--port', '0'))
+  it('a workbench says it once it is known', condition, () => seeLine('dev', 'tools/hello'))
 })

@@ -16,6 +16,7 @@ import type { ToolMetrics } from './records/metrics.ts'
 import type { Sidecar } from './records/timeouts.ts'
 import type { AgentRunner, Delegated, Delegation } from './sessions/delegation.ts'
 import type { SessionOptions, Session } from './sessions/session.ts'
+import type { StandingWalls } from './sessions/standing-walls.ts'
 import type { Place } from './sessions/workspace.ts'
 
 export interface HostOptions extends Place {
@@ -61,6 +62,11 @@ export interface Host {
    * A missing feature is a diagnostic from then on, and a `SuppressedError` event with the source `sandbox`.
    */
   tryWalls(): Promise<void>
+  /**
+   * What the operating system holds against tools, commands and local servers here, for people. Tried when it is first
+   * asked for, which can take a second. Rejects if it cannot be tried now.
+   */
+  walls(): Promise<StandingWalls>
   /**
    * Registers extensions, independent of reloads. A fault of one of them becomes a diagnostic. Rejects, and changes
    * nothing, with HostClosed, or with RegistrationConflict if an offered extension would have to go.

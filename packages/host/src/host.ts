@@ -25,6 +25,7 @@ import type { InterruptedCall } from './records/interrupted-calls.ts'
 import { CallJournal } from './records/call-journal.ts'
 import type { PausedCall } from './policy/interaction/paused-calls.ts'
 import { sidecarWithTimeout, StoreWithTimeout } from './records/timeouts.ts'
+import type { StandingWalls } from './sessions/standing-walls.ts'
 import { Workspace, type Place, type WorkspaceSources } from './sessions/workspace.ts'
 
 const DRAIN_MS = 5_000
@@ -89,6 +90,10 @@ class ToolHost implements Host {
 
   async tryWalls(): Promise<void> {
     await this.#workspace.tryWalls()
+  }
+
+  walls(): Promise<StandingWalls> {
+    return this.#workspace.walls()
   }
 
   tools(): readonly ToolListing[] {

@@ -5,6 +5,7 @@ export type { ApprovalBook, ApprovalFilter } from './policy/approvals/approval-b
 export type { DamagedApproval } from './policy/approvals/approval-ledger.ts'
 export { openApprovals } from './policy/approvals/approval-book.ts'
 export type { FoundRoot } from './sessions/roots.ts'
+export type { StandingWalls } from './sessions/standing-walls.ts'
 export type { Place } from './sessions/workspace.ts'
 export { loadLateLibraries } from './extensions/schema-checks.ts'
 export type { ReloadChange, ReloadReport, ReloadRequest, ReportSource } from './extensions/reload/report.ts'

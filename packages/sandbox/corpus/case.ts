@@ -59,8 +59,11 @@ export interface Attack {
   readonly script: readonly (readonly [Step, Outcome])[]
   /** The placements that must contain it. */
   readonly placements: readonly AttackPlacement[]
-  /** What the system needs for that: `descriptor paths` are in /proc on Linux, `namespaces` come from `unshare`. */
-  readonly where: 'everywhere' | 'descriptor paths' | 'namespaces'
+  /**
+   * What the system needs for that: `descriptor paths` are in /proc on Linux, Landlock is set by the launcher, and
+   * namespaces come from `unshare`.
+   */
+  readonly where: 'everywhere' | 'descriptor paths' | 'Landlock or namespaces'
   /**
    * `system without bubblewrap`: a process runs without lockdown, permission and bubblewrap, as for code that has
    * escaped from Node. A thread keeps all layers, because the system cannot confine it.

@@ -25,8 +25,8 @@ export function renderSection(record: Record): string {
     'Contained only if the system has a path for every open descriptor, as Linux has in /proc. On other systems a short race',
     `remains: ${listed(descriptorPathsOnly)}.`,
     '',
-    'Contained only if the system can give a process its own namespaces, tested without all other layers and without bubblewrap:',
-    `${listed(namespacesOnly)}.`,
+    'Contained only if the system has Landlock or can give a process its own namespaces, tested without all other layers and',
+    `without bubblewrap: ${listed(systemOnly)}.`,
     '',
     'What each layer inside the worker contains alone: the same attacks without the other layer and without the layers of the',
     'operating system. The numbers in parentheses are the attacks that succeed then.',
@@ -49,7 +49,7 @@ export function renderSection(record: Record): string {
 const sections = (Object.keys(SECTIONS) as Section[]).filter((section) =>
   ATTACKS.some((attack) => attack.section === section))
 const descriptorPathsOnly = ATTACKS.filter(({ where }) => where === 'descriptor paths')
-const namespacesOnly = ATTACKS.filter(({ where }) => where === 'namespaces')
+const systemOnly = ATTACKS.filter(({ where }) => where === 'Landlock or namespaces')
 const listed = (attacks: readonly Attack[]): string => attacks.map(({ id, title }) => `${id} (${title})`).join(', ')
 const confinedIn = (section: Section): readonly Attack[] => CONFINED.filter((attack) => attack.section === section)
 

@@ -65,7 +65,8 @@ export function encodeOrder(
   { argv, env, wall: { rules, filter, limits = new Map(), user }, cwd, descriptors = [] }: Launch,
   { parent, nothing = [] }: OrderOptions = {},
 ): Uint8Array {
-  const strings = [...argv, ...Object.entries(env).map((pair) => pair.join('=')), cwd ?? '']
+  const paths = rules?.paths.map(([path]) => path) ?? []
+  const strings = [...argv, ...Object.entries(env).map((pair) => pair.join('=')), cwd ?? '', ...paths]
   if (strings.some((text) => text.includes('\0'))) throw new TypeError('A NUL character cannot be passed to a program.')
   const order = Buffer.from(JSON.stringify({
     argv,
@@ -106,16 +107,17 @@ export class LaunchError extends Error {
 export function launch(given: Launch, stdio: LaunchStdio): Launched {
   const all = Array.from({ length: Math.max(stdio.length, 3) }, (_, fd) => stdio[fd] ?? 'ignore')
   const descriptors = all.flatMap((kind, fd) => fd > 2 && kind !== 'ignore' ? [fd] : [])
-  return hand({ ...given, cwd: undefined, descriptors }, startLauncher(all, given.cwd ?? '/'))
+  const order = encodeOrder({ ...given, cwd: undefined, descriptors }, { parent: process.pid })
+  return hand(order, startLauncher(all, given.cwd ?? '/'))
 }
 
-function startLauncher(stdio: LaunchStdio, cwd: string): ChildProcess {
+function startLauncher(stdio: LaunchStdio, cwd: string, ...more: readonly string[]): ChildProcess {
   const [node, ...args] = launcherCommand(stdio.length)
-  return spawn(node, args, { cwd, env: {}, detached: true, stdio: [...stdio, 'pipe'] })
+  return spawn(node, [...args, ...more], { cwd, env: {}, detached: true, stdio: [...stdio, 'pipe'] })
 }
 
 /** Gives a launcher its order. */
-function hand(order: Launch, child: ChildProcess, nothing: readonly number[] = []): Launched {
+function hand(order: Uint8Array, child: ChildProcess): Launched {
   // Without free descriptors there are no streams, contrary to the types.
   const pipe = ((child.stdio ?? []) as readonly unknown[]).at(-1) as Duplex | undefined
   const started = new Promise<void>((resolve, reject) => {
@@ -128,7 +130,7 @@ function hand(order: Launch, child: ChildProcess, nothing: readonly number[] = [
     // The kernel closes it when the program is executed.
     pipe.once('close', () => report === READY ? resolve() : reject(errorOf(report)))
     pipe.on('error', () => undefined)
-    pipe.write(encodeOrder(order, { nothing, parent: process.pid }))
+    pipe.write(order)
   })
   // The caller may look at the exit only.
   started.catch(() => undefined)
@@ -144,6 +146,9 @@ function errorOf(report: string): LaunchError {
   }
 }
 
+/** By then the outcome of a command is usually on its way. */
+const REPLACE_AFTER_MS = 20
+
 /**
  * One launcher that waits for its order, so that a command does not wait for the start of Node. It starts after the
  * first use, is replaced after each use, and ends with the host. It keeps nothing running.
@@ -151,6 +156,11 @@ function errorOf(report: string): LaunchError {
 export class SpareLauncher {
   #spare: ChildProcess | undefined
   #closed = false
+
+  /** Whether a launcher waits for its order, or will when it has started. */
+  get waits(): boolean {
+    return this.#spare !== undefined
+  }
 
   /**
    * As `launch`. A program with descriptors of the host, instead of pipes or nothing, gets a new launcher: a running one
@@ -161,8 +171,8 @@ export class SpareLauncher {
     const isUsable = spare !== undefined && spare.exitCode === null && spare.signalCode === null
       && stdio.length <= 3 && stdio.every((kind) => typeof kind === 'string')
     const launched = isUsable ? this.#use(spare, given, stdio) : launch(given, stdio)
-    // Its start would slow the program down that has just been started.
-    launched.child.once('exit', () => this.#replace())
+    // Starting a process takes this thread some milliseconds, which neither the program nor its outcome waits for.
+    launched.child.once('exit', () => setTimeout(() => this.#replace(), REPLACE_AFTER_MS).unref())
     return launched
   }
 
@@ -174,21 +184,22 @@ export class SpareLauncher {
   }
 
   #use(spare: ChildProcess, given: Launch, stdio: LaunchStdio): Launched {
+    const nothing = [0, 1, 2].filter((fd) => (stdio[fd] ?? 'ignore') === 'ignore')
+    // The folder may be named by a descriptor of this process.
+    const cwd = (given.cwd ?? '/').replace(/^\/proc\/self\//, `/proc/${process.pid}/`)
+    const order = encodeOrder({ ...given, cwd, descriptors: [] }, { nothing, parent: process.pid })
     this.#spare = undefined
     spare.removeAllListeners('error')
     spare.ref()
     for (const stream of spare.stdio) (stream as Partial<RefCounted> | null)?.ref?.()
-    const nothing = [0, 1, 2].filter((fd) => (stdio[fd] ?? 'ignore') === 'ignore')
     for (const fd of nothing) spare.stdio[fd]?.destroy()
-    // The folder may be named by a descriptor of this process.
-    const cwd = (given.cwd ?? '/').replace(/^\/proc\/self\//, `/proc/${process.pid}/`)
-    return hand({ ...given, cwd, descriptors: [] }, spare, nothing)
+    return hand(order, spare)
   }
 
   #replace(): void {
     if (this.#closed || this.#spare !== undefined) return
     try {
-      const spare = startLauncher(['pipe', 'pipe', 'pipe'], '/')
+      const spare = startLauncher(['pipe', 'pipe', 'pipe'], '/', 'spare')
       const forget = (): void => {
         if (this.#spare === spare) this.#spare = undefined
       }

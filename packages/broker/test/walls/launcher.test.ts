@@ -49,9 +49,15 @@ const WAYS = {
   'a new launcher': launch,
   'a spare': async (given: Launch, stdio: Parameters<typeof launch>[1]) => {
     await outcome(spares.launch(shell('true'), PIPES))
+    await expect.poll(() => spares.waits).toBe(true)
     return spares.launch(given, stdio)
   },
 }
+
+it('hands no path with a NUL character to a launcher', () => {
+  const wall = { rules: ruleSet({ read: ['/usr\0/private'] }) }
+  expect(() => launch(shell('true', { wall }), PIPES)).toThrow('A NUL character cannot be passed to a program.')
+})
 
 describe.each(Object.entries(WAYS))('%s', needs('Linux'), (_, start) => {
   const run = async (script: string, more: Partial<Launch> = {}) => outcome(await start(shell(script, more), PIPES))
@@ -146,7 +152,9 @@ describe('the spare', needs('Linux'), () => {
     for (let round = 0; round < 3; round++) {
       const launched = own.launch(shell('echo $$'), PIPES)
       pids.push(launched.child.pid)
+      expect(own.waits).toBe(false)
       expect(await outcome(launched)).toMatchObject({ stdout: `${launched.child.pid}\n`, end: 0 })
+      await expect.poll(() => own.waits).toBe(true)
     }
     expect(new Set(pids).size).toBe(3)
   })

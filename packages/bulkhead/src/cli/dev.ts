@@ -17,6 +17,7 @@ import { offer, readForProject } from './extension-source.ts'
 import { canAsk, COMMON_OPTIONS, openHost, SOURCE_OPTIONS, STORE_OPTIONS, terminal } from './host-options.ts'
 import { faultText, hint } from './output.ts'
 import { extensionLines, sourceLines } from './review.ts'
+import { wallsHere, wallsText } from './walls-here.ts'
 
 export const dev = defineCommand({
   usage: 'bulkhead dev DIR [--mode ask|allowlist|yolo] [--no-store] [--root DIR] [--workspace DIR] [--home DIR] '
@@ -64,6 +65,9 @@ async function work(bench: Workbench, first: Packed): Promise<void> {
   const prompt = new Prompt((line) => complete(line, extension.manifest.tools))
   await offer(host, extension)
   prompt.say([...sourceLines(first), ...extensionLines(extension)].join('\n'))
+  let isOver = false
+  // Not awaited: trying them takes about a second.
+  void wallsHere(host).then((walls) => isOver || prompt.say(wallsText(walls)))
   prompt.say(hint('Call a tool: NAME {"argument": "value"}. Enter .help for more.'))
 
   let building: Promise<void> = Promise.resolve()
@@ -112,6 +116,7 @@ async function work(bench: Workbench, first: Packed): Promise<void> {
       prompt.say(powersText(extension, uses, workspace, name))
     }
   }
+  isOver = true
   off()
   stopWatching()
   await building

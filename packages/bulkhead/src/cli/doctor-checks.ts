@@ -10,7 +10,6 @@ import { fileChecks, permissionChecks, storeChecks, trustRootCheck } from './doc
 import type { HostValues } from './host-options.ts'
 import { inspect, type Inspection } from './inspect.ts'
 import { documentWords } from './trust.ts'
-import { wallLine } from './wall-line.ts'
 
 /** Each check asks the code that decides when a call runs. Never rejects. */
 export async function allChecks(values: HostValues): Promise<readonly Check[]> {
@@ -38,10 +37,10 @@ function nodeCheck(): Check {
     : { status: 'problem', name: 'Node', found: fault, cost: 'Nothing runs.', cure: 'Install a newer Node.' }
 }
 
-async function wallChecks({ place: { sandbox, servers } }: Inspection): Promise<readonly Check[]> {
+async function wallChecks({ host }: Inspection): Promise<readonly Check[]> {
   try {
-    const walls = await sandbox.walls?.() ?? []
-    return [ok('walls', wallLine(walls, await servers.jailFault({ hosts: [] }))), ...walls.map(wallCheck)]
+    const { line, walls } = await host.walls()
+    return [ok('walls', line), ...walls.map(wallCheck)]
   } catch (error) {
     return [problem('isolation', error, 'Third-party tools cannot start.')]
   }

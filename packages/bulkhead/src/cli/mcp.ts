@@ -3,6 +3,7 @@ import type { SecurityMode, ToolDefinition } from '@bulkhead/contract'
 import { toolsSelectedBy } from '@bulkhead/contract/dialects'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
+import type { Host } from '../facade/create-host.ts'
 import { kitFolder } from '../facade/folders.ts'
 import { CORE_VERSION } from '../facade/version.ts'
 import { MODE_OPTION } from './call.ts'
@@ -14,6 +15,7 @@ import { token, TOKEN_DETAILS, TOKEN_OPTIONS, TOKEN_SUBCOMMANDS, TOKEN_USAGE } f
 import { diagnosticText, hint } from './output.ts'
 import { COMMON_OPTIONS, openHost, STORE_OPTIONS } from './host-options.ts'
 import { newToken, TokenBook, tokenFile } from './token-book.ts'
+import { wallsHere, wallsText } from './walls-here.ts'
 
 export const mcp = defineCommand({
   usage: 'bulkhead mcp [--http [--port N] [--host ADDRESS] [--cert FILE --key FILE] [--insecure] [--token-file FILE]] '
@@ -144,10 +146,17 @@ async function serveUntilGone(
   }
   const serving = await (listening ? serveOverHttp(served, options, listening) : serveOverStdio(served, options))
   void host.tryWalls()
+  // A client that starts this has no use for it, and each start would try them all.
+  if (listening || process.stdin.isTTY) void sayWalls(host)
   const stop = () => void serving.close()
   for (const signal of ENDING_SIGNALS) process.once(signal, stop)
   await serving.closed
   for (const signal of ENDING_SIGNALS) process.off(signal, stop)
+}
+
+/** Not awaited: trying the walls takes longer than starting to serve. */
+async function sayWalls(host: Pick<Host, 'walls'>): Promise<void> {
+  process.stderr.write(`${wallsText(await wallsHere(host))}\n`)
 }
 
 async function serveOverStdio(host: ServedHost, options: ServeOptions): Promise<Serving> {

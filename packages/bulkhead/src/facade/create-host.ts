@@ -179,6 +179,7 @@ export async function assembleHost(
       return [...host.diagnostics, ...prompts.diagnostics, ...places.servers.diagnostics]
     },
     tryWalls: () => host.tryWalls(),
+    walls: () => host.walls(),
     register: (tools) => own.register(tools),
     unregister: (name, layer) => own.unregister(name, layer),
     clear: () => host.clear(),

@@ -33,6 +33,7 @@ import { HostSession } from './host-session.ts'
 import type { SessionOptions } from './session.ts'
 import type { FoundRoot, RootSources } from './roots.ts'
 import { createNestedCaller, servicesFor } from './services.ts'
+import { standingWalls, type StandingWalls } from './standing-walls.ts'
 import type { Workflows } from '../model/budget.ts'
 
 /** What a host works on: a folder, the extensions of the folder and of all folders, and a sandbox. */
@@ -227,6 +228,10 @@ export class Workspace {
   async tryWalls(): Promise<void> {
     const isHeld = this.context.registry.extensions().some(({ arrangement }) => arrangement.placement === 'process')
     if (isHeld) await this.#sandbox.tryWalls?.()
+  }
+
+  async walls(): Promise<StandingWalls> {
+    return standingWalls(await this.#sandbox.walls?.() ?? [])
   }
 
   /** Stops everything that runs here, dependents first. */

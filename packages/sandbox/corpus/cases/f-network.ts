@@ -13,7 +13,7 @@ const DENIED = { ambient: 'BuiltinDenied' }
 const SECURE = '{ port: facts.port, host: "127.0.0.1", rejectUnauthorized: false }'
 
 /** Only the operating system can contain it. */
-export const BROKEN_OUT = { alone: true, heldBy: 'system without bubblewrap', where: 'namespaces' } as const
+export const BROKEN_OUT = { alone: true, heldBy: 'system without bubblewrap', where: 'Landlock or namespaces' } as const
 
 export const network = [
   attack(378, 'a connection by code that has escaped from Node, without bubblewrap', `

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { lookWall } from '@bulkhead/broker'
 import type { Attack } from '../case.ts'
 import { fsByPath } from './a-fs-by-path.ts'
 import { links } from './b-links.ts'
@@ -32,9 +33,11 @@ export const ATTACKS: readonly Attack[] = [
   exhaustion, brokerWork, memory, lifecycle, manifest, sideChannels, shims,
 ].flat().toSorted((one, other) => one.id - other.id)
 
+const isHeld = canSeparate() || (await lookWall()).stands
+
 /** The attacks that must be contained on this system. */
 export const ATTACKS_HERE: readonly Attack[] = ATTACKS.filter(({ where }) =>
-  where === 'everywhere' || (where === 'namespaces' ? canSeparate() : existsSync('/proc/self/fd')))
+  where === 'everywhere' || (where === 'Landlock or namespaces' ? isHeld : existsSync('/proc/self/fd')))
 
 /** Whether this user may create namespaces. */
 function canSeparate(): boolean {

@@ -1,0 +1,17 @@
+import type { Wall } from '@bulkhead/contract'
+
+/** What the operating system holds against tools, commands and servers here. */
+export interface StandingWalls {
+  /** All of it in one line, for people. */
+  readonly line: string
+  /** Each feature, also those that this machine lacks. */
+  readonly walls: readonly Wall[]
+}
+
+/** Local servers without a wall are refused, unless their entry says otherwise. */
+export function standingWalls(walls: readonly Wall[]): StandingWalls {
+  const around = (place: Wall['around'], nothing: string): string =>
+    walls.filter((wall) => wall.around === place && wall.stands).map(({ name }) => name).join(', ') || nothing
+  const [tools, commands] = [around('process', 'nothing'), around('commands', 'nothing')]
+  return { line: `tools: ${tools}; commands: ${commands}; servers: ${around('servers', 'refused')}`, walls }
+}
