@@ -6,8 +6,8 @@ import type { Argv } from './command-environment.ts'
 export interface CommandRelay {
   /** On the host. */
   readonly folder: string
-  /** Before the command, behind the wall. */
-  readonly command: Argv
+  /** Before the command with these descriptors, behind the wall. */
+  command(descriptors: readonly number[]): Argv
   readonly refused: ReadonlySet<string>
   close(): Promise<void>
 }
@@ -18,5 +18,5 @@ export async function openCommandRelay(
 ): Promise<CommandRelay> {
   const refused = new Set<string>()
   const { folder, close } = await openRelay({ hosts, ceilings, onRefused: (host) => void refused.add(host) })
-  return { folder, command: besideRelay([], hosts), refused, close }
+  return { folder, command: (descriptors) => besideRelay([], hosts, descriptors), refused, close }
 }

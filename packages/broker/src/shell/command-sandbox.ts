@@ -106,7 +106,7 @@ export class CommandSandbox {
       }
       const walled = await this.#bubblewrap.around(form, { folder, relay: relay?.folder })
       opened.push(walled.release)
-      return { ...walled, argv: [...walled.argv, ...relay?.command ?? []], ...(relay && { refused: relay.refused }), release }
+      return { ...walled, ...(relay && { relay: relay.command, refused: relay.refused }), release }
     } catch (error) {
       await release()
       throw error

@@ -144,6 +144,9 @@ function errorOf(report: string): LaunchError {
   }
 }
 
+/** The last one is for the report of a whole pipe. */
+const SPARE_PIPES = ['pipe', 'pipe', 'pipe', 'pipe'] as const
+
 /**
  * One launcher that waits for its order, so that a command does not wait for the start of Node. It starts after the
  * first use, is replaced after each use, and ends with the host. It keeps nothing running.
@@ -159,7 +162,7 @@ export class SpareLauncher {
   launch(given: Launch, stdio: LaunchStdio): Launched {
     const spare = this.#spare
     const isUsable = spare !== undefined && spare.exitCode === null && spare.signalCode === null
-      && stdio.length <= 3 && stdio.every((kind) => typeof kind === 'string')
+      && stdio.length <= SPARE_PIPES.length && stdio.every((kind) => typeof kind === 'string')
     const launched = isUsable ? this.#use(spare, given, stdio) : launch(given, stdio)
     // Its start would slow the program down that has just been started.
     launched.child.once('exit', () => this.#replace())
@@ -179,16 +182,17 @@ export class SpareLauncher {
     spare.ref()
     for (const stream of spare.stdio) (stream as Partial<RefCounted> | null)?.ref?.()
     const nothing = [0, 1, 2].filter((fd) => (stdio[fd] ?? 'ignore') === 'ignore')
-    for (const fd of nothing) spare.stdio[fd]?.destroy()
+    const descriptors = SPARE_PIPES.flatMap((_, fd) => fd > 2 && stdio[fd] === 'pipe' ? [fd] : [])
+    for (const [fd] of SPARE_PIPES.entries()) if ((stdio[fd] ?? 'ignore') === 'ignore') spare.stdio[fd]?.destroy()
     // The folder may be named by a descriptor of this process.
     const cwd = (given.cwd ?? '/').replace(/^\/proc\/self\//, `/proc/${process.pid}/`)
-    return hand({ ...given, cwd, descriptors: [] }, spare, nothing)
+    return hand({ ...given, cwd, descriptors }, spare, nothing)
   }
 
   #replace(): void {
     if (this.#closed || this.#spare !== undefined) return
     try {
-      const spare = startLauncher(['pipe', 'pipe', 'pipe'], '/')
+      const spare = startLauncher(SPARE_PIPES, '/')
       const forget = (): void => {
         if (this.#spare === spare) this.#spare = undefined
       }
