@@ -15,7 +15,9 @@ export const RELAY_INSIDE = '/run/bulkhead'
 const SCRIPT = `
 const { connect, createServer } = require('node:net')
 const { spawn } = require('node:child_process')
-const [path, direct, program, ...args] = process.argv.slice(1)
+const [path, direct, kept, program, ...args] = process.argv.slice(1)
+const descriptors = kept.split(',').map(Number)
+const stdio = Array.from({ length: Math.max(...descriptors) + 1 }, (_, fd) => descriptors.includes(fd) ? fd : 'ignore')
 const server = createServer({ allowHalfOpen: true }, (client) => {
   const relay = connect({ path, allowHalfOpen: true })
   client.on('error', () => relay.destroy()).pipe(relay)
@@ -27,7 +29,7 @@ server.listen(0, '127.0.0.1', () => {
     ...process.env, NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy, HTTPS_PROXY: proxy, http_proxy: proxy,
     https_proxy: proxy, ALL_PROXY: proxy, all_proxy: proxy, NO_PROXY: direct, no_proxy: direct,
   }
-  const child = spawn(program, args, { stdio: 'inherit', env })
+  const child = spawn(program, args, { stdio, env })
   child.on('error', ({ message }) => { console.error(message); process.exit(127) })
   child.on('exit', (code) => process.exit(code ?? 1))
 })`
@@ -36,9 +38,13 @@ const node = realpathSync(process.execPath)
 
 const LOOPBACK = ['localhost', '127.0.0.1', '::1']
 
-/** The command that runs another one beside the relay. */
-export const besideRelay = (command: readonly string[], hosts: readonly string[]): readonly string[] =>
-  [node, '--no-warnings', '--eval', SCRIPT, '--', join(RELAY_INSIDE, RELAY_SOCKET), directHosts(hosts), ...command]
+/** The command that runs another one, with these descriptors, beside the relay. */
+export const besideRelay = (
+  command: readonly string[], hosts: readonly string[], descriptors: readonly number[] = [0, 1, 2],
+): readonly string[] => [
+  node, '--no-warnings', '--eval', SCRIPT, '--', join(RELAY_INSIDE, RELAY_SOCKET), directHosts(hosts),
+  descriptors.join(), ...command,
+]
 
 /** What is reached without the proxy. Without a grant, loopback is the program's own. */
 function directHosts(hosts: readonly string[]): string {

@@ -128,7 +128,7 @@ function through(program: Executable | undefined, options: Argv): Argv {
 }
 
 /** A shortage of resources must not be cached as "not installed". */
-function unlessBusy(error: unknown): undefined {
+export function unlessBusy(error: unknown): undefined {
   if (BulkheadError.is(error) && error.code === 'ResourceBusy') throw error
 }
 

@@ -14,8 +14,8 @@ export interface CommandKeys {
 
 /** The way of a command to its hosts. */
 export interface CommandRelay extends Relay {
-  /** Before the command, behind the wall. */
-  readonly command: Argv
+  /** Before the command with these descriptors, behind the wall. */
+  command(descriptors: readonly number[]): Argv
   /** What was refused so far, a line each. */
   readonly refused: ReadonlySet<string>
   /** Whether the command needs the folder, for the certificate of its keys. */
@@ -35,5 +35,5 @@ export async function openCommandRelay(
       `The wall around the command refused a connection to ${host}: this host was not granted, or is not public.`,
     ),
   }
-  return { ...await openRelay(options), command: besideRelay([], hosts), refused, hasKeys: keys.length > 0 }
+  return { ...await openRelay(options), command: (descriptors) => besideRelay([], hosts, descriptors), refused, hasKeys: keys.length > 0 }
 }

@@ -110,9 +110,9 @@ export class CommandSandbox {
       }
       const walled = await this.#bubblewrap.around(form, { folder, relay: relay?.folder })
       opened.push(walled.release)
-      const argv = [...walled.argv, ...relay?.command ?? []]
       return {
-        ...walled, argv, ...(relay && { refused: relay.refused, variables: relay.variables(RELAY_INSIDE) }), release,
+        ...walled, ...(relay && { relay: relay.command, refused: relay.refused, variables: relay.variables(RELAY_INSIDE) }),
+        release,
       }
     } catch (error) {
       await release()

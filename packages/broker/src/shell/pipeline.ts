@@ -1,12 +1,13 @@
 import type { BulkheadError, PipeResult } from '@bulkhead/contract'
 import type { Run } from './run.ts'
 import type { RunStreams } from './run-start.ts'
-import type { StageRequest, StageTarget } from './request.ts'
+import type { PipeRequest, StageRequest, StageTarget } from './request.ts'
 import type { StreamFiles } from './streams.ts'
+import { exitsOf } from './whole-pipe.ts'
 
-type StartStage = (index: number) => Run
+type StartRun = (index: number) => Run
 
-/** Several connected runs, from their start until no process of them is left. */
+/** The runs of a pipe, from their start until no process of them is left. */
 export class Pipeline {
   /** Settles once. */
   readonly result: Promise<PipeResult>
@@ -15,12 +16,14 @@ export class Pipeline {
   /** Resolves once all are in their working folder, or were not started. Never rejects. */
   readonly inFolder: Promise<void>
   readonly #runs: readonly Run[]
+  readonly #commands: number
   #timer: NodeJS.Timeout | undefined
   #timedOut = false
 
-  /** Contract: if one cannot be started, ends the others and throws. */
-  constructor(count: number, start: StartStage, timeoutMs: number | undefined) {
-    this.#runs = startAll(count, start)
+  /** A run per command, or one that reports on all. Contract: if one cannot be started, ends the others and throws. */
+  constructor(runs: number, start: StartRun, { stages, timeoutMs }: Pick<PipeRequest, 'stages' | 'timeoutMs'>) {
+    this.#commands = stages.length
+    this.#runs = startAll(runs, start)
     this.gone = Promise.all(this.#runs.map(({ gone }) => gone)).then(() => undefined)
     this.inFolder = Promise.all(this.#runs.map(({ inFolder }) => inFolder)).then(() => undefined)
     this.result = this.#finish()
@@ -42,7 +45,8 @@ export class Pipeline {
     try {
       const results = await Promise.all(this.#runs.map(({ result }) => result))
       return {
-        exits: results.map(({ exitCode, signal }) => ({ exitCode, signal })),
+        exits: results.flatMap(({ exitCode, signal, report }) => report === undefined ? [{ exitCode, signal }]
+          : exitsOf(report, this.#commands, { exitCode, signal })),
         stdout: results.at(-1)!.stdout,
         stderr: results.map(({ stderr }) => stderr).join(''),
         truncated: results.some(({ truncated }) => truncated),
@@ -54,7 +58,7 @@ export class Pipeline {
   }
 }
 
-function startAll(count: number, start: StartStage): readonly Run[] {
+function startAll(count: number, start: StartRun): readonly Run[] {
   const runs: Run[] = []
   try {
     for (let index = 0; index < count; index++) runs.push(start(index))

@@ -114,6 +114,8 @@ export interface PipeRequest {
   readonly hosts: readonly string[] | 'all'
   readonly isolated: boolean
   readonly quiet: boolean
+  /** Each secret is for some of the commands, so each command has a wall of its own. */
+  readonly hasSecrets?: boolean
 }
 
 /** Reads a request. Contract: throws InputInvalid. */
@@ -162,7 +164,8 @@ export function withStageSecrets<Request extends PipeRequest>(request: Request, 
     [...args, input].some((text) => typeof text === 'string' && hasHandle(text))
   const writesFile = ({ stdout, stderr }: StageRequest): boolean =>
     typeof stdout === 'object' || typeof stderr === 'object'
-  if (request.stages.some(isGivenSecret) && request.stages.some(writesFile)) {
+  const hasSecrets = request.stages.some(isGivenSecret)
+  if (hasSecrets && request.stages.some(writesFile)) {
     throw new BulkheadError(
       'CapabilityDenied',
       'Output of commands that get a secret cannot go into a file, because it is not redacted there. '
@@ -172,6 +175,7 @@ export function withStageSecrets<Request extends PipeRequest>(request: Request, 
   }
   return {
     ...request,
+    ...(hasSecrets && { hasSecrets }),
     stages: request.stages.map((stage) => {
       const filled = (text: string): string => secrets.inText(text, stage.cmd)
       const { args, input } = stage

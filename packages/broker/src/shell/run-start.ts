@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import type { Duplex } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
 import type { LeftoverProcesses } from '../process/run-processes.ts'
 import { sendWhole, startError, startMasked, type Stdio } from '../process/spawn.ts'
 import type { Redaction } from '../secrets/redaction.ts'
 import { encodeOrder, launcherCommand, type Launch, type LaunchWall, type SpareLauncher } from '../walls/launcher.ts'
 import type { LiveOutput } from './output.ts'
-import { FILTER_FD } from './wall-form.ts'
+import { FILTER_FD, REPORT_FD } from './wall-form.ts'
 
 export interface RunParts {
   readonly argv: readonly string[]
@@ -34,8 +34,8 @@ export interface RunStreams {
   readonly stdin?: number | undefined
   readonly stdout: 'kept' | 'nothing' | number
   readonly stderr: 'kept' | 'nothing' | number
-  /** From descriptor 3 on. */
-  readonly extra?: readonly (number | undefined)[]
+  /** From descriptor 3 on. The report, on REPORT_FD, becomes part of the result. */
+  readonly extra?: readonly (number | 'report' | undefined)[]
 }
 
 /** How a command gets behind its wall, unless its own arguments do that. */
@@ -53,11 +53,22 @@ function stdioOf({ input, streams, wall }: RunParts): Stdio {
   const { stdin, stdout = 'kept', stderr = 'kept', extra = [] } = streams ?? {}
   const output = (to: RunStreams['stdout']) => typeof to === 'number' ? to : to === 'nothing' ? 'ignore' : 'pipe'
   const source = stdin ?? (input === undefined ? 'ignore' : 'pipe')
-  const more = extra.map((file) => file ?? 'ignore' as const)
-  const filter = wall?.filter === undefined ? []
-    : [...Array.from({ length: FILTER_FD - 3 - more.length }, () => 'ignore' as const), 'pipe' as const]
-  return [source, output(stdout), output(stderr), ...more, ...filter]
+  const more = extra.map((file) => file === 'report' ? 'pipe' as const : file ?? 'ignore' as const)
+  const all: Stdio = [source, output(stdout), output(stderr), ...more]
+  return wall?.filter === undefined ? all : withPipe(all, FILTER_FD)
 }
+
+const withPipe = (stdio: Stdio, at: number): Stdio => Array.from(
+  { length: Math.max(stdio.length, at + 1) }, (_, fd) => fd === at ? 'pipe' : stdio[fd] ?? 'ignore',
+)
+
+/** The descriptors of a command. */
+export const descriptorsOf = ({ extra = [] }: Partial<RunStreams> = {}): readonly number[] =>
+  [0, 1, 2, ...extra.flatMap((file, index) => file === undefined ? [] : [index + 3])]
+
+/** Set for a command that reports. */
+export const reportOf = ({ streams }: RunParts, { stdio }: ChildProcess): Readable | undefined =>
+  streams?.extra?.includes('report') ? (stdio as readonly unknown[] | undefined)?.[REPORT_FD] as Readable : undefined
 
 interface StartedChild {
   readonly child: ChildProcess
@@ -65,16 +76,21 @@ interface StartedChild {
   readonly started?: Promise<void>
 }
 
+/** The folder may be named by a descriptor of this process, which one of the files may replace in the new process. */
+const folderOf = ({ cwd, streams }: RunParts): string =>
+  (streams?.extra ?? []).length === 0 ? cwd : cwd.replace(/^\/proc\/self\//, `/proc/${process.pid}/`)
+
 /** Contract: throws if the system cannot start it. */
-export function startRun(parts: RunParts): StartedChild {
+export function startRun(given: RunParts): StartedChild {
+  const parts = { ...given, cwd: folderOf(given) }
   const { argv, cwd, env, mark, masked, wall } = parts
   const [file = '', ...args] = argv
   try {
     if (wall?.launch !== undefined) {
       const limits = new Map([...wall.launch.limits ?? [], ['locks', mark] as const])
-      const given: Launch = { argv: [file, ...args], env, wall: { ...wall.launch, limits } }
-      return wall.network === undefined ? wall.spares.launch({ ...given, cwd }, stdioOf(parts))
-        : { child: startInNetwork(parts, given, wall.network) }
+      const order: Launch = { argv: [file, ...args], env, wall: { ...wall.launch, limits } }
+      return wall.network === undefined ? wall.spares.launch({ ...order, cwd }, stdioOf(parts))
+        : { child: startInNetwork(parts, order, wall.network) }
     }
     const child = startMasked(stdioOf(parts), masked, (stdio) =>
       spawn(file, args, { cwd, env, stdio, detached: true, shell: false }))
@@ -89,13 +105,12 @@ export function startRun(parts: RunParts): StartedChild {
 /** The order of the launcher takes the place of the filter. */
 function startInNetwork(parts: RunParts, given: Launch, network: NonNullable<RunWall['network']>): ChildProcess {
   const { cwd, masked } = parts
-  const all = stdioOf(parts)
-  const stdio = Array.from({ length: FILTER_FD + 1 }, (_, fd) => fd === FILTER_FD ? 'pipe' : all[fd] ?? 'ignore')
-  const descriptors = all.flatMap((kind, fd) => fd > 2 && kind !== 'ignore' ? [fd] : [])
-  const [file = '', ...args] = network([0, 1, 2, ...descriptors, FILTER_FD], launcherCommand(FILTER_FD))
+  const stdio = withPipe(stdioOf(parts), FILTER_FD)
+  const descriptors = descriptorsOf(parts.streams)
+  const [file = '', ...args] = network([...descriptors, FILTER_FD], launcherCommand(FILTER_FD))
   // The programs in front of the wall get none of the variables.
   const child = startMasked(stdio, masked, (each) => spawn(file, args, { cwd, env: {}, stdio: each, detached: true }))
   const pipe = (child.stdio as readonly unknown[] | undefined)?.[FILTER_FD]
-  if (pipe) sendWhole(pipe as Duplex, encodeOrder({ ...given, descriptors }))
+  if (pipe) sendWhole(pipe as Duplex, encodeOrder({ ...given, descriptors: descriptors.slice(3) }))
   return child
 }

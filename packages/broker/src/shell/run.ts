@@ -4,7 +4,7 @@ import type { RedactingStream } from '../secrets/redaction.ts'
 import { reaper } from '../process/reaper.ts'
 import { BoundedOutput, type StreamName } from './output.ts'
 import { startError } from '../process/spawn.ts'
-import { startRun, type RunParts } from './run-start.ts'
+import { reportOf, startRun, type RunParts } from './run-start.ts'
 import {
   processesOf, processRow, processTable, signalProcess, type ProcessRow, type RunIdentity,
 } from '../process/run-processes.ts'
@@ -22,7 +22,7 @@ const UNKNOWN_PROCESS: ProcessRow = { pid: -1, parent: -1, group: -1, session: -
 const STREAMS: readonly StreamName[] = ['stdout', 'stderr']
 
 /** `truncated`: output beyond the limit of a stream was dropped. */
-export type BoundedShellResult = ShellResult & { readonly truncated: boolean }
+export type BoundedShellResult = ShellResult & { readonly truncated: boolean; readonly report?: string }
 
 /**
  * One command in its own session, from its start until no process of it is left. The result does not wait for other
@@ -50,6 +50,7 @@ export class Run {
   #closed = false
   #over = false
   #received = 0
+  #report: string | undefined
   #drainTimer: NodeJS.Timeout | undefined
 
   /** Contract: if the system cannot start it, this throws or `result` rejects. */
@@ -121,6 +122,11 @@ export class Run {
       this.#closed = true
       if (!this.#over && this.#exit !== undefined) this.#complete(this.#exit)
     })
+    const report = reportOf(this.#parts, child)
+    if (report !== undefined) this.#report = ''
+    report?.on('error', () => undefined).on('data', (bytes: Buffer) => {
+      this.#report += bytes.toString('latin1')
+    })
     for (const name of STREAMS) {
       child[name]?.on('error', () => undefined)
       child[name]?.on('data', (bytes: Buffer) => {
@@ -157,7 +163,8 @@ export class Run {
     this.#parts.live?.flush()
     const { stdout, stderr } = this.#outputs
     const truncated = stdout.truncated || stderr.truncated
-    this.#settled.resolve({ ...exit, stdout: stdout.text(), stderr: stderr.text(), truncated })
+    const report = this.#report === undefined ? {} : { report: this.#report }
+    this.#settled.resolve({ ...exit, stdout: stdout.text(), stderr: stderr.text(), truncated, ...report })
     this.#signalGroup('SIGKILL')
     void this.#endLeftovers().then(this.#gone.resolve)
   }
@@ -166,7 +173,8 @@ export class Run {
   #close(): void {
     this.#over = true
     clearTimeout(this.#drainTimer)
-    for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) stream?.destroy()
+    const { stdin, stdout, stderr } = this.#child
+    for (const stream of [stdin, stdout, stderr, reportOf(this.#parts, this.#child)]) stream?.destroy()
   }
 
   async #kill(): Promise<void> {

@@ -10,7 +10,7 @@ import type { Redaction } from '../secrets/redaction.ts'
 import type { SecretsCapability } from '../secrets/secrets.ts'
 import { Executables, requireUnchanged, UntrustedFolders } from '../process/executable.ts'
 import { inheritableDescriptors, isInheritable, startError } from '../process/spawn.ts'
-import { Launcher, type Argv, type Launch, type CommandEnvironment } from './command-environment.ts'
+import { Launcher, unlessBusy, type Argv, type Launch, type CommandEnvironment } from './command-environment.ts'
 import { TerminalRun, type TerminalRunParts } from './client-terminal.ts'
 import { LeftoverProcesses } from '../process/run-processes.ts'
 import { LiveOutput, type StreamName } from './output.ts'
@@ -18,7 +18,8 @@ import { Fifos, StreamFiles } from './streams.ts'
 import type { PipeRequest, ShellRequest } from './request.ts'
 import { throughShell, isPlainOutput, Pipeline, streamsOf } from './pipeline.ts'
 import { Run } from './run.ts'
-import type { RunParts } from './run-start.ts'
+import { wholePipe } from './whole-pipe.ts'
+import { descriptorsOf, type RunParts, type RunStreams } from './run-start.ts'
 import { CommandSandbox, type CommandSandboxOptions } from './command-sandbox.ts'
 import { withFileErrors } from '../fs/file-errors.ts'
 import type { SpareLauncher } from '../walls/launcher.ts'
@@ -112,14 +113,7 @@ export class Starter {
   }
 
   startPipe(call: OpenCall, request: PipeRequest & Walled, stop: AbortSignal): Promise<StartedCommand> {
-    return this.#behind(call, request, async (sandbox) => {
-      const pipeline = await this.#startStages(call, request, stop, sandbox)
-      const stood = request.wall === 'open' || sandbox === NO_SANDBOX ? {} : { wall: request.wall }
-      return {
-        result: pipeline.result.then((result) => ({ ...result, ...stood })), gone: pipeline.gone,
-        end: (reason) => pipeline.end(reason),
-      }
-    })
+    return this.#behind(call, request, (sandbox) => this.#startStages(call, request, stop, sandbox))
   }
 
   /** Starts a command behind its wall, which stands until no process of the command is left. */
@@ -159,7 +153,7 @@ export class Starter {
       const cwd = await workingFolder(workspace, call, request.cwd)
       stop.throwIfAborted()
       requireUnchanged(executable)
-      const [program = executable.path, ...rest] = [...sandbox.argv, executable.path, ...args]
+      const [program = executable.path, ...rest] = [...inside(sandbox), executable.path, ...args]
       const command = { program, args: rest, cwd: cwd.path, outputBytes }
       const callId = call.hostCallId ?? call.callId
       return new TerminalRun({ run, command, callId, timeoutMs: request.timeoutMs, release: sandbox.release })
@@ -179,28 +173,35 @@ export class Starter {
   async #startStages(call: OpenCall, request: PipeRequest & Walled, stop: AbortSignal, sandbox: SandboxPrefix): Promise<Pipeline> {
     const { workspace, folders, environmentOf } = this.#parts
     const path = request.wall === 'look' ? await environmentOf(call).cleanPath() : undefined
-    const [launch, shell, mkfifo, ...programs] = await Promise.all([
-      this.#launcher.prepare(), this.#system.find('sh'), this.#system.find('mkfifo'),
-      ...request.stages.map(({ cmd }) => environmentOf(call).executables.find(cmd)),
+    const { stages } = request
+    const isWhole = stages.length > 1 && sandbox !== NO_SANDBOX && request.hasSecrets !== true
+    const [launch, bash, shell, mkfifo, ...programs] = await Promise.all([
+      this.#launcher.prepare(), isWhole ? this.#system.find('bash').catch(unlessBusy) : undefined,
+      this.#system.find('sh'), this.#system.find('mkfifo'),
+      ...stages.map(({ cmd }) => environmentOf(call).executables.find(cmd)),
     ])
-    const redaction = this.#redaction(call, request.stages.map(({ cmd }) => cmd))
+    const redaction = this.#redaction(call, stages.map(({ cmd }) => cmd))
     const files = new StreamFiles(workspace, call, request.cwd, folders)
-    const fifos = await Fifos.open(request.stages.length - 1, mkfifo.path)
+    const fifos = await Fifos.open(bash === undefined ? stages.length - 1 : 0, mkfifo.path)
+    const paths = programs.map((program) => program.path)
+    const partsOf = (index: number): Pick<SpawnParts, 'command' | 'streams'> => {
+      if (bash !== undefined) return wholePipe(bash.path, stages, paths, files)
+      const stage = stages[index]!
+      const argv = [paths[index]!, ...stage.args]
+      const ends = { read: fifos.readEnd(index - 1), write: fifos.writeEnd(index) }
+      const command = isPlainOutput(stage) ? argv : throughShell(shell.path, stage, argv)
+      return { command, streams: streamsOf(stage, files, ends) }
+    }
     try {
       await files.openAll(request)
       return await inWorkingFolder(workspace, call, request.cwd, (cwd) => {
         stop.throwIfAborted()
-        for (const program of [shell, ...programs]) requireUnchanged(program)
-        return new Pipeline(request.stages.length, (index) => {
-          const stage = request.stages[index]!
-          const argv = [programs[index]!.path, ...stage.args]
-          const redirected = isPlainOutput(stage) ? argv : throughShell(shell.path, stage, argv)
-          const ends = { read: fifos.readEnd(index - 1), write: fifos.writeEnd(index) }
-          const input = typeof stage.input === 'string' ? stage.input : undefined
-          const streams = streamsOf(stage, files, ends)
-          const command = { command: redirected, launch, sandbox }
-          return this.#spawn(call, cwd, { ...command, input, streams, redaction, path, isQuiet: request.quiet })
-        }, request.timeoutMs)
+        for (const program of [bash ?? shell, ...programs]) requireUnchanged(program)
+        return new Pipeline(bash === undefined ? stages.length : 1, (index) => {
+          const { input } = stages[index]!
+          const given = { input: typeof input === 'string' ? input : undefined, ...partsOf(index) }
+          return this.#spawn(call, cwd, { ...given, launch, sandbox, redaction, path, isQuiet: request.quiet })
+        }, request)
       })
     } finally {
       await Promise.all([files.close(), fifos.close()])
@@ -219,7 +220,7 @@ export class Starter {
     const live = isQuiet || !call.onUpdate ? undefined : new LiveOutput(update, updateMs)
     return new Run({
       ...parts, cwd, marker, mark, live, graceMs, drainMs, outputBytes,
-      argv: sandbox.launch === undefined ? launch([...sandbox.argv, ...command], mark) : command,
+      argv: sandbox.launch === undefined ? launch([...inside(sandbox, parts.streams), ...command], mark) : command,
       wall: {
         spares, launch: sandbox.launch, filter: sandbox.filter,
         ...(network && { network: (descriptors, inner) => launch(network(descriptors, inner), mark) }),
@@ -278,6 +279,10 @@ async function workingFolder(workspace: string, { tool }: OpenCall, given: strin
   }
   return { scope, resolved, path: scope.pathOf(resolved) }
 }
+
+/** What stands before a command with these streams. */
+const inside = ({ argv, relay }: SandboxPrefix, streams?: RunStreams): Argv =>
+  [...argv, ...relay?.(descriptorsOf(streams)) ?? []]
 
 /** For the caller of the command. */
 const refusals = ({ refused = new Set() }: SandboxPrefix): string => [...refused].map((line) => `${line}\n`).join('')

@@ -26,6 +26,8 @@ export interface WallOwn {
 /** The arguments before a command. Release it when the command is gone. */
 export interface SandboxPrefix {
   readonly argv: Argv
+  /** Follows `argv`: the command that runs another one, with these descriptors, beside the relay. */
+  readonly relay?: (descriptors: readonly number[]) => Argv
   /** The command is started by the launcher, behind this wall. */
   readonly launch?: LaunchWall
   /** The launcher runs in a network of its own: the command that runs another one there. */
@@ -41,5 +43,7 @@ export interface SandboxPrefix {
 
 /** After the files that the outputs of a command go to. */
 export const FILTER_FD = 5
+/** Where the shell of a whole pipe reports how its commands ended. A spare launcher has a pipe there. */
+export const REPORT_FD = 3
 
 export const NO_SANDBOX: SandboxPrefix = { argv: [], release: async () => undefined }

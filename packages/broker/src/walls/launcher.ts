@@ -148,6 +148,8 @@ function errorOf(report: string): LaunchError {
 
 /** By then the outcome of a command is usually on its way. */
 const REPLACE_AFTER_MS = 20
+/** The last one is for the report of a whole pipe. */
+const SPARE_PIPES = ['pipe', 'pipe', 'pipe', 'pipe'] as const
 
 /**
  * One launcher that waits for its order, so that a command does not wait for the start of Node. It starts after the
@@ -169,7 +171,7 @@ export class SpareLauncher {
   launch(given: Launch, stdio: LaunchStdio): Launched {
     const spare = this.#spare
     const isUsable = spare !== undefined && spare.exitCode === null && spare.signalCode === null
-      && stdio.length <= 3 && stdio.every((kind) => typeof kind === 'string')
+      && stdio.length <= SPARE_PIPES.length && stdio.every((kind) => typeof kind === 'string')
     const launched = isUsable ? this.#use(spare, given, stdio) : launch(given, stdio)
     // Starting a process takes this thread some milliseconds, which neither the program nor its outcome waits for.
     launched.child.once('exit', () => setTimeout(() => this.#replace(), REPLACE_AFTER_MS).unref())
@@ -187,19 +189,20 @@ export class SpareLauncher {
     const nothing = [0, 1, 2].filter((fd) => (stdio[fd] ?? 'ignore') === 'ignore')
     // The folder may be named by a descriptor of this process.
     const cwd = (given.cwd ?? '/').replace(/^\/proc\/self\//, `/proc/${process.pid}/`)
-    const order = encodeOrder({ ...given, cwd, descriptors: [] }, { nothing, parent: process.pid })
+    const descriptors = SPARE_PIPES.flatMap((_, fd) => fd > 2 && stdio[fd] === 'pipe' ? [fd] : [])
+    const order = encodeOrder({ ...given, cwd, descriptors }, { nothing, parent: process.pid })
     this.#spare = undefined
     spare.removeAllListeners('error')
     spare.ref()
     for (const stream of spare.stdio) (stream as Partial<RefCounted> | null)?.ref?.()
-    for (const fd of nothing) spare.stdio[fd]?.destroy()
+    for (const [fd] of SPARE_PIPES.entries()) if ((stdio[fd] ?? 'ignore') === 'ignore') spare.stdio[fd]?.destroy()
     return hand(order, spare)
   }
 
   #replace(): void {
     if (this.#closed || this.#spare !== undefined) return
     try {
-      const spare = startLauncher(['pipe', 'pipe', 'pipe'], '/', 'spare')
+      const spare = startLauncher(SPARE_PIPES, '/', 'spare')
       const forget = (): void => {
         if (this.#spare === spare) this.#spare = undefined
       }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { needs } from '../../../../scripts/machine.ts'
 import type { Shell } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { shellAccess } from '../../../sandbox/src/extension/capabilities.ts'
@@ -21,7 +22,7 @@ interface Running {
 async function running(commands: readonly string[]): Promise<Running> {
   const vault = vaultOf({ TOKEN: { commands: [...commands] } })
   const updates: Json[] = []
-  const allowed = ['show', 'other', 'echo', 'cat'].flatMap((cmd) => any(cmd))
+  const allowed = ['show', 'other', 'echo', 'cat', 'sh'].flatMap((cmd) => any(cmd))
   const call = callOf({ shell: allowed, fs: { write: [`${setup.workspace.slice(1)}/**`] } }, {
     onUpdate: (partial) => updates.push(partial),
   })
@@ -81,6 +82,14 @@ describe('a command', () => {
     const { shell, handle, close } = await running(['show'])
     expect(await codeOf(shell.run('other', [handle]))).toBe('CapabilityDenied')
     expect(await codeOf(shell.run('other', [], { input: handle }))).toBe('CapabilityDenied')
+    await close()
+  })
+
+  it('does not see the secret of another command of its pipe', needs('bubblewrap'), async () => {
+    const { shell, handle, close } = await running(['sh'])
+    const looks = `grep -c '${SECRET.slice(0, -1)}[${SECRET.at(-1)}]' /proc/[0-9]*/cmdline | grep -v ':0$' | wc -l`
+    const stages = [{ cmd: 'sh', args: ['-c', ':', handle] }, { cmd: 'sh', args: ['-c', `cat; ${looks}`] }]
+    expect((await shell.pipe(stages, { wall: 'work' })).stdout.trim()).toBe('0')
     await close()
   })
 

@@ -1,14 +1,16 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
+import { processTable } from '../../src/process/run-processes.ts'
 import { launcherFilter } from '../../src/walls/filter-rules.ts'
 import { ruleSet } from '../../src/walls/landlock.ts'
 import {
@@ -167,8 +169,21 @@ describe('the spare', needs('Linux'), () => {
   })
 
   it('is not used for a program that gets a descriptor of the host', async () => {
-    const launched = spares.launch(shell('readlink /proc/self/fd/0'), ['ignore', 'pipe', 'pipe', 'pipe'])
-    launched.child.stdio[3]?.destroy()
-    expect(await outcome(launched)).toMatchObject({ stdout: '/dev/null\n', end: 0 })
+    const file = openSync('/dev/zero', 'r')
+    onTestFinished(() => closeSync(file))
+    const launched = spares.launch(shell('readlink /proc/self/fd/0'), [file, 'pipe', 'pipe'])
+    expect(await outcome(launched)).toMatchObject({ stdout: '/dev/zero\n', end: 0 })
+  })
+
+  it('serves a whole pipe, whose shell reports on a pipe of its own', async () => {
+    const own = new SpareLauncher()
+    onTestFinished(() => own.close())
+    await outcome(own.launch(shell('true'), PIPES))
+    const running = (await processTable())!.map(({ pid }) => pid)
+    const launched = own.launch(shell('echo said; echo reported >&3'), [...PIPES, 'pipe'])
+    const [report, { stdout }] = await Promise.all([text(launched.child.stdio[3] as Readable), outcome(launched)])
+    expect([stdout, report, running.includes(launched.child.pid!)]).toEqual(['said\n', 'reported\n', true])
+    const { stderr } = await outcome(own.launch(shell('true >&3'), PIPES))
+    expect(stderr).toContain('Bad file descriptor')
   })
 })
