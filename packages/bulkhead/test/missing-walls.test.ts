@@ -83,11 +83,6 @@ describe('on a machine without bubblewrap', { ...WALLS, ...needs('Linux'), ...ru
     expect(stderr).toMatch(stands ? /^$/ : /^Warning: Commands run without a sandbox, .*\n$/)
   })
 
-  it('the list of tools says in one line what stands', () => {
-    expect(ran['table']!.stdout.split('\n')).toContain(`Walls around ${LINE}`)
-    expect(JSON.parse(ran['tools']!.stdout)).toMatchObject({ walls: { line: LINE, walls: expect.arrayContaining([expect.objectContaining({ name: 'bwrap', stands: false })]) } })
-  })
-
   it('the list of tools has a diagnostic', () => {
     const { diagnostics } = JSON.parse(ran['tools']!.stdout) as { readonly diagnostics: readonly Diagnostic[] }
     expect(diagnostics.filter(({ stage }) => stage !== 'lock')).toMatchObject([{
@@ -135,7 +130,6 @@ describe.each([
     await expect.poll(() => printed.split('\n'), { timeout: 20_000 }).toContain(`Walls around ${line}`)
   }
 
-  it('the list of tools says in one line what stands', condition, () => seeLine('tools'))
   it('a server over HTTP says it once it is known', condition, () => seeLine('mcp', '--http', '--port', '0'))
   it('a workbench says it once it is known', condition, () => seeLine('dev', 'tools/hello'))
 })

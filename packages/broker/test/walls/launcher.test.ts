@@ -179,6 +179,7 @@ describe('the spare', needs('Linux'), () => {
     const own = new SpareLauncher()
     onTestFinished(() => own.close())
     await outcome(own.launch(shell('true'), PIPES))
+    await expect.poll(() => own.waits).toBe(true)
     const running = (await processTable())!.map(({ pid }) => pid)
     const launched = own.launch(shell('echo said; echo reported >&3'), [...PIPES, 'pipe'])
     const [report, { stdout }] = await Promise.all([text(launched.child.stdio[3] as Readable), outcome(launched)])

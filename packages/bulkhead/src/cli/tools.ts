@@ -2,7 +2,6 @@ import { powerPhrases, type ToolListing } from '@bulkhead/contract'
 import { diagnosticText, printJson, serverJson, serverTable, table, UNCONFINED } from './output.ts'
 import { defineCommand, refuseArguments } from './command.ts'
 import { COMMON_OPTIONS, openHost } from './host-options.ts'
-import { wallsHere, wallsText } from './walls-here.ts'
 
 export const tools = defineCommand({
   usage: 'bulkhead tools [--powers] [--connect] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
@@ -14,8 +13,7 @@ export const tools = defineCommand({
   details: `Columns: LAYER is the origin of the tool. MODE is its strongest effect. GATED tells whether each call
 requires approval ("by host": required by the host, not by the manifest). INTEGRITY is how its files were verified
 ("pinned": a server or document of exact versions, which were checked when it was installed or fetched). SHADOWS lists
-tools of the same name that it replaces. MAY lists what it can access. The line below names what the operating system
-holds against tools, commands and local servers on this machine.`,
+tools of the same name that it replaces. MAY lists what it can access.`,
   examples: [
     { command: 'bulkhead tools', text: 'every tool, where it comes from and what it may do' },
     { command: 'bulkhead tools --powers', text: 'which tools may write files, use the network, run commands' },
@@ -27,17 +25,16 @@ holds against tools, commands and local servers on this machine.`,
     const host = await openHost(values)
     try {
       if (values.connect) await host.mcp.connect()
-      const [walls] = await Promise.all([wallsHere(host), host.tryWalls()])
+      await host.tryWalls()
       const listing = host.tools()
       const servers = host.mcp.servers()
       const { diagnostics } = host
       if (values.json) {
         const listed = values.powers ? { powers: byPower(listing) } : { tools: listing }
-        printJson({ ...listed, servers: serverJson(servers), walls, diagnostics })
+        printJson({ ...listed, servers: serverJson(servers), diagnostics })
       } else {
         const listed = values.powers ? powerTable(listing) : toolTable(listing)
-        const notes = [`${wallsText(walls)}\n`, ...diagnostics.map((found) => diagnosticText(found))]
-        process.stdout.write(listed + serverTable(servers) + notes.join(''))
+        process.stdout.write(listed + serverTable(servers) + diagnostics.map((found) => diagnosticText(found)).join(''))
       }
     } finally {
       await host.close()
