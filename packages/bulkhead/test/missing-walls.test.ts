@@ -51,7 +51,6 @@ describe('on a machine without bubblewrap', { ...WALLS, ...needs('Linux'), ...ru
     const commands = {
       hello: [...call('hello'), ...home], read: [...call('read', { file_path: 'note.txt' }), ...home],
       bash: [...call('bash', { command: 'ls' }), ...home], tools: ['tools', '--json', ...home],
-      table: ['tools', ...home],
       doctor: ['doctor', '--json', ...home], requiring: ['doctor', ...requiring],
       ...Object.fromEntries(REFUSED.map(([tool, args]) => [JSON.stringify([tool, args]), [...call(tool, args), ...requiring]])),
     }
