@@ -1,13 +1,12 @@
 import { hash } from 'node:crypto'
 import { relative } from 'node:path'
 import {
-  BulkheadError, CALL_LIMITS, checkApprovalKey, isLockedTool, namesSensitiveFiles, SENSITIVE, type ArgumentsReading,
+  BulkheadError, CALL_LIMITS, checkApprovalKey, isLockedTool, SENSITIVE, type ArgumentsReading, type CallEffects,
   type CallSubject, type Clock, type CommandReading, type CompartmentSession, type ReaderContext,
 } from '@bulkhead/contract'
 import { onAbort, untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isWithin } from '@bulkhead/kit/programs'
-import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
 import type { HostContext, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis, type Subject } from './checked-call.ts'
@@ -26,7 +25,7 @@ export function analyzeCall(call: ValidatedCall, host: HostContext): CallAnalysi
   if (reader) {
     const reading = readSafely(() => reader(call.args, contextOf(call, host)), name)
     const analysis = analysisOf(reading, isBundled, host)
-    return canReveal(call.tool) ? withOwnKey(analysis, reading, call.session.paths, host) : analysis
+    return call.tool.canReveal ? withOwnKey(analysis, reading, call.session.paths, host) : analysis
   }
   if (template) return analysisByKey(template(call.args))
   return extension.compartment && !extension.compartment.offers.approvalKeys.has(name) ? analysisByKey(name) : undefined
@@ -46,6 +45,7 @@ function analysisOf(
   { key, subjects, touches, asks, denies, onlyReads, needs, effects, writes, command }: ArgumentsReading,
   isBundled: boolean, { realPath }: HostContext,
 ): CallAnalysis {
+  let followed: CallEffects | undefined
   return {
     approvalKey: keyOf(key),
     subjects: subjects.map(subjectOf),
@@ -59,13 +59,9 @@ function analysisOf(
     ...(command && isBundled ? { command: commandOf(command) } : {}),
     ...(needs && isBundled ? { needs } : {}),
     ...(writes && isBundled ? { writes } : {}),
-    ...(effects && isBundled ? { effects: () => followLinks(effects, realPath) } : {}),
+    ...(effects && isBundled ? { effects: () => (followed ??= followLinks(effects, realPath)) } : {}),
   }
 }
-
-/** Whether a tool can read files with credentials or variables. The broker refuses them to others. */
-export const canReveal = ({ definition: { requires } }: ToolEntry): boolean =>
-  (requires.shell?.length ?? 0) > 0 || (requires.fs?.read ?? []).some(namesSensitiveFiles)
 
 /** Reading a file with credentials or variables is an effect: it asks, and an approval covers this file only. */
 function withOwnKey(

@@ -2,7 +2,7 @@ import {
   allowsNeed, beyond, CALL_LIMITS, powerPhrases, PROGRAM_TOOL, SUBAGENTS, type PowerItem,
 } from '@bulkhead/contract'
 import type { KeptApproval } from './approvals/kept-approval.ts'
-import { analyzeCall, canReveal, deriveKey } from './call-analysis.ts'
+import { analyzeCall, deriveKey } from './call-analysis.ts'
 import { withWall } from './command-walls.ts'
 import type { EvaluatedCall, HostContext, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis, type Decision, type MadeChange } from './checked-call.ts'
@@ -178,6 +178,6 @@ function needsKey(call: ValidatedCall, host: HostContext): boolean {
   const { tool, session: { policy } } = call
   const { floor, power } = policy.standing(tool)
   if (tool.definition.gated || floor) return true
-  if (isReadByHost(tool, host) && (power.ceilings !== undefined || canReveal(tool))) return true
+  if (isReadByHost(tool, host) && (power.ceilings !== undefined || tool.canReveal)) return true
   return policy.lineage.some(({ rules, watchdogs }) => rules.length > 0 || watchdogs.length > 0)
 }

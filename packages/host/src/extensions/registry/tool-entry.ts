@@ -1,5 +1,5 @@
 import {
-  BulkheadError, CALL_LIMITS, classifyToolMode, compileApprovalKey, hasEffects, powerItems, REQUIREMENT_VARIABLES,
+  BulkheadError, CALL_LIMITS, classifyToolMode, compileApprovalKey, hasEffects, namesSensitiveFiles, powerItems, REQUIREMENT_VARIABLES,
   type ApprovalKeyTemplate, type ExtensionDescriptor, type LockedTool, type OutcomeOrigin, type Power, type PowerItem,
   type ToolDefinition, type ToolKind, type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
@@ -49,6 +49,8 @@ export interface ToolEntry extends ToolPowers {
   readonly maxEntries: number
   /** The manifest declares `gated: false`, and the host ignores it. */
   readonly gatedByHost: boolean
+  /** Whether it can read files with credentials or variables. The broker refuses them to others. */
+  readonly canReveal: boolean
 }
 
 const LOCKED_TIMEOUTS: ReadonlyMap<string, number> =
@@ -115,6 +117,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     maxOutputBytes: manifest.maxOutput === undefined ? CALL_LIMITS.shownBytes : byteSize(manifest.maxOutput),
     maxEntries: manifest.maxEntries ?? Infinity,
     gatedByHost,
+    canReveal: (manifest.requires.shell?.length ?? 0) > 0 || (manifest.requires.fs?.read ?? []).some(namesSensitiveFiles),
   })
 }
 
