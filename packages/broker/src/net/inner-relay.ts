@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { readHostPattern } from '@bulkhead/kit/hosts'
 import { isOfSystem } from '@bulkhead/kit/programs'
 import type { Mount } from '../process/mounts.ts'
+import { PASS_CONNECTIONS } from '../walls/relay-script.ts'
 import { RELAY_SOCKET } from './relay.ts'
 
 /** Where the folder of the relay is inside the wall. */
@@ -13,16 +14,8 @@ export const RELAY_INSIDE = '/run/bulkhead'
  * interface to the socket of the host's relay, which decides. Its power is that of its child: it need not be trusted.
  */
 const SCRIPT = `
-const { connect, createServer } = require('node:net')
-const { spawn } = require('node:child_process')
 const [path, direct, kept, program, ...args] = process.argv.slice(1)
-const descriptors = kept.split(',').map(Number)
-const stdio = Array.from({ length: Math.max(...descriptors) + 1 }, (_, fd) => descriptors.includes(fd) ? fd : 'ignore')
-const server = createServer({ allowHalfOpen: true }, (client) => {
-  const relay = connect({ path, allowHalfOpen: true })
-  client.on('error', () => relay.destroy()).pipe(relay)
-  relay.on('error', () => client.destroy()).pipe(client)
-})
+${PASS_CONNECTIONS}
 server.listen(0, '127.0.0.1', () => {
   const proxy = 'http://127.0.0.1:' + server.address().port
   const env = {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { succeeds } from '@bulkhead/kit/processes'
+import { PASS_CONNECTIONS } from './relay-script.ts'
 
 /** Programs there are of the system. */
 const FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/run/current-system/sw/bin']
@@ -16,8 +17,6 @@ export const RELAY_URL = `http://127.0.0.1:${PORT}`
  */
 const SCRIPT = `
 const { dlopen, getRawPointer } = process.getBuiltinModule('node:ffi')
-const { connect, createServer } = require('node:net')
-const { spawn } = require('node:child_process')
 const [path, kept, program, ...args] = process.argv.slice(1)
 const { functions: c } = dlopen(null, {
   socket: { arguments: ['i32', 'i32', 'i32'], return: 'i32' },
@@ -30,13 +29,7 @@ request.write('lo')
 request.writeInt16LE(IFF_UP, 16)
 if (c.ioctl(c.socket(AF_INET, SOCK_DGRAM, 0), SIOCSIFFLAGS, getRawPointer(request)) !== 0) process.exit(125)
 c.prctl(PR_SET_PDEATHSIG, SIGKILL, 0n, 0n, 0n)
-const descriptors = kept.split(',').map(Number)
-const stdio = Array.from({ length: Math.max(...descriptors) + 1 }, (_, fd) => descriptors.includes(fd) ? fd : 'ignore')
-const server = createServer({ allowHalfOpen: true }, (client) => {
-  const relay = connect({ path, allowHalfOpen: true })
-  client.on('error', () => relay.destroy()).pipe(relay)
-  relay.on('error', () => client.destroy()).pipe(client)
-})
+${PASS_CONNECTIONS}
 server.listen(${PORT}, '127.0.0.1', () => {
   const child = spawn(program, args, { stdio, env: {} })
   child.on('error', ({ message }) => { console.error(message); process.exit(127) })
