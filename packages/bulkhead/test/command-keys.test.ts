@@ -1,17 +1,12 @@
-import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import type { ApprovalRequest, BulkheadEvent, ConfigFile } from '@bulkhead/contract'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { WALLS } from '../../../scripts/machine.ts'
 import { runsIf } from '../../../scripts/skips.ts'
 import { commandWalls } from '../../broker/src/shell/starter.ts'
-import { createAuthority } from '../../broker/src/net/keys/authority.ts'
-import { KEY } from '../../broker/test/net/key-host.ts'
+import { authorizedHost, KEY } from '../../broker/test/net/key-host.ts'
 import { commandEnvironment, shownVariables } from '../src/facade/command-environment.ts'
 import { createHost, openSqliteStore } from '../src/index.ts'
 import { CACHE } from './cache.ts'
@@ -25,24 +20,6 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 const keysFor = (host: string) => ({ GH_TOKEN: { host, methods: ['GET' as const], paths: ['/v1/**'] } })
-
-async function service() {
-  const authority = createAuthority(['localhost'])
-  const before = getCACertificates('default')
-  setDefaultCACertificates([...before, authority.certificate])
-  const received: (string | undefined)[] = []
-  const server = createServer({ SNICallback: (name, done) => done(null, authority.identityOf(name)) }, ({ headers }, response) => {
-    received.push(headers.authorization)
-    response.end('ok')
-  }).listen(0, 'localhost')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    setDefaultCACertificates(before)
-    server.closeAllConnections()
-    server.close()
-  })
-  return { host: `localhost:${(server.address() as AddressInfo).port}`, received }
-}
 
 async function opened(config: ConfigFile, file = 'bulkhead.db') {
   mkdirSync(join(folder, 'home'), { recursive: true })
@@ -65,7 +42,7 @@ const hasCurl = existsSync('/usr/bin/curl')
 
 describe('a key of commands', { ...WALLS, ...runsIf(network && hasCurl, 'needs curl, and a network of its own for commands') }, () => {
   it('is named by the question, sent to its host, and each use is an event of the call', async () => {
-    const { host, received } = await service()
+    const { host, received } = await authorizedHost('localhost', { answer: () => 'ok' })
     const { bash, asked, events, session, close } = await opened({ audit: { enabled: true }, commands: { keys: keysFor(host) } })
     const line = (path: string) => `curl -sS -H "Authorization: Bearer $GH_TOKEN" https://${host}${path}`
     expect(await bash('one', line('/v1/me'))).toMatchObject({ type: 'output', data: { stdout: 'ok', stderr: '' } })
@@ -86,7 +63,7 @@ describe('a key of commands', { ...WALLS, ...runsIf(network && hasCurl, 'needs c
   })
 
   it('is nowhere without its host, and not at all if only a project names it', async () => {
-    const { host } = await service()
+    const { host } = await authorizedHost('localhost', { answer: () => 'ok' })
     const { bash, asked } = await opened({ commands: { keys: keysFor(host) } })
     expect(await bash('one', 'echo "[$GH_TOKEN]"; touch a')).toMatchObject({ data: { stdout: '[]\n' } })
     mkdirSync(join(folder, 'work/.bulkhead'))

@@ -89,6 +89,32 @@ export async function keyHost(
   }
 }
 
+interface AuthorizedOptions {
+  /** Where it listens. Default: its name. */
+  readonly address?: string
+  readonly answer?: (authorization: string | undefined) => string
+}
+
+/** A host that says which authorization it got, with a certificate that this process trusts. */
+export async function authorizedHost(
+  name: string, { address = name, answer = (authorization) => `You sent ${authorization}.` }: AuthorizedOptions = {},
+) {
+  const authority = createAuthority([name])
+  trust(authority.certificate)
+  const received: (string | undefined)[] = []
+  const server = createServer({ SNICallback: (asked, done) => done(null, authority.identityOf(asked)) }, ({ headers }, response) => {
+    received.push(headers.authorization)
+    response.setHeader('x-echo', headers.authorization ?? '').end(answer(headers.authorization))
+  }).listen(0, address)
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { host: `${name}:${port}`, port, received }
+}
+
 function trust(certificate: string): void {
   const before = getCACertificates('default')
   setDefaultCACertificates([...before, certificate])

@@ -1,17 +1,12 @@
-import { once } from 'node:events'
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
-import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { ANY_COMMAND, type CommandWall, type KeyUse } from '@bulkhead/contract'
-import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { has, needs, WALLS } from '../../../../scripts/machine.ts'
 import { runsIf } from '../../../../scripts/skips.ts'
-import { createAuthority } from '../../src/net/keys/authority.ts'
 import type { ShellOptions } from '../../src/shell/shell.ts'
 import { commandWalls } from '../../src/shell/starter.ts'
-import { KEY } from '../net/key-host.ts'
+import { authorizedHost, KEY } from '../net/key-host.ts'
 import { descendants, placesOf } from '../net/search-process.ts'
 import { ShellSetup } from './shell-setup.ts'
 
@@ -24,26 +19,6 @@ afterAll(() => setup.clear())
 
 const { network } = await commandWalls(setup.workspace, undefined)
 const PATH = [dirname(realpathSync(process.execPath)), '/usr/bin', '/bin']
-
-/** A host that says what it got, with a certificate that this process trusts. */
-async function service() {
-  const authority = createAuthority(['localhost'])
-  const before = getCACertificates('default')
-  setDefaultCACertificates([...before, authority.certificate])
-  const received: (string | undefined)[] = []
-  const server = createServer({ SNICallback: (name, done) => done(null, authority.identityOf(name)) }, ({ headers }, response) => {
-    received.push(headers.authorization)
-    response.end(`You sent ${headers.authorization}.`)
-  }).listen(0, 'localhost')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    setDefaultCACertificates(before)
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
-  return { host: `localhost:${port}`, port, received }
-}
 
 interface Attempt {
   readonly wall: CommandWall
@@ -83,7 +58,7 @@ interface Said {
 
 describe('a key of commands', { ...WALLS, ...runsIf(network, 'needs a network of its own for commands') }, () => {
   it('is sent for a command that reaches its host, and a placeholder that is new each time is all it has', async () => {
-    const { host, received } = await service()
+    const { host, received } = await authorizedHost('localhost')
     const wall = { wall: 'work', hosts: [host], keys: ['GH_TOKEN'] } as const
     const runs = [attempt(asNode(`https://${host}/v1/me`), { wall, host }), attempt(asNode(`https://${host}/v1/me`), { wall, host })]
     const said = await Promise.all(runs.map(async ({ result }) => {
@@ -102,7 +77,7 @@ describe('a key of commands', { ...WALLS, ...runsIf(network, 'needs a network of
   })
 
   it('is used by curl', runsIf(existsSync('/usr/bin/curl'), 'needs curl'), async () => {
-    const { host, received } = await service()
+    const { host, received } = await authorizedHost('localhost')
     const script = `curl -sS -H "Authorization: token $GH_TOKEN" https://${host}/v1/me`
     const { result } = attempt(script, { wall: { wall: 'work', hosts: [host], keys: ['GH_TOKEN'] }, host })
     expect(await result).toMatchObject({ stdout: 'You sent token [REDACTED].', stderr: '' })
@@ -110,7 +85,7 @@ describe('a key of commands', { ...WALLS, ...runsIf(network, 'needs a network of
   })
 
   it('is not sent to another place, which the command and the host hear', async () => {
-    const { host, received } = await service()
+    const { host, received } = await authorizedHost('localhost')
     const wall = { wall: 'work', hosts: [host], keys: ['GH_TOKEN'] } as const
     const { result, uses } = attempt(asNode(`https://${host}/v2/me`), { wall, host })
     const { stdout, stderr } = await result
@@ -121,7 +96,7 @@ describe('a key of commands', { ...WALLS, ...runsIf(network, 'needs a network of
   })
 
   it('is in no memory, environment or file of the processes of a command that uses it', needs('root'), async () => {
-    const { host, received } = await service()
+    const { host, received } = await authorizedHost('localhost')
     const wait = `
       const { writeFileSync, existsSync } = await import('node:fs')
       writeFileSync('said', JSON.stringify({ held: GH_TOKEN, folders: [HOME, NODE_EXTRA_CA_CERTS] }))

@@ -2,7 +2,6 @@ import {
   appendFileSync, chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ANY_COMMAND, type Power } from '@bulkhead/contract'
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
 import type { ShellOptions } from '../../src/shell/shell.ts'
@@ -15,9 +14,6 @@ beforeEach(async () => {
 })
 afterAll(() => setup.clear())
 
-const everything = (): Partial<Power> => ({
-  shell: [{ cmd: ANY_COMMAND, args: [{ rest: true }] }], fs: { read: [setup.workspace], write: [setup.workspace] },
-})
 
 /** Outside /tmp, which every sandbox has its own of. */
 function folderOutside(): string {
@@ -35,7 +31,7 @@ function file(path: string, content = '', mode = 0o644): string {
 }
 
 const run = async (kind: 'look' | 'work', script: string, options: Partial<ShellOptions> = {}) => {
-  const { shell } = setup.open(everything(), { path: ['/usr/bin', '/bin'], ...options })
+  const { shell } = setup.open(setup.everything(), { path: ['/usr/bin', '/bin'], ...options })
   return shell.pipe([{ cmd: 'sh', args: ['-c', script] }], { wall: kind })
 }
 
@@ -181,7 +177,7 @@ describe('programs in a home', needs('bubblewrap'), () => {
 
   it('are not visible in a folder that a tool can write', async () => {
     const home = homeWithNode()
-    const { shell } = setup.open({ ...everything(), fs: { read: [], write: [join(home, '.nvm')] } },
+    const { shell } = setup.open({ ...setup.everything(), fs: { read: [], write: [join(home, '.nvm')] } },
       { operator: operatorOf(home, NODE) })
     const { stdout } = await shell.pipe([{ cmd: 'sh', args: ['-c', `find ${home} -type f`] }], { wall: 'work' })
     expect(stdout).toBe('')

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
-import type { Power } from '@bulkhead/contract'
-import { ANY_COMMAND, BulkheadError } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
 import { ShellSetup, starts } from './shell-setup.ts'
 
 let setup = new ShellSetup()
@@ -16,10 +15,7 @@ beforeEach(async () => {
 })
 afterAll(() => setup.clear())
 
-const everything = (): Partial<Power> => ({
-  shell: [{ cmd: ANY_COMMAND, args: [{ rest: true }] }], fs: { read: [setup.workspace], write: [setup.workspace] },
-})
-const opened = () => setup.open(everything())
+const opened = () => setup.open(setup.everything())
 const inWorkspace = (name: string): string => readFileSync(join(setup.workspace, name), 'utf8')
 
 describe('a pipe', () => {
@@ -186,7 +182,7 @@ describe('the command sandbox', needs('bubblewrap'), () => {
       [ "$(ls /proc/sys/net/ipv4/conf 2>/dev/null | wc -l)" -gt 3 ] && echo network
       exit 0`)
     try {
-      const { stdout } = await setup.open(everything(), { path: [setup.bin, '/usr/bin', '/bin'] }).shell.pipe(
+      const { stdout } = await setup.open(setup.everything(), { path: [setup.bin, '/usr/bin', '/bin'] }).shell.pipe(
         [{ cmd: 'sh', args: ['-c', readFileSync(join(setup.bin, 'probe'), 'utf8')] }], { wall: kind, isolated },
       )
       return stdout.trim().split('\n').filter((line) => line !== '')

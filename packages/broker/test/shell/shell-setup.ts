@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BrokerMethod, CompartmentTool, Power, Shell, ShellRequirement } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { NO_GRANT } from '@bulkhead/contract'
+import { ANY_COMMAND, NO_GRANT } from '@bulkhead/contract'
 import { shellAccess } from '../../../sandbox/src/extension/capabilities.ts'
 import type { CapabilityUnit, OpenCall } from '../../src/model/capability.ts'
 import type { BoundedShellResult } from '../../src/shell/run.ts'
@@ -40,6 +40,11 @@ export class ShellSetup {
   constructor() {
     mkdirSync(this.workspace)
     mkdirSync(this.bin)
+  }
+
+  /** Every command, and the files of the workspace. */
+  everything(): Partial<Power> {
+    return { shell: [{ cmd: ANY_COMMAND, args: [{ rest: true }] }], fs: { read: [this.workspace], write: [this.workspace] } }
   }
 
   /** Installs a script as a command. */

@@ -7,7 +7,7 @@ import {
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { dirname, join } from 'node:path'
-import { ANY_COMMAND, type PipeOptions, type Power } from '@bulkhead/contract'
+import type { PipeOptions } from '@bulkhead/contract'
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { has, needs, WALLS } from '../../../../scripts/machine.ts'
 import { runsIf } from '../../../../scripts/skips.ts'
@@ -24,11 +24,8 @@ beforeEach(async () => {
 afterAll(() => setup.clear())
 
 const PATH = [dirname(realpathSync(process.execPath)), '/usr/bin', '/bin']
-const everything = (): Partial<Power> => ({
-  shell: [{ cmd: ANY_COMMAND, args: [{ rest: true }] }], fs: { read: [setup.workspace], write: [setup.workspace] },
-})
 const run = (script: string, options: PipeOptions, given: Partial<ShellOptions> = {}) =>
-  setup.open(everything(), { path: PATH, ...given }).shell.pipe([{ cmd: 'sh', args: ['-c', script] }], options)
+  setup.open(setup.everything(), { path: PATH, ...given }).shell.pipe([{ cmd: 'sh', args: ['-c', script] }], options)
 
 async function listening(server: Server, ...at: readonly (string | number)[]): Promise<number> {
   server.listen(...at as [number, string])
@@ -97,7 +94,7 @@ describe('a real program', WALLED, () => {
 it('stands around every command of a shell, in its folder', WALLED, async () => {
   mkdirSync(join(setup.workspace, 'inner'))
   writeFileSync(join(setup.workspace, '.env'), 'KEY=1')
-  const { shell } = setup.open(everything(), { path: PATH })
+  const { shell } = setup.open(setup.everything(), { path: PATH })
   for (let round = 0; round < 3; round++) {
     const line = { cmd: 'sh', args: ['-c', 'pwd; cat; cat ../.env; echo x > made'], input: `${round}` }
     const { stdout, exits } = await shell.pipe([line], { wall: 'look', cwd: 'inner' })
@@ -185,7 +182,7 @@ describe('hosts that a command may reach', { ...WALLS, ...runsIf(walls.network, 
   it('of a third-party tool are its own, and it chooses no wall', async () => {
     const port = await listening(createHttpServer((_, response) => void response.end('hello')), 0, '127.0.0.1')
     writeFileSync(join(setup.root, 'outside'), 'outside')
-    const { shell } = setup.open({ ...everything(), net: { hosts: [`127.0.0.1:${port}`] } },
+    const { shell } = setup.open({ ...setup.everything(), net: { hosts: [`127.0.0.1:${port}`] } },
       { path: PATH, choosesWalls: false })
     const script = `${GET} http://127.0.0.1:${port}/; cat ${setup.root}/outside; echo x > made`
     const ran = await shell.run('sh', ['-c', script])

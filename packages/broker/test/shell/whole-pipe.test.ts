@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Power, Shell } from '@bulkhead/contract'
-import { ANY_COMMAND, BulkheadError } from '@bulkhead/contract'
+import type { Shell } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
 import { has, WALLS } from '../../../../scripts/machine.ts'
 import { runsIf } from '../../../../scripts/skips.ts'
 import { processTable } from '../../src/process/run-processes.ts'
@@ -17,10 +17,7 @@ beforeEach(async () => {
 })
 afterAll(() => setup.clear())
 
-const everything = (): Partial<Power> => ({
-  shell: [{ cmd: ANY_COMMAND, args: [{ rest: true }] }], fs: { read: [setup.workspace], write: [setup.workspace] },
-})
-const opened = () => setup.open(everything())
+const opened = () => setup.open(setup.everything())
 const inWorkspace = (name: string): string => readFileSync(join(setup.workspace, name), 'utf8')
 const commandLine = (pid: number): string => {
   try {
@@ -112,7 +109,7 @@ describe('a pipe behind a wall', WALLED, () => {
   it('leaves signals and variables of a shell alone', async () => {
     const env = { BASH_ENV: './hook', 'BASH_FUNC_echo%%': '() { : > hooked; }', SHELLOPTS: 'xtrace' }
     writeFileSync(join(setup.workspace, 'hook'), ': > hooked')
-    const { shell } = setup.open(everything(), { operator: { path: ['/usr/bin', '/bin'], env } })
+    const { shell } = setup.open(setup.everything(), { operator: { path: ['/usr/bin', '/bin'], env } })
     const { stdout, stderr } = await shell.pipe(
       [sh('grep SigIgn /proc/self/status; echo $BASH_ENV'), { cmd: 'cat' }], { wall: 'work' },
     )

@@ -48,7 +48,7 @@ export interface SeccompMeans {
 export interface LauncherMeans {
   /** The files that Node needs. */
   readonly files: readonly string[]
-  /** Whether it runs as the user nobody. */
+  /** Whether it runs as an unprivileged user instead of root. */
   readonly isOtherUser: boolean
   /** Separate namespaces for network, IPC and processes. */
   readonly namespaces: OsLayer<NamespaceMeans>
@@ -69,7 +69,7 @@ export interface Program {
 export interface PrivilegeMeans extends Program {
   /** Whether it drops all capabilities, also from the bounding set. */
   readonly dropsCapabilities: boolean
-  /** Whether it runs as the user nobody. */
+  /** Whether it runs as an unprivileged user instead of root. */
   readonly isOtherUser: boolean
 }
 

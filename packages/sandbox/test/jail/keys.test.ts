@@ -1,47 +1,25 @@
 import { once } from 'node:events'
 import { mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs'
-import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import type { KeyUse, ServerStart } from '@bulkhead/contract'
 import { expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../../scripts/machine.ts'
-import { createAuthority } from '../../../broker/src/net/keys/authority.ts'
+import { authorizedHost, KEY } from '../../../broker/test/net/key-host.ts'
 import { descendants, placesOf } from '../../../broker/test/net/search-process.ts'
 import { createServerJail } from '../../src/index.ts'
 import { startJailed } from './run-jailed.ts'
 
-const KEY = 'ghp_Zq81TnVb64KdMw0RyXc3HsLpQe7UjAf2GoEi'
 /** Of the jail. */
 const FOLDERS = ['home/server', 'tmp', 'run/bulkhead', 'dev/shm']
 const SERVER = join(import.meta.dirname, 'fixtures/key-user.mjs')
 
-/** A host that says what it got, with a certificate that this process trusts. */
-async function service(): Promise<{ readonly port: number; readonly received: string[] }> {
-  const authority = createAuthority(['api.example'])
-  const before = getCACertificates('default')
-  setDefaultCACertificates([...before, authority.certificate])
-  const received: string[] = []
-  const server = createServer({ SNICallback: (name, done) => done(null, authority.identityOf(name)) }, ({ headers }, response) => {
-    received.push(headers.authorization!)
-    response.setHeader('x-echo', headers.authorization!).end(`You sent ${headers.authorization}.`)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    setDefaultCACertificates(before)
-    server.close()
-  })
-  return { port: (server.address() as AddressInfo).port, received }
-}
-
-/** Starts the server, waits until it has used its key, and looks where the texts are. */
 /** A part of bubblewrap still sees the files of the host, which are not the jail's. */
 const seesHost = (pid: number): boolean => ['ino', 'dev'].every((id) => statSync(`/proc/${pid}/root/`)[id as 'ino'] === statSync('/')[id as 'ino'])
 
+/** Starts the server, waits until it has used its key, and looks where the texts are. */
 async function search(start: (host: string, work: string) => Partial<ServerStart>, texts: (held: string) => readonly string[]) {
-  const { port, received } = await service()
+  const { port, received } = await authorizedHost('api.example', { address: '127.0.0.1' })
   const work = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-keys-')))
   onTestFinished(() => rmSync(work, { recursive: true }))
   const jail = createServerJail({
