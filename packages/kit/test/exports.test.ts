@@ -11,7 +11,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   folders: ['entriesIn', 'foldersBetween', 'isAbsent', 'makeFolder', 'namesIn', 'pathsAt', 'scanningOnce'],
   form: ['FIELD_NAME', 'formChoices', 'readFormSchema', 'readFormValues'],
   glob: [
-    'compileGlob', 'globCovers', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments',
+    'compileGlob', 'globContains', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments', 'textContains',
     'textsOverlap',
   ],
   hosts: ['coversName', 'coversPort', 'hostCovers', 'hostMatches', 'hostsOverlap', 'isThisMachine', 'readHostPattern'],
