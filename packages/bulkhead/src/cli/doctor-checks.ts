@@ -9,6 +9,8 @@ import { ok, problem, type Check } from './doctor-check.ts'
 import { fileChecks, permissionChecks, storeChecks, trustRootCheck } from './doctor-files.ts'
 import type { HostValues } from './host-options.ts'
 import { inspect, type Inspection } from './inspect.ts'
+import { callText, ruleText } from './policy.ts'
+import { ruleProofs } from './rule-proofs.ts'
 import { documentWords } from './trust.ts'
 
 /** Each check asks the code that decides when a call runs. Never rejects. */
@@ -23,7 +25,7 @@ export async function allChecks(values: HostValues): Promise<readonly Check[]> {
     return [
       nodeCheck(), ...await wallChecks(found), threadCheck(found), await trustRootCheck(home, found),
       ...await files(), machineCheck(found), projectCheck(found), ...await serverChecks(found, home),
-      ...configurationChecks(found),
+      ...configurationChecks(found), ...await ruleChecks(found),
     ]
   } finally {
     await found.host.close()
@@ -197,4 +199,18 @@ function configurationChecks({ host, place: { report } }: Inspection): readonly 
     name: extensionId ?? 'configuration', found: `${code}: ${message} (${location}${path === '' ? '' : ` at ${path}`})`,
     cure,
   }))
+}
+
+/** One call that each rule decides. */
+async function ruleChecks(found: Inspection): Promise<readonly Check[]> {
+  try {
+    return (await ruleProofs(found)).map((rule) => rule.call === null
+      ? {
+        status: 'warning', name: 'rule', found: `${ruleText(rule)} decides none of the calls that were tried`,
+        cost: 'It may have no effect.', cure: `Try a call with "bulkhead explain". The rule is ${rule.source}.`,
+      }
+      : ok('rule', `${ruleText(rule)} decides ${callText(rule)}`))
+  } catch (error) {
+    return [problem('rule', error, 'What the rules decide is not known.')]
+  }
 }

@@ -32,6 +32,10 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
     summary: 'Show whether a call would be allowed, which rule decides, and how to change it',
     load: async () => (await import('./call.ts')).explain,
   }],
+  ['policy', {
+    summary: 'Show for each rule one call that it decides',
+    load: async () => (await import('./policy.ts')).policy,
+  }],
   ['approvals', {
     summary: 'List, show and revoke stored approvals',
     load: async () => (await import('./approvals.ts')).approvals,

@@ -24,6 +24,8 @@ export interface ExplainedStep {
   readonly action: RuleAction | 'pass' | 'change'
   readonly source: string
   readonly reason: string
+  /** For rules: where each of them is that leads to this action. */
+  readonly rules?: readonly string[]
 }
 
 /** Whether a call would be allowed, and why. */
@@ -166,7 +168,8 @@ function lostApprovals(call: DecidedCall, now: number): readonly ExplainedStep[]
   return reasons.map((reason) => ({ stage: 'approval', action: 'pass', source: 'approval', reason }))
 }
 
-const stepOf = ({ stage, action, source, reason }: Verdict): ExplainedStep => ({ stage, action, source, reason })
+const stepOf = ({ stage, action, source, reason, rules }: Verdict): ExplainedStep =>
+  ({ stage, action, source, reason, ...(rules && { rules }) })
 
 const conclude = (call: RawCall, rest: Omit<Explanation, 'tool' | 'origin'>): Explanation =>
   ({ tool: call.name, origin: call.tool?.origin ?? null, ...rest })

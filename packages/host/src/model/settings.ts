@@ -132,6 +132,9 @@ export const authorOf = (layer: ConfigLayer): RuleAuthor => AUTHORS[layer]
 /** A deny of these is final. */
 const isFinal = (layer: ConfigLayer): boolean => layer === 'machine' || layer === 'embedder'
 
+/** The rules of a configuration, with their authors and places. */
+export const configuredRules = (config: ResolvedConfig): readonly ScopedRule[] => new Settings(config).rules
+
 const scopedRules = (layer: LayerConfig): ScopedRule[] => (layer.config.rules ?? []).map((rule, index) =>
   ({
     ...rule, author: authorOf(layer.layer), isFinal: isFinal(layer.layer),

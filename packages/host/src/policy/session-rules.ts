@@ -72,7 +72,10 @@ const namesOf = ({ name, source }: ToolEntry): RuledTool => ({ tool: name, ...(s
 const looksAtEffects = ({ permission, pattern }: ScopedRule): boolean =>
   /^(?:fs|net)\./.test(permission) || (permission !== 'shell.run' && !/^\*{1,2}$/.test(pattern))
 
-function verdictOf({ action, rule, rules }: RuleVerdict): Verdict {
+const verdictOf = (verdict: RuleVerdict): Verdict =>
+  ({ ...plainVerdict(verdict), rules: verdict.rules.map(({ source }) => source) })
+
+function plainVerdict({ action, rule, rules }: RuleVerdict): Verdict {
   const { written = rule.permission } = rule
   const name = `the rule "${written} ${rule.pattern}" of ${rule.source}`
   const source = `${rule.ofSession ? 'session' : rule.author} rule ${written} ${rule.pattern} (${rule.source})`

@@ -24,6 +24,8 @@ export interface Verdict {
    * not.
    */
   readonly answeredByApproval: boolean
+  /** Of rules: where all of them are that lead to this action. */
+  readonly rules?: readonly string[]
   /** Of a rule that neither a project nor a default has: a mode that a project chose does not answer it. */
   readonly isWritten?: true
   /** For an allow: a person, or a rule that is not of a project, said so. */
