@@ -79,7 +79,8 @@ export class CommandSandbox {
       withFileErrors(folder === workspace ? '.' : folder, () => realpath(folder))))
     const relayed = wall === 'work' && !isolated && hosts !== 'all' && hosts.length > 0 ? hosts : undefined
     const form: WallForm = {
-      wall: wall === 'open' ? 'work' : wall, isolated, roots, isConnected: !isolated && hosts === 'all',
+      wall: wall === 'open' ? 'work' : wall, isolated, roots,
+      isConnected: wall !== 'look' && !isolated && hosts === 'all',
       visible: relayed ? [...visible, ...relayCode()] : visible,
     }
     const hasMounts = await this.#bubblewrap.stands(form)

@@ -30,11 +30,7 @@ request.writeInt16LE(IFF_UP, 16)
 if (c.ioctl(c.socket(AF_INET, SOCK_DGRAM, 0), SIOCSIFFLAGS, getRawPointer(request)) !== 0) process.exit(125)
 c.prctl(PR_SET_PDEATHSIG, SIGKILL, 0n, 0n, 0n)
 ${PASS_CONNECTIONS}
-server.listen(${PORT}, '127.0.0.1', () => {
-  const child = spawn(program, args, { stdio, env: {} })
-  child.on('error', ({ message }) => { console.error(message); process.exit(127) })
-  child.on('exit', (code, signal) => signal ? process.kill(process.pid, signal) : process.exit(code))
-})`
+server.listen(${PORT}, '127.0.0.1', () => run({}))`
 
 /** How a program gets a network of its own here. */
 export type OwnNetwork = (

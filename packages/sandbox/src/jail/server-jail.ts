@@ -2,7 +2,7 @@ import { setPriority } from 'node:os'
 import { dirname } from 'node:path'
 import {
   besideRelay, findPlaces, holdMountPoint, inheritableDescriptors, isInheritable, mountOptions, openRelay, ownNetwork,
-  RELAY_INSIDE, relayCode, relayMount, sensitivePaths, type RelayOptions,
+  RELAY_INSIDE, relayCode, relayMount, sensitivePaths, type Relay, type RelayOptions,
 } from '@bulkhead/broker'
 import { BulkheadError, type JailedStart, type ServerJail, type ServerStart } from '@bulkhead/contract'
 import { pathsAt } from '@bulkhead/kit/folders'
@@ -138,14 +138,15 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
       const descriptors = descriptorsOf(jailData(means))
       // The layer must exist to be mounted on: a server could create it otherwise.
       const layer = includesPath(write, projectLayer) ? await holdMountPoint(projectLayer) : undefined
+      let relay: Relay | undefined
+      const release = async (): Promise<void> => void await Promise.all([layer?.release(), relay?.close()])
       try {
         const readOnly = [...ownCode, projectLayer, ...storeFiles.flatMap(pathsAt)]
         const { run } = await findPlaces(write.flatMap((folder) => realOf(folder) ?? []), 'work')
         const mounts = grantArgs({ grant: start.grant, code, hidden, readOnly, run: run.map((place) => place.path) })
-        const relay = isConnected ? await openRelay(relayOptions) : undefined
+        if (isConnected) relay = await openRelay(relayOptions)
         const command = relay === undefined ? [program, ...args] : besideRelay([program, ...args], hosts)
         const folder = includesPath([...read, ...write], cwd) ? cwd : JAIL_HOME
-        const release = async (): Promise<void> => void await Promise.all([layer?.release(), relay?.close()])
         return {
           command: jailCommand(means, [...mounts, ...mountOptions(relay ? [relayMount(relay.folder)] : [])], folder, command),
           cwd: '/',
@@ -154,7 +155,7 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
           ...watched(release, PRIVATE_FOLDERS),
         }
       } catch (error) {
-        await layer?.release()
+        await release()
         throw error
       }
     },
