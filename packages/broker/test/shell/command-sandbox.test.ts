@@ -82,7 +82,14 @@ describe('a sandbox that does not work', () => {
 
   it.each(['look', 'work', 'open'] as const)('rejects a command if it is required, for %s', async (wall) => {
     await expect(lacking({ requiresSandbox: true }).prepare({ wall }))
-      .rejects.toMatchObject({ code: 'CapabilityUnavailable', data: { missing: ['bubblewrap'] } })
+      .rejects.toMatchObject({ code: 'CapabilityUnavailable', data: { missing: ['bubblewrap', 'the launcher'] } })
+  })
+
+  it.each(['look', 'work', 'open'] as const)('is replaced by the launcher if it is required, for %s', async (wall) => {
+    const tryLauncher = async () => ({ stands: true, abi: 7, confinesSignals: true }) as const
+    const { launch, release } = await lacking({ requiresSandbox: true, tryLauncher }).prepare({ wall })
+    onTestFinished(release)
+    expect(launch !== undefined).toBe(wall !== 'open')
   })
 })
 
