@@ -51,7 +51,8 @@ describe('on a machine without bubblewrap', { ...WALLS, ...needs('Linux'), ...ru
     const commands = {
       hello: [...call('hello'), ...home], read: [...call('read', { file_path: 'note.txt' }), ...home],
       bash: [...call('bash', { command: 'ls' }), ...home], tools: ['tools', '--json', ...home],
-      doctor: ['doctor', '--json', ...home], requiring: ['doctor', ...requiring],
+      untried: ['tools', ...home], doctor: ['doctor', '--json', ...home], tried: ['tools', ...home],
+      'tried, as JSON': ['tools', '--powers', '--json', ...home], requiring: ['doctor', ...requiring],
       ...Object.fromEntries(CONFINED.map(([tool, args]) => [JSON.stringify([tool, args]), [...call(tool, args), ...requiring]])),
     }
     const script = join(import.meta.dirname, 'fixtures/commands.ts')
@@ -99,6 +100,15 @@ describe('on a machine without bubblewrap', { ...WALLS, ...needs('Linux'), ...ru
     expect(walls('doctor')[0]).toMatchObject({ found: expect.stringContaining('bwrap is not installed'), cost: expect.stringContaining(INSTEAD), cure: expect.stringContaining('Install bubblewrap') })
     expect([ran['doctor']!.code, ran['requiring']!.code, walls('requiring')[0]?.status])
       .toEqual(isLaunching ? [0, 0, 'warning'] : [0, 1, 'problem'])
+  })
+
+  it('the list of tools repeats what doctor has found, and says before that nothing was tried', () => {
+    const lines = (name: string) => ran[name]!.stdout.split('\n').filter((line) => line.startsWith('Walls'))
+    const walls = (name: string) => (JSON.parse(ran[name]!.stdout) as { readonly walls: unknown }).walls
+    expect([lines('untried'), walls('tools')])
+      .toEqual([['Walls were not tried yet on this machine: "bulkhead doctor" tries them.'], null])
+    expect([lines('tried'), walls('tried, as JSON')])
+      .toEqual([[`Walls around ${LINE} (when last tried: "bulkhead doctor" tries them again)`], LINE])
   })
 
   it.each(CONFINED)('sandbox.os "require" runs %s %j behind the launcher, or not at all', (tool, args) => {

@@ -13,6 +13,10 @@ export const kitFolder = (home: string | undefined): string => join(homeFolder(h
 /** Where a user keeps guidance for the use of tools. Tools cannot write there. */
 export const guidanceFolder = (home: string | undefined): string => join(homeFolder(home), 'guidance')
 
+/** Where verification results and tool lists are cached, unless another folder is chosen. */
+export const cacheFolder = (home: string, { cache }: { readonly cache?: string } = {}): string =>
+  cache ?? join(home, 'cache')
+
 /** Where changes of several files are noted until they are complete. */
 export const changesFolder = (home: string): string => join(home, 'changes')
 

@@ -2,6 +2,7 @@ import { isAbsolute } from 'node:path'
 import { isResourceShortage, resourceShortage } from '@bulkhead/broker'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { PROGRAM_FOLDERS } from '@bulkhead/kit/programs'
 import { installed, installedLayers, limitsOfLauncher, nodeNeeds, type Machine } from './installed-layers.ts'
 import { provenLauncher, without } from './launcher-layer.ts'
 import { inactive, type OsLayer, type OsLayers } from './os-layer.ts'
@@ -24,7 +25,7 @@ const THIS_MACHINE: ProbedMachine = {
   node: process.execPath,
   platform: process.platform,
   architecture: process.arch,
-  folders: ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/run/current-system/sw/bin'],
+  folders: PROGRAM_FOLDERS,
   timeoutMs: 10_000,
 }
 
