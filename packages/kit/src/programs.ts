@@ -9,6 +9,11 @@ export const SYSTEM_FOLDERS: readonly string[] = [
   '/home/linuxbrew/.linuxbrew',
 ]
 
+/** Where programs of the system are. Only the system writes there. */
+export const PROGRAM_FOLDERS: readonly string[] = [
+  '/usr/bin', '/bin', '/usr/sbin', '/sbin', '/run/current-system/sw/bin',
+]
+
 export const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
 
 export const isOfSystem = (path: string): boolean => SYSTEM_FOLDERS.some((folder) => isWithin(path, folder))

@@ -26,7 +26,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'mentionsResourceShortage', 'newProcessMark', 'processIdentity', 'succeeds', 'workingLaunchers',
   ],
   programs: [
-    'SYSTEM_FOLDERS', 'codeOfCommand', 'findProgram', 'includesPath', 'isExecutable', 'isOfSystem', 'isWithin',
+    'PROGRAM_FOLDERS', 'SYSTEM_FOLDERS', 'codeOfCommand', 'findProgram', 'includesPath', 'isExecutable', 'isOfSystem', 'isWithin',
     'linkedFrom', 'realOf',
   ],
   schema: [

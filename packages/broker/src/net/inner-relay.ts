@@ -18,13 +18,10 @@ const [path, direct, kept, program, ...args] = process.argv.slice(1)
 ${PASS_CONNECTIONS}
 server.listen(0, '127.0.0.1', () => {
   const proxy = 'http://127.0.0.1:' + server.address().port
-  const env = {
+  run({
     ...process.env, NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy, HTTPS_PROXY: proxy, http_proxy: proxy,
     https_proxy: proxy, ALL_PROXY: proxy, all_proxy: proxy, NO_PROXY: direct, no_proxy: direct,
-  }
-  const child = spawn(program, args, { stdio, env })
-  child.on('error', ({ message }) => { console.error(message); process.exit(127) })
-  child.on('exit', (code) => process.exit(code ?? 1))
+  })
 })`
 
 const node = realpathSync(process.execPath)

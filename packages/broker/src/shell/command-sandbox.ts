@@ -79,13 +79,14 @@ export class CommandSandbox {
       withFileErrors(folder === workspace ? '.' : folder, () => realpath(folder))))
     const relayed = wall === 'work' && !isolated && hosts !== 'all' && hosts.length > 0 ? hosts : undefined
     const form: WallForm = {
-      wall: wall === 'open' ? 'work' : wall, isolated, roots, isConnected: !isolated && hosts === 'all',
+      wall: wall === 'open' ? 'work' : wall, isolated, roots,
+      isConnected: wall !== 'look' && !isolated && hosts === 'all',
       visible: relayed ? [...visible, ...relayCode()] : visible,
     }
     const hasMounts = await this.#bubblewrap.stands(form)
     const launcher = hasMounts ? undefined : await this.#launcher()
     const stands = hasMounts || launcher?.stands === true
-    if (!hasMounts && requiresSandbox) throw unavailable()
+    if (!stands && requiresSandbox) throw unavailable()
     if (!stands) missingSandbox?.ofCommands()
     if (!stands || wall === 'open') return NO_SANDBOX
     const opened: (() => Promise<void>)[] = []
@@ -166,7 +167,7 @@ export class CommandSandbox {
 
 const unavailable = (): BulkheadError => new BulkheadError(
   'CapabilityUnavailable',
-  'The command was not run: sandbox.os is "require", and bubblewrap does not work here. '
+  'The command was not run: sandbox.os is "require", and neither bubblewrap nor the launcher works here. '
     + 'Install bubblewrap and allow user namespaces, or set sandbox.os to "auto".',
-  { data: { missing: ['bubblewrap'] } },
+  { data: { missing: ['bubblewrap', 'the launcher'] } },
 )

@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { succeeds } from '@bulkhead/kit/processes'
+import { PROGRAM_FOLDERS } from '@bulkhead/kit/programs'
 import { PASS_CONNECTIONS } from './relay-script.ts'
-
-/** Programs there are of the system. */
-const FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/run/current-system/sw/bin']
 
 /** Where the relay listens. The network is new, so it is free. */
 const PORT = 3128
@@ -30,11 +28,7 @@ request.writeInt16LE(IFF_UP, 16)
 if (c.ioctl(c.socket(AF_INET, SOCK_DGRAM, 0), SIOCSIFFLAGS, getRawPointer(request)) !== 0) process.exit(125)
 c.prctl(PR_SET_PDEATHSIG, SIGKILL, 0n, 0n, 0n)
 ${PASS_CONNECTIONS}
-server.listen(${PORT}, '127.0.0.1', () => {
-  const child = spawn(program, args, { stdio, env: {} })
-  child.on('error', ({ message }) => { console.error(message); process.exit(127) })
-  child.on('exit', (code, signal) => signal ? process.kill(process.pid, signal) : process.exit(code))
-})`
+server.listen(${PORT}, '127.0.0.1', () => run({}))`
 
 /** How a program gets a network of its own here. */
 export type OwnNetwork = (
@@ -58,7 +52,7 @@ export function ownNetwork(): Promise<OwnNetwork | undefined> {
 
 async function find(): Promise<OwnNetwork | undefined> {
   const [unshare, trial] = ['unshare', 'true'].map((name) =>
-    FOLDERS.map((folder) => join(folder, name)).find((path) => existsSync(path)))
+    PROGRAM_FOLDERS.map((folder) => join(folder, name)).find((path) => existsSync(path)))
   if (process.platform !== 'linux' || unshare === undefined || trial === undefined) return undefined
   const isRoot = process.getuid?.() === 0
   // As root of a namespace of its own, another user may make one of a network.

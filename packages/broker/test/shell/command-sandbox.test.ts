@@ -50,6 +50,16 @@ it('is the launcher if only Landlock works', async () => {
   expect(await sandbox.walls()).toEqual({ look: true, work: true, network: false, masks: 'grants' })
 })
 
+it('a command that only looks has no network, whatever hosts are named', async () => {
+  setup.sh('bwrap', 'exit 0')
+  const argv = async (wall: CommandWall): Promise<readonly string[]> => {
+    const prepared = await newSandbox().prepare({ wall, hosts: 'all' })
+    onTestFinished(prepared.release)
+    return prepared.argv
+  }
+  expect([await argv('look'), await argv('work')].map((args) => args.includes('--share-net'))).toEqual([false, true])
+})
+
 describe('a sandbox that does not work', () => {
   const lacking = (options: Partial<CommandSandboxOptions>): CommandSandbox => {
     setup.sh('bwrap', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1')
@@ -72,7 +82,14 @@ describe('a sandbox that does not work', () => {
 
   it.each(['look', 'work', 'open'] as const)('rejects a command if it is required, for %s', async (wall) => {
     await expect(lacking({ requiresSandbox: true }).prepare({ wall }))
-      .rejects.toMatchObject({ code: 'CapabilityUnavailable', data: { missing: ['bubblewrap'] } })
+      .rejects.toMatchObject({ code: 'CapabilityUnavailable', data: { missing: ['bubblewrap', 'the launcher'] } })
+  })
+
+  it.each(['look', 'work', 'open'] as const)('is replaced by the launcher if it is required, for %s', async (wall) => {
+    const tryLauncher = async () => ({ stands: true, abi: 7, confinesSignals: true }) as const
+    const { launch, release } = await lacking({ requiresSandbox: true, tryLauncher }).prepare({ wall })
+    onTestFinished(release)
+    expect(launch !== undefined).toBe(wall !== 'open')
   })
 })
 

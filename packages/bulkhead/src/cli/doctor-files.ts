@@ -7,8 +7,10 @@ import { parseJson } from '@bulkhead/kit/json'
 import { hasProcessEnded } from '@bulkhead/kit/processes'
 import { createLoader, findOwnershipFault, parseTrustRoot, TRUST_FILE } from '@bulkhead/loader'
 import { readGuidance, readKits } from '@bulkhead/tools-bundled'
-import { accountName, changesFolder, guidanceFolder, kitFolder, signInFolder, storeFile } from '../facade/folders.ts'
-import { cacheFolder, loaderOptions, TRUST_ROOT_FILE, userFolder } from '../facade/loader-options.ts'
+import {
+  accountName, cacheFolder, changesFolder, guidanceFolder, kitFolder, signInFolder, storeFile,
+} from '../facade/folders.ts'
+import { loaderOptions, TRUST_ROOT_FILE, userFolder } from '../facade/loader-options.ts'
 import { ok, problem, type Check } from './doctor-check.ts'
 import type { Inspection } from './inspect.ts'
 
@@ -73,7 +75,7 @@ export async function fileChecks(home: string): Promise<readonly Check[]> {
   const faults = [
     ...await decisionFaults(home), ...await promptFaults(home), ...changeFaults(changesFolder(home)),
     ...tokenFaults(signInFolder(home)),
-    ...[cacheFolder(home, {}), userFolder(home)].flatMap((folder) => namesOrFault(folder).faults),
+    ...[cacheFolder(home), userFolder(home)].flatMap((folder) => namesOrFault(folder).faults),
   ]
   return faults.length > 0 ? faults : [ok('files', `the other files in ${home} can be read`)]
 }

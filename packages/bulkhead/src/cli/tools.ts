@@ -1,7 +1,10 @@
 import { powerPhrases, type ToolListing } from '@bulkhead/contract'
+import { cacheFolder, homeFolder } from '../facade/folders.ts'
+import { rememberedWalls } from '../facade/remembered-walls.ts'
 import { diagnosticText, printJson, serverJson, serverTable, table, UNCONFINED } from './output.ts'
 import { defineCommand, refuseArguments } from './command.ts'
-import { COMMON_OPTIONS, openHost } from './host-options.ts'
+import { COMMON_OPTIONS, foldersOf, openHost } from './host-options.ts'
+import { rememberedText } from './walls-here.ts'
 
 export const tools = defineCommand({
   usage: 'bulkhead tools [--powers] [--connect] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
@@ -13,7 +16,8 @@ export const tools = defineCommand({
   details: `Columns: LAYER is the origin of the tool. MODE is its strongest effect. GATED tells whether each call
 requires approval ("by host": required by the host, not by the manifest). INTEGRITY is how its files were verified
 ("pinned": a server or document of exact versions, which were checked when it was installed or fetched). SHADOWS lists
-tools of the same name that it replaces. MAY lists what it can access.`,
+tools of the same name that it replaces. MAY lists what it can access. The line below says which walls of the system
+stood when they were last tried; this command does not try them.`,
   examples: [
     { command: 'bulkhead tools', text: 'every tool, where it comes from and what it may do' },
     { command: 'bulkhead tools --powers', text: 'which tools may write files, use the network, run commands' },
@@ -22,6 +26,8 @@ tools of the same name that it replaces. MAY lists what it can access.`,
 
   async run({ values, positionals }) {
     refuseArguments('tools', positionals)
+    // Before the host creates folders.
+    const cache = cacheFolder(homeFolder(values.home), foldersOf(values))
     const host = await openHost(values)
     try {
       if (values.connect) await host.mcp.connect()
@@ -29,12 +35,15 @@ tools of the same name that it replaces. MAY lists what it can access.`,
       const listing = host.tools()
       const servers = host.mcp.servers()
       const { diagnostics } = host
+      // Trying them would take as long as all the rest.
+      const walls = rememberedWalls(cache)
       if (values.json) {
         const listed = values.powers ? { powers: byPower(listing) } : { tools: listing }
-        printJson({ ...listed, servers: serverJson(servers), diagnostics })
+        printJson({ ...listed, servers: serverJson(servers), walls: walls ?? null, diagnostics })
       } else {
         const listed = values.powers ? powerTable(listing) : toolTable(listing)
-        process.stdout.write(listed + serverTable(servers) + diagnostics.map((found) => diagnosticText(found)).join(''))
+        const found = diagnostics.map((diagnostic) => diagnosticText(diagnostic)).join('')
+        process.stdout.write(`${listed}${serverTable(servers)}\n${rememberedText(walls)}\n${found}`)
       }
     } finally {
       await host.close()

@@ -12,4 +12,9 @@ export async function wallsHere(host: Pick<Host, 'walls'>): Promise<StandingWall
   }
 }
 
-export const wallsText = ({ line }: StandingWalls): string => `Walls around ${visibleText(line)}`
+/** Of the last trial. */
+export const rememberedText = (line: string | undefined): string => line === undefined
+  ? 'Walls were not tried yet on this machine: "bulkhead doctor" tries them.'
+  : `${wallsText({ line })} (when last tried: "bulkhead doctor" tries them again)`
+
+export const wallsText = ({ line }: Pick<StandingWalls, 'line'>): string => `Walls around ${visibleText(line)}`

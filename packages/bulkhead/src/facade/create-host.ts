@@ -13,13 +13,14 @@ import { createMemoryStore } from '@bulkhead/store'
 import { argumentsReaders, type PromptSections } from '@bulkhead/tools-bundled'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
 import { operatorEnvironment } from './command-environment.ts'
-import { canonicalPath, homeFolder } from './folders.ts'
-import { cacheFolder, type LayerFolders, loaderOptions, userFolder } from './loader-options.ts'
+import { cacheFolder, canonicalPath, homeFolder } from './folders.ts'
+import { type LayerFolders, loaderOptions, userFolder } from './loader-options.ts'
 import { type McpBook, mcpBook } from './mcp-book.ts'
 import {
   canonicalFolder, type OpenPlace, openPlace, OpenPlaces, type PlaceOptions, type TrustChoice,
 } from './open-place.ts'
 import { OwnTools, type Registrable } from './own-tools.ts'
+import { rememberWalls } from './remembered-walls.ts'
 import { type PromptSectionsOptions, SessionPrompts } from './session-prompts.ts'
 import { createProcessOwner, createSidecar } from './sidecar.ts'
 import { CORE_VERSION } from './version.ts'
@@ -179,7 +180,11 @@ export async function assembleHost(
       return [...host.diagnostics, ...prompts.diagnostics, ...places.servers.diagnostics]
     },
     tryWalls: () => host.tryWalls(),
-    walls: () => host.walls(),
+    async walls() {
+      const standing = await host.walls()
+      rememberWalls(surroundings.cacheFolder, standing.line)
+      return standing
+    },
     register: (tools) => own.register(tools),
     unregister: (name, layer) => own.unregister(name, layer),
     clear: () => host.clear(),

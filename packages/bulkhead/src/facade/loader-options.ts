@@ -6,7 +6,7 @@ import { isAbsent } from '@bulkhead/kit/folders'
 import { parseJson, type Json } from '@bulkhead/kit/json'
 import { PROJECT_FOLDER, type LoaderOptions } from '@bulkhead/loader'
 import { createBundledExtensions, readSkillHead } from '@bulkhead/tools-bundled'
-import { machinePolicyFile } from './folders.ts'
+import { cacheFolder, machinePolicyFile } from './folders.ts'
 import { CORE_VERSION } from './version.ts'
 
 /** In the folder of the global layer: a sigstore trusted root to use in place of the one that ships with Bulkhead. */
@@ -33,9 +33,6 @@ export interface LayerFolders {
   /** Absolute path of the cache for verification results. Default: `cache` in the home. */
   readonly cache?: string
 }
-
-export const cacheFolder = (home: string, { cache }: Pick<LayerFolders, 'cache'>): string =>
-  cache ?? join(home, 'cache')
 
 const ROOT = 0
 

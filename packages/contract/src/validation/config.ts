@@ -186,7 +186,7 @@ const sandbox = z.strictObject({
   os: z.enum(['auto', 'require']).exactOptional()
     .describe(
       'Isolation of child processes and commands by the operating system. auto: what works on this machine. require: '
-      + 'all of it, or nothing runs.',
+      + 'limits, and bubblewrap or Landlock with a system call filter, or nothing runs.',
     ),
 })
 

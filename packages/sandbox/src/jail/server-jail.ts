@@ -2,11 +2,11 @@ import { setPriority } from 'node:os'
 import { dirname } from 'node:path'
 import {
   besideRelay, findPlaces, holdMountPoint, inheritableDescriptors, isInheritable, mountOptions, openRelay, ownNetwork,
-  RELAY_INSIDE, relayCode, relayMount, sensitivePaths, type RelayOptions,
+  RELAY_INSIDE, relayCode, relayMount, sensitivePaths, type Relay, type RelayOptions,
 } from '@bulkhead/broker'
 import { BulkheadError, type JailedStart, type ServerJail, type ServerStart } from '@bulkhead/contract'
 import { pathsAt } from '@bulkhead/kit/folders'
-import { codeOfCommand, findProgram, includesPath, isOfSystem, isWithin, realOf } from '@bulkhead/kit/programs'
+import { codeOfCommand, findProgram, includesPath, isOfSystem, isWithin, PROGRAM_FOLDERS, realOf } from '@bulkhead/kit/programs'
 import {
   FIRST_DESCRIPTOR, findMeans, jailCommand, jailData, PRIVATE_FOLDERS, TREE_LIMITS, type JailMeans,
 } from './bubblewrap.ts'
@@ -34,7 +34,6 @@ export interface ServerJailOptions {
   readonly limits?: Partial<TreeLimits>
 }
 
-const FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/run/current-system/sw/bin']
 const CURE = 'Install bubblewrap and util-linux and allow user namespaces, set "jail": "files" in the entry of the server '
   + 'to leave its network open, or "jail": false to run it with all rights of your account.'
 /** A busy server takes its turn after the host. */
@@ -54,7 +53,7 @@ function meansIn(folders: readonly string[]): Promise<JailMeans | string> {
 }
 
 /** What stands around local servers on this machine. */
-export async function jailStanding(folders: readonly string[] = FOLDERS): Promise<JailStanding> {
+export async function jailStanding(folders: readonly string[] = PROGRAM_FOLDERS): Promise<JailStanding> {
   const means = await meansIn(folders)
   return typeof means === 'string' ? { bubblewrap: means, landlock: await launcherFault({ hosts: [] }) } : {}
 }
@@ -67,7 +66,7 @@ async function withoutMounts(grant: NetworkGrant, why: string): Promise<string |
 
 /** Local servers in bubblewrap: the same walls as around compartments, with room for programs of any kind. */
 export function createServerJail(options: ServerJailOptions): ServerJail {
-  const { kept, ownCode, projectLayer, storeFiles = [], home, lookup, folders = FOLDERS, limits } = options
+  const { kept, ownCode, projectLayer, storeFiles = [], home, lookup, folders = PROGRAM_FOLDERS, limits } = options
   const hidden = [...kept, ...sensitivePaths(home)]
   let inheritable: readonly number[] | undefined
 
@@ -138,14 +137,15 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
       const descriptors = descriptorsOf(jailData(means))
       // The layer must exist to be mounted on: a server could create it otherwise.
       const layer = includesPath(write, projectLayer) ? await holdMountPoint(projectLayer) : undefined
+      let relay: Relay | undefined
+      const release = async (): Promise<void> => void await Promise.all([layer?.release(), relay?.close()])
       try {
         const readOnly = [...ownCode, projectLayer, ...storeFiles.flatMap(pathsAt)]
         const { run } = await findPlaces(write.flatMap((folder) => realOf(folder) ?? []), 'work')
         const mounts = grantArgs({ grant: start.grant, code, hidden, readOnly, run: run.map((place) => place.path) })
-        const relay = isConnected ? await openRelay(relayOptions) : undefined
+        if (isConnected) relay = await openRelay(relayOptions)
         const command = relay === undefined ? [program, ...args] : besideRelay([program, ...args], hosts)
         const folder = includesPath([...read, ...write], cwd) ? cwd : JAIL_HOME
-        const release = async (): Promise<void> => void await Promise.all([layer?.release(), relay?.close()])
         return {
           command: jailCommand(means, [...mounts, ...mountOptions(relay ? [relayMount(relay.folder)] : [])], folder, command),
           cwd: '/',
@@ -154,7 +154,7 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
           ...watched(release, PRIVATE_FOLDERS),
         }
       } catch (error) {
-        await layer?.release()
+        await release()
         throw error
       }
     },

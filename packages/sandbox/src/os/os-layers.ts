@@ -2,13 +2,17 @@ import { isAbsolute } from 'node:path'
 import { isResourceShortage, resourceShortage } from '@bulkhead/broker'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { PROGRAM_FOLDERS } from '@bulkhead/kit/programs'
 import { installed, installedLayers, limitsOfLauncher, nodeNeeds, type Machine } from './installed-layers.ts'
 import { provenLauncher, without } from './launcher-layer.ts'
 import { inactive, type OsLayer, type OsLayers } from './os-layer.ts'
 import { tryLayers } from './trial.ts'
 import { provenUtilLinux } from './util-linux.ts'
 
-/** auto: the layers that work here. require: bubblewrap and limits, or no process compartments. off: none. */
+/**
+ * auto: the layers that work here. require: limits, and bubblewrap or the launcher with its filter, or no process
+ * compartments. off: none.
+ */
 export type OsMode = 'auto' | 'require' | 'off'
 
 export interface ProbedMachine extends Machine {
@@ -21,7 +25,7 @@ const THIS_MACHINE: ProbedMachine = {
   node: process.execPath,
   platform: process.platform,
   architecture: process.arch,
-  folders: ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/run/current-system/sw/bin'],
+  folders: PROGRAM_FOLDERS,
   timeoutMs: 10_000,
 }
 
@@ -123,19 +127,25 @@ async function provenLayers(machine: ProbedMachine): Promise<OsLayers> {
   return { rlimits, bubblewrap, seccomp, launcher, utilLinux }
 }
 
+const WORDS = new Intl.ListFormat('en-GB')
+
 const notTried = (why: string, cause?: unknown): BulkheadError =>
   resourceShortage('The layers of the operating system could not be tried', why, cause)
 
-/** The seccomp filter is not required: it is an additional layer, and not known for every architecture. */
-function refuseWithout({ rlimits, bubblewrap }: OsLayers): void {
-  const missing = [
-    ...(bubblewrap.active ? [] : [`bubblewrap (${bubblewrap.reason})`]),
-    ...(rlimits.active ? [] : [`limits of the system (${rlimits.reason})`]),
+/**
+ * Inside bubblewrap the seccomp filter is not required: it is an additional layer, and not known for every architecture.
+ * Behind the launcher it closes what Landlock leaves open.
+ */
+function refuseWithout({ rlimits, bubblewrap, launcher, seccomp }: OsLayers): void {
+  const wallFaults = bubblewrap.active || (launcher.active && seccomp.active) ? [] : [
+    `bubblewrap (${bubblewrap.reason})`,
+    launcher.active ? 'the filter of the launcher' : `the launcher (${launcher.reason})`,
   ]
+  const missing = [...wallFaults, ...(rlimits.active ? [] : [`limits of the system (${rlimits.reason})`])]
   if (missing.length === 0) return
   throw new BulkheadError(
     'CapabilityUnavailable',
-    `sandbox.os is "require", but this machine lacks ${missing.join(' and ')}. `
+    `sandbox.os is "require", but this machine lacks ${WORDS.format(missing)}. `
       + 'Install bubblewrap and util-linux and allow user namespaces, or do not require it.',
     { data: { missing } },
   )

@@ -2,8 +2,8 @@ import type { CommandWalls, MissingWall, Wall } from '@bulkhead/contract'
 import type { OsLayers } from './os-layer.ts'
 import type { OsMode } from './os-layers.ts'
 
-const CURE = 'Install bubblewrap and util-linux and allow user namespaces, '
-  + 'or set sandbox.os to "require" to run nothing without them.'
+const INSTALL = 'Install bubblewrap and util-linux and allow user namespaces'
+const CURE = `${INSTALL}, or set sandbox.os to "require" to run nothing without a wall.`
 
 /** The layers that this machine lacks for child processes and commands, as far as tried. Each is reported once. */
 export class MissingLayers {
@@ -23,18 +23,19 @@ export class MissingLayers {
 
   ofProcesses(layers: OsLayers, mode: OsMode): void {
     const message = mode === 'off' ? undefined : missingAround(layers)
-    if (message !== undefined) this.#report('processes', message)
+    // The launcher satisfies "require", too.
+    if (message !== undefined) this.#report('processes', message, layers.launcher.active ? `${INSTALL}.` : CURE)
   }
 
   ofCommands(): void {
     const message = 'Commands run without a sandbox, with all rights of this user, '
       + 'because neither bubblewrap nor Landlock works here.'
-    this.#report('commands', message)
+    this.#report('commands', message, CURE)
   }
 
-  #report(around: 'processes' | 'commands', message: string): void {
+  #report(around: 'processes' | 'commands', message: string, cure: string): void {
     if (this.#found.has(around)) return
-    const missing = { message, cure: CURE }
+    const missing = { message, cure }
     this.#found.set(around, missing)
     for (const listener of this.#listeners) listener(missing)
   }
@@ -85,14 +86,14 @@ export function wallsOf(layers: OsLayers, mode: OsMode, commands: CommandWalls, 
       cure: 'Install util-linux.',
     },
     {
-      name: 'bwrap', around: 'process', isRequired, ...standing(bubblewrap),
+      name: 'bwrap', around: 'process', isRequired: isRequired && !launcher.active, ...standing(bubblewrap),
       cost: (launcher.active ? 'A third-party tool that breaks out of Node sees names and sizes of your files.'
         : 'A third-party tool that breaks out of Node has your files, network and processes.') + replaced,
       cure: BWRAP_CURE,
     },
     // Where bubblewrap stands, it is not needed.
     ...(bubblewrap.active ? [] : [{
-      name: 'launcher', around: 'process' as const, isRequired: false, ...standing(launcher),
+      name: 'launcher', around: 'process' as const, isRequired, ...standing(launcher),
       cost: 'Nothing but Node itself keeps a third-party tool from your files.',
       cure: LAUNCHER_CURE,
     }]),
@@ -117,13 +118,13 @@ function aroundCommands({ look, masks }: CommandWalls, isRequired: boolean): rea
   const without = 'Commands run with all rights of this user, and only rules and approvals limit them.'
   const isMounted = masks === 'mount'
   const bubblewrap: Wall = {
-    name: 'bwrap', around: 'commands', isRequired, stands: isMounted,
+    name: 'bwrap', around: 'commands', isRequired: isRequired && !look, stands: isMounted,
     ...(isMounted ? {} : { reason: 'it does not work for commands here' }),
     cost: look ? `Landlock confines commands instead. ${LESS}` : without, cure: BWRAP_CURE,
   }
   if (isMounted) return [bubblewrap]
   const reason = look ? {} : { reason: 'the kernel lacks it, or its trial failed' }
-  return [bubblewrap, { name: 'launcher', around: 'commands', isRequired: false, stands: look, ...reason, cost: without, cure: LAUNCHER_CURE }]
+  return [bubblewrap, { name: 'launcher', around: 'commands', isRequired, stands: look, ...reason, cost: without, cure: LAUNCHER_CURE }]
 }
 
 const LESS = 'They see names and sizes of all files, have the whole network or none, and can write what other programs run.'

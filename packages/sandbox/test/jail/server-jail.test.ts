@@ -69,6 +69,16 @@ describe('a server in a jail', needs('bubblewrap'), () => {
     })
   })
 
+  it('leaves no relay behind if its start cannot be prepared', async () => {
+    const temporary = mkdtempSync(join(person, 'temporary-'))
+    vi.stubEnv('TMPDIR', temporary)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    // The variables are read after the relay was opened.
+    const env = new Proxy({ PATH: '/usr/bin:/bin' }, { ownKeys: () => { throw new Error('not readable') } })
+    await expect(jail().prepare({ ...start({ hosts: ['api.example'] }), env }, () => undefined)).rejects.toThrow('not readable')
+    expect(readdirSync(temporary)).toEqual([])
+  })
+
   it('writes what it may write, but no settings of the project, nothing of the host and nothing that other programs run', async () => {
     const work = join(person, 'work')
     const results = await probe({ read: [], write: [work] }, {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { lookWall } from '@bulkhead/broker'
 import { describe, expect, it } from 'vitest'
-import type { OsLayers } from '../../src/os/os-layer.ts'
+import { inactive, type OsLayers } from '../../src/os/os-layer.ts'
 import type { ProbedMachine } from '../../src/os/os-layers.ts'
 import { detectOsLayers, osLayersFor, probeOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { codeOf, refusal, temporaryFolder } from '../fixture.ts'
@@ -204,13 +204,27 @@ describe('the mode', () => {
     expect(await osLayersFor('auto', () => Promise.resolve(none))).toBe(none)
   })
 
-  it('require uses all layers, or rejects with the reason and what to do', async () => {
+  it('require rejects without a wall or limits, with the reason and what to do', async () => {
     const { message, code, data } = await refusal(osLayersFor('require', () => Promise.resolve(none)))
     expect(code).toBe('CapabilityUnavailable')
     expect(message)
-      .toMatch(/bubblewrap \(it is not there\) and limits of the system \(it is not there\).*Install bubblewrap/)
-    expect(data).toEqual({ missing: ['bubblewrap (it is not there)', 'limits of the system (it is not there)'] })
-    if (here.bubblewrap.active && here.rlimits.active) expect(await osLayersFor('require')).toBe(here)
-    else expect(await codeOf(osLayersFor('require'))).toBe('CapabilityUnavailable')
+      .toMatch(/bubblewrap \(it is not there\), the launcher \(it is not there\) and limits of the system \(it is not there\)\. Install bubblewrap/)
+    expect(data).toEqual({
+      missing: ['bubblewrap (it is not there)', 'the launcher (it is not there)', 'limits of the system (it is not there)'],
+    })
+  })
+
+  it('require uses bubblewrap, or the launcher with its filter', async () => {
+    const rlimits = { active: true, path: undefined, idleDataBytes: 1, threadDataBytes: 1, hard: new Map() } as const
+    const launcher = { active: true, files: [], isOtherUser: false, namespaces: inactive('it is not there') } as const
+    const seccomp = { active: true, filter: new Uint8Array() } as const
+    const launched = { ...none, rlimits, launcher, seccomp }
+    expect(await osLayersFor('require', async () => launched)).toBe(launched)
+    for (const lacking of ['rlimits', 'launcher', 'seccomp'] as const) {
+      const layers = async () => ({ ...launched, [lacking]: none[lacking] })
+      expect(await codeOf(osLayersFor('require', layers))).toBe('CapabilityUnavailable')
+    }
+    const isWalled = here.rlimits.active && (here.bubblewrap.active || here.launcher.active)
+    expect(await osLayersFor('require').then((layers) => layers === here, () => false)).toBe(isWalled)
   })
 })

@@ -1,0 +1,55 @@
+import { readFileSync, readlinkSync, statSync } from 'node:fs'
+import { release } from 'node:os'
+import { join } from 'node:path'
+import { makeFolder } from '@bulkhead/kit/folders'
+import { isJsonObject, parseJson } from '@bulkhead/kit/json'
+import { readPrivateFile, writePrivateFile } from '@bulkhead/kit/private-file'
+import { PROGRAM_FOLDERS } from '@bulkhead/kit/programs'
+import { CORE_VERSION } from './version.ts'
+
+// What the last trial of the walls showed, for commands that do not try them. Only for display: the file can be wrong,
+// so no decision may use it. What decides tries the walls.
+
+const FILE = 'walls.json'
+
+/** Never throws: a line that cannot be kept is not shown. */
+export function rememberWalls(cache: string, line: string): void {
+  try {
+    makeFolder(cache)
+    writePrivateFile(join(cache, FILE), JSON.stringify({ machine: thisMachine(), line }))
+  } catch {
+    // The next trial keeps it.
+  }
+}
+
+/** The line of the last trial on this machine as it is now. undefined if there was none, or its file has a fault. */
+export function rememberedWalls(cache: string): string | undefined {
+  try {
+    const parsed = parseJson(readPrivateFile(join(cache, FILE)) ?? '')
+    if (!parsed.ok || !isJsonObject(parsed.value)) return undefined
+    const { machine, line } = parsed.value
+    return machine === thisMachine() && typeof line === 'string' ? line : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Changes with what walls depend on: kernel, start of the system, container, user, Node, and bubblewrap. */
+const thisMachine = (): string => JSON.stringify([
+  CORE_VERSION, process.version, process.execPath, process.getuid?.(), release(),
+  orNothing(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()),
+  // Containers share the kernel.
+  ...['mnt', 'user'].map((kind) => orNothing(() => readlinkSync(`/proc/self/ns/${kind}`))),
+  ...PROGRAM_FOLDERS.map((folder) => orNothing(() => {
+    const { size, mtimeMs } = statSync(join(folder, 'bwrap'))
+    return [folder, size, mtimeMs]
+  })),
+])
+
+function orNothing<Found>(find: () => Found): Found | null {
+  try {
+    return find()
+  } catch {
+    return null
+  }
+}
