@@ -25,6 +25,17 @@ export interface DeniedPaths {
   readonly rule: string
 }
 
+/** What ignore files exclude, which no tool, command or server reads or writes. The same object until one changes. */
+export interface IgnoredFiles {
+  /** Why a path is excluded, as the subject of a sentence. An ignore file itself is not written. */
+  lineFor(capability: 'fs.read' | 'fs.write', path: string): string | undefined
+  readonly files: readonly {
+    readonly path: string
+    /** Why it cannot be understood, as the end of a sentence. Then it excludes everything in its folder. */
+    readonly fault?: string
+  }[]
+}
+
 /**
  * The rules that may deny what a call uses, or ask about it. The host makes them for one call. Absent: no rule can, so
  * nothing is checked.
