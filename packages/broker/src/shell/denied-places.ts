@@ -39,10 +39,10 @@ export async function findDenied(
   return found
 }
 
-/** The call was not started, because a wall cannot keep it from what a rule denies. `why` ends a sentence. */
-export const notHidden = (rule: string, why: string): BulkheadError => new BulkheadError(
+/** Not started, because a wall cannot keep it from what a rule denies. `why` ends a sentence. */
+export const notHidden = (rule: string, why: string, what = 'command'): BulkheadError => new BulkheadError(
   'RuleDenied',
-  `The command was not run: ${rule} denies files, and ${why}. `
+  `The ${what} was not run: ${rule} denies files, and ${why}. `
     + 'Install bubblewrap and allow user namespaces, or change the rule.',
   { data: { stage: 'rules', source: rule } },
 )

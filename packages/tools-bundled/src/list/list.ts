@@ -29,7 +29,8 @@ const manifest = {
     label: 'List a folder',
     description: 'Lists the files and folders in a folder, with the size of each file in bytes. Links are of the kind '
       + '`other`. What ignore files exclude is marked `ignored`, and such folders are not opened. Returns at most 1000 '
-      + 'entries, and `incomplete` if there are more. `left_out` is the number of entries that rules deny or ask about. To find files by name, use `glob`.',
+      + 'entries, and `incomplete` if there are more. `left_out` is the number of entries that rules deny or '
+      + 'ask about. To find files by name, use `glob`.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,
