@@ -45,10 +45,8 @@ export {
 } from './policy/approval-key.ts'
 export { compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, SUBAGENTS } from './policy/power.ts'
 export type { ExtensionPower, Power, PowerCapability } from './policy/power.ts'
-export {
-  allowedPatterns, allowsNeed, beyond, ceilingsOf, narrowPower, powerItems, powerPhrases, type LocatedCeiling,
-  type PowerItem,
-} from './policy/power-order.ts'
+export { allowedPatterns, allowsNeed, beyond, ceilingsOf, narrowPower, powerItems } from './policy/power-order.ts'
+export { powerPhrases, type LocatedCeiling, type PowerItem } from './policy/power-order.ts'
 export { mustBeNamed, ProtectedPlaces, protectionReason } from './policy/protected-places.ts'
 export type { NamedPlaces, Protection } from './policy/protected-places.ts'
 export {
@@ -58,8 +56,9 @@ export {
 export { checkRequirements, classifyToolMode, hasEffects, matchArguments, mayChange } from './policy/requirements.ts'
 export type { PatternSource, VariableValues } from './policy/requirements.ts'
 export { CREDENTIALS, namesSensitiveFiles, SENSITIVE } from './policy/sensitive-files.ts'
-export { capabilitiesMeant, denyingRule, judgeRules, RULE_CAPABILITIES } from './policy/rules.ts'
-export type { RuleAuthor, RuleCapability, RuleQuestion, RuleScope, RuleVerdict, ScopedRule } from './policy/rules.ts'
+export { RULE_CAPABILITIES, type RuleCapability, type Touch } from './policy/rule-patterns.ts'
+export { capabilitiesMeant, denyingRule, judgeRules, judgeUse, possibleRules, rulesFor } from './policy/rules.ts'
+export type { RuleAuthor, RuledTool, RuleQuestion, RuleVerdict, ScopedRule, UnknownParts } from './policy/rules.ts'
 export type {
   ChangeFilter, ChangeRecorder, ChangeSource, ChangeStore, CommandRecorder, DelegatingCall, FileReplacement, FileState,
   FileUndo, NewChange, RecordedChange, RecordedFile, SelectedChanges, UndoAccess, UndoReport, UndoRequest, UndoSelection,

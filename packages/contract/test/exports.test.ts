@@ -26,12 +26,12 @@ describe('the exports', () => {
       'findIdConflicts',
       'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'hostOfKey', 'isBundledTool', 'isCertificateVariable', 'isErrorCode',
       'isKeyWithin', 'isLockedTool',
-      'isProxyVariable', 'isUsualVariable', 'judgeRules',
+      'isProxyVariable', 'isUsualVariable', 'judgeRules', 'judgeUse',
       'keyGrant', 'layerRank', 'matchArguments',
       'mayChange', 'mayLoad', 'missingDependencyFault', 'mustBeNamed', 'namedTwice',
-      'namesSensitiveFiles', 'narrowPower', 'nextState', 'orderDependencies', 'powerItems',
+      'namesSensitiveFiles', 'narrowPower', 'nextState', 'orderDependencies', 'possibleRules', 'powerItems',
       'powerPhrases', 'protectionReason',
-      'requireOptions', 'usesHome', 'withCommonConfig', 'withHome', 'withHomeVariable',
+      'requireOptions', 'rulesFor', 'usesHome', 'withCommonConfig', 'withHome', 'withHomeVariable',
     ])
   })
 

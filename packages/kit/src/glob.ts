@@ -50,19 +50,26 @@ function matchSegments(pattern: readonly string[], path: readonly string[], belo
   // reachable[i]: the first i pattern segments can match the path read so far.
   let reachable = closure(pattern, [true, ...pattern.map(() => false)])
   for (const name of path) {
-    const next = pattern.map(() => false).concat(false)
-    reachable.forEach((on, index) => {
-      if (!on) return
-      const part = pattern[index]
-      // Past the end of the pattern: it names a folder above.
-      if (part === undefined ? below : part === '**') next[index] = true
-      else if (part !== undefined && matchSegment(part, name)) next[index + 1] = true
-    })
-    reachable = closure(pattern, next)
+    reachable = afterName(pattern, reachable, name, below)
     if (!reachable.includes(true)) return OUTSIDE
   }
   if (reachable[pattern.length] !== true) return ABOVE
   return below || reachable.indexOf(true) < pattern.length ? INSIDE : LAST
+}
+
+/** The parts of a pattern that can come next after one more name. */
+function afterName(
+  pattern: readonly string[], reachable: readonly boolean[], name: string, below = false,
+): boolean[] {
+  const next = pattern.map(() => false).concat(false)
+  reachable.forEach((on, index) => {
+    if (!on) return
+    const part = pattern[index]
+    // Past the end of the pattern: it names a folder above.
+    if (part === undefined ? below : part === '**') next[index] = true
+    else if (part !== undefined && matchSegment(part, name)) next[index + 1] = true
+  })
+  return closure(pattern, next)
 }
 
 function closure(pattern: readonly string[], reachable: boolean[]): boolean[] {
@@ -102,19 +109,42 @@ export function matchRow<Part, Item>(
   return at === parts.length
 }
 
-/** Whether `wide` matches everything that `narrow` matches. Conservative: false may be wrong, true never is. */
-export function globCovers(wide: string, narrow: string): boolean {
-  if (wide === narrow) return true
-  const wideParts = pathSegments(wide)
-  const narrowParts = pathSegments(narrow)
-  const rest = wideParts.at(-1) === '**' ? wideParts.slice(0, -1) : wideParts
-  if (narrowParts.length < rest.length) return false
-  if (rest.includes('**') || narrowParts.slice(0, rest.length).includes('**')) return false
-  return rest.every((part, index) => {
-    const other = narrowParts[index]!
-    return part === other || (!other.includes('*') && matchSegment(part, other)) || part === '*'
-  })
+/** How many steps a comparison of two patterns may take. */
+const MOST_STEPS = 2_000
+
+/**
+ * Whether `outer` matches every path that `inner` matches. undefined if the comparison would take too long, so both
+ * answers can be relied on.
+ */
+export function globContains(outer: string, inner: string): boolean | undefined {
+  if (outer === inner) return true
+  const [wide, narrow] = [wholeSegments(outer), wholeSegments(inner)]
+  const seen = new Set<string>()
+  // Each entry: how much of `narrow` is read, and which parts of `wide` can come next.
+  const open: (readonly [at: number, reachable: boolean[]])[] = [[0, closure(wide, [true, ...wide.map(() => false)])]]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [at, reachable] = next
+    const state = `${at} ${reachable.map(Number).join('')}`
+    if (seen.has(state)) continue
+    if (seen.add(state).size > MOST_STEPS) return undefined
+    const part = narrow[at]
+    if (part === undefined ? reachable[wide.length] !== true : !reachable.includes(true)) return false
+    if (part === undefined) continue
+    // The wildcard stands for a name that no other text equals. Whatever matches it matches every name.
+    if (part === '**') open.push([at + 1, reachable], [at, afterName(wide, reachable, '*')])
+    else open.push([at + 1, afterName(wide, reachable, part)])
+  }
+  return true
 }
+
+/** A pattern of a folder covers everything below it. */
+function wholeSegments(pattern: string): readonly string[] {
+  const parts = pathSegments(pattern)
+  return [...parts.slice(0, parts.findLastIndex((part) => part !== '**') + 1), '**']
+}
+
+/** The same for strings in which `*` is the only wildcard: that of `inner` is a character that no other equals. */
+export const textContains = (outer: string, inner: string): boolean => matchSegment(outer, inner)
 
 /** Whether some path could match both patterns. Conservative: true may be wrong, false never is. */
 export function globsOverlap(a: string, b: string): boolean {

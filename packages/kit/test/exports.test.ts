@@ -12,7 +12,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   form: ['FIELD_NAME', 'formChoices', 'readFormSchema', 'readFormValues'],
   gitignore: ['Gitignore'],
   glob: [
-    'compileGlob', 'globCovers', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments',
+    'compileGlob', 'globContains', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments', 'textContains',
     'textsOverlap',
   ],
   hosts: ['coversName', 'coversPort', 'hostCovers', 'hostMatches', 'hostsOverlap', 'isThisMachine', 'readHostPattern'],

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
-import { compileGlob, globCovers, matchGlob, matchRow, matchSegment, pathSegments } from '../src/glob.ts'
+import { compileGlob, globContains, matchGlob, matchRow, matchSegment, pathSegments } from '../src/glob.ts'
 
 /** An independent implementation: one regular expression over segments that each begin with a slash. */
 function oracle(pattern: string, path: string, below = '(?:/[^/]*)*'): boolean {
@@ -124,7 +124,7 @@ describe('matchRow', () => {
   })
 })
 
-describe('globCovers', () => {
+describe('globContains', () => {
   it.each<[string, string, boolean]>([
     ['src/**', 'src/a/b', true],
     ['src', 'src/**', true],
@@ -137,16 +137,43 @@ describe('globCovers', () => {
     ['src/*', 'src/**', false],
     ['src/*', 'src', false],
     ['src', 'srcs', false],
-    ['**/a', 'b/a', false],
+    ['**/a', 'b/a', true],
+    ['**/a', 'a/**', true],
+    ['**/*', '**', false],
+    ['a/*/**', 'a/**', false],
+    ['a/**/b', 'a/b', true],
+    ['a/**/b', 'a/x/**/b/c', true],
+    ['**/b/**/c', '**/b/c', true],
+    ['**/b/c', '**/b/**/c', false],
+    ['/ws/**/.env', '/ws/a*/.env', true],
+    ['*a*', '*ba', true],
+    ['*ba', '*a*', false],
   ])('%j over %j: %s', (wide, narrow, covers) => {
-    expect(globCovers(wide, narrow)).toBe(covers)
+    expect(globContains(wide, narrow)).toBe(covers)
   })
 
   it('is never wrongly true', () => {
     fc.assert(fc.property(anyPattern, anyPattern, anyPath, (wide, narrow, path) => {
-      fc.pre(globCovers(wide, narrow))
+      fc.pre(globContains(wide, narrow) === true)
       if (matchGlob(narrow, path)) expect(matchGlob(wide, path)).toBe(true)
     }), { numRuns: thoroughly(400, 2_000) })
+  })
+
+  it('is never wrongly false', () => {
+    // A name that no pattern has stands for all others.
+    const sample = (pattern: string) => [`zz`, `zz/zz`, ''].map((fill) =>
+      pattern.split('/').flatMap((part) => part === '**' ? fill.split('/').filter(Boolean) : [part.replaceAll('*', 'zz')])
+        .join('/'))
+    fc.assert(fc.property(anyPattern, anyPattern, (wide, narrow) => {
+      fc.pre(globContains(wide, narrow) === false && narrow.split('**').length < 3)
+      const paths = sample(narrow).flatMap((path) => [path, `${path}/zz`, `${path}/zz/zz`])
+      expect(paths.some((path) => matchGlob(narrow, path) && !matchGlob(wide, path))).toBe(true)
+    }), { numRuns: thoroughly(400, 2_000) })
+  })
+
+  it('gives up on a comparison that would take too long', () => {
+    const long = (end: string) => `${'**/*/a/'.repeat(40)}${end}`
+    expect(globContains(long('b'), long('c'))).not.toBe(true)
   })
 
   it('is never wrongly true for paths that match the narrow pattern', () => {
@@ -155,7 +182,7 @@ describe('globCovers', () => {
     const filled = fc.tuple(anyPattern, fc.array(fc.constantFrom('a', 'b', '.', 'a/b'), { minLength: 8, maxLength: 8 }))
       .map(([narrow, fills]) => ({ narrow, path: fill(narrow, [...fills]) }))
     fc.assert(fc.property(anyPattern, filled, (wide, { narrow, path }) => {
-      if (globCovers(wide, narrow) && matchGlob(narrow, path)) expect(matchGlob(wide, path)).toBe(true)
+      if (globContains(wide, narrow) && matchGlob(narrow, path)) expect(matchGlob(wide, path)).toBe(true)
     }), { numRuns: thoroughly(1_000, 5_000) })
   })
 })

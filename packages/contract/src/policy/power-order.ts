@@ -1,4 +1,4 @@
-import { compileGlob, globCovers, globsOverlap, pathSegments } from '@bulkhead/kit/glob'
+import { compileGlob, globContains, globsOverlap, pathSegments } from '@bulkhead/kit/glob'
 import { hostCovers, hostMatches, hostsOverlap } from '@bulkhead/kit/hosts'
 import { ANY_COMMAND } from '../model/names.ts'
 import type { Ceiling, ShellRequirement } from '../validation/requirements.ts'
@@ -225,7 +225,7 @@ export const allowedPatterns = (power: Power) => ({
 /** `src/**` and `{workspace}/src/**` are the same pattern. An invalid pattern neither covers nor is covered. */
 function pathCovers(wide: string, narrow: string): boolean {
   try {
-    return globCovers(comparable(wide), comparable(narrow))
+    return globContains(comparable(wide), comparable(narrow)) === true
   } catch {
     return false
   }

@@ -1,43 +1,58 @@
-import { matchGlob, matchSegment } from '@bulkhead/kit/glob'
+import { matchSegment, textContains } from '@bulkhead/kit/glob'
 import type { RuleAction } from '../model/names.ts'
 import type { Rule } from '../validation/policy.ts'
+import {
+  comparePatterns, isEverything, kindOfTouch, matchesTouch, RULE_CAPABILITIES, SUBJECT_KINDS, type RuleCapability,
+  type RulePattern, type SubjectKind, type Touch,
+} from './rule-patterns.ts'
 
-/** From far to near: the nearer scope wins. */
-export const RULE_SCOPES = ['manifest', 'project', 'session'] as const
-export type RuleScope = (typeof RULE_SCOPES)[number]
-
-/** The permissions of a rule besides tool names and `*`. */
-export const RULE_CAPABILITIES = ['fs.read', 'fs.write', 'shell.run', 'net.fetch'] as const
-export type RuleCapability = (typeof RULE_CAPABILITIES)[number]
-
+/** Whose rule it is. The sessions of an embedder are its own, and the command line is the user's. */
 export type RuleAuthor = 'bundled' | 'user' | 'project' | 'embedder' | 'machine'
 
-export interface ScopedRule extends Rule {
-  readonly scope: RuleScope
+export interface ScopedRule extends Rule, RulePattern {
+  /** Whose configuration, session or agent it is from. */
+  readonly author: RuleAuthor
   /** The file or option of the rule, for `explain`. */
   readonly source: string
-  /** Whose configuration or agent it is from; absent for a session. A project cannot loosen rules of others. */
-  readonly author?: RuleAuthor
+  /** Whether no rule can loosen it if it denies: that of the machine, the embedder's configuration, and an agent. */
+  readonly isFinal?: boolean
+  /** Set for a rule in the options of a session, which are the embedder's. */
+  readonly ofSession?: true
   /** The permission as written, if it means several capabilities. */
   readonly written?: string
 }
 
-export interface RuleQuestion {
+/** The tool that rules name. */
+export interface RuledTool {
   readonly tool: string
   /** The tool by its origin, such as mcp:server:tool. */
   readonly source?: string
-  readonly approvalKey: string
-  /**
-   * Other names of the same thing: rules that deny or ask match them, rules that allow do not. If present, the key is a
-   * string such as a command line, in which `/` is an ordinary character.
-   */
-  readonly names?: readonly string[]
-  /** What the call is known to touch. Each entry is matched separately and the strictest answer applies. */
-  readonly touches: readonly { readonly capability: RuleCapability; readonly subject: string }[]
 }
+
+/**
+ * How rules that deny or ask apply to unknown parts of a call. `decided`: now, if a rule for a capability could match.
+ * `asked`: what could ask is asked now, and a wall enforces the rest. `left`: each use is judged when it is made.
+ */
+export type UnknownParts = 'decided' | 'asked' | 'left'
+
+export interface RuleQuestion extends RuledTool {
+  /** Each entry is judged separately, and the strictest answer applies. */
+  readonly touches: readonly Touch[]
+  readonly unknown?: UnknownParts
+}
+
+/** One use of a capability while a call runs. */
+interface RuledUse extends RuledTool {
+  readonly capability: RuleCapability
+  readonly subject: string
+}
+
 export interface RuleVerdict {
   readonly action: RuleAction
+  /** The one that decides. */
   readonly rule: ScopedRule
+  /** All rules that lead to this action. */
+  readonly rules: readonly ScopedRule[]
 }
 
 /**
@@ -55,95 +70,117 @@ const strictness: Readonly<Record<RuleAction, number>> = { allow: 0, ask: 1, den
 const capabilities: ReadonlySet<string> = new Set(RULE_CAPABILITIES)
 
 /**
- * The rule that decides, or undefined if none does. A manifest deny is final, and a rule of a project that allows or
- * asks does not undo a stricter one of another author. An allow decides only if rules match everything the call
- * touches.
+ * What the rules decide about a call, or undefined. For each thing that it touches, a rule that some matching rule
+ * beats is set aside, and the strictest of the others counts. An allow decides only if rules that allow cover
+ * everything: a rule for the tool that matches what the call is approved by covers the whole call, other rules cover
+ * what they match.
  */
 export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion): RuleVerdict | undefined {
-  const touches = question.touches.length > 0 ? question.touches : [undefined]
-  let strictest: RuleVerdict | undefined
-  let unmatched = false
-  for (const touch of touches) {
-    const matching = rules.filter((rule) => matches(rule, question, touch))
-    const winner = winnerOf(matching)
-    if (winner === undefined) unmatched = true
-    else if (strictest === undefined || strictness[winner.action] > strictness[strictest.action]) {
-      strictest = { action: winner.action, rule: winner }
-    }
-  }
-  return unmatched && strictest?.action === 'allow' ? undefined : strictest
+  const named = rulesFor(rules, question)
+  const found = question.touches.map((touch) => judgeTouch(named, question, touch))
+  const strictest = found.reduce<RuleVerdict | undefined>(
+    (best, one) => one && (best === undefined || strictness[one.action] > strictness[best.action]) ? one : best, undefined)
+  if (strictest === undefined) return undefined
+  if (strictest.action === 'allow' && !coversAll(question.touches, found)) return undefined
+  const same = found.flatMap((one) => one?.action === strictest.action ? one.rules : [])
+  return { ...strictest, rules: [...new Set(same)] }
 }
 
-function winnerOf(matching: readonly ScopedRule[]): ScopedRule | undefined {
-  const pinned = matching.find((rule) => rule.scope === 'manifest' && rule.action === 'deny')
-  const best = pinned ?? firstOf(matching)
-  if (best?.author !== 'project') return best
-  const kept = firstOf(matching.filter((rule) => !mayLoosen(best, rule)))
-  return kept && strictness[kept.action] > strictness[best.action] ? kept : best
-}
+/** The rules that can match a call of the tool. */
+export const rulesFor = (rules: readonly ScopedRule[], tool: RuledTool): readonly ScopedRule[] =>
+  rules.filter((rule) => capabilities.has(rule.permission) || isNamed(rule, tool))
 
-const firstOf = (rules: readonly ScopedRule[]): ScopedRule | undefined => rules.reduce<ScopedRule | undefined>(
-  (best, rule) => best === undefined || outranks(rule, best) ? rule : best, undefined)
-
-/** A project loosens its own rules and defaults only. */
-const mayLoosen = (rule: ScopedRule, other: ScopedRule): boolean =>
-  rule.author !== 'project' || other.author === 'project' || other.author === 'bundled'
-
-/** The rule that denies every call of a tool, whatever its arguments; undefined if another rule may outrank it. */
-export function denyingRule(
-  rules: readonly ScopedRule[], tool: Pick<RuleQuestion, 'tool' | 'source'>,
-): ScopedRule | undefined {
-  const relevant = rules.filter((rule) => capabilities.has(rule.permission) || isNamed(rule, tool))
-  const denying = relevant.filter(({ permission, pattern, action }) =>
-    action === 'deny' && isEverything(pattern) && !capabilities.has(permission))
-  return denying.find((rule) => rule.scope === 'manifest'
-    || relevant.every((other) => other.action === 'deny' || !outranks(other, rule) || !mayLoosen(other, rule)))
-}
-
-function matches(rule: Rule, question: RuleQuestion, touch: RuleQuestion['touches'][number] | undefined): boolean {
-  if (capabilities.has(rule.permission)) {
-    if (touch?.capability !== rule.permission) return false
-    return touch.capability === 'shell.run' && question.names
-      ? matchNames(rule, question) : matchPattern(rule.pattern, touch.subject)
-  }
-  if (!isNamed(rule, question)) return false
-  if (question.names ? matchNames(rule, question) : matchPattern(rule.pattern, question.approvalKey)) return true
-  return rule.permission === '*' && touch !== undefined && matchPattern(rule.pattern, touch.subject)
-}
-
-const isNamed = ({ permission }: Rule, { tool, source }: Pick<RuleQuestion, 'tool' | 'source'>): boolean =>
-  matchSegment(permission, tool) || (source !== undefined && matchSegment(permission, source))
-
-function matchNames({ pattern, action }: Rule, { approvalKey, names = [] }: RuleQuestion): boolean {
-  const compared = action === 'allow' ? [approvalKey] : [approvalKey, ...names]
-  return compared.some((name) => matchSegment(pattern, name))
-}
-
-const isEverything = (pattern: string): boolean => pattern === '*' || pattern === '**'
-
-/** A pattern without `/` is compared as one segment, which takes a sixth of the time. */
-const matchPattern = (pattern: string, subject: string): boolean =>
-  isEverything(pattern)
-  || (pattern.includes('/') || subject.includes('/') ? matchGlob(pattern, subject) : matchSegment(pattern, subject))
+/** What the rules decide about one use while a call runs. */
+export const judgeUse = (
+  rules: readonly ScopedRule[], { capability, subject, ...tool }: RuledUse,
+): RuleVerdict | undefined => judgeTouch(rulesFor(rules, tool), tool, { capability, subject })
 
 /**
- * Exact permission over glob over capability over `*`; then the longer pattern, the nearer scope, the stricter action,
- * the later rule.
+ * The rules that deny or ask, and that could match an unknown part of a call: they are judged when it is used. Not those
+ * that match something known, because these decide before the call.
  */
-function outranks(rule: ScopedRule, best: ScopedRule): boolean {
-  const order = [
-    permissionRank(rule) - permissionRank(best),
-    literalLength(rule.pattern) - literalLength(best.pattern),
-    RULE_SCOPES.indexOf(rule.scope) - RULE_SCOPES.indexOf(best.scope),
-    strictness[rule.action] - strictness[best.action],
-  ]
-  return (order.find((difference) => difference !== 0) ?? 1) > 0
+export function possibleRules(rules: readonly ScopedRule[], question: RuleQuestion): readonly ScopedRule[] {
+  const { touches } = question
+  const meets = (rule: ScopedRule, isUnknown: boolean): boolean => touches.some((touch) =>
+    (touch.isUnknown === true) === isUnknown && isAbout(rule, touch) && matchesTouch(rule, touch, true))
+  return rulesFor(rules, question)
+    .filter((rule) => rule.action !== 'allow' && meets(rule, true) && !meets(rule, false))
 }
 
-function permissionRank({ permission }: Rule): number {
-  if (permission === '*') return 0
-  if (capabilities.has(permission)) return 1
-  return permission.includes('*') ? 2 : 3
+/** The rule that denies every call of a tool, whatever its arguments; undefined if another rule may beat it. */
+export function denyingRule(rules: readonly ScopedRule[], tool: RuledTool): ScopedRule | undefined {
+  const named = rulesFor(rules, tool)
+  const canBeat = (other: ScopedRule, rule: ScopedRule) => SUBJECT_KINDS.some((kind) => beats(other, rule, kind))
+  return named.find((rule) => rule.action === 'deny' && isEverything(rule.pattern) && !capabilities.has(rule.permission)
+    && (rule.isFinal === true || !named.some((other) => canBeat(other, rule))))
 }
 
-const literalLength = (pattern: string): number => pattern.includes('*') ? pattern.indexOf('*') : pattern.length + 1
+function judgeTouch(rules: readonly ScopedRule[], question: RuleQuestion | RuledTool, touch: Touch): RuleVerdict | undefined {
+  const unknown = 'unknown' in question ? question.unknown : undefined
+  const matching = rules.filter((rule) => isAbout(rule, touch) && applies(rule, touch, unknown))
+  const kind = kindOfTouch(touch)
+  const standing = matching.filter((rule) => !matching.some((other) => beats(other, rule, kind)))
+  const [first] = standing
+  if (first === undefined) return undefined
+  const { action } = standing.reduce((best, rule) => strictness[rule.action] > strictness[best.action] ? rule : best, first)
+  const deciding = standing.filter((rule) => rule.action === action)
+  return { action, rule: narrowest(deciding, kind), rules: deciding }
+}
+
+function applies(rule: ScopedRule, touch: Touch, unknown: UnknownParts = 'left'): boolean {
+  if (!touch.isUnknown || rule.action === 'allow') return matchesTouch(rule, touch)
+  const isJudgedNow = unknown === 'asked' ? rule.action === 'ask' : unknown === 'decided' && capabilities.has(rule.permission)
+  return isJudgedNow && matchesTouch(rule, touch, true)
+}
+
+/** Whether rules that allow cover the whole call. `found`: the verdict on each entry. */
+function coversAll(touches: readonly Touch[], found: readonly (RuleVerdict | undefined)[]): boolean {
+  const isOfTool = ({ rules }: RuleVerdict): boolean => rules.some(({ permission }) => !capabilities.has(permission))
+  const keys = found.filter((_, index) => touches[index]!.isKey === true)
+  if (keys.length > 0 && keys.every((one) => one !== undefined && isOfTool(one))) return true
+  const uses = found.filter((_, index) => touches[index]!.capability !== undefined)
+  return uses.length > 0 && uses.every((one) => one !== undefined)
+}
+
+/** Whether a rule is about this capability, or about a tool whatever it touches. */
+const isAbout = ({ permission }: Rule, { capability }: Touch): boolean =>
+  !capabilities.has(permission) || permission === capability
+
+const isNamed = ({ permission }: Rule, { tool, source }: RuledTool): boolean =>
+  matchSegment(permission, tool) || (source !== undefined && matchSegment(permission, source))
+
+/** Whether a rule sets a stricter one aside: it lies inside it, and its author may loosen it. */
+function beats(rule: ScopedRule, other: ScopedRule, kind: SubjectKind): boolean {
+  if (strictness[rule.action] >= strictness[other.action]) return false
+  if (other.isFinal === true && other.action === 'deny') return false
+  return mayLoosen(rule.author, other.author) && isInside(rule, other, kind)
+}
+
+/** Every author loosens its own rules and those of a project. Defaults are loosened by all. */
+const mayLoosen = (author: RuleAuthor, other: RuleAuthor): boolean =>
+  author === other || other === 'bundled' || (other === 'project' && author !== 'bundled')
+
+/** Whether a rule matches less than another: permission inside or equal, pattern inside or equal, one of them smaller. */
+function isInside(rule: ScopedRule, other: ScopedRule, kind: SubjectKind): boolean {
+  const permission = comparePermissions(rule.permission, other.permission)
+  if (permission === undefined) return false
+  const pattern = comparePatterns(rule, other, kind)
+  return pattern !== undefined && (permission === 'less' || pattern === 'less')
+}
+
+/** Of two rules that match the same call. A tool and a capability count as equal. */
+function comparePermissions(permission: string, other: string): 'less' | 'same' | undefined {
+  if (permission === other) return 'same'
+  if (permission === '*') return undefined
+  if (other === '*') return 'less'
+  if (capabilities.has(permission) || capabilities.has(other)) return 'same'
+  const [isGlob, isOtherGlob] = [permission.includes('*'), other.includes('*')]
+  // Two names of one tool.
+  if (!isGlob) return isOtherGlob ? 'less' : 'same'
+  if (!isOtherGlob || !textContains(other, permission)) return undefined
+  return textContains(permission, other) ? 'same' : 'less'
+}
+
+/** The one to name: of rules with the same action, one that no other lies inside. */
+const narrowest = (rules: readonly ScopedRule[], kind: SubjectKind): ScopedRule =>
+  rules.reduce((best, rule) => isInside(rule, best, kind) ? rule : best)

@@ -1,7 +1,7 @@
 import {
   ceilingsOf, DEFAULT_LIMITS, PLACEMENTS, type CompartmentLimits, type ConfigFile, type ExtensionConfig,
   type ExtensionDescriptor, type Layer, type LayerConfig, type LocatedCeiling, type Placement, type ResolvedConfig,
-  type RuleAuthor, type RuleScope, type ScopedRule, type SecurityMode, type ToolConfig,
+  type RuleAuthor, type ScopedRule, type SecurityMode, type ToolConfig,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { member, Written } from './written.ts'
@@ -15,7 +15,7 @@ export const diagnosticLayer = (layer: ConfigLayer): Layer =>
 /** The merged configuration. Records are maps, because third parties choose the names. */
 export class Settings {
   readonly file: ConfigFile
-  /** Rules of every layer, in the order of their scopes. */
+  /** Rules of every layer. Their order does not matter. */
   readonly rules: readonly ScopedRule[]
   readonly layers: readonly LayerConfig[]
   /** The policy of the machine, which nothing can loosen. */
@@ -34,7 +34,7 @@ export class Settings {
     this.written = new Written(layers)
     this.machine = layers.find(({ layer }) => layer === 'machine')?.config ?? {}
     this.ceilings = ceilingsOf({ merged, layers })
-    this.rules = layers.toSorted((a, b) => SCOPE_ORDER[a.layer] - SCOPE_ORDER[b.layer]).flatMap(scopedRules)
+    this.rules = layers.flatMap(scopedRules)
     this.#tools = new Map(Object.entries(merged.tools ?? {}))
     this.#extensions = new Map(Object.entries(merged.extensions ?? {}))
     this.#roles = new Map(Object.entries(merged.roles ?? {}))
@@ -123,25 +123,18 @@ export function roleFlag(
   return name === undefined ? undefined : { name, allowed: flags.get(name)! }
 }
 
-/**
- * The policy of the machine, bundled configuration and that of the embedder have the scope of the author: a deny there
- * is final. The two files of the user have the scope of the project.
- */
-const SCOPES: Readonly<Record<ConfigLayer, RuleScope>> = {
-  machine: 'manifest', bundled: 'manifest', embedder: 'manifest', global: 'project', project: 'project',
-}
-const SCOPE_ORDER: Readonly<Record<ConfigLayer, number>> = {
-  machine: 0, bundled: 1, embedder: 2, global: 3, project: 4,
-}
 const AUTHORS: Readonly<Record<ConfigLayer, RuleAuthor>> = {
   machine: 'machine', bundled: 'bundled', embedder: 'embedder', global: 'user', project: 'project',
 }
 /** Whose rules those of an agent or a configuration are. */
 export const authorOf = (layer: ConfigLayer): RuleAuthor => AUTHORS[layer]
 
+/** A deny of these is final. */
+const isFinal = (layer: ConfigLayer): boolean => layer === 'machine' || layer === 'embedder'
+
 const scopedRules = (layer: LayerConfig): ScopedRule[] => (layer.config.rules ?? []).map((rule, index) =>
   ({
-    ...rule, scope: SCOPES[layer.layer], author: authorOf(layer.layer),
+    ...rule, author: authorOf(layer.layer), isFinal: isFinal(layer.layer),
     source: `${layer.location}#${writtenPlace(layer, '/rules', index)}`,
   }))
 

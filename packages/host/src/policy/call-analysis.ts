@@ -9,8 +9,8 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { isWithin } from '@bulkhead/kit/programs'
 import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
 import type { HostContext, ValidatedCall } from './call.ts'
-import { analysisByKey, type CallAnalysis, type Subject } from './checked-call.ts'
-import { followLinks } from './resources.ts'
+import { analysisByKey, type CallAnalysis, type NamedPath, type Subject } from './checked-call.ts'
+import { followLinks, namedPaths } from './touches.ts'
 import { ask, deny } from './verdict.ts'
 
 /**
@@ -41,11 +41,10 @@ const commandOf = ({ look, ...command }: CommandReading): CommandReading =>
   ({ ...command, ...(look && { look: { key: keyOf(look.key), subjects: look.subjects.map(subjectOf) } }) })
 
 /** `isBundled`: only a tool that ships with the host is known to do what its arguments say. */
-function analysisOf(
-  { key, subjects, touches, asks, denies, onlyReads, needs, effects, writes, command }: ArgumentsReading,
-  isBundled: boolean, { realPath }: HostContext,
-): CallAnalysis {
+function analysisOf(reading: ArgumentsReading, isBundled: boolean, { realPath }: HostContext): CallAnalysis {
+  const { key, subjects, touches, asks, denies, onlyReads, needs, effects, writes, command } = reading
   let followed: CallEffects | undefined
+  let named: readonly NamedPath[] | undefined
   return {
     approvalKey: keyOf(key),
     subjects: subjects.map(subjectOf),
@@ -60,6 +59,7 @@ function analysisOf(
     ...(needs && isBundled ? { needs } : {}),
     ...(writes && isBundled ? { writes } : {}),
     ...(effects && isBundled ? { effects: () => (followed ??= followLinks(effects, realPath)) } : {}),
+    named: () => (named ??= namedPaths(reading, realPath)),
   }
 }
 

@@ -1,5 +1,5 @@
 import type {
-  AgentManifest, CallEffects, CallNeed, CommandReading, CommandWall, PreviewedWrites,
+  AffectedPath, AgentManifest, CallEffects, CallNeed, CommandReading, CommandWall, PreviewedWrites, RuleCapability,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
@@ -31,6 +31,15 @@ export interface Subject {
   readonly within?: readonly string[]
   /** What rules and the allowlist name it by, if that differs from the key of an approval. */
   readonly plain?: string
+  /** Set for what a wall lets through, such as a host: no command. */
+  readonly ofWall?: true
+}
+
+/** A path that the arguments of a call name. */
+export interface NamedPath extends AffectedPath {
+  readonly capability: RuleCapability
+  /** Where its links lead. */
+  readonly real?: string
 }
 
 /** What a call would do, as far as its arguments tell. */
@@ -61,6 +70,8 @@ export interface CallAnalysis {
   readonly writes?: PreviewedWrites
   /** What it would do with files and the network, links followed. Computed when a rule needs it. */
   readonly effects?: (() => CallEffects) | undefined
+  /** The paths that its arguments name, as far as the host reads them. Others are possible unless the effects are known. */
+  readonly named?: () => readonly NamedPath[]
 }
 
 export const analysisByKey = (approvalKey: string): CallAnalysis =>

@@ -72,7 +72,7 @@ function beyondLook(
   const marks = [`[net ${names.join(' ')}]`, ...used.map(({ name }) => `[key ${name}]`)]
   return {
     ...touched, approvalKey: keyOf([analysis.approvalKey, ...marks].join(' ')),
-    subjects: [...analysis.subjects, ...more.map((key): Subject => ({ key, names: [] }))],
+    subjects: [...analysis.subjects, ...more.map((key): Subject => ({ key, names: [], ofWall: true }))],
     needs: [...analysis.needs ?? [], ...names.map((subject): CallNeed => ({ kind: 'net', subject }))],
     effects: undefined,
   }

@@ -67,7 +67,7 @@ export function deniedAlways(
   if (tool === undefined) return undefined
   const { denied, lost } = policy.standing(tool)
   const isLost = lost !== undefined && (NEED_ALL.has(tool.definition.kind) || !isReadByHost(tool, host))
-  return isLost ? lost : denied ?? policy.lineage.map((each) => each.denyingRule(tool)).find((verdict) => verdict)
+  return isLost ? lost : denied ?? policy.lineage.map((each) => each.rules.denying(tool)).find((verdict) => verdict)
 }
 
 const final = (verdict: Verdict, analysis: CallAnalysis): Decision =>
@@ -179,5 +179,5 @@ function needsKey(call: ValidatedCall, host: HostContext): boolean {
   const { floor, power } = policy.standing(tool)
   if (tool.definition.gated || floor) return true
   if (isReadByHost(tool, host) && (power.ceilings !== undefined || tool.canReveal)) return true
-  return policy.lineage.some(({ rules, watchdogs }) => rules.length > 0 || watchdogs.length > 0)
+  return policy.lineage.some(({ rules, watchdogs }) => rules.all.length > 0 || watchdogs.length > 0)
 }

@@ -1,17 +1,17 @@
 import {
-  beyond, compileCeiling, compileGrant, denyingRule, judgeRules, narrowPower, powerItems, type AgentManifest,
-  type Ceiling, type Power, type PowerItem, type RuleQuestion, type RuleVerdict, type ScopedRule, type SecurityMode,
-  type StateMachine, type VariableValues,
+  beyond, compileCeiling, compileGrant, narrowPower, powerItems, type AgentManifest, type Ceiling, type Power,
+  type PowerItem, type ScopedRule, type SecurityMode, type StateMachine, type Touch, type VariableValues,
 } from '@bulkhead/contract'
 import { matchSegment } from '@bulkhead/kit/glob'
 import { commandSafetyOf, type CommandSafety } from './command-safety/command-safety.ts'
 import { roleFlag, type ModeAuthor, type Settings } from '../model/settings.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
-import type { CallAnalysis, Subject } from './checked-call.ts'
+import type { CallAnalysis } from './checked-call.ts'
 import { inOrder, type Guard, type Judge } from './guards.ts'
 import { policiesOf, type Policy } from './policies.ts'
-import { expandRule, meantRules, resourcesOf, resourcesOfCall } from './resources.ts'
-import { allow, approve, ask, ceilingVerdict, deny, strictest, type CeilingSource, type Verdict } from './verdict.ts'
+import { SessionRules } from './session-rules.ts'
+import { unknownTouches } from './touches.ts'
+import { ask, ceilingVerdict, deny, type CeilingSource, type Verdict } from './verdict.ts'
 
 export interface PolicySources {
   readonly mode: SecurityMode
@@ -55,7 +55,8 @@ export interface Standing {
   readonly power: Power
   /** The power under each ceiling and those before it. The last one is `power`. */
   readonly ceilings: readonly CeilingStep[]
-  readonly resources: RuleQuestion['touches']
+  /** Everything it may touch, as patterns. */
+  readonly unknown: readonly Touch[]
 }
 
 /** What one ceiling leaves. */
@@ -78,7 +79,7 @@ export class SessionPolicy {
   /** Whether its own mode or state machine decides gated calls. A sub-agent in yolo leaves them to its ancestors. */
   readonly gates: boolean
   readonly headless: 'deny' | 'halt'
-  readonly rules: readonly ScopedRule[]
+  readonly rules: SessionRules
   readonly role: string | undefined
   /** The built-in watchdog. For a sub-agent, that of the root session runs. */
   readonly commandSafety: CommandSafety | undefined
@@ -100,8 +101,6 @@ export class SessionPolicy {
    */
   readonly confinement: string | undefined
   readonly #sources: PolicySources
-  /** Whether a rule is about files or hosts: only then are the effects of a call computed. */
-  readonly #hasEffectRules: boolean
   readonly #ceiling: Power | undefined
   /** What the agent requires. */
   readonly #bound: Power | undefined
@@ -125,9 +124,7 @@ export class SessionPolicy {
       ...inOrder(sources.guards, file.guards?.post).filter(({ post }) => post !== undefined),
       ...parent?.resultGuards ?? [],
     ]
-    this.rules = [...sources.settings.rules, ...sources.rules]
-      .flatMap((rule) => meantRules(rule, sources.isTool)).flatMap((rule) => expandRule(rule, sources.variables))
-    this.#hasEffectRules = this.rules.some(({ permission }) => permission === '*' || /^(?:fs|net)\./.test(permission))
+    this.rules = new SessionRules([...sources.settings.rules, ...sources.rules], sources.variables, sources.isTool)
     this.#sources = sources
     this.#ceiling = sources.ceiling && compileCeiling(sources.ceiling, sources.variables)
     // Like a ceiling, it does not forbid sub-agents: it limits what they do.
@@ -153,21 +150,20 @@ export class SessionPolicy {
       ceilings,
       floor: tool.definition.mode === 'local'
         ? ask('tool-mode', 'mode local', 'the tool acts on this machine', true) : undefined,
-      resources: resourcesOf(power, this.rules),
+      unknown: unknownTouches(power),
     }
     this.#standings.set(tool, standing)
     return standing
   }
 
-  /** The rule that decides, or undefined. A call is allowed only if every subject is. */
-  evaluateRules(tool: ToolEntry, { subjects, effects }: CallAnalysis, rules = this.rules): Verdict | undefined {
-    if (rules.length === 0) return undefined
-    const ofTool = this.standing(tool).resources
-    const touches = effects && this.#hasEffectRules ? resourcesOfCall(effects(), ofTool, this.rules) : ofTool
-    const verdicts = subjects.map((subject) => evaluateSubject(rules, tool, subject, touches))
-    const found = verdicts.filter((verdict) => verdict !== undefined)
-    const decisive = strictest(found)
-    return decisive?.action === 'allow' && found.length < verdicts.length ? undefined : decisive
+  /** What the rules of this session decide, or undefined. */
+  evaluateRules(tool: ToolEntry, analysis: CallAnalysis): Verdict | undefined {
+    return this.rules.evaluate(tool, this.standing(tool).unknown, analysis)
+  }
+
+  /** The rules that deny or ask, and that a call may meet only while it runs. */
+  possibleRules(tool: ToolEntry, analysis: CallAnalysis): readonly ScopedRule[] {
+    return this.rules.possible(tool, this.standing(tool).unknown, analysis)
   }
 
   /**
@@ -176,14 +172,7 @@ export class SessionPolicy {
    */
   answersMode(tool: ToolEntry, analysis: CallAnalysis): boolean {
     const isStrict = this.#sources.modeAuthor === 'written' || analysis.wall?.wall === 'open'
-    const others = isStrict ? this.rules.filter((rule) => !isLoosening(rule)) : this.rules
-    return others.length === this.rules.length || this.evaluateRules(tool, analysis, others)?.action === 'allow'
-  }
-
-  /** The rule that denies every call of a tool. */
-  denyingRule(tool: ToolEntry): Verdict | undefined {
-    const rule = denyingRule(this.rules, { tool: tool.name, ...(tool.source && { source: tool.source }) })
-    return rule && verdictOf({ action: 'deny', rule })
+    return !isStrict || this.rules.evaluate(tool, this.standing(tool).unknown, analysis, false)?.action === 'allow'
   }
 
   /** In allowlist mode: `name` covers every key, `name:glob` those that match. Entries of a project need a wall. */
@@ -231,31 +220,6 @@ export class SessionPolicy {
     const flag = own?.allowed === false ? `${own.name} of the session` : settings.forbiddingFlag(tool.name, role)
     return flag === undefined ? undefined : deny('role', 'RoleDenied', `flag ${flag}`, `the flag ${flag} is off`)
   }
-}
-
-function evaluateSubject(
-  rules: readonly ScopedRule[], tool: ToolEntry, { key, plain = key, names }: Subject, touches: RuleQuestion['touches'],
-): Verdict | undefined {
-  const question = {
-    tool: tool.name, approvalKey: plain, touches, ...(names && { names }), ...(tool.source && { source: tool.source }),
-  }
-  const verdict = judgeRules(rules, question)
-  return verdict && verdictOf(verdict)
-}
-
-const isLoosening = ({ author, action }: ScopedRule): boolean => author === 'project' && action === 'allow'
-
-function verdictOf({ action, rule }: RuleVerdict): Verdict {
-  const { written = rule.permission } = rule
-  const name = `the rule "${written} ${rule.pattern}" of ${rule.source}`
-  const source = `${rule.author ?? rule.scope} rule ${written} ${rule.pattern} (${rule.source})`
-  if (action === 'deny') return deny('rules', 'RuleDenied', source, `${name} forbids it`)
-  if (action === 'ask') {
-    const isWritten = rule.author !== 'project' && rule.author !== 'bundled'
-    return { ...ask('rules', source, `${name} asks`, true), ...(isWritten && { isWritten }) }
-  }
-  const answer = rule.author === 'project' ? allow : approve
-  return answer('rules', source, `${name} allows it`)
 }
 
 /** A server cannot be confined, so one that can do more than a ceiling allows is denied. */

@@ -247,7 +247,7 @@ export const sessionNaming = (id: string, { rules, roles, tools: offered }: Sess
 
 function readRule(rule: Rule, index: number): ScopedRule {
   const parsed = ruleSchema.safeParse(rule)
-  if (parsed.success) return { ...parsed.data, scope: 'session', source: `the session#/rules/${index}` }
+  if (parsed.success) return { ...parsed.data, author: 'embedder', ofSession: true, source: `the session#/rules/${index}` }
   throw invalidOption(firstFault(parsed.error.issues, ruleSchema, '', `/rules/${index}`))
 }
 

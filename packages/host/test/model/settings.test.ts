@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Settings } from '../../src/model/settings.ts'
 
-test('rules have the scope and the path they were written in', () => {
+test('rules have the author and the path they were written in', () => {
   const rule = (permission: string) => ({ permission, pattern: '*', action: 'deny' }) as const
   const { rules } = new Settings({
     merged: {},
@@ -12,9 +12,9 @@ test('rules have the scope and the path they were written in', () => {
       { layer: 'global', location: '/g/config.json', config: {} },
     ],
   })
-  expect(rules.map(({ permission, scope, source }) => [permission, scope, source])).toEqual([
-    ['b', 'manifest', 'bundled#/rules/0'], ['e', 'manifest', 'createHost#/rules/0'],
-    ['p0', 'project', '/p/config.json#/rules/0'], ['p1', 'project', '/p/config.json#/rules/1'],
+  expect(rules.map(({ permission, author, isFinal, source }) => [permission, author, isFinal, source])).toEqual([
+    ['p0', 'project', false, '/p/config.json#/rules/0'], ['p1', 'project', false, '/p/config.json#/rules/1'],
+    ['e', 'embedder', true, 'createHost#/rules/0'], ['b', 'bundled', false, 'bundled#/rules/0'],
   ])
 })
 

@@ -1,4 +1,6 @@
-import { judgeRules, type Rule, type RuleAction, type SecurityMode, type StateMachine } from '@bulkhead/contract'
+import {
+  judgeRules, type Rule, type RuleAction, type SecurityMode, type StateMachine, type Touch,
+} from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -67,15 +69,16 @@ const HOOKS: Readonly<Record<string, Hooks>> = {
 }
 
 function ruledOut({ rules, shell }: Situation, city: string): boolean {
-  const scoped = rules.map((one) => ({ ...one, scope: 'session', source: 'here' }) as const)
+  const scoped = rules.map((one) => ({ ...one, author: 'embedder', source: 'here' }) as const)
   const expanded = scoped.map(
     (one) => one.permission.startsWith('fs.') && one.pattern !== '*' ? { ...one, pattern: `/ws/${one.pattern}` } : one,
   )
   // The tool may read the whole workspace, so a rule about a part of it applies.
-  const inWorkspace = ['/ws/docs/**', '/ws/Oslo', '/ws/O*', '/ws/Bergen'].map((subject) => ({ capability: 'fs.read', subject }) as const)
-    .filter(({ subject }) => expanded.some(({ permission, pattern }) => permission === 'fs.read' && pattern === subject))
-  const touches = [{ capability: 'fs.read', subject: '/ws' } as const, ...inWorkspace, ...(shell ? [{ capability: 'shell.run', subject: '* …' } as const] : [])]
-  return judgeRules(expanded, { tool: 'echo', approvalKey: city, touches })?.action === 'deny'
+  const touches: readonly Touch[] = [
+    { subject: city, isKey: true }, { capability: 'fs.read', subject: '/ws', isUnknown: true },
+    ...(shell ? [{ capability: 'shell.run', subject: '* …', isUnknown: true } as const] : []),
+  ]
+  return judgeRules(expanded, { tool: 'echo', touches, unknown: 'decided' })?.action === 'deny'
 }
 
 /** The expected code, or undefined if nothing denies: a second, simple implementation of the policy chain. */

@@ -1,14 +1,14 @@
-import { compileGrant, type RequirementSet, type RuleCapability } from '@bulkhead/contract'
+import { compileGrant, possibleRules, type RequirementSet, type RuleCapability } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { resourcesOf } from '../../src/policy/resources.ts'
+import { unknownTouches } from '../../src/policy/touches.ts'
 
 const VALUES = { workspace: ['/project'] }
 
-/** Whether a rule with this pattern applies to a tool with these requirements. */
+/** Whether a rule with this pattern could match what a tool with these requirements may touch. */
 function meets(requires: RequirementSet, permission: RuleCapability, pattern: string): boolean {
   const grant = compileGrant(requires, VALUES)
-  const rule = { permission, pattern, action: 'deny', scope: 'session', source: 'test' } as const
-  return resourcesOf(grant, [rule]).length > resourcesOf(grant, []).length
+  const rule = { permission, pattern, action: 'deny', author: 'user', source: 'test' } as const
+  return possibleRules([rule], { tool: 'any', touches: unknownTouches(grant) }).length > 0
 }
 
 test.each<[string, RequirementSet, RuleCapability, string, boolean]>([

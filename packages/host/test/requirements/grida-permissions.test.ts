@@ -48,11 +48,13 @@ proveAll('grida', [
   },
   {
     id: 'grida.scopes',
-    statement: 'manifest, project and session have rules; of equally exact ones the nearer scope decides',
+    statement: 'manifest, project and session have rules; one inside another decides, and of equal ones the stricter',
     async prove() {
       const layers = [layer('project', rule('deny'))]
       expect(await (await opened({ world: { layers } })).verdict()).toEqual(['RuleDenied', 0])
-      expect(await (await opened({ world: { layers }, rules: [rule('allow')] })).verdict()).toEqual(['output', 0])
+      expect(await (await opened({ world: { layers }, rules: [rule('allow')] })).verdict()).toEqual(['RuleDenied', 0])
+      const wide = [layer('project', rule('deny', '*'))]
+      expect(await (await opened({ world: { layers: wide }, rules: [rule('allow')] })).verdict()).toEqual(['output', 0])
     },
   },
   {

@@ -1,0 +1,86 @@
+import {
+  denyingRule, judgeRules, judgeUse, possibleRules, rulesFor, type RuleCapability, type RuledTool, type RuleQuestion,
+  type RuleVerdict, type ScopedRule, type Touch, type VariableValues,
+} from '@bulkhead/contract'
+import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
+import type { CallAnalysis } from './checked-call.ts'
+import { meantRules, touchesOf, unknownPartsOf, withPaths } from './touches.ts'
+import { allow, approve, ask, deny, type Verdict } from './verdict.ts'
+
+/** The rules that apply in one session, prepared when it opens. */
+export class SessionRules {
+  readonly all: readonly ScopedRule[]
+  readonly #workspace: string
+  readonly #byTool = new WeakMap<ToolEntry, readonly ScopedRule[]>()
+
+  /** Throws RequirementInvalid for a pattern that cannot be compiled. */
+  constructor(rules: readonly ScopedRule[], variables: VariableValues, isTool: (name: string) => boolean) {
+    this.all = rules.flatMap((rule) => meantRules(rule, isTool)).map((rule) => withPaths(rule, variables))
+    this.#workspace = variables.workspace?.[0] ?? '/'
+  }
+
+  /**
+   * What the rules decide about a call, or undefined. `unknown`: everything that the tool may touch. `withProject`:
+   * whether rules of a project that allow count.
+   */
+  evaluate(
+    tool: ToolEntry, unknown: readonly Touch[], analysis: CallAnalysis, withProject = true,
+  ): Verdict | undefined {
+    const all = this.#of(tool)
+    const rules = withProject ? all : all.filter(({ author, action }) => author !== 'project' || action !== 'allow')
+    if (rules.length === 0) return undefined
+    const verdict = judgeRules(rules, this.#question(tool, unknown, analysis))
+    return verdict && verdictOf(verdict)
+  }
+
+  /** What they decide about one use while a call runs. */
+  judgeUse(tool: ToolEntry, capability: RuleCapability, subject: string): RuleVerdict | undefined {
+    return judgeUse(this.#of(tool), { ...namesOf(tool), capability, subject })
+  }
+
+  /** Those that deny or ask, and that a call may meet only while it runs. */
+  possible(tool: ToolEntry, unknown: readonly Touch[], analysis: CallAnalysis): readonly ScopedRule[] {
+    const rules = this.#of(tool)
+    return rules.length === 0 ? [] : possibleRules(rules, this.#question(tool, unknown, analysis))
+  }
+
+  /** The rule that denies every call of a tool. */
+  denying(tool: ToolEntry): Verdict | undefined {
+    const rule = denyingRule(this.#of(tool), namesOf(tool))
+    return rule && verdictOf({ action: 'deny', rule, rules: [rule] })
+  }
+
+  /** The rules that can match a call of the tool. */
+  #of(tool: ToolEntry): readonly ScopedRule[] {
+    const known = this.#byTool.get(tool)
+    if (known) return known
+    const rules = rulesFor(this.all, namesOf(tool))
+    this.#byTool.set(tool, rules)
+    return rules
+  }
+
+  #question(tool: ToolEntry, unknown: readonly Touch[], analysis: CallAnalysis): RuleQuestion {
+    const withEffects = this.#of(tool).some(looksAtEffects)
+    const touches = touchesOf(analysis, { workspace: this.#workspace, unknown, withEffects })
+    return { ...namesOf(tool), touches, unknown: unknownPartsOf() }
+  }
+}
+
+const namesOf = ({ name, source }: ToolEntry): RuledTool => ({ tool: name, ...(source && { source }) })
+
+/** Whether a rule can tell one path or host from another. */
+const looksAtEffects = ({ permission, pattern }: ScopedRule): boolean =>
+  /^(?:fs|net)\./.test(permission) || (permission !== 'shell.run' && !/^\*{1,2}$/.test(pattern))
+
+function verdictOf({ action, rule, rules }: RuleVerdict): Verdict {
+  const { written = rule.permission } = rule
+  const name = `the rule "${written} ${rule.pattern}" of ${rule.source}`
+  const source = `${rule.ofSession ? 'session' : rule.author} rule ${written} ${rule.pattern} (${rule.source})`
+  if (action === 'deny') return deny('rules', 'RuleDenied', source, `${name} forbids it`)
+  if (action === 'ask') {
+    const isWritten = rule.author !== 'project' && rule.author !== 'bundled'
+    return { ...ask('rules', source, `${name} asks`, true), ...(isWritten && { isWritten }) }
+  }
+  const answer = rules.some(({ author }) => author === 'project') ? allow : approve
+  return answer('rules', source, `${name} allows it`)
+}
