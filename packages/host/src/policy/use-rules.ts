@@ -45,13 +45,19 @@ export function laterRules(call: ValidatedCall, analysis: CallAnalysis, host: Ho
   const unknown = unknownPartsOf(tool, analysis)
   const isLater = (rule: ScopedRule): boolean => unknown !== 'decided' && capabilitiesOf(rule).length > 0
     && (rule.action === 'deny' || unknown === 'left')
-  const rules = policy.lineage.flatMap((each) => each.possibleRules(tool, analysis)).filter(isLater)
+  // What a command of the tool reads, writes and reaches is limited by its wall, not by the grant.
+  const rules = new Set(policy.lineage.flatMap((each) => [
+    ...each.possibleRules(tool, analysis), ...(tool.grant.shell.length > 0 ? each.rules.of(tool).filter(isBeyondCommand) : []),
+  ]).filter(isLater))
   const files = mayUseFiles(tool) ? ignoredIn(call, host)?.files ?? [] : []
   return [
-    ...rules.map((rule): LaterRule => ({ action: rule.action === 'ask' ? 'ask' : 'deny', rule: ruleName(rule) })),
+    ...[...rules].map((rule): LaterRule => ({ action: rule.action === 'ask' ? 'ask' : 'deny', rule: ruleName(rule) })),
     ...files.map(({ path }): LaterRule => ({ action: 'deny', rule: path })),
   ]
 }
+
+const isStrict = ({ action }: ScopedRule): boolean => action !== 'allow'
+const isBeyondCommand = (rule: ScopedRule): boolean => isStrict(rule) && rule.permission !== 'shell.run'
 
 const mayUseFiles = ({ grant: { fs, shell } }: ToolEntry): boolean => fs.read.length + fs.write.length + shell.length > 0
 
@@ -74,7 +80,7 @@ export function ignoredPath(call: ValidatedCall, { named }: CallAnalysis, host: 
 
 function findUses(policy: SessionPolicy, tool: ToolEntry, ignored: IgnoredFiles | undefined): ToolUses | undefined {
   const rules = policy.lineage.flatMap((each) => each.rules.of(tool))
-  const strict = rules.filter(({ action }) => action !== 'allow')
+  const strict = rules.filter(isStrict)
   if (strict.length === 0 && ignored === undefined) return undefined
   const judge: ToolUses['judge'] = ({ capability, subject }, isAnswered) => {
     const isOfFile = capability === 'fs.read' || capability === 'fs.write'
