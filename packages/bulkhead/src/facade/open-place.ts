@@ -74,6 +74,7 @@ export async function openPlace(
   special.catch(() => undefined)
   const servers = new ConnectedServers({
     loader, workspace, operator, env, home, cache, embedder: mcp, userData: userFolder(home),
+    ignored: (roots) => ignoreFiles.of(roots),
     jail: lateJail(async () => {
       const [{ createServerJail }, [kept, code]] = await Promise.all([import('@bulkhead/sandbox'), special])
       return createServerJail({

@@ -66,10 +66,19 @@ export const ignoredIn = (
   { session: { paths: { workspace, roots = [] } } }: ValidatedCall, { ignored }: HostContext,
 ): IgnoredFiles | undefined => ignored?.([workspace, ...roots])
 
-/** Why an ignore file denies a call before it runs: it excludes a path that the arguments name. */
-export function ignoredPath(call: ValidatedCall, { named }: CallAnalysis, host: HostContext): Verdict | undefined {
+/**
+ * Why an ignore file denies a call before it runs: it excludes a path that the arguments name, or nothing can keep the
+ * call from what it excludes.
+ */
+export function ignoredPath(call: ValidatedCall, { named, wall }: CallAnalysis, host: HostContext): Verdict | undefined {
   const ignored = ignoredIn(call, host)
   if (ignored === undefined) return undefined
+  const isOpen = wall?.wall === 'open'
+  if (isOpen || call.tool.extension.descriptor.server?.unconfined === true) {
+    const { path } = ignored.files[0]!
+    const why = isOpen ? 'the command would run without a wall' : 'the server is not confined'
+    return deny('rules', 'RuleDenied', path, `${path} denies files, and ${why}`)
+  }
   for (const { capability, path, real = path } of named?.() ?? []) {
     if (capability !== 'fs.read' && capability !== 'fs.write') continue
     const line = ignored.lineFor(capability, path) ?? ignored.lineFor(capability, real)
