@@ -5,9 +5,9 @@ it('exports exactly these names', async () => {
   expect(Object.keys(broker).toSorted()).toEqual([
     'Broker', 'Grants', 'LaunchError', 'NO_PRIVILEGES', 'READ_ONLY_PROC', 'RELAY_INSIDE', 'RELAY_SOCKET',
     'RELAY_URL', 'SpareLauncher', 'UsedSecrets', 'besideRelay', 'commandWalls', 'coversIn', 'encodeOrder',
-    'findPlaces', 'foldersOf', 'holdMountPoint', 'hullFilter', 'inheritableDescriptors', 'isInheritable',
+    'findDenied', 'findPlaces', 'foldersOf', 'holdMountPoint', 'hullFilter', 'inheritableDescriptors', 'isInheritable',
     'isResourceShortage', 'launch', 'launcherCommand', 'launcherFilter', 'loadKeyCode', 'lookWall',
-    'mentionsResourceShortage', 'mountOptions', 'mountsOf', 'openPrivateFolder', 'openRelay', 'ownNetwork',
+    'mentionsResourceShortage', 'mountOptions', 'mountsOf', 'notHidden', 'openPrivateFolder', 'openRelay', 'ownNetwork',
     'powersOf', 'preloadCode', 'previewDiff', 'provenWall', 'proxyVariables', 'publicError', 'recoverUpdates',
     'refuseUnenforceable', 'relayCode', 'relayMount', 'resourceShortage', 'ruleSet', 'sensitivePaths',
     'serverFilter', 'startMasked', 'systemMounts', 'whyUnrecorded',

@@ -29,7 +29,7 @@ export {
 export { usesHome, withHome, withHomeVariable } from './policy/home-paths.ts'
 export {
   AGENT_TOOL, ANY_COMMAND, BUNDLED_TOOLS, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN,
-  HEADER_NAME_PATTERN, isBundledTool, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS,
+  HEADER_NAME_PATTERN, IGNORE_FILE, isBundledTool, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS,
   MANIFEST_FILE, NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES, RULE_ACTIONS,
   SECURITY_MODES, TOOL_NAME_PATTERN, type BundledTool, type CapabilityName, type CommandSeverity, type Layer,
   type LockedTool, type Placement, type RuleAction, type SecurityMode, type ToolKind, type ToolMode,
@@ -83,6 +83,7 @@ export {
 } from './ports/sandbox.ts'
 export type { CodeDiagnostic, CodeLocation, CodeSymbol, LanguageServers } from './ports/language-servers.ts'
 export type { SourceFile, TextPosition } from './ports/language-servers.ts'
+export type { CallUse, DeniedPaths, IgnoredFiles, UseRules, UseVerdict } from './ports/use-rules.ts'
 export type { JailedStart, JailGrant, KeyGrant, KeyUse, ServerJail, ServerStart } from './ports/server-jail.ts'
 export { auditRecord, STORE_COLLECTIONS } from './ports/store.ts'
 export type {

@@ -31,3 +31,4 @@ export type { CommandClassifier } from './policy/command-safety/command-safety.t
 export { systemClock } from './model/system-clock.ts'
 export type { PermissionRequired, ProgrammaticInteractor } from './policy/interaction/interactors.ts'
 export { asDelegated, isReversible, undoneChanges } from './records/undo-selection.ts'
+export { deniedToServer } from './policy/server-denials.ts'

@@ -10,6 +10,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   'file-lock': ['LockError', 'withFileLock'],
   folders: ['entriesIn', 'foldersBetween', 'isAbsent', 'makeFolder', 'namesIn', 'pathsAt', 'scanningOnce'],
   form: ['FIELD_NAME', 'formChoices', 'readFormSchema', 'readFormValues'],
+  gitignore: ['Gitignore'],
   glob: [
     'compileGlob', 'globContains', 'globsOverlap', 'matchGlob', 'matchRow', 'matchSegment', 'pathSegments', 'textContains',
     'textsOverlap',

@@ -4,7 +4,7 @@ import * as compare from '../src/lock/version-bump.ts'
 
 test('exports the documented names', () => {
   expect(Object.keys(loader).toSorted()).toEqual([
-    'INTEGRITY_FILE', 'Installer', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT', 'SIGNATURE_FILE',
+    'INTEGRITY_FILE', 'IgnoreFiles', 'Installer', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT', 'SIGNATURE_FILE',
     'TRUST_FILE',
     'ageInDays', 'canStateProvenance', 'capabilityDiffInWords', 'conformanceStatement',
     'createLoader', 'editConfig', 'findKeyFault', 'findOwnershipFault', 'inspectPackage', 'isSourceFolder', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'planPublication', 'publishPackage',

@@ -1,7 +1,7 @@
 import {
   beyond, BulkheadError, carriesKeys, ceilingsOf, checkRequirements, compileGrant, declaredCeiling, declaredPower,
   hostOfKey, keyGrant,
-  type ExtensionPower, type JailGrant, type KeyGrant, type KeyUse, type LocalServerConfig,
+  type DeniedPaths, type ExtensionPower, type JailGrant, type KeyGrant, type KeyUse, type LocalServerConfig,
   type RequirementSet, type ResolvedConfig, type ServerJail,
 } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
@@ -21,6 +21,8 @@ interface LocalJail {
   readonly of: ServerJail
   readonly grant: JailGrant
   readonly keys: readonly KeyGrant[]
+  /** What rules deny. */
+  readonly denied?: DeniedPaths | undefined
   /** Must not throw. */
   onKeyUse(use: KeyUse): void
 }
@@ -43,6 +45,14 @@ export interface Surroundings {
   readonly jail?: ServerJail
   /** Called for each use of a key. Must not throw. */
   readonly onKeyUse?: (use: ServerKeyUse) => void
+  /** What rules deny to a local server. Asked at each start. */
+  readonly deniedTo?: (server: RuledServer) => DeniedPaths | undefined
+}
+
+/** A local server, as rules name its tools. */
+export interface RuledServer {
+  readonly kind: 'MCP server' | 'language server'
+  readonly name: string
 }
 
 /** Everything that a server in a jail may use. Each folder is granted with everything below it. */
@@ -100,7 +110,7 @@ interface LocalEntry {
  * `noun`: the kind, in messages.
  */
 export function localTarget(
-  noun: string, { name, extensionId, config }: LocalEntry,
+  noun: RuledServer['kind'], { name, extensionId, config }: LocalEntry,
   surroundings: Surroundings,
 ): LocalTarget {
   const { workspace, base, env, jail, onKeyUse } = surroundings
@@ -118,6 +128,7 @@ export function localTarget(
     jail: isJailed && jail
       ? {
         of: jail, grant: grantOf(config, surroundings), keys: keysOf(noun, name, config, env),
+        denied: surroundings.deniedTo?.({ kind: noun, name }),
         onKeyUse: (use) => onKeyUse?.({ extensionId, ...use }),
       }
       : undefined,

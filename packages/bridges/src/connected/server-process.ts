@@ -53,7 +53,7 @@ export class ServerProcess {
     const marking = prlimit !== undefined && mark ? [prlimit, markOption(mark), '--'] : []
     const { jail, onStderr } = this.#options
     const jailed = await jail?.of.prepare(
-      { ...this.#options, grant: jail.grant, keys: jail.keys }, onStderr, jail.onKeyUse,
+      { ...this.#options, grant: jail.grant, keys: jail.keys, denied: jail.denied }, onStderr, jail.onKeyUse,
     )
     try {
       // A process that is started now would never be ended.

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Power } from '@bulkhead/contract'
+import type { Power, UseRules } from '@bulkhead/contract'
 import type { GlobMatch } from '@bulkhead/kit/glob'
 import { errorCode } from '@bulkhead/kit/error-message'
 import { BulkheadError } from '@bulkhead/contract'
@@ -14,6 +14,7 @@ import { withFileErrors, folderMissing, workspaceGone } from './file-errors.ts'
 import { PathPolicy, type ResolvedPath } from './path-policy.ts'
 import { liesIn, parentOf, pathsOf, type PathModel } from './paths.ts'
 import type { Reach } from './path-patterns.ts'
+import { requireUse } from '../model/ruled-use.ts'
 
 /** Folders of the host, canonical. */
 export interface HostFolders {
@@ -39,9 +40,16 @@ export interface FileScopeOptions extends HostFolders {
   readonly slowMounts?: SlowMounts
 }
 
+/** A path that is already resolved. */
+export interface ScopeMatch extends GlobMatch {
+  /** The grant covers it, and rules deny it or ask about it. */
+  readonly isLeftOut?: true
+}
+
 /**
  * The files a grant covers. A path is checked three times: as written, with all links resolved, and by the descriptor
- * that was opened, through which all work is done. The last component is never followed.
+ * that was opened, through which all work is done. The last component is never followed. Where the grant is checked, the
+ * rules of the call are checked too.
  */
 export class FileScope {
   readonly #paths: PathModel
@@ -50,10 +58,17 @@ export class FileScope {
   readonly #policy: PathPolicy
   readonly #slowMounts: SlowMounts | undefined
   readonly #workspace: string
+  readonly #power: 'fs.read' | 'fs.write'
+  readonly #options: FileScopeOptions
+  readonly #uses: UseRules | undefined
 
   constructor(
     power: 'fs.read' | 'fs.write', patterns: readonly string[], workspace: string, options: FileScopeOptions = {},
+    ofCall: { readonly policy?: PathPolicy; readonly uses?: UseRules } = {},
   ) {
+    this.#power = power
+    this.#options = options
+    this.#uses = ofCall.uses
     const { platform = process.platform, roots = [workspace], reserved = [], readOnly = [], ceilings = [] } = options
     this.#paths = pathsOf(platform)
     const read = this.#paths.read(workspace, '/')
@@ -61,19 +76,35 @@ export class FileScope {
     this.#disk = options.disk ?? systemDisk(this.#paths)
     this.#openFolder = options.openFolder ?? folderOpener(platform)
     this.#slowMounts = platform === 'linux' ? options.slowMounts ?? slowMounts : undefined
-    this.#policy = new PathPolicy({
+    this.#policy = ofCall.policy ?? new PathPolicy({
       power, patterns, ceilings, roots, workspace, reserved, readOnly, platform, paths: this.#paths, disk: this.#disk,
     })
   }
 
-  /** Contract: rejects with CapabilityDenied for everything outside, whether it exists or not. */
-  locate(given: string, reach: Reach = 'covers'): Promise<ResolvedPath> {
-    return this.#policy.locate(given, reach)
+  /** The same files under the rules of one call. */
+  under(uses: UseRules | undefined): FileScope {
+    return uses === undefined ? this
+      : new FileScope(this.#power, [], this.#workspace, this.#options, { policy: this.#policy, uses })
+  }
+
+  /**
+   * Contract: rejects with CapabilityDenied for everything outside, whether it exists or not, then with RuleDenied or
+   * ApprovalDenied for what rules refuse.
+   */
+  async locate(given: string, reach: Reach = 'covers'): Promise<ResolvedPath> {
+    return this.#ruled(await this.#policy.locate(given, reach))
   }
 
   /** The same for a name itself: a link is not followed. */
-  locateName(given: string): Promise<ResolvedPath> {
-    return this.#policy.locate(given, 'covers', true)
+  async locateName(given: string): Promise<ResolvedPath> {
+    return this.#ruled(await this.#policy.locate(given, 'covers', true))
+  }
+
+  async #ruled(resolved: ResolvedPath): Promise<ResolvedPath> {
+    if (this.#uses !== undefined) {
+      await requireUse(this.#uses, this.#power, resolved.real, resolved.written ?? resolved.real)
+    }
+    return resolved
   }
 
   /** `why` ends a sentence that begins with the path. */
@@ -87,6 +118,7 @@ export class FileScope {
    */
   readSync<T>(given: string, range: ByteRange, take: (bytes: Buffer) => T): T | undefined {
     const file = this.#policy.unverified(given)
+    if (file !== undefined && this.#uses?.judge(this.#power, file.path) !== undefined) return undefined
     if (file === undefined || this.#slowMounts === undefined || this.#slowMounts.has(file.path)) return undefined
     const began = performance.now()
     try {
@@ -96,14 +128,27 @@ export class FileScope {
     }
   }
 
-  /** Matches paths that are already resolved. */
-  matcher(): Promise<(real: string) => GlobMatch> {
-    return this.#policy.matcher()
+  /** Whether rules could leave something out. */
+  get isRuled(): boolean {
+    return this.#uses !== undefined
   }
 
-  /** Whether the grant covers a folder with everything below it. */
-  coversAll(resolved: ResolvedPath): Promise<boolean> {
-    return this.#policy.coversAll(resolved)
+  /** Matches paths that are already resolved. What rules deny or ask about is left out. */
+  async matcher(): Promise<(real: string) => ScopeMatch> {
+    const granted = await this.#policy.matcher()
+    const [uses, power] = [this.#uses, this.#power]
+    if (uses === undefined) return granted
+    const isLookedInto = uses.deniedPaths?.hasExceptions === true
+    return (real) => {
+      const match = granted(real)
+      if ((!match.covers && !match.leads) || uses.judge(power, real) === undefined) return match
+      return { covers: false, leads: match.leads && isLookedInto, ...(match.covers && { isLeftOut: true }) }
+    }
+  }
+
+  /** Whether the grant covers a folder with everything below it, and no rule could leave something out. */
+  async coversAll(resolved: ResolvedPath): Promise<boolean> {
+    return this.#uses === undefined && await this.#policy.coversAll(resolved)
   }
 
   isRoot(resolved: ResolvedPath): Promise<boolean> {

@@ -47,14 +47,11 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
   const clients = new ClientFiles(options.clientOf ?? (() => undefined))
   /** Compiled once per tool: a grant does not change while its compartment lives. */
   const compiled = new WeakMap<OpenCall['tool']['grant'], Scopes>()
-  const scopesOf = ({ tool: { grant } }: OpenCall): Scopes => {
-    const known = compiled.get(grant)
-    if (known !== undefined) return known
-    const scopes = {
+  const scopesOf = ({ tool: { grant }, uses }: OpenCall): Scopes => {
+    const { read, write } = compiled.getOrInsertComputed(grant, () => ({
       read: scopeOf(grant, 'fs.read', workspace, options), write: scopeOf(grant, 'fs.write', workspace, options),
-    }
-    compiled.set(grant, scopes)
-    return scopes
+    }))
+    return { read: read.under(uses), write: write.under(uses) }
   }
   /** The scope for a path that names one file. */
   const reading = (call: OpenCall, path: string): FileScope =>
@@ -84,7 +81,7 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
       },
       async 'fs.list'(call, args) {
         const { read } = scopesOf(call)
-        return listFolder(read, await read.locate(pathArgument(args)))
+        return listFolder(read, await read.locate(pathArgument(args)), args[1] === 'counted')
       },
       async 'fs.stat'(call, args) {
         const path = pathArgument(args)
@@ -98,9 +95,10 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
       async 'fs.glob'(call, args) {
         const request = readGlobRequest(stringArgument(args, 0, 'The pattern'), args[1], globLimits.results)
         const { read } = scopesOf(call)
-        const found = await long.run(call, async (signal) =>
+        const { paths, leftOut } = await long.run(call, async (signal) =>
           globFiles(read, await read.locate(request.path, 'leads'), request, globLimits, signal))
-        return found.map((path) => shownPath(request.path, [path]))
+        const shown = paths.map((path) => shownPath(request.path, [path]))
+        return args[2] === 'counted' ? { found: shown, leftOut } : shown
       },
       async 'fs.find'(call, args) {
         const pattern = compileFilePattern(stringArgument(args, 0, 'The pattern'))

@@ -20,6 +20,8 @@ const OUTSIDE: Remedies = {
 export interface ResolvedPath {
   /** As the tool wrote it, for messages. */
   readonly given: string
+  /** Absolute, before links are followed. Absent if it has none. */
+  readonly written?: string
   readonly real: string
   /** Whether the last component of `given` is a link. */
   readonly linked: boolean
@@ -165,7 +167,7 @@ export class PathPolicy {
     const expected = joinNames(at, ...ahead)
     if (foldingAt(roots, expected) !== EXACT || !patterns.reaches(expected, reach)) return undefined
     const real = await this.#parts.disk.realpath(expected).catch(() => undefined)
-    return real === expected ? { given, real, linked: false } : undefined
+    return real === expected ? { given, written: path, real, linked: false } : undefined
   }
 
   async #nameByName(given: string, path: string, reach: Reach, keepsLink: boolean): Promise<ResolvedPath> {
@@ -182,7 +184,7 @@ export class PathPolicy {
       denied: (at) => at === undefined ? this.denied(given) : this.#refused(given, at, patterns),
     })
     if (!patterns.reaches(real, reach)) throw this.#refused(given, real, patterns)
-    return { given, real, linked }
+    return { given, written: path, real, linked }
   }
 
   #enter(roots: readonly RealRoot[], top: string, names: readonly string[]): Position {

@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError, type DirectoryEntry, type FileStat } from '@bulkhead/contract'
 import { notRegular } from './file-errors.ts'
 import type { FileScope } from './file-scope.ts'
+import { joinNames } from './paths.ts'
 import type { ResolvedPath } from './path-policy.ts'
 import type { ByteRange } from './sync-read.ts'
 import { READ, type FolderHandle } from './disk.ts'
@@ -67,8 +68,15 @@ export async function entriesOf(folder: FolderHandle, most = MAX_ENTRIES): Promi
 export const kindOf = (found: Pick<Dirent, 'isFile' | 'isDirectory'>): DirectoryEntry['kind'] =>
   found.isFile() ? 'file' : found.isDirectory() ? 'directory' : 'other'
 
-export const listFolder = (scope: FileScope, resolved: ResolvedPath): Promise<Json> =>
-  scope.asFolder(resolved, async (folder) => await entriesOf(folder) as unknown as Json)
+/** What rules deny or ask about is left out. `isCounted`: the answer says how many that are. */
+export async function listFolder(scope: FileScope, resolved: ResolvedPath, isCounted = false): Promise<Json> {
+  const match = await scope.matcher()
+  return scope.asFolder(resolved, async (folder) => {
+    const all = await entriesOf(folder)
+    const found = all.filter(({ name }) => match(joinNames(resolved.real, name)).isLeftOut !== true)
+    return (isCounted ? { found, leftOut: all.length - found.length } : found) as unknown as Json
+  })
+}
 
 export function statFile(scope: FileScope, resolved: ResolvedPath): Promise<Json> {
   return scope.inFolder(resolved, async (folder, name) => {

@@ -85,7 +85,8 @@ const NOT_PUBLIC: Remedies = {
   caller: 'Use a public host, or ask the operator to allow this address with its port.',
 }
 
-const authority = (host: string, port: number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`
+export const hostname = (host: string): string => host.includes(':') ? `[${host}]` : host
+export const authority = (host: string, port: number): string => `${hostname(host)}:${port}`
 
 const invalid = (what: string): BulkheadError => new BulkheadError('InputInvalid', `The URL ${what}.`)
 
@@ -108,8 +109,13 @@ interface GrantedHost extends HostPattern {
 export class HostAllowList {
   /** The grant and each of its ceilings. A host must be in all of them. */
   readonly #layers: readonly (readonly GrantedHost[])[]
+  readonly #isDenied: ((host: string) => boolean) | undefined
 
-  constructor(hosts: readonly string[], ceilings: readonly (readonly string[])[] = []) {
+  /** `isDenied`: whether rules deny a host with its port. */
+  constructor(
+    hosts: readonly string[], ceilings: readonly (readonly string[])[] = [], isDenied?: (host: string) => boolean,
+  ) {
+    this.#isDenied = isDenied
     this.#layers = [hosts, ...ceilings].map((layer) => layer.map(readHostPattern)
       .filter((pattern) => pattern !== undefined)
       .map((pattern) => ({ ...pattern, address: canonicalAddress(pattern.host.replace(/^\[(.*)\]$/, '$1')) })))
@@ -118,6 +124,7 @@ export class HostAllowList {
   /** `host` is a name in lower case, or an address without brackets. */
   covers(host: string, port: number): boolean {
     const address = canonicalAddress(host)
+    if (this.#isDenied?.(authority(host, port)) || this.#isDenied?.(hostname(host))) return false
     return this.#layers.every((patterns) => patterns.some((pattern) => coversPort(pattern, port)
       && (address === undefined ? coversName(pattern, host) : pattern.address === address)))
   }

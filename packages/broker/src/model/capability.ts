@@ -1,6 +1,6 @@
 import {
   BulkheadError, COMPARTMENT_LIMITS, type BrokerMethod, type CommandWall, type CompartmentServices,
-  type CompartmentTool, type KeyUse, type Power, type RuntimePart,
+  type CompartmentTool, type KeyUse, type Power, type RuntimePart, type UseRules,
 } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 
@@ -15,6 +15,8 @@ export interface OpenCall {
   readonly isApproved?: boolean | undefined
   /** The wall that the host chose for its commands. */
   readonly wall?: CommandWall | undefined
+  /** The rules about what it uses. */
+  readonly uses?: UseRules | undefined
   readonly tool: CompartmentTool
   readonly signal: AbortSignal
   /** Set by the broker with the first capability call. */

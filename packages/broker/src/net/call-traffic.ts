@@ -1,14 +1,15 @@
 import type { Socket } from 'node:net'
-import { BulkheadError, type Power } from '@bulkhead/contract'
+import { BulkheadError, type Power, type UseRules } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import type { Agent, Dispatcher } from 'undici'
 import type { OpenCall } from '../model/capability.ts'
+import { requireUse } from '../model/ruled-use.ts'
 import type { CallSecrets } from '../secrets/secrets.ts'
 import type { Redaction } from '../secrets/redaction.ts'
 import { checkedConnector, loopbackConnector, type Lookup } from './connect.ts'
 import { ResponseBody, type DecoderMemory } from './response-body.ts'
-import { HostAllowList, checkUrl, type Target } from '../hosts/url-policy.ts'
+import { authority, HostAllowList, hostname, checkUrl, type Target } from '../hosts/url-policy.ts'
 import { readResponseHead, netError } from './response.ts'
 import type { NetLimits } from './limits.ts'
 import { contentOf, nextHop, type OutgoingRequest, type Hop } from './request.ts'
@@ -41,6 +42,7 @@ export class CallTraffic {
   readonly #scope: HostAllowList
   readonly #secrets: CallSecrets | undefined
   readonly #effects: OpenCall['effects']
+  readonly #uses: UseRules | undefined
   #agent: Promise<Agent> | undefined
   readonly #sockets = new Set<Socket>()
   /** One per fetch, until its body is read. */
@@ -51,18 +53,23 @@ export class CallTraffic {
 
   constructor(
     { net, ceilings = [] }: Pick<Power, 'net' | 'ceilings'>, context: NetContext,
-    secrets: CallSecrets | undefined, effects?: OpenCall['effects'],
+    secrets: CallSecrets | undefined, { effects, uses }: Pick<OpenCall, 'effects' | 'uses'> = {},
   ) {
     this.#context = context
     this.#scope = new HostAllowList(net.hosts, ceilings.map((ceiling) => ceiling.net.hosts))
     this.#secrets = secrets
     this.#effects = effects
+    this.#uses = uses
   }
 
   async fetch(url: string, request: OutgoingRequest): Promise<JsonObject> {
-    if (this.#ended !== undefined) throw this.#ended.reason
+    this.#throwIfEnded()
     const { limits } = this.#context
     const target = checkUrl(url, this.#scope)
+    if (this.#uses !== undefined) {
+      await this.#requireHost(target)
+      this.#throwIfEnded()
+    }
     const release = this.#claim()
     const stop = new AbortController()
     this.#stops.add(stop)
@@ -70,13 +77,21 @@ export class CallTraffic {
       this.#stops.delete(stop)
       release()
     }
-    const late = setTimeout(() => {
+    const startTimer = (): NodeJS.Timeout => setTimeout(() => {
       const message = `The host ${target.host} did not answer within ${limits.headersMs} ms. Try again later.`
       stop.abort(new BulkheadError('ToolExecutionFailed', message))
     }, limits.headersMs)
+    let late = startTimer()
     const visited: Target[] = []
+    /** A rule may ask a person about the target of a redirect. */
+    const requireNext = async (next: Target): Promise<void> => {
+      if (this.#uses === undefined) return
+      clearTimeout(late)
+      await this.#requireHost(next)
+      late = startTimer()
+    }
     try {
-      const answer = await this.#follow({ target, request }, visited, stop.signal)
+      const answer = await this.#follow({ target, request }, visited, stop.signal, requireNext)
       // The call may have ended meanwhile, and nothing would release the slot later.
       stop.signal.throwIfAborted()
       return this.#handOver(answer, released)
@@ -129,7 +144,9 @@ export class CallTraffic {
   }
 
   /** Follows redirects. `visited` collects every target. */
-  async #follow(first: Hop, visited: Target[], signal: AbortSignal): Promise<FinalResponse> {
+  async #follow(
+    first: Hop, visited: Target[], signal: AbortSignal, requireNext: (next: Target) => Promise<void>,
+  ): Promise<FinalResponse> {
     const { redirects } = this.#context.limits
     let hop = first
     for (let followed = 0; ; followed++) {
@@ -146,10 +163,16 @@ export class CallTraffic {
           `The host ${first.target.host} redirects more than ${redirects} times.`,
         )
       }
+      await requireNext(next.target)
       await this.#secrets?.requireOwnHosts(contentOf(next), next.target, visited)
       signal.throwIfAborted()
       hop = next
     }
+  }
+
+  #requireHost({ host, port }: Target): Promise<void> {
+    // Patterns of rules without a port are about every port.
+    return requireUse(this.#uses, 'net.fetch', authority(host, port), hostname(host))
   }
 
   /** Sends one request to one checked target. This is the only place where secrets leave the host. */
@@ -218,8 +241,12 @@ export class CallTraffic {
     return { ...head, bodyId }
   }
 
-  #body(bodyId: string): ResponseBody {
+  #throwIfEnded(): void {
     if (this.#ended !== undefined) throw this.#ended.reason
+  }
+
+  #body(bodyId: string): ResponseBody {
+    this.#throwIfEnded()
     const body = this.#bodies.get(bodyId)
     if (body !== undefined) return body
     throw new BulkheadError('InputInvalid', 'The body is not open: it was read to the end, failed, or was discarded.')

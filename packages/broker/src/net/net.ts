@@ -56,14 +56,15 @@ export function netCapability(
     void gone.then(() => closing.delete(gone))
   }
 
-  const trafficOf = ({ callId, tool, signal, effects }: OpenCall): CallTraffic => {
+  const trafficOf = (call: OpenCall): CallTraffic => {
+    const { callId, tool, signal } = call
     const known = calls.get(callId)
     if (known !== undefined) return known.traffic
     if (closed !== undefined) throw closed
     const abort = (): void => end(callId, BulkheadError.from(signal.reason, 'ToolCancelled'))
     if (signal.aborted) throw BulkheadError.from(signal.reason, 'ToolCancelled')
     signal.addEventListener('abort', abort, { once: true })
-    const traffic = new CallTraffic(tool.grant, compartment, secrets?.of(callId), effects)
+    const traffic = new CallTraffic(tool.grant, compartment, secrets?.of(callId), call)
     calls.set(callId, { traffic, forget: () => signal.removeEventListener('abort', abort) })
     return traffic
   }

@@ -17,6 +17,8 @@ export interface RelayOptions {
   readonly hosts: readonly string[]
   /** Each must cover a host, too. */
   readonly ceilings?: readonly (readonly string[])[]
+  /** Whether rules deny a host with its port. */
+  readonly isDenied?: (host: string) => boolean
   /** Called with each refused host, at most a few times. Must not throw. */
   onRefused(host: string): void
   /** Resolves names. Default: the resolver of the system. */
@@ -58,9 +60,9 @@ export const loadKeyCode = (): Promise<typeof import('./keys/key-ends.ts')> => i
  * CapabilityUnavailable for a key that cannot be replaced.
  */
 export async function openRelay(
-  { hosts, ceilings = [], onRefused, lookup = systemLookup, keys: grants = [], onKeyFault, onKeyUse }: RelayOptions,
+  { hosts, ceilings = [], isDenied, onRefused, lookup = systemLookup, keys: grants = [], onKeyFault, onKeyUse }: RelayOptions,
 ): Promise<Relay> {
-  const scope = new HostAllowList(hosts, ceilings)
+  const scope = new HostAllowList(hosts, ceilings, isDenied)
   const sockets = new Set<Socket>()
   const connector = checkedConnector({ scope, lookup, ca: undefined, timeoutMs: CONNECT_MS, sockets })
   const refused = new Set<string>()

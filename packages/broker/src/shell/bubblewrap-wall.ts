@@ -13,6 +13,7 @@ import {
   type SandboxMount,
 } from '../process/mounts.ts'
 import { isWorking, type Argv } from './command-environment.ts'
+import { notHidden, type DeniedPlace } from './denied-places.ts'
 import { masksOf } from './mask.ts'
 import { ISOLATED_SETTINGS, settingsMounts } from './system-settings.ts'
 import { launcherFilter } from '../walls/filter-rules.ts'
@@ -77,7 +78,7 @@ export class BubblewrapWall {
 
   async #look(form: WallForm, own: WallOwn): Promise<SandboxPrefix> {
     const { sensitive } = await findPlaces(form.roots, form.wall)
-    const masks = await masksOf(withinLimit(sensitive, form))
+    const masks = await masksOf([...withinLimit(sensitive, form), ...deniedIn(form, true)])
     return { argv: [...this.#args(form, form.roots, own, masks), '--seccomp', String(FILTER_FD)], release: async () => undefined }
   }
 
@@ -88,12 +89,15 @@ export class BubblewrapWall {
     const protectedFolders = this.#protectedFolders(roots.slice(1))
     const files = this.#storeFiles(roots)
     const isHeld = ({ path }: Place): boolean => [...protectedFolders, ...files].some((place) => liesIn(path, place))
-    const readOnlyPlaces = withinLimit(run, form).filter((place) => !isHeld(place)).map(({ path }) => path)
+    const masks = await masksOf(deniedIn(form, true))
+    const isMasked = ({ path }: Place): boolean => masks.some(({ to }) => liesIn(path, to))
+    const readOnlyPlaces = [...withinLimit(run, form), ...deniedIn(form, false)]
+      .filter((place) => !isHeld(place) && !isMasked(place)).map(({ path }) => path)
     // A folder above a protected place could be moved away with it, unless something is mounted there.
-    const above = roots.flatMap((root) => [...protectedFolders, ...files, ...readOnlyPlaces]
+    const above = roots.flatMap((root) => [...protectedFolders, ...files, ...readOnlyPlaces, ...masks.map(({ to }) => to)]
       .filter((path) => liesIn(path, root)).flatMap((path) => foldersBetween(root, path)))
       .filter((folder) => existsSync(folder))
-    const args = this.#args(form, [...new Set([...roots, ...above])], own)
+    const args = this.#args(form, [...new Set([...roots, ...above])], own, masks)
     const held = await Promise.all(protectedFolders.map(async (path) => ({ path, mount: await holdMountPoint(path) })))
     const readOnly = held.flatMap(({ path, mount }) => mount === undefined ? []
       : mount.isEmpty ? ['--tmpfs', path, '--remount-ro', path] : ['--ro-bind', path, path])
@@ -163,6 +167,12 @@ export class BubblewrapWall {
       ...Object.entries(own?.folder.variables ?? {}).flatMap(([name, value]) => ['--setenv', name, value]),
     ]
   }
+}
+
+/** `isHidden`: what is not read; otherwise what is only not written. */
+function deniedIn({ denied = [] }: WallForm, isHidden: boolean): readonly DeniedPlace[] {
+  if (denied.length > MOST_MOUNTS) throw notHidden(denied[0]!.rule, `${denied.length} files are too many to hide`)
+  return denied.filter((place) => place.isHidden === isHidden)
 }
 
 function withinLimit(places: readonly Place[], { wall }: WallForm): readonly Place[] {

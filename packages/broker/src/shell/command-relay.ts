@@ -22,17 +22,26 @@ export interface CommandRelay extends Relay {
   readonly hasKeys: boolean
 }
 
-/** `ceilings`: each must cover a host, too. */
+export interface CommandRelayOptions {
+  /** Each must cover a host, too. */
+  readonly ceilings?: readonly (readonly string[])[] | undefined
+  readonly keys?: CommandKeys | undefined
+  /** The rule that denies a host, as the subject of a sentence. */
+  readonly deniedHost?: ((host: string) => string | undefined) | undefined
+}
+
 export async function openCommandRelay(
-  hosts: readonly string[], ceilings: readonly (readonly string[])[] = [], given: CommandKeys = { keys: [] },
+  hosts: readonly string[], { ceilings = [], keys: given = { keys: [] }, deniedHost }: CommandRelayOptions = {},
 ): Promise<CommandRelay> {
   const refused = new Set<string>()
   const keys = given.keys.filter((key) => [hosts, ...ceilings].every((layer) => hostMatches(layer, hostOfKey(key))))
   const { onKeyUse } = given
   const options: RelayOptions = {
     hosts, ceilings, keys, onKeyFault: (line) => void refused.add(line), ...(onKeyUse && { onKeyUse }),
+    ...(deniedHost && { isDenied: (host: string) => deniedHost(host) !== undefined }),
     onRefused: (host) => void refused.add(
-      `The wall around the command refused a connection to ${host}: this host was not granted, or is not public.`,
+      `The wall around the command refused a connection to ${host}: `
+        + `${deniedHost?.(host)?.concat(' denies it') ?? 'this host was not granted, or is not public'}.`,
     ),
   }
   return { ...await openRelay(options), command: (descriptors) => besideRelay([], hosts, descriptors), refused, hasKeys: keys.length > 0 }

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { BulkheadError, type CommandWalls } from '@bulkhead/contract'
+import { BulkheadError, type CommandWalls, type DeniedPaths } from '@bulkhead/contract'
 import { withFileErrors } from '../fs/file-errors.ts'
 import { proxyVariables, RELAY_INSIDE, relayCode } from '../net/inner-relay.ts'
 import { RELAY_SOCKET } from '../net/relay.ts'
@@ -9,6 +9,7 @@ import { ownNetwork, RELAY_URL, type OwnNetwork } from '../walls/own-network.ts'
 import { BubblewrapWall, type BubblewrapOptions } from './bubblewrap-wall.ts'
 import { openCommandRelay, type CommandKeys, type CommandRelay } from './command-relay.ts'
 import { lookWall, type WallTrial } from '../walls/trial.ts'
+import { findDenied, notHidden, type DeniedPlace } from './denied-places.ts'
 import { GitSettings } from './git-settings.ts'
 import { launcherWall } from './launcher-wall.ts'
 import { openPrivateFolder, type PrivateFolder } from './private-folder.ts'
@@ -48,6 +49,10 @@ export interface WallRequest {
   readonly hostCeilings?: readonly (readonly string[])[]
   /** Keys for granted hosts. Without a relay they have no effect. */
   readonly keys?: CommandKeys | undefined
+  /** What rules deny. A wall hides what of it exists now; without a wall that can, the command does not run. */
+  readonly denied?: DeniedPaths | undefined
+  /** Why rules do not let it reach a host, as the subject of a sentence. */
+  readonly deniedHost?: ((host: string) => string | undefined) | undefined
 }
 
 /** Runs commands behind a wall, where one stands. */
@@ -69,11 +74,13 @@ export class CommandSandbox {
 
   /**
    * For `open`, or where no wall stands, the prefix is empty. Rejects with ResourceBusy during a shortage of resources,
-   * and with CapabilityUnavailable if a sandbox is required and none works, or if too much would have to be hidden.
+   * with CapabilityUnavailable if a sandbox is required and none works, or if too much would have to be hidden, and with
+   * RuleDenied if rules deny files that no wall here can hide.
    */
   async prepare(request: WallRequest): Promise<SandboxPrefix> {
-    const { wall, isolated = false, visible = [], hosts = [], hostCeilings, keys } = request
+    const { wall, isolated = false, visible = [], hosts = [], hostCeilings, keys, denied, deniedHost } = request
     const { workspace, roots: others = [], missingSandbox, requiresSandbox = false } = this.#options
+    if (wall === 'open' && denied !== undefined) throw notHidden(denied.rule, 'the command would run without a wall')
     if (wall === 'open' && !requiresSandbox) return NO_SANDBOX
     const roots = await Promise.all([workspace, ...others].map((folder) =>
       withFileErrors(folder === workspace ? '.' : folder, () => realpath(folder))))
@@ -81,12 +88,14 @@ export class CommandSandbox {
     const form: WallForm = {
       wall: wall === 'open' ? 'work' : wall, isolated, roots,
       isConnected: wall !== 'look' && !isolated && hosts === 'all',
-      visible: relayed ? [...visible, ...relayCode()] : visible,
+      visible: relayed ? [...visible, ...relayCode()] : visible, denied: await findDenied(roots, denied),
     }
     const hasMounts = await this.#bubblewrap.stands(form)
     const launcher = hasMounts ? undefined : await this.#launcher()
     const stands = hasMounts || launcher?.stands === true
     if (!stands && requiresSandbox) throw unavailable()
+    if (!stands && denied !== undefined) throw notHidden(denied.rule, 'no wall stands around commands on this machine')
+    if (launcher?.stands) requireGrantable(form)
     if (!stands) missingSandbox?.ofCommands()
     if (!stands || wall === 'open') return NO_SANDBOX
     const opened: (() => Promise<void>)[] = []
@@ -95,7 +104,7 @@ export class CommandSandbox {
       const folder = await openPrivateFolder(await this.#gitSettings(form))
       opened.push(folder.remove)
       const network = relayed && launcher?.stands ? await this.#ownNetwork() : undefined
-      const relay = relayed && (hasMounts || network) ? await openCommandRelay(relayed, hostCeilings, keys) : undefined
+      const relay = relayed && (hasMounts || network) ? await openCommandRelay(relayed, { ceilings: hostCeilings, keys, deniedHost }) : undefined
       if (relay !== undefined) opened.push(relay.close)
       if (launcher?.stands) {
         const launched = await this.#launched(form, folder, launcher.confinesSignals, relay)
@@ -163,6 +172,13 @@ export class CommandSandbox {
     const ofUser = await this.#git?.read() ?? ''
     return wall === 'look' ? ofUser + SEES_NO_MASKS : ofUser
   }
+}
+
+/** The launcher grants the entries beside a denied one. New ones could not be created there. */
+function requireGrantable({ wall, denied = [] }: WallForm): void {
+  const [place]: readonly (DeniedPlace | undefined)[] = denied
+  if (place === undefined || wall === 'look') return
+  throw notHidden(place.rule, `without bubblewrap a command that writes cannot be kept from "${place.path}"`)
 }
 
 const unavailable = (): BulkheadError => new BulkheadError(

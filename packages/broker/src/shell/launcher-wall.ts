@@ -5,6 +5,7 @@ import { launcherFilter } from '../walls/filter-rules.ts'
 import { ruleSet, type FileGrants } from '../walls/landlock.ts'
 import type { LaunchWall } from '../walls/launcher.ts'
 import type { BubblewrapOptions } from './bubblewrap-wall.ts'
+import { notHidden } from './denied-places.ts'
 import { ISOLATED_SETTINGS, settingsMounts } from './system-settings.ts'
 import type { WallForm, WallOwn } from './wall-form.ts'
 import { findPlaces, tooManyEntries } from './workspace-places.ts'
@@ -23,12 +24,14 @@ export async function launcherWall(
   form: WallForm, { folder, relay }: WallOwn, { home, folders: { reserved = [], storeFiles = [] } = {} }: LauncherOptions,
   confinesSignals: boolean,
 ): Promise<LaunchWall> {
-  const { wall, isolated, visible, roots, isConnected } = form
-  const grants = new Grants(() => tooManyEntries(wall))
+  const { wall, isolated, visible, roots, isConnected, denied = [] } = form
+  const grants = new Grants(() => denied.length === 0 ? tooManyEntries(wall)
+    : notHidden(denied[0]!.rule, 'without bubblewrap there are too many entries beside them to grant one by one'))
   const system = SYSTEM_FOLDERS.flatMap(realPaths)
   const seen = isolated ? [] : ['/opt', ...visible.filter((path) => !isOfSystem(path))].flatMap(realPaths)
   const hidden = [...sensitivePaths(home), ...reserved].flatMap(realPaths)
-  const masked = wall === 'look' ? (await findPlaces(roots, wall)).sensitive.map(({ path }) => path) : []
+  const sensitive = wall === 'look' ? (await findPlaces(roots, wall)).sensitive : []
+  const masked = [...sensitive, ...denied.filter(({ isHidden }) => isHidden)].map(({ path }) => path)
   // A hidden place that an operator names is seen.
   for (const path of seen) grants.add('run', path, hidden.filter((place) => !seen.includes(place)))
   for (const root of roots) {

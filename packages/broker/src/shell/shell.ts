@@ -11,6 +11,7 @@ import {
   checkPipe, checkRequest, readPipeRequest, readRequest, withSecrets, withStageSecrets, type PipeRequest,
   type StageRequest,
 } from './request.ts'
+import { requireCommands } from './ruled-command.ts'
 import { RunningCommands } from './running-commands.ts'
 import { SpareLauncher } from '../walls/launcher.ts'
 import { startRecorded } from './recorded-command.ts'
@@ -121,6 +122,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
       async 'shell.run'(call, args) {
         const asked = readRequest(args)
         checkRequest(call.tool, asked)
+        await requireCommands(call, [textOf(asked)], workspace, walled(call, NO_CHOICE))
         if (runsNothing) return { ...SUCCESS, ...NO_OUTPUT }
         call.effects?.add('sentBytes', Buffer.byteLength(asked.input ?? ''))
         const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
@@ -134,6 +136,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
           : { wall: call.wall.wall, hosts: call.wall.hosts ?? [] }
         const asked = { ...read, ...chosen }
         checkPipe(call.tool, asked, isBundled)
+        await requireCommands(call, asked.stages.flatMap((stage) => commandsOf(stage, isBundled)).map(textOf), workspace, asked)
         if (runsNothing) return { exits: asked.stages.map(() => SUCCESS), ...NO_OUTPUT, timedOut: false }
         const { input } = asked.stages[0]!
         if (typeof input === 'string') call.effects?.add('sentBytes', Buffer.byteLength(input))
@@ -169,8 +172,13 @@ const RECORDED_CHARS = 1_000
 
 /** The command as it was asked for, so that no secret is recorded. */
 const lineOf = (stages: readonly CommandLine[]): string =>
-  stages.flatMap(({ cmd, args, as = [{ cmd, args }] }) => as).map(({ cmd, args }) => [cmd, ...args].join(' ')).join(' | ')
-    .slice(0, RECORDED_CHARS)
+  stages.flatMap((stage) => commandsOf(stage, true)).map(textOf).join(' | ').slice(0, RECORDED_CHARS)
+
+/** `isBundled`: what a bundled tool was asked to run counts. */
+const commandsOf = ({ cmd, args, as }: CommandLine, isBundled: boolean): readonly Pick<StageRequest, 'cmd' | 'args'>[] =>
+  isBundled && as !== undefined ? as : [{ cmd, args }]
+
+const textOf = ({ cmd, args }: Pick<StageRequest, 'cmd' | 'args'>): string => [cmd, ...args].join(' ')
 
 const mayWrite = ({ stages, wall }: PipeRequest): boolean =>
   wall !== 'look' || stages.some(({ stdout, stderr }) => typeof stdout === 'object' || typeof stderr === 'object')

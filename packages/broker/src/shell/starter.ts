@@ -167,7 +167,11 @@ export class Starter {
     const visible = wall === 'open' || isolated ? [] : await this.#parts.environmentOf(call).visible()
     const hostCeilings = (call.tool.grant.ceilings ?? []).map(({ net }) => net.hosts)
     const keys = { keys: this.#parts.keysOf(call), onKeyUse: call.onKeyUse?.bind(call) }
-    return this.#sandbox.prepare({ wall, isolated, visible, hosts, hostCeilings, keys })
+    const { uses } = call
+    return this.#sandbox.prepare({
+      wall, isolated, visible, hosts, hostCeilings, keys, denied: uses?.deniedPaths,
+      deniedHost: uses && ((host) => uses.judge('net.fetch', host)?.rule),
+    })
   }
 
   async #startStages(call: OpenCall, request: PipeRequest & Walled, stop: AbortSignal, sandbox: SandboxPrefix): Promise<Pipeline> {
@@ -262,12 +266,12 @@ async function inWorkingFolder<Command extends { readonly inFolder: Promise<void
   })
 }
 
-async function workingFolder(workspace: string, { tool }: OpenCall, given: string | undefined) {
+async function workingFolder(workspace: string, { tool, uses }: OpenCall, given: string | undefined) {
   const isWorkspace = given === undefined || resolve(workspace, given) === resolve(workspace)
   const { fs: { read, roots, commandRoots = [] }, ceilings = [] } = tool.grant
   const scope = isWorkspace ? new FileScope('fs.read', [workspace], workspace)
     : new FileScope('fs.read', read, workspace, { roots, ceilings: ceilings.map(({ fs }) => fs.read) })
-  const resolved = await scope.locate(given ?? '.')
+  const resolved = await scope.under(isWorkspace ? undefined : uses).locate(given ?? '.')
   const folders = await withFileErrors(resolved.given, () => Promise.all([workspace, ...commandRoots].map((folder) =>
     realpath(folder))))
   if (!folders.some((folder) => liesIn(resolved.real, folder))) {

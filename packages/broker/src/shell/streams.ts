@@ -75,7 +75,7 @@ export class StreamFiles {
   }
 
   #scope(power: 'fs.read' | 'fs.write'): FileScope {
-    return scopeOf(this.#call.tool.grant, power, this.#workspace, this.#folders)
+    return scopeOf(this.#call.tool.grant, power, this.#workspace, this.#folders).under(this.#call.uses)
   }
 
   #fromFolder(path: string): string {

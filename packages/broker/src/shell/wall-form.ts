@@ -1,5 +1,6 @@
 import type { Argv } from './command-environment.ts'
 import type { LaunchWall } from '../walls/launcher.ts'
+import type { DeniedPlace } from './denied-places.ts'
 import type { PrivateFolder } from './private-folder.ts'
 
 /** look: changes nothing and reaches nothing. work: the workspace can be written. open: no wall. */
@@ -14,6 +15,8 @@ export interface WallForm {
   readonly isConnected: boolean
   /** The workspace and the folders beside it, canonical. */
   readonly roots: readonly string[]
+  /** What rules deny in these folders now. */
+  readonly denied?: readonly DeniedPlace[]
 }
 
 /** What each command has of its own. */

@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
-import { type LocalServerConfig, type Wall, withHome } from '@bulkhead/contract'
+import { IGNORE_FILE, type LocalServerConfig, type Wall, withHome } from '@bulkhead/contract'
+import { IgnoreFiles } from '@bulkhead/loader'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { nodeVersionFault } from '@bulkhead/kit/node-version'
 import { operatorEnvironment } from '../facade/command-environment.ts'
@@ -24,8 +25,8 @@ export async function allChecks(values: HostValues): Promise<readonly Check[]> {
   try {
     return [
       nodeCheck(), ...await wallChecks(found), threadCheck(found), await trustRootCheck(home, found),
-      ...await files(), machineCheck(found), projectCheck(found), ...await serverChecks(found, home),
-      ...configurationChecks(found), ...await ruleChecks(found),
+      ...await files(), machineCheck(found), projectCheck(found), ...ignoreChecks(found),
+      ...await serverChecks(found, home), ...configurationChecks(found), ...await ruleChecks(found),
     ]
   } finally {
     await found.host.close()
@@ -59,6 +60,16 @@ function wallCheck({ name: program, around, stands, reason, cost, cure, isRequir
     status: isRequired ? 'problem' : 'warning', name, found: `missing around ${AROUND[around]}: ${reason}`,
     cost: isRequired ? `sandbox.os is "require": none of them runs. Otherwise: ${cost}` : cost, cure,
   }
+}
+
+/** What no tool, command or server uses here. */
+function ignoreChecks({ workspace }: Inspection): readonly Check[] {
+  return (new IgnoreFiles().of([workspace])?.files ?? []).map(({ path, fault }): Check => fault === undefined
+    ? ok(IGNORE_FILE, `${path} excludes files from every tool, command and server`)
+    : {
+      status: 'problem', name: IGNORE_FILE, found: `${path} cannot be used: ${fault}`,
+      cost: 'Everything in its folder is denied to every tool, command and server.', cure: 'Correct or remove it.',
+    })
 }
 
 /** A thread of the host has none of the walls. */

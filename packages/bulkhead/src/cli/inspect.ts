@@ -10,6 +10,8 @@ import { foldersOf, type HostValues } from './host-options.ts'
 export interface Inspection extends AssembledHost {
   /** The decision about the project. */
   readonly standing: TrustStanding
+  /** Canonical. */
+  readonly workspace: string
 }
 
 /**
@@ -21,5 +23,5 @@ export async function inspect(values: HostValues): Promise<Inspection> {
   const workspace = await canonicalFolder(folders.workspace)
   const { standing } = await createLoader(loaderOptions(homeFolder(values.home))).trust.standing(workspace)
   const options = { ...folders, workspace, discover: 'when-asked' as const }
-  return { standing, ...await assembleHost(options, standing.kind === 'once' ? 'once' : undefined, { startsEager: false }) }
+  return { standing, workspace, ...await assembleHost(options, standing.kind === 'once' ? 'once' : undefined, { startsEager: false }) }
 }

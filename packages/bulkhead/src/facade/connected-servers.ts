@@ -5,8 +5,9 @@ import type {
 } from '@bulkhead/bridges/mcp'
 import type { Offered, OpenapiDocuments } from '@bulkhead/bridges/openapi'
 import {
-  BulkheadError, type Diagnostic, type LanguageServers, type Loader, type LoadReport, type ServerJail,
+  BulkheadError, type Diagnostic, type IgnoredFiles, type LanguageServers, type Loader, type LoadReport, type ServerJail,
 } from '@bulkhead/contract'
+import { deniedToServer } from '@bulkhead/host'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { signInFolder } from './folders.ts'
 import { CORE_VERSION } from './version.ts'
@@ -24,6 +25,8 @@ export interface ConnectedServersOptions {
   /** The folder of {user-data}. */
   readonly userData: string
   readonly jail: ServerJail
+  /** What ignore files in these folders exclude now. */
+  readonly ignored?: ((roots: readonly string[]) => IgnoredFiles | undefined) | undefined
   /** What MCP servers get from the embedder. */
   readonly embedder?: McpEmbedder | undefined
 }
@@ -194,6 +197,11 @@ export class ConnectedServers {
     return {
       workspace, base: { ...base, PATH: path.join(':') }, env, userData, jail,
       onKeyUse: (use) => this.#onKeyUse?.(use),
+      deniedTo: ({ kind, name }) => this.#found && deniedToServer({
+        config: this.#found.config, variables: { workspace: [workspace], 'user-data': [userData] },
+        tools: kind === 'MCP server' ? [`mcp:${name}:*`, `${name}_*`] : ['lsp'],
+        ignored: this.#options.ignored?.([workspace]),
+      }),
     }
   }
 

@@ -7,6 +7,7 @@ import type {
   SkillDescriptor,
 } from '@bulkhead/contract'
 import { namesIn } from '@bulkhead/kit/folders'
+import { IgnoreFiles } from '@bulkhead/loader'
 import type { FoundRoot, Host, Place, SwitchReport } from '@bulkhead/host'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { commandEnvironment, shownVariables, type Variables } from './command-environment.ts'
@@ -67,11 +68,13 @@ export async function openPlace(
   const workspace = await canonicalFolder(folder)
   const projectLayer = join(workspace, projectFolder)
   const journal = changesFolder(home)
+  const ignoreFiles = new IgnoreFiles()
   await finishChanges(journal)
   const special = Promise.all([keptFolders(home), ownCode()])
   special.catch(() => undefined)
   const servers = new ConnectedServers({
     loader, workspace, operator, env, home, cache, embedder: mcp, userData: userFolder(home),
+    ignored: (roots) => ignoreFiles.of(roots),
     jail: lateJail(async () => {
       const [{ createServerJail }, [kept, code]] = await Promise.all([import('@bulkhead/sandbox'), special])
       return createServerJail({
@@ -104,6 +107,7 @@ export async function openPlace(
     neverWritten: [projectLayer, ...readOnly, ...storeFiles],
     realPath: realPathOf,
     readStart: (path) => fileStart(workspace, path),
+    ignored: (roots) => ignoreFiles.of(roots),
     findRoot: (path) => findRoot(path, kept, projectFolder),
     commandVariables: shownVariables(ofCommands, commands),
     watchServers: (...listeners) => servers.watch(...listeners),

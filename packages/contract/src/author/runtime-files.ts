@@ -14,18 +14,21 @@ export interface ReadRange {
   readonly end?: number
 }
 
+/** What was found. `leftOut`: how many are not in it because rules deny them or ask about them. Absent: none. */
+export type Found<Item> = readonly Item[] & { readonly leftOut?: number }
+
 /** Paths are relative to the workspace, or absolute inside the grant. */
 export interface FileReader {
   read(path: string, range?: ReadRange): Promise<Uint8Array>
   readText(path: string, range?: ReadRange): Promise<string>
-  list(path: string): Promise<readonly DirectoryEntry[]>
+  list(path: string): Promise<Found<DirectoryEntry>>
   stat(path: string): Promise<FileStat>
   /**
    * Regular files below `path` (default: the workspace) whose relative path matches: `*` stays inside one name, `**`
    * crosses folders, `{a,b}` is either, everything else is literal. Finds only files inside the grant, does not follow
    * links, and sorts by name, folder by folder. `limit` is the maximum number of results.
    */
-  glob(pattern: string, options?: { readonly path?: string; readonly limit?: number }): Promise<readonly string[]>
+  glob(pattern: string, options?: { readonly path?: string; readonly limit?: number }): Promise<Found<string>>
   /**
    * Regular files below `path` whose relative path matches, newest first. As `glob`; in addition `?` is one character
    * and `[ab]` is one of these characters or the literal brackets. Skips ignored files and the folders of version
@@ -49,6 +52,8 @@ export interface FilesFound {
   readonly paths: readonly string[]
   /** How many there are, including those beyond the limit. */
   readonly total: number
+  /** How many files are not among them because rules deny them or ask about them. Absent: none. */
+  readonly leftOut?: number
 }
 export interface SearchOptions {
   /** A folder, or one file. Default: the workspace. */
@@ -86,6 +91,8 @@ export interface LinesFound {
   readonly files: number
   /** How many files and folders could not be read. */
   readonly unread: number
+  /** How many files were not searched because rules deny them or ask about them. Absent: none. */
+  readonly leftOut?: number
 }
 export interface FileChange {
   readonly path: string

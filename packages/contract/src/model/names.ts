@@ -2,6 +2,8 @@
 export const CONTRACT_VERSION = '1.0.0'
 export const MANIFEST_FILE = 'bulkhead.json'
 export const CONFIG_FILE = 'config.json'
+/** In a workspace, in gitignore syntax: what no tool, command or server reads or writes. */
+export const IGNORE_FILE = '.bulkheadignore'
 /** In the folder of a layer: the packages that a person accepted. */
 export const LOCK_FILE = 'bulkhead.lock'
 export const LOCK_VERSION = 1

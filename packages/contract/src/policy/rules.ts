@@ -18,6 +18,8 @@ export interface ScopedRule extends Rule, RulePattern {
   readonly isFinal?: boolean
   /** Set for a rule in the options of a session, which are the embedder's. */
   readonly ofSession?: true
+  /** Set for a rule of an agent. */
+  readonly ofAgent?: true
   /** The permission as written, if it means several capabilities. */
   readonly written?: string
 }
@@ -31,9 +33,10 @@ export interface RuledTool {
 
 /**
  * How rules that deny or ask apply to unknown parts of a call. `decided`: now, if a rule for a capability could match.
- * `asked`: what could ask is asked now, and a wall enforces the rest. `left`: each use is judged when it is made.
+ * `asked`: what could ask is asked now, and a wall enforces the rest. `jailed`: decided now, except files that rules of the
+ * configuration deny, which the jail of a server hides. `left`: each use is judged when it is made.
  */
-export type UnknownParts = 'decided' | 'asked' | 'left'
+export type UnknownParts = 'decided' | 'asked' | 'jailed' | 'left'
 
 export interface RuleQuestion extends RuledTool {
   /** Each entry is judged separately, and the strictest answer applies. */
@@ -127,9 +130,19 @@ function judgeTouch(rules: readonly ScopedRule[], question: RuleQuestion | Ruled
   return { action, rule: narrowest(deciding, kind), rules: deciding }
 }
 
+function isDecidedNow({ action, permission, ofSession, ofAgent }: ScopedRule, unknown: UnknownParts): boolean {
+  switch (unknown) {
+    case 'decided': return true
+    case 'asked': return action === 'ask'
+    case 'jailed': return action === 'ask' || ofSession === true || ofAgent === true || !permission.startsWith('fs.')
+    case 'left': return false
+  }
+}
+
 function applies(rule: ScopedRule, touch: Touch, unknown: UnknownParts = 'left'): boolean {
   if (!touch.isUnknown || rule.action === 'allow') return matchesTouch(rule, touch)
-  const isJudgedNow = unknown === 'asked' ? rule.action === 'ask' : unknown === 'decided' && capabilities.has(rule.permission)
+  // The pattern of a rule for a tool may be the text of a command, and no path.
+  const isJudgedNow = capabilities.has(rule.permission) && isDecidedNow(rule, unknown)
   return isJudgedNow && matchesTouch(rule, touch, true)
 }
 

@@ -12,6 +12,7 @@ import type { ChangeRecorder, UndoAccess } from './changes.ts'
 import type { WorkspaceClient } from './embedder.ts'
 import type { CommandWall, CommandWalls } from './command-walls.ts'
 import type { KeyUse } from './server-jail.ts'
+import type { UseRules } from './use-rules.ts'
 
 export type CompartmentCode =
   /** Verified bytes by path relative to the package, with `/` between segments. The code can import nothing else. */
@@ -58,6 +59,8 @@ export interface ToolInvocation {
   readonly isApproved?: boolean
   /** The wall around commands of the call, if the host chose it. The code cannot widen it. */
   readonly wall?: CommandWall | undefined
+  /** The rules about what the call uses. */
+  readonly uses?: UseRules | undefined
   /**
    * What limits the powers of the session beyond the grants of its tools. The code of a compartment can use the powers
    * of every call that runs in it, so calls with different limits do not run in one compartment at the same time.

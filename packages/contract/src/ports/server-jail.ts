@@ -1,3 +1,5 @@
+import type { DeniedPaths } from './use-rules.ts'
+
 /** What a local server gets besides the programs of the system and its own private folders. */
 export interface JailGrant {
   /** Absolute paths. Each is granted with everything below it. */
@@ -47,6 +49,8 @@ export interface ServerStart {
   readonly grant: JailGrant
   /** Keys that it uses and does not get. Contract: their hosts are granted, and `env` has none of their names. */
   readonly keys?: readonly KeyGrant[]
+  /** What rules deny: hidden, as far as it exists at the start. */
+  readonly denied?: DeniedPaths | undefined
 }
 
 /** How to start a server inside its jail. Release it when the process is gone. */
@@ -70,7 +74,8 @@ export interface JailedStart {
 export interface ServerJail {
   /**
    * `report` gets a line for each connection that was refused, `onKeyUse` each use of a key. They must not throw.
-   * Rejects with CapabilityUnavailable where the file system or, for a server with hosts, the network cannot be confined.
+   * Rejects with CapabilityUnavailable where the file system or, for a server with hosts, the network cannot be confined,
+   * and with RuleDenied where what rules deny cannot be hidden.
    */
   prepare(
     start: ServerStart, report: (line: string) => void, onKeyUse?: (use: KeyUse) => void,

@@ -53,10 +53,12 @@ function refuse(call: DecidedCall, verdict: Verdict, host: HostContext): Bulkhea
   return errorOf(verdict, call.tool.name)
 }
 
-function emitDecided(
+/** `approvalKey`: what was decided. Default: the whole call. */
+export function emitDecided(
   call: DecidedCall, decision: 'allow' | 'deny', { stage, source, reason }: Verdict, { events }: HostContext,
+  approvalKey = call.decision.analysis.approvalKey,
 ): void {
-  const { session, id, name, tool: { origin }, args, program, decision: { analysis: { approvalKey } } } = call
+  const { session, id, name, tool: { origin }, args, program } = call
   events.emit({
     type: 'ToolInvocationDecided', sessionId: session.id, callId: id, tool: name, origin, decision, stage, source,
     reason, approvalKey, args, ...(program !== undefined && { program }),
@@ -233,7 +235,7 @@ const UNCONFINED = {
 } as const
 
 /** The one question of a call. Everything third-party is shown as visible text, so it can hide or overwrite nothing. */
-function approvalRequest(
+export function approvalRequest(
   call: ValidatedCall, { approvalKey, touches, keyByTool }: CallAnalysis, asks: readonly Verdict[],
 ): ApprovalRequest {
   const { tool, args, session: { policy, agent } } = call

@@ -6,6 +6,7 @@ import {
 import type { JsonObject } from '@bulkhead/kit/json'
 import { changedWords, endedWords, standingWords, type Approval } from '../policy/approvals/approval.ts'
 import type { DecidedCall, HostContext, RawCall, ValidatedCall } from '../policy/call.ts'
+import { laterRules, type LaterRule } from '../policy/use-rules.ts'
 import { headless, isOfAgent, type DecisionStage, type Verdict } from '../policy/verdict.ts'
 import { decide, evaluateCall } from './decide.ts'
 import { programTools, type ProgramTool } from './explain-program.ts'
@@ -51,6 +52,8 @@ export interface Explanation {
   readonly environment?: readonly CommandVariable[]
   /** Why undo could not put back what commands of the call change. Absent if it could, or if there are none. */
   readonly notRecorded?: string
+  /** The rules that may deny what the call uses while it runs, or ask about it. Absent if there are none. */
+  readonly later?: readonly LaterRule[]
   /** What would change the answer, each a thing to do. Empty for a call that is allowed. */
   readonly remedies: readonly string[]
 }
@@ -117,6 +120,7 @@ async function explainDecision(call: DecidedCall, host: HostContext): Promise<Ex
   const environment = call.tool.grant.shell.some(({ cmd }) => cmd === ANY_COMMAND)
     ? host.commandVariables?.map((variable) => withKey(variable, wall)) : undefined
   const notRecorded = decision === 'deny' ? undefined : await unrecordedCommands(call, analysis, host)
+  const later = decision === 'deny' ? [] : laterRules(call, analysis, host)
   const chain: ExplainedStep[] = [
     ...checkedSteps(call),
     ...narrowedStep(call),
@@ -125,6 +129,7 @@ async function explainDecision(call: DecidedCall, host: HostContext): Promise<Ex
     ...(verdict.action === 'ask' ? lostApprovals(call, now) : []),
     ...approvals.map((approval) => ({ ...stepOf(final), reason: standingWords(approval, now) })),
     ...(approvals.length === 0 && !verdicts.includes(final) ? [stepOf(final)] : []),
+    ...later.map(laterStep),
     ...(decision === 'deny' ? [] : pendingHooks(call)),
   ]
   // A rule answers what the mode asks, but not what a tool that acts on this machine asks.
@@ -136,7 +141,7 @@ async function explainDecision(call: DecidedCall, host: HostContext): Promise<Ex
   return conclude(call, {
     decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals,
     ...(changes.length === 0 ? {} : { arguments: call.args }), ...(program && { program }),
-    ...(command && { wall }), ...(environment && { environment }), ...(notRecorded !== undefined && { notRecorded }), chain,
+    ...(command && { wall }), ...(environment && { environment }), ...(notRecorded !== undefined && { notRecorded }), ...(later.length > 0 && { later }), chain,
     remedies: [...new Set(hints)],
   })
 }
@@ -149,6 +154,12 @@ function narrowedStep({ tool, session: { policy } }: ValidatedCall): readonly Ex
   if (asked.join('\n') === left.join('\n')) return []
   const reason = `under the ceiling it may ${left.length === 0 ? 'do nothing' : left.join('; ')}`
   return [{ stage: 'capability', action: 'pass', source: 'ceiling', reason }]
+}
+
+const laterStep = ({ action, rule }: LaterRule): ExplainedStep => {
+  const reason = action === 'deny' ? `${rule} may deny a use while the call runs`
+    : `${rule} may ask about a use while the call runs`
+  return { stage: 'rules', action: 'pass', source: rule, reason }
 }
 
 function pendingHooks({ session: { hooks } }: ValidatedCall): readonly ExplainedStep[] {

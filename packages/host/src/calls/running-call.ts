@@ -1,6 +1,7 @@
 import {
   BulkheadError, type CallLog, type CallProgress, type CommandWall, type CompartmentSession, type InteractionKind,
   type InteractionRequest, type InteractionResponse, type KeyUse, type Power, type ToolInvocation,
+  type UseRules,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { overdue } from '../extensions/lifecycle/start.ts'
@@ -11,6 +12,7 @@ import { eventFields, type ClearedCall, type HostContext } from '../policy/call.
 import { identityOf, QuestionLog } from '../policy/interaction/paused-calls.ts'
 import { memoryOf } from '../policy/session-memory.ts'
 import { haltIfHeadless, shownCallers } from './authorize.ts'
+import { callUses } from './call-uses.ts'
 import { passUpdate, runObserver } from './hooks.ts'
 
 /**
@@ -32,6 +34,7 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
   #cancelled: ((reason: BulkheadError) => void) | undefined
   #controller: AbortController | undefined
   #questions: QuestionLog | undefined
+  #uses: { readonly rules: UseRules | undefined } | undefined
   /** What ends each call that the tool makes. */
   #nested: Set<() => void> | undefined
 
@@ -67,6 +70,12 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
 
   get wall(): CommandWall | undefined {
     return this.call.decision.analysis.wall
+  }
+
+  /** Looked up with the first use: ignore files may have changed. */
+  get uses(): UseRules | undefined {
+    this.#uses ??= { rules: callUses(this.call, this.#host, () => pauseFor(this)) }
+    return this.#uses.rules
   }
 
   get confinement(): string | undefined {

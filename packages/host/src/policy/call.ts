@@ -1,6 +1,6 @@
 import type {
   ArgumentsReader, BulkheadError, CallLog, CallProgress, ChangeStore, Clock, CommandVariable, CommandWalls,
-  ReaderContext, Sandbox, ToolInvocation,
+  IgnoredFiles, ReaderContext, Sandbox, ToolInvocation,
 } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
@@ -295,4 +295,6 @@ export interface HostContext {
   /** Follows the links of a path. */
   readonly realPath?: ((path: string) => string) | undefined
   readonly readStart?: ReaderContext['readStart']
+  /** What ignore files in these folders exclude now. */
+  readonly ignored?: ((roots: readonly string[]) => IgnoredFiles | undefined) | undefined
 }

@@ -10,6 +10,7 @@ import type { ArgumentsChange, Opinion } from './guards.ts'
 import type { Evaluation } from './policies.ts'
 import { keepsForModel } from './session-memory.ts'
 import type { SessionPolicy } from './session-policy.ts'
+import { ignoredIn, ignoredPath } from './use-rules.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import { allow, approve, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
 
@@ -34,6 +35,8 @@ export async function evaluate(
     const analysis = found.command ? await withWall(found, call, host) : found
     const excess = beyondCeiling(call, analysis)
     if (excess) return call.evaluated(final(excess, analysis), changes)
+    const ignored = ignoredPath(call, analysis, host)
+    if (ignored) return call.evaluated(final(ignored, analysis), changes)
 
     const evaluation: Evaluation =
       { call, analysis, verdicts: [...analysis.verdicts], clock: host.clock, ruled: 'no' }
@@ -178,6 +181,7 @@ function needsKey(call: ValidatedCall, host: HostContext): boolean {
   const { tool, session: { policy } } = call
   const { floor, power } = policy.standing(tool)
   if (tool.definition.gated || floor) return true
+  if (isReadByHost(tool, host) && ignoredIn(call, host) !== undefined) return true
   if (isReadByHost(tool, host) && (power.ceilings !== undefined || tool.canReveal)) return true
   return policy.lineage.some(({ rules, watchdogs }) => rules.all.length > 0 || watchdogs.length > 0)
 }

@@ -96,8 +96,8 @@ export class SessionPolicy {
   /** All policies, those of the root session first. */
   readonly policies: readonly Policy[]
   /**
-   * What limits every tool besides its grant, as one text: the ceilings and agents of the lineage, and the values of
-   * variables that only this session has. undefined for nothing.
+   * What limits every tool besides its grant, as one text: the ceilings, agents and rules of the lineage, and the values
+   * of variables that only this session has. undefined for nothing.
    */
   readonly confinement: string | undefined
   readonly #sources: PolicySources
@@ -188,7 +188,10 @@ export class SessionPolicy {
   #confinement(): string | undefined {
     const { hasOwnValues, variables } = this.#sources
     const limits = this.lineage.flatMap((policy) => [policy.#bound ?? [], policy.#ceiling ?? []].flat())
-    return limits.length === 0 && !hasOwnValues ? undefined : JSON.stringify([limits, hasOwnValues ? variables : null])
+    const rules = this.lineage.flatMap((policy) => policy.rules.all)
+    const isRuled = rules.some(({ action }) => action !== 'allow')
+    return limits.length === 0 && !hasOwnValues && !isRuled
+      ? undefined : JSON.stringify([limits, hasOwnValues ? variables : null, isRuled ? rules : null])
   }
 
   /** What the configuration leaves to a tool. Compiled again only if the variables have other values here. */

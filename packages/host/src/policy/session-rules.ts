@@ -5,7 +5,7 @@ import {
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallAnalysis } from './checked-call.ts'
 import { meantRules, touchesOf, unknownPartsOf, withPaths } from './touches.ts'
-import { allow, approve, ask, deny, type Verdict } from './verdict.ts'
+import { allow, approve, ask, deny, ruleName, type Verdict } from './verdict.ts'
 
 /** The rules that apply in one session, prepared when it opens. */
 export class SessionRules {
@@ -26,7 +26,7 @@ export class SessionRules {
   evaluate(
     tool: ToolEntry, unknown: readonly Touch[], analysis: CallAnalysis, withProject = true,
   ): Verdict | undefined {
-    const all = this.#of(tool)
+    const all = this.of(tool)
     const rules = withProject ? all : all.filter(({ author, action }) => author !== 'project' || action !== 'allow')
     if (rules.length === 0) return undefined
     const verdict = judgeRules(rules, this.#question(tool, unknown, analysis))
@@ -35,23 +35,23 @@ export class SessionRules {
 
   /** What they decide about one use while a call runs. */
   judgeUse(tool: ToolEntry, capability: RuleCapability, subject: string): RuleVerdict | undefined {
-    return judgeUse(this.#of(tool), { ...namesOf(tool), capability, subject })
+    return judgeUse(this.of(tool), { ...namesOf(tool), capability, subject })
   }
 
   /** Those that deny or ask, and that a call may meet only while it runs. */
   possible(tool: ToolEntry, unknown: readonly Touch[], analysis: CallAnalysis): readonly ScopedRule[] {
-    const rules = this.#of(tool)
+    const rules = this.of(tool)
     return rules.length === 0 ? [] : possibleRules(rules, this.#question(tool, unknown, analysis))
   }
 
   /** The rule that denies every call of a tool. */
   denying(tool: ToolEntry): Verdict | undefined {
-    const rule = denyingRule(this.#of(tool), namesOf(tool))
+    const rule = denyingRule(this.of(tool), namesOf(tool))
     return rule && verdictOf({ action: 'deny', rule, rules: [rule] })
   }
 
   /** The rules that can match a call of the tool. */
-  #of(tool: ToolEntry): readonly ScopedRule[] {
+  of(tool: ToolEntry): readonly ScopedRule[] {
     const known = this.#byTool.get(tool)
     if (known) return known
     const rules = rulesFor(this.all, namesOf(tool))
@@ -60,9 +60,9 @@ export class SessionRules {
   }
 
   #question(tool: ToolEntry, unknown: readonly Touch[], analysis: CallAnalysis): RuleQuestion {
-    const withEffects = this.#of(tool).some(looksAtEffects)
+    const withEffects = this.of(tool).some(looksAtEffects)
     const touches = touchesOf(analysis, { workspace: this.#workspace, unknown, withEffects })
-    return { ...namesOf(tool), touches, unknown: unknownPartsOf() }
+    return { ...namesOf(tool), touches, unknown: unknownPartsOf(tool, analysis) }
   }
 }
 
@@ -77,12 +77,13 @@ const verdictOf = (verdict: RuleVerdict): Verdict =>
 
 function plainVerdict({ action, rule, rules }: RuleVerdict): Verdict {
   const { written = rule.permission } = rule
-  const name = `the rule "${written} ${rule.pattern}" of ${rule.source}`
+  const name = ruleName(rule)
   const source = `${rule.ofSession ? 'session' : rule.author} rule ${written} ${rule.pattern} (${rule.source})`
   if (action === 'deny') return deny('rules', 'RuleDenied', source, `${name} forbids it`)
   if (action === 'ask') {
     const isWritten = rule.author !== 'project' && rule.author !== 'bundled'
-    return { ...ask('rules', source, `${name} asks`, true), ...(isWritten && { isWritten }) }
+    const asking = { ...ask('rules', source, `${name} asks`, true), rules: rules.map(ruleName) }
+    return { ...asking, ...(isWritten && { isWritten }) }
   }
   const answer = rules.some(({ author }) => author === 'project') ? allow : approve
   return answer('rules', source, `${name} allows it`)

@@ -1,9 +1,10 @@
 import {
-  allowedPatterns, capabilitiesMeant, compileGrant, type AffectedPath, type ArgumentsReading, type CallEffects,
+  allowedPatterns, capabilitiesMeant, compileGrant, isBundledTool, type AffectedPath, type ArgumentsReading, type CallEffects,
   type Power, type RuleCapability, type ScopedRule, type Touch, type UnknownParts, type VariableValues,
 } from '@bulkhead/contract'
 import { isWithin } from '@bulkhead/kit/programs'
 import { resolve } from 'node:path'
+import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallAnalysis, NamedPath, Subject } from './checked-call.ts'
 
 /** Everything that a tool with this power may touch, as patterns. Which part a call touches is known when it does. */
@@ -15,11 +16,16 @@ export function unknownTouches(power: Power): readonly Touch[] {
   return [...of('fs.read', read), ...of('fs.write', write), ...of('net.fetch', hosts), ...of('shell.run', shell)]
 }
 
-/**
- * How rules apply to what is not known before a call. Until the broker judges each use by the rules, a rule for a
- * capability that could match decides before the call.
- */
-export const unknownPartsOf = (): UnknownParts => 'decided'
+/** How rules apply to what is not known before a call. */
+export function unknownPartsOf(tool: ToolEntry, { command, wall }: CallAnalysis): UnknownParts {
+  const { name, origin, extension: { descriptor: { server, code } } } = tool
+  // Without a jail, and for a document, nothing judges what is used.
+  if (server) return server.kind === 'mcp' && server.unconfined !== true ? 'jailed' : 'decided'
+  // Code of the embedder runs in the process of the host, and need not use the broker.
+  if (code.kind === 'module' && !(origin.layer === 'bundled' && isBundledTool(name))) return 'decided'
+  if (command === undefined) return 'left'
+  return wall?.wall === 'open' ? 'decided' : 'asked'
+}
 
 export interface TouchSources {
   readonly workspace: string

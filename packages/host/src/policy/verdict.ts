@@ -1,4 +1,6 @@
-import { BulkheadError, powerPhrases, type ErrorCode, type PowerItem, type RuleAction } from '@bulkhead/contract'
+import {
+  BulkheadError, powerPhrases, type ErrorCode, type PowerItem, type RuleAction, type ScopedRule,
+} from '@bulkhead/contract'
 import type { StagePermit } from './stage-permit.ts'
 
 /** The stages of a decision, in their order. */
@@ -28,6 +30,8 @@ export interface Verdict {
   readonly rules?: readonly string[]
   /** Of a rule that neither a project nor a default has: a mode that a project chose does not answer it. */
   readonly isWritten?: true
+  /** For an ask of rules: their names. */
+  readonly rules?: readonly string[]
   /** For an allow: a person, or a rule that is not of a project, said so. */
   readonly approves?: true
   /** From a state machine: what the call needs to run. For an ask, a person has to grant it. */
@@ -46,6 +50,10 @@ export const allow = (stage: DecisionStage, source: string, reason: string): Ver
 /** An allow of a person, or of a rule that is not of a project. */
 export const approve = (stage: DecisionStage, source: string, reason: string): Verdict =>
   ({ ...allow(stage, source, reason), approves: true })
+
+/** A rule, as the subject of a sentence. */
+export const ruleName = ({ permission, written = permission, pattern, source }: ScopedRule): string =>
+  `the rule "${written} ${pattern}" of ${source}`
 
 /** What sets a ceiling: a file of the configuration, the session, or its agent. */
 export type CeilingSource = `policy.ceiling of ${string}` | 'ceiling of the session' | `requires of the agent ${string}`

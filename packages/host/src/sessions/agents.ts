@@ -63,7 +63,7 @@ function unusable(name: string, fault: Diagnostic | undefined): BulkheadError {
 /** A deny of an agent is final. */
 export const rulesOf = ({ layer, location, manifest }: UsableAgent): readonly ScopedRule[] =>
   manifest.rules.map((rule, index) =>
-    ({ ...rule, isFinal: true, author: authorOf(layer), source: `${location}#/rules/${index}` }))
+    ({ ...rule, isFinal: true, ofAgent: true, author: authorOf(layer), source: `${location}#/rules/${index}` }))
 
 /** The names of tools in an agent. */
 export const namingOf = ({ layer, location, manifest: { rules, tools } }: UsableAgent): Naming =>

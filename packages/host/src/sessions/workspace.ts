@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   AGENT_TOOL, BulkheadError, LOCKED_TOOLS, NO_COMMAND_WALLS, type AgentDescriptor, type ArgumentsReader, type Clock,
-  type CommandVariable, type Diagnostic, type EventOf, type Interactor, type KeyUse, type LoadReport, type MissingWall,
+  type CommandVariable, type Diagnostic, type EventOf, type IgnoredFiles, type Interactor, type KeyUse, type LoadReport, type MissingWall,
   type Sandbox, type Store, type VariableValues,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
@@ -57,6 +57,8 @@ export interface Place {
   readonly realPath?: (path: string) => string
   /** The beginning of a file in the workspace: settings that name the hosts of a command. Without it none are read. */
   readonly readStart?: (path: string) => string | undefined
+  /** What ignore files in these canonical folders exclude now. The same object until one changes. Default: nothing. */
+  readonly ignored?: (roots: readonly string[]) => IgnoredFiles | undefined
   /**
    * A folder or file beside the workspace that a session wants, with its links followed. Throws if it does not exist or
    * belongs to the host. Without it sessions work in the workspace only.
@@ -115,7 +117,7 @@ export class Workspace {
   #unloading: Promise<StopReport> | undefined
 
   constructor(place: Place, sources: WorkspaceSources) {
-    const { report, workspace, sandbox, source, neverWritten = [], realPath, readStart, commandVariables } = place
+    const { report, workspace, sandbox, source, neverWritten = [], realPath, readStart, ignored, commandVariables } = place
     this.#sandbox = sandbox
     this.findRoot = place.findRoot
     this.#agents = sources.agents
@@ -137,7 +139,7 @@ export class Workspace {
     registry.register(report.extensions)
     this.context = {
       registry, events, clock, sidecar, turns, journal, audit, metrics, argumentsReaders, workspace, neverWritten,
-      realPath, readStart, commandVariables, changes: store.changes, diff: sandbox.diff?.bind(sandbox),
+      realPath, readStart, ignored, commandVariables, changes: store.changes, diff: sandbox.diff?.bind(sandbox),
       whyUnrecorded: sandbox.whyUnrecorded?.bind(sandbox),
       commandWalls: async () => await sandbox.commandWalls?.() ?? NO_COMMAND_WALLS,
       order: new TickOrder(),

@@ -122,27 +122,31 @@ test('a manifest deny is final, also against a more specific rule of the session
   ).toBe('RuleDenied')
 })
 
-test.each<[string, ToolSketch['requires'], Rule, string]>([
-  ['the very thing', { net: { hosts: ['api.example.com'] } }, rule('deny', 'net.fetch', 'api.example.com'), 'RuleDenied'],
-  ['something else', { net: { hosts: ['api.example.com'] } }, rule('deny', 'net.fetch', 'other.example.com'), 'output'],
+test.each<[string, ToolSketch['requires'], Rule, boolean]>([
+  ['the very thing', { net: { hosts: ['api.example.com'] } }, rule('deny', 'net.fetch', 'api.example.com'), true],
+  ['something else', { net: { hosts: ['api.example.com'] } }, rule('deny', 'net.fetch', 'other.example.com'), false],
   [
     'something within what the tool may touch',
     { fs: { write: ['{workspace}'] } },
     rule('deny', 'fs.write', 'secrets/**'),
-    'RuleDenied',
+    true,
   ],
-  ['something its patterns may meet', { fs: { write: ['src/**'] } }, rule('deny', 'fs.write', '**/secrets/*'), 'RuleDenied'],
-  ['a folder it cannot reach', { fs: { write: ['src/**'] } }, rule('deny', 'fs.write', 'secrets/**'), 'output'],
-  ['an absolute path', { fs: { write: ['{user-data}/x'] } }, rule('deny', 'fs.write', '/data/**'), 'RuleDenied'],
-  ['reading, of a tool that writes', { fs: { write: ['{workspace}'] } }, rule('deny', 'fs.read', '*'), 'output'],
-  ['a command', { shell: [{ cmd: 'git', args: [{ wildcard: true }] }] }, rule('deny', 'shell.run', 'git push*'), 'RuleDenied'],
+  ['something its patterns may meet', { fs: { write: ['src/**'] } }, rule('deny', 'fs.write', '**/secrets/*'), true],
+  ['a folder it cannot reach', { fs: { write: ['src/**'] } }, rule('deny', 'fs.write', 'secrets/**'), false],
+  ['an absolute path', { fs: { write: ['{user-data}/x'] } }, rule('deny', 'fs.write', '/data/**'), true],
+  ['reading, of a tool that writes', { fs: { write: ['{workspace}'] } }, rule('deny', 'fs.read', '*'), false],
+  ['a command', { shell: [{ cmd: 'git', args: [{ wildcard: true }] }] }, rule('deny', 'shell.run', 'git push*'), true],
   [
     'a command with any further arguments', { shell: [{ cmd: 'git', args: [{ rest: true }] }] },
-    rule('deny', 'shell.run', 'git push*'), 'RuleDenied',
+    rule('deny', 'shell.run', 'git push*'), true,
   ],
-  ['another command', { shell: [{ cmd: 'git', args: ['status'] }] }, rule('deny', 'shell.run', 'git push*'), 'output'],
-])('a capability rule against %s', async (_, requires, deny, verdict) => {
-  expect((await decide({ tool: { requires: requires! }, session: { mode: 'yolo', rules: [deny] } })).verdict).toBe(verdict)
+  ['another command', { shell: [{ cmd: 'git', args: ['status'] }] }, rule('deny', 'shell.run', 'git push*'), false],
+])('a capability rule against %s is left to the use that it denies', async (_, requires, deny, isMet) => {
+  const { world, verdict } = await decide({ tool: { requires: requires! }, session: { mode: 'yolo', rules: [deny] } })
+  expect(verdict).toBe('output')
+  const session = await world.host.openSession({ mode: 'yolo', rules: [deny] })
+  const { later } = await session.explain({ id: 'e', name: 'echo', arguments: { city: 'Oslo' } })
+  expect(later).toEqual(isMet ? [{ action: 'deny', rule: expect.stringContaining(deny.pattern) as string }] : undefined)
 })
 
 test('an allow rule for one capability does not allow a tool that has another', async () => {

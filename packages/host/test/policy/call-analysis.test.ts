@@ -17,7 +17,8 @@ async function decide(reading: Partial<ArgumentsReading> | ArgumentsReader, sess
   const world = createWorld({ extensions: [{ layer: 'bundled', inline: true, tools }], argumentsReaders: new Map([['bash', reader]]), ...sketch })
   const opened = await world.host.openSession({ approver, ...session })
   const call = () => opened.call({ id: 'c1', name: 'bash', arguments: { command: 'x' } })
-  return { verdict: verdictOf(await call()), asked: approver.asked, again: call }
+  const { later } = await opened.explain({ id: 'e', name: 'bash', arguments: { command: 'x' } })
+  return { verdict: verdictOf(await call()), asked: approver.asked, again: call, later }
 }
 
 const rule = (action: RuleAction, pattern: string): Rule => ({ permission: 'bash', pattern, action })
@@ -145,29 +146,32 @@ describe('arguments that a reader of the host analyses', () => {
       ['nothing', { reads: [], writes: [], net: false }, asked.rules, 'output'],
       ['elsewhere', { writes: at('src/a') }, asked.rules, 'output'],
       ['there', { writes: at('secrets/a') }, asked.rules, 'RuleDenied'],
-      ['above', { writes: at('', true) }, asked.rules, 'RuleDenied'],
+      ['above', { writes: at('', true) }, asked.rules, 'output'],
       ['by a link', { writes: at('linked/a') }, asked.rules, 'RuleDenied'],
-      ['what is not known', { reads: [], net: false }, asked.rules, 'RuleDenied'],
+      ['what is not known', { reads: [], net: false }, asked.rules, 'output'],
       ['in a folder that a rule names', { writes: at('secrets/deep/a') }, [{ permission: 'fs.write', pattern: 'secrets', action: 'deny' }], 'RuleDenied'],
       ['reading there', { reads: at('secrets/a'), writes: [] }, asked.rules, 'output'],
       ['reaching no host', { net: false }, [{ permission: 'net.fetch', pattern: '*', action: 'deny' }], 'output'],
-      ['reaching somebody', { writes: [] }, [{ permission: 'net.fetch', pattern: '*', action: 'deny' }], 'RuleDenied'],
+      ['reaching somebody', { writes: [] }, [{ permission: 'net.fetch', pattern: '*', action: 'deny' }], 'output'],
     ])('are evaluated by these: %s', async (_, effects, rules, verdict) => {
       expect((await decide({ effects }, { rules }, { extensions: [ours], realPath })).verdict).toBe(verdict)
     })
 
-    test('are evaluated by the full power of the tool if links cannot be followed', async () => {
+    test('are left to the use if links cannot be followed', async () => {
       const effects = { writes: at('src/a') }
-      expect((await decide({ effects }, asked, { extensions: [ours] })).verdict).toBe('RuleDenied')
       const fails = (): string => {
         throw new Error('no')
       }
-      expect((await decide({ effects }, asked, { extensions: [ours], realPath: fails })).verdict).toBe('RuleDenied')
+      for (const more of [{}, { realPath: fails }]) {
+        const { verdict, later } = await decide({ effects }, asked, { extensions: [ours], ...more })
+        expect([verdict, later?.length]).toEqual(['output', 1])
+      }
     })
 
-    test('are ignored for another extension', async () => {
+    test('do not limit another extension', async () => {
       const extensions = [ours, { id: 'stand-in', layer: 'global' as const, tools }]
-      expect((await decide({ effects: { reads: [], writes: [], net: false } }, asked, { extensions, realPath })).verdict).toBe('RuleDenied')
+      const { later } = await decide({ effects: { reads: [], writes: [], net: false } }, asked, { extensions, realPath })
+      expect(later).toHaveLength(1)
     })
   })
 

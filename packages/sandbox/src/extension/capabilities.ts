@@ -105,16 +105,21 @@ export function fileAccess(powers: ReadonlySet<RuntimePart>, callBroker: CallBro
   })
 }
 
+/** A list with the number of what is not in it. */
+function foundIn<Item>(answer: unknown): readonly Item[] & { readonly leftOut?: number } {
+  const { found, leftOut } = answer as { readonly found: readonly Item[]; readonly leftOut: number }
+  return leftOut === 0 ? found : Object.defineProperty(found, 'leftOut', { value: leftOut })
+}
+
 function reader(callBroker: CallBroker): FileReader {
   return {
     async read(path, range) {
       return new Uint8Array(Buffer.from(await callBroker('fs.read', path, 'bytes', range ?? null) as string, 'base64'))
     },
     readText: (path, range) => callBroker('fs.read', path, 'text', range ?? null) as Promise<string>,
-    list: (path) => callBroker('fs.list', path) as Promise<unknown> as Promise<readonly DirectoryEntry[]>,
+    list: async (path) => foundIn<DirectoryEntry>(await callBroker('fs.list', path, 'counted')),
     stat: (path) => callBroker('fs.stat', path) as Promise<unknown> as Promise<FileStat>,
-    glob: (pattern, options) =>
-      callBroker('fs.glob', pattern, options ?? null) as Promise<unknown> as Promise<readonly string[]>,
+    glob: async (pattern, options) => foundIn<string>(await callBroker('fs.glob', pattern, options ?? null, 'counted')),
     find: (pattern, options) =>
       callBroker('fs.find', pattern, options ?? null) as Promise<unknown> as Promise<FilesFound>,
     search: (pattern, options) =>

@@ -10,6 +10,7 @@ import { codeOfCommand, findProgram, includesPath, isOfSystem, isWithin, PROGRAM
 import {
   FIRST_DESCRIPTOR, findMeans, jailCommand, jailData, PRIVATE_FOLDERS, TREE_LIMITS, type JailMeans,
 } from './bubblewrap.ts'
+import { ruledGrant } from './denied-grants.ts'
 import { launchedServer, launcherFault, type NetworkGrant } from './launcher-jail.ts'
 import { grantArgs, JAIL_HOME } from './mounts.ts'
 import type { JailStanding } from '../os/walls.ts'
@@ -67,7 +68,7 @@ async function withoutMounts(grant: NetworkGrant, why: string): Promise<string |
 /** Local servers in bubblewrap: the same walls as around compartments, with room for programs of any kind. */
 export function createServerJail(options: ServerJailOptions): ServerJail {
   const { kept, ownCode, projectLayer, storeFiles = [], home, lookup, folders = PROGRAM_FOLDERS, limits } = options
-  const hidden = [...kept, ...sensitivePaths(home)]
+  const ownHidden = [...kept, ...sensitivePaths(home)]
   let inheritable: readonly number[] | undefined
 
   /** The data of the jail, and /dev/null in place of each descriptor that the server would inherit. */
@@ -102,7 +103,10 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
       if (fault !== undefined) {
         throw new BulkheadError('CapabilityUnavailable', `Local servers run in a jail, but ${fault}. ${CURE}`)
       }
-      const { command: [name = '', ...args], cwd, env, grant: { read, write, hosts }, keys = [] } = start
+      const ruled = await ruledGrant(start, typeof means !== 'string')
+      const { command: [name = '', ...args], cwd, env, keys = [] } = start
+      const { grant, grant: { read, write, hosts } } = ruled
+      const hidden = [...ownHidden, ...ruled.hidden]
       const path = env['PATH'] ?? ''
       const program = findProgram(name, cwd, path)
       if (program === undefined) throw Object.assign(new Error(`spawn ${name} ENOENT`), { code: 'ENOENT' })
@@ -123,7 +127,7 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
           const launched = await launchedServer({
             argv: [program, ...args], cwd: isCwd ? cwd : undefined,
             env: { ...jailEnv(env, [...ownFiles, ...read, ...write]), ...relay?.variables(relay.folder) },
-            grant: start.grant, code: ownFiles, hidden, readOnly: [...ownCode, ...storeFiles.flatMap(pathsAt)],
+            grant, code: ownFiles, hidden, readOnly: [...ownCode, ...storeFiles.flatMap(pathsAt), ...ruled.readOnly],
             relay: relay?.folder,
           })
           const release = async (): Promise<void> => void await Promise.all([launched.release(), relay?.close()])
@@ -140,9 +144,9 @@ export function createServerJail(options: ServerJailOptions): ServerJail {
       let relay: Relay | undefined
       const release = async (): Promise<void> => void await Promise.all([layer?.release(), relay?.close()])
       try {
-        const readOnly = [...ownCode, projectLayer, ...storeFiles.flatMap(pathsAt)]
+        const readOnly = [...ownCode, projectLayer, ...storeFiles.flatMap(pathsAt), ...ruled.readOnly]
         const { run } = await findPlaces(write.flatMap((folder) => realOf(folder) ?? []), 'work')
-        const mounts = grantArgs({ grant: start.grant, code, hidden, readOnly, run: run.map((place) => place.path) })
+        const mounts = grantArgs({ grant, code, hidden, readOnly, run: run.map((place) => place.path) })
         if (isConnected) relay = await openRelay(relayOptions)
         const command = relay === undefined ? [program, ...args] : besideRelay([program, ...args], hosts)
         const folder = includesPath([...read, ...write], cwd) ? cwd : JAIL_HOME

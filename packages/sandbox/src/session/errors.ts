@@ -20,7 +20,7 @@ const CALL_CODES: ReadonlySet<ErrorCode> = new Set([
   // For the tool that starts sub-agents.
   'AgentNotFound', 'AgentInvalid', 'SubagentDepthExceeded',
   // Refusals of the broker that the tool did not catch.
-  'CapabilityDenied', 'CapabilityUnavailable', 'EnvNameUndeclared', 'EnvNameNotSet', 'SlotAccessDenied',
+  'CapabilityDenied', 'RuleDenied', 'CapabilityUnavailable', 'EnvNameUndeclared', 'EnvNameNotSet', 'SlotAccessDenied',
   'SlotVersionMissing', 'SlotDriftRejected', 'SlotMigrationFailed', 'StateInvalid', 'StoreUnavailable',
   'InteractionUnavailable', 'InteractionTimeout', 'ApprovalDenied', 'TooManyCalls', 'TooManyBytesRead',
   'TooManyBytesWritten', 'TooManyBytesSent', 'TooManyNestedCalls', 'UndoConflict',

@@ -1,4 +1,4 @@
-import type { CommandWall, CompartmentTool, KeyUse, ToolInvocation } from '@bulkhead/contract'
+import type { CommandWall, CompartmentTool, KeyUse, ToolInvocation, UseRules } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
 import type { OpenCall } from '@bulkhead/broker'
@@ -33,6 +33,10 @@ export class InvokedCall implements OpenCall {
 
   get wall(): CommandWall | undefined {
     return this.invocation.wall
+  }
+
+  get uses(): UseRules | undefined {
+    return this.invocation.uses
   }
 
   get signal(): AbortSignal {

@@ -1,5 +1,6 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
 import { ALL_FILES, BUNDLED } from '../model/bundled-extension.ts'
+import { leftOutWords } from '../model/left-out.ts'
 import { ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
@@ -25,7 +26,8 @@ const manifest = {
     name: 'glob',
     label: 'Find files',
     description: 'Finds files by a glob pattern, newest first. Files listed in ignore files are left out, unless the '
-      + 'pattern begins with their folder. Returns at most 1000 paths. `total` is the number of all matches.',
+      + 'pattern begins with their folder. Returns at most 1000 paths. `total` is the number of all matches, and `left_out` '
+      + 'the number of those that rules deny or ask about.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,
@@ -51,8 +53,8 @@ export const glob = {
           refuseHome(args.path)
           refuseHome(args.pattern)
           const { pattern, path } = splitPattern(args.pattern, args.path)
-          const { paths, total } = await fs.find(pattern, { path, limit: LIMIT })
-          return { paths, total }
+          const { paths, total, leftOut } = await fs.find(pattern, { path, limit: LIMIT })
+          return { paths, total, ...leftOutWords(leftOut) }
         },
         deriveApprovalKey: (args) => ownFolderKey(splitPattern(args.pattern, args.path).path),
       },

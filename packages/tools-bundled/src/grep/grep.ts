@@ -1,5 +1,6 @@
 import { defineExtension, type FileReader, type FromJsonSchema, type ManifestInput } from '@bulkhead/contract'
 import { BUNDLED } from '../model/bundled-extension.ts'
+import { leftOutWords } from '../model/left-out.ts'
 import { ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
@@ -40,8 +41,8 @@ const manifest = {
     label: 'Search in files',
     description: 'Searches the text files of the workspace with a regular expression, ordered by path. Binary files '
       + 'and files listed in ignore files are left out. Returns at most 200 matches. `total` is the number of all '
-      + 'matches, and `unread` the number of files and folders that could not be read. `path` can also be the '
-      + '`output_path` of a long result.',
+      + 'matches, `unread` the number of files and folders that could not be read, and `left_out` of those that rules '
+      + 'deny or ask about. `path` can also be the `output_path` of a long result.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,
@@ -73,7 +74,7 @@ export const grep = {
 async function search(args: FromJsonSchema<typeof INPUT_SCHEMA>, fs: FileReader) {
   const { pattern, path, glob, type, ignore_case, context, multiline, output_mode = 'content' } = args
   refuseHome(path)
-  const { matches, counts, total, files, unread } = await fs.search(pattern, {
+  const { matches, counts, total, files, unread, leftOut } = await fs.search(pattern, {
     limit: LIMIT,
     want: output_mode === 'content' ? 'lines' : 'counts',
     ...(path !== undefined && { path }),
@@ -83,7 +84,7 @@ async function search(args: FromJsonSchema<typeof INPUT_SCHEMA>, fs: FileReader)
     ...(context !== undefined && { context }),
     ...(multiline !== undefined && { multiline }),
   })
-  const missed = unread === 0 ? {} : { unread }
+  const missed = { ...(unread > 0 && { unread }), ...leftOutWords(leftOut) }
   switch (output_mode) {
     case 'content':
       return { matches, total, ...missed }

@@ -3,6 +3,7 @@ import { errorCode } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { ALL_FILES, BUNDLED } from '../model/bundled-extension.ts'
 import { filesBelow, foldersOf, sizesOf } from '../model/files-below.ts'
+import { leftOutWords } from '../model/left-out.ts'
 import { ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
@@ -28,7 +29,8 @@ const manifest = {
     label: 'List a folder',
     description: 'Lists the files and folders in a folder, with the size of each file in bytes. Links are of the kind '
       + '`other`. What ignore files exclude is marked `ignored`, and such folders are not opened. Returns at most 1000 '
-      + 'entries, and `incomplete` if there are more. To find files by name, use `glob`.',
+      + 'entries, and `incomplete` if there are more. `left_out` is the number of entries that rules deny or '
+      + 'ask about. To find files by name, use `glob`.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,
@@ -52,8 +54,11 @@ export const list = {
         requires: REQUIRES,
         async execute({ path = '.', depth = 1 }, { fs, signal }) {
           refuseHome(path)
-          const { entries, isWhole } = await listFolder(fs, path, depth, signal)
-          return { path, entries: await described(fs, path, entries, signal), ...(!isWhole && { incomplete: true }) }
+          const { entries, isWhole, leftOut } = await listFolder(fs, path, depth, signal)
+          return {
+            path, entries: await described(fs, path, entries, signal), ...(!isWhole && { incomplete: true }),
+            ...leftOutWords(leftOut),
+          }
         },
         deriveApprovalKey: ({ path }) => ownFolderKey(path),
       },
@@ -77,10 +82,12 @@ interface Entry {
 interface Listed {
   readonly entries: readonly Entry[]
   readonly isWhole: boolean
+  /** How many entries rules deny or ask about. */
+  readonly leftOut: number
 }
 
 interface Children {
-  readonly found: readonly DirectoryEntry[]
+  readonly found: readonly DirectoryEntry[] & { readonly leftOut?: number }
   /** Whether these are all. */
   readonly isWhole: boolean
 }
@@ -96,10 +103,11 @@ async function listFolder(fs: FileReader, path: string, depth: number, signal: A
   const folders: Folder[] = [{ folder: '', level: 1, found: first.found }]
   let planned = first.found.length
   let isWhole = first.isWhole
+  let leftOut = first.found.leftOut ?? 0
   for (const { folder, level, found } of folders) {
     for (const { name, kind } of found) {
       signal.throwIfAborted()
-      if (entries.length === MOST_ENTRIES) return { entries, isWhole: false }
+      if (entries.length === MOST_ENTRIES) return { entries, isWhole: false, leftOut }
       const inside = folder === '' ? name : `${folder}/${name}`
       const isLeftOut = isIgnored(inside, kind)
       // More entries than can be shown are not read.
@@ -112,9 +120,10 @@ async function listFolder(fs: FileReader, path: string, depth: number, signal: A
       folders.push({ folder: inside, level: level + 1, found: children.found })
       planned += children.found.length
       isWhole &&= children.isWhole
+      leftOut += children.found.leftOut ?? 0
     }
   }
-  return { entries, isWhole }
+  return { entries, isWhole, leftOut }
 }
 
 /** Sorted by path, files with their sizes. */

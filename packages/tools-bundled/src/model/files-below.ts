@@ -6,14 +6,16 @@ export interface FilesBelow {
   readonly paths: readonly string[]
   /** How many there are, including those beyond the limit. */
   readonly total: number
+  /** How many are not among them because rules deny them or ask about them. */
+  readonly leftOut?: number | undefined
 }
 
 /** The files of a folder and of all folders in it. */
 export async function filesBelow(fs: FileReader, folder: string, limit: number): Promise<FilesBelow> {
-  const { paths, total } = await fs.find('**/*', { path: folder, limit, order: 'any' })
+  const { paths, total, leftOut } = await fs.find('**/*', { path: folder, limit, order: 'any' })
   const shown = posix.normalize(folder).replace(/\/$/, '')
   const skipped = shown === '.' ? 0 : shown.length + 1
-  return { paths: paths.map((path) => path.slice(skipped)), total }
+  return { paths: paths.map((path) => path.slice(skipped)), total, leftOut }
 }
 
 /** Requests at once. More of them would only wait. */

@@ -2,6 +2,7 @@ import { defineExtension, type FileReader, type ManifestInput } from '@bulkhead/
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED } from '../model/bundled-extension.ts'
 import { filesBelow, foldersOf, sizesOf } from '../model/files-below.ts'
+import { leftOutWords } from '../model/left-out.ts'
 import { ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 import { entryPoints } from './entry-points.ts'
 import { languageOf, testFolderOf } from './languages.ts'
@@ -65,7 +66,7 @@ export const repoOverview = {
 }
 
 async function overview(fs: FileReader, path: string, depth: number, signal: AbortSignal): Promise<JsonObject> {
-  const { paths, total } = await filesBelow(fs, path, MOST_FILES)
+  const { paths, total, leftOut } = await filesBelow(fs, path, MOST_FILES)
   const counted = countBy(paths.flatMap(foldersOf).filter((folder) => depthOf(folder) <= depth))
   const byPath = [...counted].toSorted(([one], [other]) => one < other ? -1 : 1)
   const upper = new Set(byPath.toSorted(([one], [other]) => depthOf(one) - depthOf(other)).slice(0, MOST_FOLDERS))
@@ -74,6 +75,7 @@ async function overview(fs: FileReader, path: string, depth: number, signal: Abo
   return {
     path,
     files: total,
+    ...leftOutWords(leftOut),
     ...(total > paths.length && { counted: paths.length }),
     tree: folders.map(([folder, files]) => ({ path: folder, files })),
     ...(counted.size > MOST_FOLDERS && { folders: counted.size }),

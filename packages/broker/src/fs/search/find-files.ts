@@ -28,17 +28,24 @@ export async function findFiles(
     const granted = await scope.matcher()
     const all = await scope.coversAll(resolved)
     const named = (path: string): string => [...pattern.folder, path].join('/')
-    const isWanted = (path: string): boolean =>
-      pattern.matches(named(path)) && (all || granted(joinNames(resolved.real, path)).covers)
+    const leftOut = new Set<string>()
+    const isWanted = (path: string): boolean => {
+      if (!pattern.matches(named(path))) return false
+      if (all) return true
+      const match = granted(joinNames(resolved.real, path))
+      if (match.isLeftOut) leftOut.add(path)
+      return match.covers
+    }
     const search: Search = { folder, args: narrowingArguments(pattern.text), isWanted, signal }
     const isSorted = request.order === 'newest'
     const { first, total } = await list(search, isSorted ? SORTED_HERE : request.limit)
     const shown = (paths: readonly string[]): readonly string[] =>
       paths.slice(0, request.limit).map((path) => shownPath(request.path, [named(path)]))
-    if (!isSorted) return { paths: shown(first), total }
+    const counted = leftOut.size === 0 ? {} : { leftOut: leftOut.size }
+    if (!isSorted) return { paths: shown(first), total, ...counted }
     const isSortedHere = total <= SORTED_HERE
     const newest = isSortedHere ? await newestFirst(folder, first) : await sortedByRipgrep(search, request.limit)
-    return { paths: shown(newest), total: isSortedHere ? newest.length : total }
+    return { paths: shown(newest), total: isSortedHere ? newest.length : total, ...counted }
   })
 }
 
@@ -85,8 +92,8 @@ async function sortedByRipgrep(search: Search, limit: number): Promise<readonly 
   return newest
 }
 
-/** Until `take` returns false. */
-async function eachPath({ folder, args, isWanted, signal }: Search, take: (path: string) => boolean): Promise<void> {
+/** The files below a folder that ripgrep would search. Until `take` returns false. */
+export async function eachPath({ folder, args, isWanted, signal }: Search, take: (path: string) => boolean): Promise<void> {
   const takeWanted = (path: string): boolean => !isWanted(path) || take(path)
   let rest: Buffer = Buffer.alloc(0)
   // Split in bulk: there may be a hundred thousand paths.

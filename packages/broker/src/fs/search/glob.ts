@@ -22,17 +22,23 @@ export interface GlobLimits {
 
 export const GLOB_LIMITS: GlobLimits = { results: 10_000, names: 200_000, depth: 64, timeMs: 20_000 }
 
+export interface GlobFound {
+  readonly paths: readonly string[]
+  /** Matching files, and folders, that rules deny or ask about. */
+  readonly leftOut: number
+}
+
 /**
  * Regular files of the grant below a folder, sorted by name within each folder. Links are neither followed nor
  * returned. Each folder is opened from its parent, so that no component can be replaced by a link.
  */
 export async function globFiles(
   scope: FileScope, resolved: ResolvedPath, { match, limit }: GlobRequest, limits: GlobLimits, signal: AbortSignal,
-): Promise<string[]> {
+): Promise<GlobFound> {
   const granted = await scope.matcher()
   const until = performance.now() + limits.timeMs
   const results: string[] = []
-  let looked = 0
+  let [looked, leftOut] = [0, 0]
 
   const search = async (folder: FolderHandle, real: string, above: readonly string[]): Promise<void> => {
     for (const { name, kind } of await entriesOf(folder, limits.names - looked).catch(tooMuch)) {
@@ -43,6 +49,7 @@ export async function globFiles(
       looked++
       const [names, path] = [[...above, name], joinNames(real, name)]
       const [wanted, allowed] = [match(names), granted(path)]
+      if (allowed.isLeftOut && (kind === 'file' ? wanted.covers : kind === 'directory' && wanted.leads)) leftOut++
       if (kind === 'file' && wanted.covers && allowed.covers) {
         if (results.length === limits.results) throw tooMany(limits)
         results.push(names.join('/'))
@@ -74,7 +81,7 @@ export async function globFiles(
   }
 
   await scope.asFolder(resolved, (folder) => search(folder, resolved.real, []))
-  return results
+  return { paths: results, leftOut }
 }
 
 /** Skips a folder that was removed or replaced during the search, or is not readable. */

@@ -6,6 +6,7 @@ import { joinNames, shownPath } from '../paths.ts'
 import { READ } from '../disk.ts'
 import { compileFilePattern, narrowingArguments } from './file-pattern.ts'
 import { CountResults, LineResults } from './results.ts'
+import { eachPath } from './find-files.ts'
 import { runRipgrep } from './ripgrep.ts'
 import type { SearchRequest } from './request.ts'
 
@@ -45,7 +46,13 @@ function searchFolder(
     const narrowed = request.glob === undefined || request.type !== undefined ? [] : narrowingArguments(request.glob)
     const args = [...argumentsOf(request), ...narrowed]
     const unread = await runRipgrep({ args, cwd: folder.at('.'), signal, take: (bytes) => lines.add(bytes) })
-    return { ...lines.end(), unread }
+    if (!scope.isRuled) return { ...lines.end(), unread }
+    // Counted by name: the number must not tell whether the content of such a file matches.
+    let leftOut = 0
+    const isWanted = (path: string): boolean =>
+      wanted?.(path) !== false && granted(joinNames(resolved.real, path)).isLeftOut === true
+    await eachPath({ folder, args: [...typeArguments(request), ...narrowed], isWanted, signal }, () => ++leftOut > 0)
+    return { ...lines.end(), unread, ...(leftOut > 0 && { leftOut }) }
   })
 }
 
@@ -55,13 +62,16 @@ const collectorOf = ({ want, limit, context }: SearchRequest, shown: ShownPath):
   want === 'counts'
     ? new CountResults({ limit, shownPath: shown }) : new LineResults({ limit, context, shownPath: shown })
 
+const typeArguments = ({ type }: Pick<SearchRequest, 'type'>): readonly string[] =>
+  type === undefined ? [] : [`--type=${type}`]
+
 function argumentsOf({ pattern, ignoreCase, multiline, context, want, type }: SearchRequest): readonly string[] {
   return [
     '--crlf',
     ...(want === 'counts' ? ['--count', '--null', '--with-filename'] : ['--json', `--context=${context}`]),
     ...(ignoreCase ? ['--ignore-case'] : []),
     ...(multiline ? ['--multiline', '--multiline-dotall'] : []),
-    ...(type === undefined ? [] : [`--type=${type}`]),
+    ...typeArguments({ type }),
     `--regexp=${pattern}`,
   ]
 }

@@ -1,0 +1,83 @@
+import { statSync, type Dirent } from 'node:fs'
+import { join } from 'node:path'
+import { BulkheadError, type DeniedPaths } from '@bulkhead/contract'
+import { entriesIn, scanningOnce } from '@bulkhead/kit/folders'
+import { isWithin, realOf } from '@bulkhead/kit/programs'
+import type { Place } from './workspace-places.ts'
+
+/** Folders that one search visits. A larger tree would delay every command. */
+const MOST_FOLDERS = 100_000
+/** Then others get their turn. */
+const FOLDERS_AT_ONCE = 256
+
+export interface DeniedPlace extends Place {
+  /** Its content is not read. Otherwise it is only not written. */
+  readonly isHidden: boolean
+  /** As the subject of a sentence. */
+  readonly rule: string
+}
+
+/**
+ * The files and folders in these folders that exist now and that rules deny. What is in such a folder is not listed,
+ * unless a rule allows some of it. Rejects with RuleDenied for a tree that is too large to be looked through.
+ */
+export async function findDenied(
+  roots: readonly string[], denied: DeniedPaths | undefined,
+): Promise<readonly DeniedPlace[]> {
+  if (denied === undefined) return []
+  const scan = scans.getOrInsertComputed(denied, () => scannerOf(denied))
+  const found: DeniedPlace[] = []
+  const waiting = [...roots]
+  for (let visited = 1; waiting.length > 0; visited++) {
+    if (visited > MOST_FOLDERS) throw notHidden(denied.rule, 'the workspace has too many folders')
+    if (visited % FOLDERS_AT_ONCE === 0) await new Promise(setImmediate)
+    const folder = waiting.pop()!
+    const { places = [], folders = [] } = scan(folder) ?? {}
+    found.push(...places.filter(({ path }) => roots.some((root) => isWithin(path, root))))
+    waiting.push(...folders)
+  }
+  return found
+}
+
+/** Not started, because a wall cannot keep it from what a rule denies. `why` ends a sentence. */
+export const notHidden = (rule: string, why: string, what = 'command'): BulkheadError => new BulkheadError(
+  'RuleDenied',
+  `The ${what} was not run: ${rule} denies files, and ${why}. `
+    + 'Install bubblewrap and allow user namespaces, or change the rule.',
+  { data: { stage: 'rules', source: rule } },
+)
+
+/** What a folder contained is known until it changes. */
+const scans = new WeakMap<DeniedPaths, (folder: string) => Scanned | undefined>()
+
+interface Scanned {
+  readonly places: readonly DeniedPlace[]
+  /** Paths of folders to visit. */
+  readonly folders: readonly string[]
+}
+
+const scannerOf = (denied: DeniedPaths): ((folder: string) => Scanned | undefined) => scanningOnce((folder) => {
+  const [places, folders]: [DeniedPlace[], string[]] = [[], []]
+  for (const entry of entriesIn(folder)) {
+    const path = join(folder, entry.name)
+    const place = placeAt(path, entry, denied)
+    // A folder that is only partly denied is entered, and its entries count.
+    const isEntered = entry.isDirectory() && (place === undefined || !place.isHidden || denied.hasExceptions)
+    if (isEntered) folders.push(path)
+    if (place !== undefined && !(entry.isDirectory() && denied.hasExceptions)) places.push(place)
+  }
+  return { places, folders }
+})
+
+function placeAt(path: string, entry: Dirent, denied: DeniedPaths): DeniedPlace | undefined {
+  const hiding = denied.ruleFor('fs.read', path)
+  const rule = hiding ?? denied.ruleFor('fs.write', path)
+  if (rule === undefined) return undefined
+  const isHidden = hiding !== undefined
+  if (!entry.isSymbolicLink()) return { path, isFolder: entry.isDirectory(), isHidden, rule }
+  // Nothing can be mounted on a link: where it leads to counts.
+  const real = realOf(path)
+  return real === undefined ? undefined : { path: real, isFolder: isFolderAt(real), isHidden, rule }
+}
+
+const isFolderAt = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true

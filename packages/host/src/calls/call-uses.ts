@@ -1,0 +1,131 @@
+import {
+  BulkheadError, type CallUse, type DeniedPaths, type RuleCapability, type UseRules, type UseVerdict,
+} from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
+import type { AllowedCall, HostContext } from '../policy/call.ts'
+import { ignoredIn, usesOf, type ToolUses } from '../policy/use-rules.ts'
+import { approve, ask, deny, headless, type Verdict } from '../policy/verdict.ts'
+import { approvalRequest, emitDecided, haltIfHeadless } from './authorize.ts'
+
+/** Uses that one call puts into the audit. A tool may repeat a refused use. */
+const MOST_RECORDS = 100
+
+/** What a person has answered about the uses of a call. It holds for all its attempts. */
+const answers = new WeakMap<AllowedCall, CallAnswers>()
+
+/** `pause` stops the time of the call, and returns the function that continues it. undefined if no rule can matter. */
+export function callUses(call: AllowedCall, host: HostContext, pause: () => () => void): UseRules | undefined {
+  const uses = usesOf(call.session.policy, call.tool, ignoredIn(call, host))
+  return uses && new CallUses(uses, call, host, pause)
+}
+
+/** The rules about what one call uses, and the answers of a person to those that ask. */
+class CallUses implements UseRules {
+  readonly #uses: ToolUses
+  readonly #call: AllowedCall
+  readonly #host: HostContext
+  readonly #pause: () => () => void
+  readonly #answers: CallAnswers
+
+  constructor(uses: ToolUses, call: AllowedCall, host: HostContext, pause: () => () => void) {
+    this.#uses = uses
+    this.#call = call
+    this.#host = host
+    this.#pause = pause
+    this.#answers = answers.getOrInsertComputed(call, () => new CallAnswers(call))
+  }
+
+  get asked(): UseRules['asked'] {
+    return this.#uses.asked.filter(({ verdict }) => !this.#answers.isYes(verdict.rule))
+  }
+
+  get deniedPaths(): DeniedPaths | undefined {
+    return this.#uses.deniedPaths
+  }
+
+  get deniesHosts(): string | undefined {
+    return this.#uses.deniesHosts
+  }
+
+  judge(capability: RuleCapability, subject: string): UseVerdict | undefined {
+    return this.#uses.judge({ capability, subject }, (rule) => this.#answers.isYes(rule))
+  }
+
+  async ask(use: CallUse, { rule }: UseVerdict): Promise<void> {
+    const resume = this.#pause()
+    try {
+      await this.#answers.of(rule, () => this.#askPerson(use, rule))
+    } finally {
+      resume()
+    }
+  }
+
+  deny(use: CallUse, { rule }: UseVerdict): BulkheadError {
+    const verdict = deny('rules', 'RuleDenied', rule, `${rule} forbids it`)
+    this.#record(use, 'deny', verdict)
+    return refusal(verdict, use)
+  }
+
+  async #askPerson(use: CallUse, rule: string): Promise<void> {
+    const call = this.#call
+    const { session: { interactions }, decision: { analysis }, signal } = call
+    const asking = ask('rules', rule, `${rule} asks, because the call wants to ${wordsOf(use)}`, false)
+    const touched = { ...analysis, approvalKey: visibleText(use.subject), touches: [wordsOf(use)] }
+    const answer = interactions.canApprove
+      ? await interactions.approve(async () => approvalRequest(call, touched, [asking]), signal, async () => undefined)
+      : undefined
+    if (answer === undefined || answer.unavailable) haltIfHeadless(call, 'Approve')
+    const verdict = answer === undefined || answer.unavailable ? headless(answer?.reason)
+      : answer.decision === 'reject' ? deny('approval', 'ApprovalDenied', 'person', answer.reason ?? 'a person said no')
+      : approve('approval', 'person', answer.reason ?? `a person allowed the call to ${wordsOf(use)}`)
+    this.#record(use, verdict.action === 'allow' ? 'allow' : 'deny', verdict)
+    if (verdict.action !== 'allow') throw refusal(verdict, use)
+  }
+
+  #record(use: CallUse, decision: 'allow' | 'deny', verdict: Verdict): void {
+    if (!this.#answers.isNew(`${verdict.source}\0${use.capability}\0${use.subject}`)) return
+    emitDecided(this.#call, decision, verdict, this.#host, visibleText(use.subject))
+  }
+}
+
+class CallAnswers {
+  readonly #yes: Set<string>
+  readonly #asked = new Map<string, Promise<void>>()
+  readonly #recorded = new Set<string>()
+  #last: Promise<unknown> = Promise.resolve()
+
+  /** A rule that asked about the whole call is answered. */
+  constructor({ decision: { verdicts } }: AllowedCall) {
+    this.#yes = new Set(verdicts.flatMap(({ rules = [], action }) => action === 'ask' ? rules : []))
+  }
+
+  isYes(rule: string): boolean {
+    return this.#yes.has(rule)
+  }
+
+  /** Asks once about each rule, one question after the other. */
+  of(rule: string, askPerson: () => Promise<void>): Promise<void> {
+    const known = this.#asked.get(rule)
+    if (known) return known
+    const asking = this.#last.then(askPerson).then(() => void this.#yes.add(rule))
+    this.#last = asking.catch(() => undefined)
+    this.#asked.set(rule, asking)
+    return asking
+  }
+
+  isNew(record: string): boolean {
+    if (this.#recorded.has(record) || this.#recorded.size >= MOST_RECORDS) return false
+    this.#recorded.add(record)
+    return true
+  }
+}
+
+const VERBS: Readonly<Record<RuleCapability, string>> =
+  { 'fs.read': 'read', 'fs.write': 'write', 'net.fetch': 'reach', 'shell.run': 'run' }
+
+const wordsOf = ({ capability, subject }: CallUse): string => `${VERBS[capability]} ${visibleText(subject)}`
+
+function refusal({ code, reason, stage, source }: Verdict, use: CallUse): BulkheadError {
+  const message = `The call may not ${wordsOf(use)}: ${reason.replace(/\.$/, '')}.`
+  return new BulkheadError(code, message, { data: { stage, source, ...use } })
+}

@@ -1,0 +1,44 @@
+import {
+  judgeUse, RULE_CAPABILITIES, type DeniedPaths, type IgnoredFiles, type ResolvedConfig, type ScopedRule,
+  type VariableValues,
+} from '@bulkhead/contract'
+import { textsOverlap } from '@bulkhead/kit/glob'
+import { Settings } from '../model/settings.ts'
+import { SessionRules } from './session-rules.ts'
+import { ruleName } from './verdict.ts'
+
+/** All tools of a server, as one. */
+const TOOL = 'server'
+const CAPABILITIES: ReadonlySet<string> = new Set(RULE_CAPABILITIES)
+
+export interface ServerDenials {
+  readonly config: ResolvedConfig
+  readonly variables: VariableValues
+  /** The names of its tools, as patterns. */
+  readonly tools: readonly string[]
+  readonly ignored: IgnoredFiles | undefined
+}
+
+/**
+ * The paths that the configuration denies to a local server. It starts once for all sessions, so what is denied to one of
+ * its tools is denied to all. undefined for nothing.
+ */
+export function deniedToServer({ config, variables, tools, ignored }: ServerDenials): DeniedPaths | undefined {
+  const isWide = ({ permission }: ScopedRule): boolean => CAPABILITIES.has(permission) || permission === '*'
+  const isOfTool = ({ permission, action }: ScopedRule): boolean =>
+    action === 'deny' && tools.some((name) => textsOverlap(permission, name))
+  const rules = new SessionRules(new Settings(config).rules, variables, () => false).all.flatMap((rule) =>
+    isWide(rule) ? [rule] : isOfTool(rule) ? [{ ...rule, permission: TOOL, written: rule.permission }] : [])
+  const denies = rules.filter(({ permission, action }) => action === 'deny' && !/^(?:net|shell)\./.test(permission))
+  const [rule = ignored?.files[0]?.path] = denies.map(ruleName)
+  if (rule === undefined) return undefined
+  return {
+    rule,
+    hasExceptions: rules.some(({ permission, action }) => action === 'allow' && !/^(?:net|shell)\./.test(permission)),
+    ruleFor(capability, subject) {
+      const line = ignored?.lineFor(capability, subject)
+      const verdict = line === undefined ? judgeUse(rules, { tool: TOOL, capability, subject }) : undefined
+      return line ?? (verdict?.action === 'deny' ? ruleName(verdict.rule) : undefined)
+    },
+  }
+}
