@@ -20,6 +20,7 @@ import {
   canonicalFolder, type OpenPlace, openPlace, OpenPlaces, type PlaceOptions, type TrustChoice,
 } from './open-place.ts'
 import { OwnTools, type Registrable } from './own-tools.ts'
+import { profileOf, PROFILES, type ProfileName, withProfile } from './profiles.ts'
 import { type PromptSectionsOptions, SessionPrompts } from './session-prompts.ts'
 import { createProcessOwner, createSidecar } from './sidecar.ts'
 import { CORE_VERSION } from './version.ts'
@@ -47,6 +48,11 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   readonly discover?: 'first-session' | 'when-asked'
   /** Agents that `openSession` knows by name, besides those in `agents` of the layers, which they hide. */
   readonly agents?: readonly AgentInput[]
+  /**
+   * The specification whose defaults apply, below every configuration file and option. It lowers no wall, no deny and
+   * no protected place. Default: none.
+   */
+  readonly profile?: ProfileName
 }
 
 /** A host with its layers, servers and bundled tools. */
@@ -90,6 +96,7 @@ export const HOST_OPTIONS: OptionForms<CreateHostOptions> = {
   watch: forms.either(forms.flag, forms.method), config: forms.object,
   mcp: forms.fields({ roots: forms.method, sample: forms.method }),
   discover: forms.oneOf('first-session', 'when-asked'), agents: forms.list(forms.object),
+  profile: forms.oneOf(...Object.keys(PROFILES)),
 }
 
 const SWITCHED = { trust: HOST_OPTIONS.trust }
@@ -121,13 +128,15 @@ export interface Assembly {
 
 /** `createHost` for the command line, which can also trust the current content of a project, and for tests. */
 export async function assembleHost(
-  options: CreateHostOptions, firstTrust: TrustChoice | undefined,
+  given: CreateHostOptions, firstTrust: TrustChoice | undefined,
   { startsEager = true, onUse, clock = systemClock }: Assembly = {},
 ): Promise<AssembledHost> {
+  const options = withProfile(given)
+  const { config: defaults, agentsRequire, agentLevels } = profileOf(options.profile)
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
-  const bundled = createBundledLayer(options)
-  const loader = createLoader(loaderOptions(home, options, bundled.extensions))
+  const bundled = createBundledLayer(options, agentLevels)
+  const loader = createLoader({ ...loaderOptions(home, options, bundled.extensions), ...(defaults && { defaults }) })
   const operator = operatorEnvironment(env)
   const lookUp = (name: string) => Object.hasOwn(env, name) ? env[name] : undefined
   const closing = new AbortController()
@@ -151,6 +160,7 @@ export async function assembleHost(
     ...(options.interactor ? { interactor: options.interactor } : {}),
     ...(options.agents ? { agents: options.agents } : {}),
     ...(options.smokeCheck ? { smokeCheck: options.smokeCheck } : {}),
+    ...(agentsRequire && { agentsRequire }),
   })
   const places = new OpenPlaces(host, first)
   bundled.attach(host, places)
