@@ -108,7 +108,7 @@ const OFFERED = { session: forms.having('tools') }
  */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
   requireOptions('createHost', options, HOST_OPTIONS, 'workspace')
-  return (await assembleHost(options, options.trust)).host
+  return (await assembleHost(withProfile(options), options.trust)).host
 }
 
 /** A host and the folder that it has opened. */
@@ -126,15 +126,17 @@ export interface Assembly {
   readonly clock?: Clock | undefined
 }
 
-/** `createHost` for the command line, which can also trust the current content of a project, and for tests. */
+/**
+ * `createHost` for the command line, which can also trust the current content of a project, and for tests. `withProfile`
+ * has completed the options.
+ */
 export async function assembleHost(
-  given: CreateHostOptions, firstTrust: TrustChoice | undefined,
+  options: CreateHostOptions, firstTrust: TrustChoice | undefined,
   { startsEager = true, onUse, clock = systemClock }: Assembly = {},
 ): Promise<AssembledHost> {
-  const options = withProfile(given)
-  const { config: defaults, agentsRequire, agentLevels } = profileOf(options.profile)
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
+  const { config: defaults, agentsRequire, agentLevels } = profileOf(options.profile)
   const bundled = createBundledLayer(options, agentLevels)
   const loader = createLoader({ ...loaderOptions(home, options, bundled.extensions), ...(defaults && { defaults }) })
   const operator = operatorEnvironment(env)
