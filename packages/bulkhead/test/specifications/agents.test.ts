@@ -101,7 +101,7 @@ it('task lists the agents with their descriptions', async () => {
 
 it('an agent names its model, its settings, its thinking level and its strategy', async () => {
   const whole = {
-    name: 'scout', model: 'small', modelSettings: { temperature: 0 }, thinking: 'low', strategy: 'sequential',
+    name: 'scout', model: 'small', modelSettings: { temperature: 0 }, thinkingLevel: 'low', strategy: 'sequential',
   }
   await using host = await createTestHost({ cache: CACHE, agents: [agent(whole)] })
   expect(host.agent('scout')).toMatchObject(whole)

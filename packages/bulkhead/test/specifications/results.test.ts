@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
-import { toToolSet } from '@bulkhead/bridges/ai-sdk'
+import { toFunctionDeclarations } from '@bulkhead/bridges/gemini'
+import { toResponseTools } from '@bulkhead/bridges/openai'
 import { noteOfCut } from '@bulkhead/contract/dialects'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
@@ -37,11 +38,12 @@ it('an error in the form of phi ends the call as an error', async () => {
   expect(await world.call('odd')).toMatchObject({ type: 'error', error_text: expect.stringContaining('bad') })
 })
 
-it('the output schema of a tool reaches the AI SDK', async () => {
+it('the output schema of a tool reaches the APIs that take it', async () => {
   await using world = await opened({ tools: { counted: COUNTED } })
   const tools = world.session.tools().filter(({ name }) => name === 'counted')
-  const { counted } = toToolSet(world.session, { tools })
-  expect(JSON.stringify(counted)).toContain('"count"')
+  for (const offered of [toResponseTools(tools), toFunctionDeclarations(tools)]) {
+    expect(JSON.stringify(offered)).toContain('"count"')
+  }
 })
 
 it('bash runs longer than its default if the call asks for it, and keeps partial output', async () => {

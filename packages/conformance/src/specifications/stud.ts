@@ -99,7 +99,7 @@ export const STUD: readonly SpecifiedRequirement[] = [
     holds('S0.40', 'Malformed arguments end the call with a typed error.',
       'host/calls/validate', 'hostile arguments are rejected with a reason: %s'),
     holds('S0.41', 'The model learns the output schema where its API has a place for it.',
-      'bulkhead/specifications/results', 'the output schema of a tool reaches the AI SDK'),
+      'bulkhead/specifications/results', 'the output schema of a tool reaches the APIs that take it'),
     holds('S0.42', 'Results are not checked against the output schema.',
       'bulkhead/specifications/contract', 'a result that breaks its output schema is delivered as it is'),
   ]),
