@@ -16,3 +16,7 @@ export { HOST_REQUIREMENTS, verifyHost } from './ports/host.ts'
 export type {
   HostPlace, HostTarget, VerifiedCall, VerifiedHost, VerifiedSession, VerifiedSessionOptions,
 } from './ports/host-bench.ts'
+export type {
+  Departure, NamedTest, Specification, SpecificationName, SpecifiedRequirement,
+} from './specifications/requirement-table.ts'
+export { SPECIFICATIONS } from './specifications/specifications.ts'

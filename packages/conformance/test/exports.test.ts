@@ -3,7 +3,7 @@ import * as conformance from '../src/index.ts'
 
 it('exports exactly this', () => {
   expect(Object.keys(conformance).toSorted()).toEqual([
-    'HOST_REQUIREMENTS', 'LOADER_REQUIREMENTS', 'REQUIREMENTS', 'SANDBOX_REQUIREMENTS', 'badgeOf', 'conform',
+    'HOST_REQUIREMENTS', 'LOADER_REQUIREMENTS', 'REQUIREMENTS', 'SANDBOX_REQUIREMENTS', 'SPECIFICATIONS', 'badgeOf', 'conform',
     'conformance', 'createRecorder', 'junitOf', 'reportLines', 'reportOf', 'unusedPowers', 'verifyHost',
     'verifyLoader', 'verifySandbox',
   ])

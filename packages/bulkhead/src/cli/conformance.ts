@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { styleText } from 'node:util'
-import { badgeOf, junitOf, reportLines, reportOf, type Mark } from '@bulkhead/conformance'
+import { badgeOf, junitOf, reportLines, reportOf, SPECIFICATIONS, type Mark } from '@bulkhead/conformance'
 import { EXTENSION_ID_PATTERN, type ExtensionDescriptor } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -9,10 +9,11 @@ import { inspectPackage, type Packed } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { CORE_VERSION } from '../facade/version.ts'
-import { defineCommand, UsageError } from './command.ts'
+import { defineCommand, EVERY_OPTION, UsageError } from './command.ts'
 import { attest, readSigning } from './conformance-attest.ts'
 import { removeUnused, type FixedExtension } from './conformance-fix.ts'
 import { runSuite } from './conformance-run.ts'
+import { printSpecification } from './conformance-specification.ts'
 import { readInstalled } from './diff.ts'
 import { readExtensionFolder } from './extension-source.ts'
 import { COMMON_OPTIONS, refuseRoot, SOURCE_OPTIONS, type HostValues, type SourceValues } from './host-options.ts'
@@ -21,8 +22,9 @@ import { extensionLines, sourceLines } from './review.ts'
 import { replaceFile, writing } from './write-file.ts'
 
 export const conformance = defineCommand({
-  usage: 'bulkhead conformance TARGET [--only IDS] [--seed N] [--config JSON] [--json] [--junit FILE] [--badge FILE] '
-    + '[--live] [--fix] [--attest] [--key FILE] [--root DIR] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: `bulkhead conformance TARGET [--only IDS] [--seed N] [--config JSON] [--json] [--junit FILE] [--badge FILE]
+  [--live] [--fix] [--attest] [--key FILE] [--root DIR] [--workspace DIR] [--home DIR] [--trust-project]
+bulkhead conformance --specification NAME [--json]`,
   operands: { TARGET: { text: 'folder, tarball, or id of an installed extension', completes: 'folder' } },
   options: {
     only: { type: 'string', value: 'IDS', text: 'requirements or groups to check, with commas between them' },
@@ -39,6 +41,10 @@ export const conformance = defineCommand({
     key: {
       type: 'string', value: 'FILE', completes: 'file',
       text: 'private key (PEM) to sign with (default: the identity of the CI job)',
+    },
+    specification: {
+      type: 'string', value: 'NAME', values: SPECIFICATIONS.map(({ name }) => name),
+      text: 'print what this host does of a specification, instead of checking an extension',
     },
     ...SOURCE_OPTIONS, ...COMMON_OPTIONS,
   },
@@ -58,6 +64,9 @@ pattern, and removes nothing from an extension that does not conform, whose call
 the identity token of a CI job (GitHub Actions with the permission "id-token: write", or SIGSTORE_ID_TOKEN). A host with
 policy.conformance requires such a file at installation.
 
+--specification prints each requirement of grida, morphix, phi, steerable or stud, whether it holds, and the test that
+proves it, or the reason why this host differs. It runs nothing. The page is docs/reference/specifications.md.
+
 The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-report.schema.json.`,
   exits: ['if the extension conforms', 'if it does not'],
   examples: [
@@ -66,9 +75,19 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
     { command: 'bulkhead conformance ./word-count --junit report.xml', text: 'in CI' },
     { command: 'bulkhead conformance ./word-count --fix', text: 'remove powers that are not used' },
     { command: 'bulkhead conformance word-count-0.1.0.tgz --attest', text: 'sign the results, in CI' },
+    { command: 'bulkhead conformance --specification grida', text: 'what this host does of a specification' },
   ],
 
   async run({ values, positionals: [target, ...more] }) {
+    const { specification } = values
+    if (specification !== undefined) {
+      const others = Object.keys(values).filter((name) => !ALONE.has(name))
+      if (target !== undefined || others.length > 0) {
+        throw new UsageError('--specification takes no target and only --json.')
+      }
+      printSpecification(specification, values.json === true)
+      return 0
+    }
     if (target === undefined || more.length > 0) throw new UsageError('Name one folder, tarball or id.')
     const config = readConfig(values.config)
     const seed = readSeed(values.seed)
@@ -114,6 +133,9 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
     return conforms ? 0 : 1
   },
 })
+
+/** Options that --specification accepts beside it. */
+const ALONE: ReadonlySet<string> = new Set(['specification', 'json', ...Object.keys(EVERY_OPTION)])
 
 async function fixed(
   folder: string, extension: FixedExtension, verify: () => Promise<unknown>,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
-  DEFAULT_LIMITS, PROGRAM_TOOL, type CompartmentLimits, type ConfigFile, type LanguageServers, type Sandbox,
+  AGENT_TOOL, DEFAULT_LIMITS, PROGRAM_TOOL, type CompartmentLimits, type ConfigFile, type LanguageServers, type Sandbox,
   type SkillDescriptor, type ToolDefinition,
 } from '@bulkhead/contract'
 import type { AgentRunner, Host as CoreHost, Session } from '@bulkhead/host'
@@ -43,11 +43,12 @@ export interface BundledPlaces {
   skills(workspace: string): readonly SkillDescriptor[]
 }
 
-export type OfferedSession = Pick<Session, 'id' | 'tools'> & Partial<Pick<Session, 'codeMode'>>
+export type OfferedSession = Pick<Session, 'id' | 'tools'> & Partial<Pick<Session, 'codeMode' | 'depth'>>
 
-/** The tools that ship with the host, wired to it. */
+/** The tools that ship with the host, wired to it. `agentLevels`: how deep sub-agents are offered `task`. */
 export function createBundledLayer(
   { runAgent, fetchHosts, projectFolder = PROJECT_FOLDER }: BundledLayerOptions & Pick<LayerFolders, 'projectFolder'>,
+  agentLevels = Number.POSITIVE_INFINITY,
 ): BundledLayer {
   const shelf = new ToolShelf()
   const lentSkills = new LentSkills()
@@ -88,7 +89,8 @@ export function createBundledLayer(
     },
     lentFiles: (sessionId) => lentSkills.files(sessionId),
     offeredTools(session) {
-      const tools = session.tools()
+      const tools = (session.depth ?? 0) < agentLevels
+        ? session.tools() : session.tools().filter(({ name }) => name !== AGENT_TOOL)
       const program = tools.find(({ name }) => name === PROGRAM_TOOL)
       if (program === undefined) return shelf.offered(session.id, tools)
       const callable = tools.filter((tool) => tool !== program)

@@ -20,6 +20,7 @@ import {
   canonicalFolder, type OpenPlace, openPlace, OpenPlaces, type PlaceOptions, type TrustChoice,
 } from './open-place.ts'
 import { OwnTools, type Registrable } from './own-tools.ts'
+import { profileOf, PROFILES, type ProfileName, withProfile } from './profiles.ts'
 import { rememberWalls } from './remembered-walls.ts'
 import { type PromptSectionsOptions, SessionPrompts } from './session-prompts.ts'
 import { createProcessOwner, createSidecar } from './sidecar.ts'
@@ -48,6 +49,11 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   readonly discover?: 'first-session' | 'when-asked'
   /** Agents that `openSession` knows by name, besides those in `agents` of the layers, which they hide. */
   readonly agents?: readonly AgentInput[]
+  /**
+   * The specification whose defaults apply, below every configuration file and option. It lowers no wall, no deny and
+   * no protected place. Default: none.
+   */
+  readonly profile?: ProfileName
 }
 
 /** A host with its layers, servers and bundled tools. */
@@ -91,6 +97,7 @@ export const HOST_OPTIONS: OptionForms<CreateHostOptions> = {
   watch: forms.either(forms.flag, forms.method), config: forms.object,
   mcp: forms.fields({ roots: forms.method, sample: forms.method }),
   discover: forms.oneOf('first-session', 'when-asked'), agents: forms.list(forms.object),
+  profile: forms.oneOf(...Object.keys(PROFILES)),
 }
 
 const SWITCHED = { trust: HOST_OPTIONS.trust }
@@ -102,7 +109,7 @@ const OFFERED = { session: forms.having('tools') }
  */
 export async function createHost(options: CreateHostOptions): Promise<Host> {
   requireOptions('createHost', options, HOST_OPTIONS, 'workspace')
-  return (await assembleHost(options, options.trust)).host
+  return (await assembleHost(withProfile(options), options.trust)).host
 }
 
 /** A host and the folder that it has opened. */
@@ -120,15 +127,19 @@ export interface Assembly {
   readonly clock?: Clock | undefined
 }
 
-/** `createHost` for the command line, which can also trust the current content of a project, and for tests. */
+/**
+ * `createHost` for the command line, which can also trust the current content of a project, and for tests. `withProfile`
+ * has completed the options.
+ */
 export async function assembleHost(
   options: CreateHostOptions, firstTrust: TrustChoice | undefined,
   { startsEager = true, onUse, clock = systemClock }: Assembly = {},
 ): Promise<AssembledHost> {
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
-  const bundled = createBundledLayer(options)
-  const loader = createLoader(loaderOptions(home, options, bundled.extensions))
+  const { config: defaults, agentsRequire, agentLevels } = profileOf(options.profile)
+  const bundled = createBundledLayer(options, agentLevels)
+  const loader = createLoader({ ...loaderOptions(home, options, bundled.extensions), ...(defaults && { defaults }) })
   const operator = operatorEnvironment(env)
   const lookUp = (name: string) => Object.hasOwn(env, name) ? env[name] : undefined
   const closing = new AbortController()
@@ -152,6 +163,7 @@ export async function assembleHost(
     ...(options.interactor ? { interactor: options.interactor } : {}),
     ...(options.agents ? { agents: options.agents } : {}),
     ...(options.smokeCheck ? { smokeCheck: options.smokeCheck } : {}),
+    ...(agentsRequire && { agentsRequire }),
   })
   const places = new OpenPlaces(host, first)
   bundled.attach(host, places)

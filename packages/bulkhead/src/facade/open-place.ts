@@ -9,6 +9,7 @@ import type {
 import { namesIn } from '@bulkhead/kit/folders'
 import { IgnoreFiles } from '@bulkhead/loader'
 import type { FoundRoot, Host, Place, SwitchReport } from '@bulkhead/host'
+import { PROJECT_FOLDER } from '@bulkhead/loader'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { commandEnvironment, shownVariables, type Variables } from './command-environment.ts'
 import { ConnectedServers } from './connected-servers.ts'
@@ -67,6 +68,7 @@ export async function openPlace(
   const { cacheFolder: cache, storeFiles } = options
   const workspace = await canonicalFolder(folder)
   const projectLayer = join(workspace, projectFolder)
+  const otherLayers = otherLayersIn(workspace, projectFolder)
   const journal = changesFolder(home)
   const ignoreFiles = new IgnoreFiles()
   await finishChanges(journal)
@@ -78,7 +80,8 @@ export async function openPlace(
     jail: lateJail(async () => {
       const [{ createServerJail }, [kept, code]] = await Promise.all([import('@bulkhead/sandbox'), special])
       return createServerJail({
-        kept, ownCode: [...code, userSkills(kept[0])], projectLayer, storeFiles, home: operator.env['HOME'],
+        kept, ownCode: [...code, userSkills(kept[0]), ...otherLayers], projectLayer, storeFiles,
+        home: operator.env['HOME'],
       })
     }),
   })
@@ -99,7 +102,7 @@ export async function openPlace(
   const report = await load()
   const watching = watch === true ? (onChange: () => void) => watcher.start(onChange) : watch || undefined
   const [kept, code] = await special
-  const readOnly = [...code, userSkills(kept[0])]
+  const readOnly = [...code, userSkills(kept[0]), ...otherLayers]
   const { commands, sandbox } = report.config.merged
   const ofCommands = commandEnvironment(variables, commands)
   return {
@@ -156,8 +159,13 @@ function findRoot(given: string, kept: readonly string[], projectFolder: string)
   const path = realpathSync.native(given)
   const owner = kept.find((folder) => path === folder || path.startsWith(folder + sep))
   if (owner !== undefined) throw new Error(`it is in "${owner}", which belongs to the host`)
-  return { path, isFolder: statSync(path).isDirectory(), neverWritten: [join(path, projectFolder)] }
+  const neverWritten = [join(path, projectFolder), ...otherLayersIn(path, projectFolder)]
+  return { path, isFolder: statSync(path).isDirectory(), neverWritten }
 }
+
+/** The folder that hosts without another name for it use. Tools write neither. */
+const otherLayersIn = (folder: string, projectFolder: string): readonly string[] =>
+  projectFolder === PROJECT_FOLDER ? [] : [join(folder, PROJECT_FOLDER)]
 
 /** Watches the project layer only as far as the trust decision allows. */
 class LayerWatcher {

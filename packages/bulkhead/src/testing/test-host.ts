@@ -35,7 +35,8 @@ export interface TestHost extends Host, AsyncDisposable {
 
 /** A real host in temporary folders. Rejects as `createHost` and `register` do. */
 export async function createTestHost(options: TestHostOptions = {}): Promise<TestHost> {
-  const { assembleHost, HOST_OPTIONS } = await import('../facade/create-host.ts')
+  const [{ assembleHost, HOST_OPTIONS }, { withProfile }] =
+    await Promise.all([import('../facade/create-host.ts'), import('../facade/profiles.ts')])
   requireOptions('createTestHost', options, { ...HOST_OPTIONS, ...OPTIONS })
   const { tools = {}, approver, clock, ...rest } = options
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'bulkhead-test-')))
@@ -44,7 +45,7 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
   await Promise.all(['workspace', 'home'].map((name) => mkdir(join(folder, name))))
   let host: Host | undefined
   try {
-    host = (await assembleHost({ ...rest, workspace, home }, rest.trust, { clock })).host
+    host = (await assembleHost(withProfile({ ...rest, workspace, home }), rest.trust, { clock })).host
     for (const name of Object.keys(tools)) await unregisterBundled(name, host)
     await host.register(Object.entries(tools).map(([name, fake]) => fakeTool(name, fake)))
   } catch (thrown) {

@@ -37,7 +37,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
     ['ai-sdk', 'anthropic', 'connected', 'gemini', 'langchain', 'openai', 'otel.ts', 'text'],
     ['models', 'questions'],
   ],
-  'packages/conformance': ['index.ts', 'ports', '*'],
+  'packages/conformance': ['index.ts', 'ports', '*', 'specifications'],
   'packages/bulkhead': ['bin.ts', ['cli', 'testing'], 'index.ts', 'facade'],
   'packages/create-bulkhead': ['bin.ts'],
   bench: ['*', 'subjects', ['harness', 'peers'], 'loads'],

@@ -1,0 +1,105 @@
+import { readFileSync, statSync } from 'node:fs'
+import { toFunctionDeclarations } from '@bulkhead/bridges/gemini'
+import { toResponseTools } from '@bulkhead/bridges/openai'
+import { noteOfCut } from '@bulkhead/contract/dialects'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { expect, it } from 'vitest'
+import { serve } from '../../../tools-bundled/test/loopback.ts'
+import type { ConfigFile } from '../../src/index.ts'
+import { createTestHost, type TestHostOptions } from '../../src/testing/index.ts'
+import '../../src/testing/vitest.ts'
+import { CACHE } from '../cache.ts'
+
+const settings = (config: object) => config as ConfigFile
+
+async function opened(options: TestHostOptions = {}) {
+  const host = await createTestHost({ cache: CACHE, ...options })
+  const session = await host.openSession({ mode: 'yolo' })
+  let count = 0
+  const call = (name: string, args: JsonObject = {}) => session.call({ id: `c${++count}`, name, arguments: args })
+  return { host, session, call, [Symbol.asyncDispose]: () => host[Symbol.asyncDispose]() }
+}
+
+const COUNTED = {
+  output: {
+    type: 'object', properties: { success: { type: 'boolean' }, count: { type: 'integer' } },
+    required: ['success', 'count'], additionalProperties: false,
+  },
+  execute: () => ({ success: true, count: 3 }),
+}
+
+it('a result that satisfies its output schema is data, also if it looks like another form', async () => {
+  await using world = await opened({ tools: { counted: COUNTED } })
+  expect(await world.call('counted')).toSucceedWith({ success: true, count: 3 })
+})
+
+it('an error in the form of phi ends the call as an error', async () => {
+  await using world = await opened({ tools: { odd: () => ({ variant: 'InvalidArgs', message: 'bad' }) } })
+  expect(await world.call('odd')).toMatchObject({ type: 'error', error_text: expect.stringContaining('bad') })
+})
+
+it('the output schema of a tool reaches the APIs that take it', async () => {
+  await using world = await opened({ tools: { counted: COUNTED } })
+  const tools = world.session.tools().filter(({ name }) => name === 'counted')
+  for (const offered of [toResponseTools(tools), toFunctionDeclarations(tools)]) {
+    expect(JSON.stringify(offered)).toContain('"count"')
+  }
+})
+
+it('bash runs longer than its default if the call asks for it, and keeps partial output', async () => {
+  await using world = await opened({ config: { tools: { bash: { timeoutMs: 700 } } } })
+  const command = 'echo begun; sleep 1; echo done'
+  expect(await world.call('bash', { command, timeout_ms: 20_000 })).toMatchObject({
+    type: 'output', data: { stdout: 'begun\ndone\n' },
+  })
+  expect(JSON.stringify(await world.call('bash', { command: 'echo begun; sleep 60' }))).toContain('begun')
+})
+
+const LONG = 3_000_000
+const letters = (count: number, stream = 1) =>
+  `head -c ${count} /dev/zero | tr '\\0' ${stream === 1 ? 'a' : 'b'} >&${stream}`
+
+it('a long stream of bash is in its saved file, whole', async () => {
+  await using world = await opened()
+  const { metadata } = await world.call('bash', { command: letters(LONG) })
+  expect(metadata).toMatchObject({ truncated: true })
+  expect(statSync(metadata.output_path!).size).toBeGreaterThanOrEqual(LONG)
+})
+
+it('both long streams of bash stay in data', async () => {
+  await using world = await opened()
+  const outcome = await world.call('bash', { command: `${letters(300_000)}; ${letters(300_000, 2)}` })
+  expect(outcome).toMatchObject({ type: 'output', data: {
+    stdout: expect.stringMatching(/^a{1000}/), stderr: expect.stringMatching(/^b{1000}/),
+  } })
+  const saved = readFileSync(outcome.metadata.output_path!, 'utf8')
+  expect([saved.includes('a'.repeat(300_000)), saved.includes('b'.repeat(300_000))]).toEqual([true, true])
+})
+
+it('a result beyond savedBytes does not claim that the whole is saved', async () => {
+  await using world = await opened({ config: { limits: { savedBytes: 500_000 } } as ConfigFile })
+  const outcome = await world.call('bash', { command: letters(LONG) })
+  expect(outcome).toMatchObject({ type: 'output', metadata: { truncated: true } })
+  expect(noteOfCut(outcome.metadata)).not.toMatch(/the whole/i)
+})
+
+it('the output of a tool has the configured size, and an unknown setting costs no tool', async () => {
+  const tools = { bash: { maxOutput: '1KB' }, read: { colour: 'red' } }
+  await using world = await opened({ config: settings({ tools }) })
+  const outcome = await world.call('bash', { command: letters(5_000) })
+  expect(outcome.metadata.truncated).toBe(true)
+  expect(JSON.stringify(outcome).length).toBeLessThan(3_000)
+  expect(world.host.tool('read')).toBeDefined()
+  expect(world.host.diagnostics).toMatchObject([{ path: expect.stringContaining('/tools/read') }])
+})
+
+const search = await serve((_, response) => {
+  response.writeHead(200, { 'content-type': 'application/json' }).end('{"results":[]}')
+})
+
+it('parallel searches stay within the limit of the session', async () => {
+  await using world = await opened({ config: { search: { providers: [{ type: 'searxng', url: search.base }] } } })
+  const outcomes = await Promise.all(Array.from({ length: 60 }, () => world.call('web_search', { query: 'x' })))
+  expect(outcomes.filter(({ type }) => type === 'output')).toHaveLength(25)
+  expect(search.requests).toHaveLength(25)
+})
