@@ -2,7 +2,7 @@ import parse from 'semver/functions/parse.js'
 import satisfies from 'semver/functions/satisfies.js'
 import { z } from 'zod'
 import { CALL_LIMITS, MANIFEST_LIMITS } from '../model/limits.ts'
-import { CONTRACT_VERSION, EXTENSION_ID_PATTERN, TOOL_KINDS, TOOL_MODES } from '../model/names.ts'
+import { CONTRACT_VERSION, DIALECTS, EXTENSION_ID_PATTERN, TOOL_KINDS, TOOL_MODES } from '../model/names.ts'
 import {
   anySchema, byteSize, configSchema, envName, exactVersion, objectSchema, packageVersion, toolName,
 } from './fields.ts'
@@ -30,7 +30,11 @@ const toolManifest = z.strictObject({
     .describe('What a model reads to decide whether to call the tool.'),
   inputSchema: objectSchema.describe('JSON Schema (2020-12) of the arguments, of type object.'),
   outputSchema: anySchema.optional()
-    .describe('JSON Schema (2020-12) of the result. The model sees it; the host does not enforce it.'),
+    .describe('JSON Schema (2020-12) of the result. A result that satisfies it is data, in whatever form. The host does '
+      + 'not enforce it; MCP clients, programs of code_mode and models whose API has a place for it see it.'),
+  dialect: z.enum(DIALECTS).optional()
+    .describe('The form of another runtime in which the tool returns results. Without it, such a form is read only if '
+      + 'there is no outputSchema, and the result has all members that the form requires and no other.'),
   requires: requirementSet.default({}).describe('What the tool needs. It gets nothing else.'),
   gated: z.boolean().default(true)
     .describe('Whether calls need approval. false applies only if the tool has no effects: it cannot write, reach a '

@@ -3,7 +3,8 @@ import {
   type ApprovalKeyTemplate, type ExtensionDescriptor, type LockedTool, type OutcomeOrigin, type Power, type PowerItem,
   type ToolDefinition, type ToolKind, type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
-import { isJsonObject } from '@bulkhead/kit/json'
+import type { ReturnForm } from '@bulkhead/contract/dialects'
+import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { Settings } from '../../model/settings.ts'
 import type { Extension } from '../lifecycle/extension.ts'
 import type { SchemaCheck, Validators } from '../schema-checks.ts'
@@ -41,6 +42,8 @@ export interface ToolEntry extends ToolPowers {
   /** The items of the grant, with variables in paths, for a list. */
   readonly may: () => readonly PowerItem[]
   readonly check: SchemaCheck
+  /** How its results are read. */
+  readonly returns: ReturnForm
   /** Absent: the tool's code derives the key if it can, else the name of the tool is the key. */
   readonly approvalKey: ApprovalKeyTemplate | undefined
   readonly timeoutMs: number
@@ -112,6 +115,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     check: isTrusted
       ? validators.compileLate(manifest.inputSchema)
       : located('/inputSchema', () => validators.compile(manifest.inputSchema)),
+    returns: returnsOf(manifest, server, validators),
     approvalKey: template === undefined ? undefined : located('/approvalKey', () => compileApprovalKey(template)),
     timeoutMs: timeoutOf(manifest, descriptor, settings),
     maxOutputBytes: manifest.maxOutput === undefined ? CALL_LIMITS.shownBytes : byteSize(manifest.maxOutput),
@@ -119,6 +123,26 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     gatedByHost,
     canReveal: (manifest.requires.shell?.length ?? 0) > 0 || (manifest.requires.fs?.read ?? []).some(namesSensitiveFiles),
   })
+}
+
+/**
+ * A server answers in the form of its protocol, whatever its schemas say. Those describe the data in it. A schema that
+ * cannot be compiled is satisfied by nothing.
+ */
+function returnsOf(
+  { outputSchema, dialect }: ToolManifest, server: ExtensionDescriptor['server'], validators: Validators,
+): ReturnForm {
+  if (server !== undefined) return server.kind === 'mcp' ? { dialect: 'mcp' } : {}
+  if (outputSchema === undefined) return { dialect }
+  const check = validators.compileLate(outputSchema)
+  const satisfies = (value: Json): boolean => {
+    try {
+      return check(value) === undefined
+    } catch {
+      return false
+    }
+  }
+  return { dialect, satisfies }
 }
 
 /** Changes whenever the tool needs a new approval. */
