@@ -102,7 +102,7 @@ describe('a return value', () => {
   })
 
   it('without the mark of a form is not compared with the schema', () => {
-    const satisfies = vi.fn(() => false)
+    const satisfies = vi.fn<() => boolean>(() => false)
     for (const value of [7, null, 'x', [1], { a: 1 }, { ok: 'yes' }, { type: 'file' }]) readReturn(value, { satisfies })
     expect(satisfies).not.toHaveBeenCalled()
   })
