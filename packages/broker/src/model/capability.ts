@@ -15,6 +15,8 @@ export interface OpenCall {
   readonly isApproved?: boolean | undefined
   /** The wall that the host chose for its commands. */
   readonly wall?: CommandWall | undefined
+  /** How long its commands may run from now. */
+  readonly commandMs?: number | undefined
   readonly tool: CompartmentTool
   readonly signal: AbortSignal
   /** Set by the broker with the first capability call. */

@@ -3,6 +3,7 @@ import satisfies from 'semver/functions/satisfies.js'
 import { z } from 'zod'
 import { CALL_LIMITS, MANIFEST_LIMITS } from '../model/limits.ts'
 import { CONTRACT_VERSION, DIALECTS, EXTENSION_ID_PATTERN, TOOL_KINDS, TOOL_MODES } from '../model/names.ts'
+import { MOST_ENTRIES } from '../model/sizes.ts'
 import {
   anySchema, byteSize, configSchema, envName, exactVersion, objectSchema, packageVersion, toolName,
 } from './fields.ts'
@@ -52,7 +53,7 @@ const toolManifest = z.strictObject({
   idempotent: z.boolean().default(false)
     .describe('Whether repeating a call is harmless, so that the host may retry it.'),
   timeoutMs: z.int().min(1).max(CALL_LIMITS.maxTimeoutMs).optional().describe('Deadline of a call, in milliseconds.'),
-  maxEntries: z.int().min(1).max(100_000).optional()
+  maxEntries: z.int().min(1).max(MOST_ENTRIES).optional()
     .describe('How many entries of each list in a result the model sees; the rest goes to a file.'),
   maxOutput: byteSize.optional()
     .describe('How much of a result the model sees; the rest goes to a file. Default: 200KB.'),
@@ -97,7 +98,8 @@ const manifestWith = (mostTools: number) => z.strictObject({
     + '"bulkhead pack" bundles.',
   ),
   configSchema: configSchema.default({ type: 'object', additionalProperties: false, properties: {} })
-    .describe('JSON Schema (2020-12) of the configuration, closed. enabled and timeoutMs are always accepted.'),
+    .describe('JSON Schema (2020-12) of the configuration, closed. enabled, timeoutMs, maxTimeoutMs, maxOutput and '
+      + 'maxEntries are always accepted.'),
   stateSlot: z.union([z.null(), z.literal('none').transform(() => null), stateSlot]).default(null)
     .describe('The state that the extension keeps, or null.'),
   loadedCardinality: cardinality.default('unlimited').describe('How many generations may be loaded at once.'),

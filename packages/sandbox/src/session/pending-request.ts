@@ -35,6 +35,10 @@ export class InvokedCall implements OpenCall {
     return this.invocation.wall
   }
 
+  get commandMs(): number | undefined {
+    return this.invocation.commandMs
+  }
+
   get signal(): AbortSignal {
     return this.invocation.signal
   }
