@@ -18,7 +18,7 @@ it('exports exactly this', () => {
   expect(Object.keys(gemini).toSorted())
     .toEqual(['FunctionCallStream', 'fromFunctionCall', 'reportTools', 'toFunctionDeclarations', 'toFunctionResponse'])
   expect(Object.keys(lsp)).toEqual(['ConfiguredLanguageServers'])
-  expect(Object.keys(mcp).toSorted()).toEqual(['McpServers', 'isToken', 'loadLateCode', 'serveTools', 'serveToolsOverHttp'])
+  expect(Object.keys(mcp).toSorted()).toEqual(['McpServers', 'deliverOverMcp', 'isToken', 'loadLateCode', 'serveTools', 'serveToolsOverHttp'])
   expect(Object.keys(deepseek).toSorted())
     .toEqual(['ToolCallStream', 'fromToolCall', 'reportTools', 'toFunctionTools', 'toToolMessage'])
   expect(Object.keys(openai).toSorted()).toEqual([

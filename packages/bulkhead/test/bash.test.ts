@@ -2,7 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ApprovalRequest, Outcome } from '@bulkhead/contract'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { createHost, type Host } from '../src/index.ts'
 import { operatorEnvironment } from '../src/facade/command-environment.ts'
 import { CACHE } from './cache.ts'
@@ -79,4 +80,47 @@ it('uses only absolute folders of PATH and harmless variables of the environment
   expect(path).toEqual(['/usr/bin', '/bin'])
   expect(env).toMatchObject({ HOME: '/h', LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0' })
   expect(Object.keys(env).filter((name) => /SECRET|LD_/.test(name))).toEqual([])
+})
+
+/** With these settings of the tool. */
+async function hostWith(settings: JsonObject): Promise<Host> {
+  const other = await createHost({
+    workspace: folder, home: join(folder, 'home'), cache: CACHE, env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
+    config: { mode: 'yolo', tools: { bash: settings } },
+  })
+  onTestFinished(async () => void await other.close())
+  return other
+}
+const WAITS = 'echo begun; echo wrong >&2; sleep 60; echo never'
+
+it('keeps the output of a command that takes longer than the configured time', async () => {
+  const other = await hostWith({ timeoutMs: 2_000 })
+  const opened = await other.openSession()
+  const late = { type: 'output', data: { stdout: 'begun\n', stderr: 'wrong\n', timed_out: true } }
+  expect(await opened.call({ id: 'c1', name: 'bash', arguments: { command: WAITS } })).toMatchObject(late)
+  const [own, limited] = await Promise.all([
+    // A call may ask for more than the default.
+    opened.call({ id: 'c2', name: 'bash', arguments: { command: 'sleep 2.5; echo done', timeout_ms: 30_000 } }),
+    // A caller that sets a deadline gets the output before it.
+    opened.call({ id: 'c3', name: 'bash', arguments: { command: WAITS, timeout_ms: 30_000 } }, { timeoutMs: 4_000 }),
+  ])
+  expect(own).toMatchObject({ type: 'output', data: { stdout: 'done\n', exit_code: 0 } })
+  expect(limited).toMatchObject(late)
+})
+
+it('takes timeouts up to the configured maximum, and shows it', async () => {
+  const other = await hostWith({ maxTimeoutMs: 600_000 })
+  const shown = other.tools().find(({ name }) => name === 'bash')!.inputSchema as { properties: Record<string, object> }
+  expect(shown.properties['timeout_ms']).toMatchObject({ maximum: 600_000 })
+  const opened = await other.openSession()
+  const call = (timeout_ms: number) =>
+    opened.call({ id: `c${timeout_ms}`, name: 'bash', arguments: { command: 'echo ok', timeout_ms } })
+  expect(await call(600_000)).toMatchObject({ data: { stdout: 'ok\n' } })
+  expect(await call(600_001)).toMatchObject({ error: { code: 'InputInvalid' } })
+})
+
+it('stays if one of its settings is unknown', async () => {
+  const other = await hostWith({ maxOuput: '1KB' })
+  expect(other.tools().some(({ name }) => name === 'bash')).toBe(true)
+  expect(other.diagnostics).toMatchObject([{ code: 'ConfigSchemaViolation', severity: 'warning', path: '/tools/bash/maxOuput' }])
 })

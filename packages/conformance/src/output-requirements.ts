@@ -1,7 +1,8 @@
 import { homedir } from 'node:os'
-import { CALL_LIMITS } from '@bulkhead/contract'
+import { CALL_LIMITS, type ToolManifest } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import type { CallFact, CallsFacts } from './calls.ts'
+import { readerOf } from './delivery.ts'
 import { firstFact, type Requirement } from './requirement.ts'
 import { validatorOf } from './target.ts'
 
@@ -25,12 +26,12 @@ const SPEC = 'docs/guides/publishing.md'
 export const OUTPUT_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
   {
     id: 'output-schema', level: 'must', spec: SPEC,
-    statement: 'A result satisfies the outputSchema, if there is one.',
+    statement: 'The data that a caller gets satisfies the outputSchema, if there is one.',
     why: 'Models and programs rely on the declared form.',
     cure: 'Correct the outputSchema or the result.',
     check: (facts) => {
       const checks = new Map(facts.manifest.tools.flatMap((tool) =>
-        tool.outputSchema === undefined ? [] : [[tool, validatorOf(tool.outputSchema)]]))
+        tool.outputSchema === undefined ? [] : [[tool, deliveredFault(tool, validatorOf(tool.outputSchema))]]))
       return firstFact(facts.calls, (call) =>
         isValid(call) && call.value !== undefined && checks.get(call.tool)?.(call.value))
     },
@@ -162,6 +163,17 @@ export const OUTPUT_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     check: ({ calls }) => firstFact(calls, ({ updates }) => updates > MANY_PROGRESS && `${updates} partial results`),
   },
 ]
+
+/** Why the data that a caller gets breaks the schema. An error has none. */
+function deliveredFault(
+  tool: ToolManifest, faultOf: (data: Json) => string | undefined,
+): (value: Json) => string | undefined {
+  const read = readerOf(tool)
+  return (value) => {
+    const { body } = read(value)
+    return body.type === 'output' ? faultOf(body.data) : undefined
+  }
+}
 
 /** All strings of a value. */
 function unescaped(value: Json | undefined): string {

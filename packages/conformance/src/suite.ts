@@ -6,6 +6,7 @@ import { CALL_REQUIREMENTS } from './call-requirements.ts'
 import { observeCalls, type CallsFacts } from './calls.ts'
 import { CONFIG_REQUIREMENTS, observeConfig, withConfig } from './config.ts'
 import { DECLARED_POWER_REQUIREMENTS } from './declared-powers.ts'
+import { DELIVERY_REQUIREMENTS, observeDelivery } from './delivery.ts'
 import { LEAK_REQUIREMENTS, observeLeaks } from './leaks.ts'
 import { LIFECYCLE_REQUIREMENTS, observeLifecycle } from './lifecycle.ts'
 import { MANIFEST_REQUIREMENTS } from './manifest.ts'
@@ -25,6 +26,7 @@ export const REQUIREMENTS = {
   lifecycle: LIFECYCLE_REQUIREMENTS,
   calls: [...CALL_REQUIREMENTS, ...OUTPUT_REQUIREMENTS],
   config: CONFIG_REQUIREMENTS,
+  delivery: DELIVERY_REQUIREMENTS,
   state: STATE_REQUIREMENTS,
   reload: RELOAD_REQUIREMENTS,
   leaks: LEAK_REQUIREMENTS,
@@ -36,7 +38,7 @@ export const REQUIREMENTS = {
 export type RequirementGroup = keyof typeof REQUIREMENTS
 
 /** Groups whose experiments call tools. */
-const CALLING = ['calls', 'config', 'state', 'reload', 'leaks', 'abort', 'keys', 'powers'] as const
+const CALLING = ['calls', 'config', 'delivery', 'state', 'reload', 'leaks', 'abort', 'keys', 'powers'] as const
 
 export interface CheckResult<Group extends string = RequirementGroup> extends Omit<Requirement<never>, 'check'> {
   readonly group: Group
@@ -110,6 +112,8 @@ export async function conform(given: ConformanceTarget, options: SuiteOptions = 
     onProgress(text)
     check(group, requirements, typeof calls === 'string' ? calls : await attempt(() => observe(calls)))
   }
+  await experiment('delivery', DELIVERY_REQUIREMENTS, 'showing results to a client', (facts) =>
+    observeDelivery(target, facts))
   await experiment('state', STATE_REQUIREMENTS, 'trying stored states', (facts) => observeState(target, facts, seed))
   await experiment('reload', RELOAD_REQUIREMENTS, 'reloading', (facts) => observeReload(target, facts))
   await experiment('leaks', LEAK_REQUIREMENTS, 'looking for leaks', (facts) => observeLeaks(target, facts))

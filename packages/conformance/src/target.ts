@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import {
   BulkheadError, compileGrant, DEFAULT_LIMITS, MANIFEST_LIMITS, requireOptions, type CompartmentLimits,
   type CompartmentServices, type CompartmentSession,
-  type ExtensionDescriptor, type LogEntry, type Sandbox, type VariableValues,
+  type ExtensionDescriptor, type LogEntry, type Outcome, type Sandbox, type ToolDefinition, type VariableValues,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
@@ -21,17 +21,28 @@ export interface ConformanceTarget {
   readonly workspace: string
   /** Records what tools use; the sandbox has its dry run. Without it, powers are not checked. */
   readonly recorder?: Recorder
+  /** Shows ended calls to a client of MCP. Without it, what a client gets is not checked. */
+  readonly overMcp?: (calls: readonly EndedCall[]) => Promise<readonly DeliveredCall[]>
   /** Configuration to start it with. It must satisfy the configSchema. */
   readonly config?: JsonObject
   /** Values of the declared variables and secrets, for a run against real services. Default: one fake value for all. */
   readonly values?: Readonly<Record<string, string | undefined>>
 }
 
+interface EndedCall {
+  readonly tool: ToolDefinition
+  readonly outcome: Outcome
+}
+
+/** What the client got, or why it rejects the result. */
+type DeliveredCall = { readonly structuredContent?: Json; readonly isError: boolean } | { readonly fault: string }
+
 const TARGET: OptionForms<ConformanceTarget> = {
   extension: forms.whole({
     id: forms.text, manifest: forms.whole({ tools: forms.list(forms.object) }), code: forms.object,
   }),
   warnings: forms.list(forms.text), sandbox: forms.having('open'), recorder: forms.having('close'),
+  overMcp: forms.method,
   workspace: forms.text, config: forms.object, values: forms.object,
 }
 

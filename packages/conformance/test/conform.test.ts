@@ -1,14 +1,17 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { packFolder } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { deliverOverMcp as overMcp } from '../../bridges/src/mcp/index.ts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import {
   badgeOf, conform, createRecorder, junitOf, reportLines, reportOf, REQUIREMENTS, type CheckResult,
 } from '../src/index.ts'
 import { GOOD } from './examples/good.ts'
+import { execute, extension as manifestOf, shout } from './examples/parts.ts'
 import { writeExample, type Example } from './examples/package-of.ts'
 import { SLOPPY_PACKAGES } from './examples/sloppy-packages.ts'
 import { SLOPPY_RUNS } from './examples/sloppy-runs.ts'
@@ -34,7 +37,7 @@ async function run(example: Example, only?: readonly string[]): Promise<readonly
   const recorder = await createRecorder()
   const sandbox = createSandbox({ workspace, dryRun: recorder.dryRun, spares: { process: 0, thread: 0 } })
   try {
-    return await conform({ extension, warnings, sandbox, workspace, recorder }, only && { only })
+    return await conform({ extension, warnings, sandbox, workspace, recorder, overMcp }, only && { only })
   } finally {
     await sandbox.close()
     await recorder.close()
@@ -102,6 +105,21 @@ it('what depends on the origin of a package is found', async () => {
   expect(await checked({ integrity: 'signed', signer })).toEqual(['provenance-repository'])
   expect(await checked({ integrity: 'unpinned' })).toEqual(['package-integrity', 'package-provenance'])
   expect(await checked({ integrity: 'signed', code: { kind: 'files', readFiles } })).toEqual(['package-hidden'])
+})
+
+it('a result that looks like another form reaches callers and clients of MCP whole', async () => {
+  const outputSchema = {
+    type: 'object', properties: { success: { type: 'boolean' }, count: { type: 'integer' } },
+    required: ['success', 'count'], additionalProperties: false,
+  }
+  const only = ['output-schema', 'output-mcp']
+  const checked = async (code: string, change: JsonObject = {}) => Object.fromEntries(
+    (await run({ manifest: manifestOf('counts', [shout({ outputSchema, ...change })]), code: execute(code) }, only))
+      .map(({ id, ok }) => [id, ok]))
+  expect(await checked('return { success: true, count: 3 }')).toEqual({ 'output-schema': true, 'output-mcp': true })
+  const form = 'return { success: true, data: { success: true, count: 3 } }'
+  expect(await checked(form)).toEqual({ 'output-schema': false, 'output-mcp': false })
+  expect(await checked(form, { dialect: 'steerable' })).toEqual({ 'output-schema': true, 'output-mcp': true })
 })
 
 it('rejects an unknown id with the nearest one', async () => {

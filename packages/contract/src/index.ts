@@ -21,7 +21,8 @@ export {
 export { carriesKeys, hostOfKey, isKeyWithin, keyGrant } from './model/keys.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState } from './model/lifecycle.ts'
 export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './model/lifecycle.ts'
-export { withCommonConfig } from './model/common-config.ts'
+export { declaresSetting, unknownSettings, withCommonConfig } from './model/common-config.ts'
+export { byteSize } from './model/sizes.ts'
 export {
   CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS, MCP_HTTP_LIMITS, POOL_LIMITS,
   RECORD_LIMITS, type CompartmentLimits,
@@ -32,7 +33,7 @@ export {
   HEADER_NAME_PATTERN, IGNORE_FILE, isBundledTool, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS,
   MANIFEST_FILE, NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES, RULE_ACTIONS,
   SECURITY_MODES, TOOL_NAME_PATTERN, type BundledTool, type CapabilityName, type CommandSeverity, type Layer,
-  type LockedTool, type Placement, type RuleAction, type SecurityMode, type ToolKind, type ToolMode,
+  type Dialect, type LockedTool, type Placement, type RuleAction, type SecurityMode, type ToolKind, type ToolMode,
 } from './model/names.ts'
 export type {
   Completion, Content, EmbeddedResource, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata,

@@ -20,9 +20,9 @@ describe('the exports', () => {
       'TOOL_INTERACTION_KINDS',
       'TOOL_NAME_PATTERN', 'TRUST_DECISIONS', 'ToolError', 'VALIDATION_STAGES', 'allowedPatterns', 'allowsNeed',
       'auditRecord',
-      'beyond', 'capabilitiesMeant', 'carriesKeys', 'ceilingsOf', 'checkApprovalKey', 'checkRequirements', 'classifyToolMode', 'compileApprovalKey',
+      'beyond', 'byteSize', 'capabilitiesMeant', 'carriesKeys', 'ceilingsOf', 'checkApprovalKey', 'checkRequirements', 'classifyToolMode', 'compileApprovalKey',
       'compileCeiling',
-      'compileGrant', 'declaredCeiling', 'declaredPower', 'defineExtension', 'defineTool', 'denyingRule', 'dependencyCycleFault',
+      'compileGrant', 'declaredCeiling', 'declaredPower', 'declaresSetting', 'defineExtension', 'defineTool', 'denyingRule', 'dependencyCycleFault',
       'findIdConflicts',
       'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'hostOfKey', 'isBundledTool', 'isCertificateVariable', 'isErrorCode',
       'isKeyWithin', 'isLockedTool',
@@ -31,7 +31,7 @@ describe('the exports', () => {
       'mayChange', 'mayLoad', 'missingDependencyFault', 'mustBeNamed', 'namedTwice',
       'namesSensitiveFiles', 'narrowPower', 'nextState', 'orderDependencies', 'possibleRules', 'powerItems',
       'powerPhrases', 'protectionReason',
-      'requireOptions', 'rulesFor', 'usesHome', 'withCommonConfig', 'withHome', 'withHomeVariable',
+      'requireOptions', 'rulesFor', 'unknownSettings', 'usesHome', 'withCommonConfig', 'withHome', 'withHomeVariable',
     ])
   })
 

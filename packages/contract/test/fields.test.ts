@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { anySchema, byteSize, configSchema, objectSchema } from '../src/validation/fields.ts'
-import { withCommonConfig } from '../src/model/common-config.ts'
+import { declaresSetting, unknownSettings, withCommonConfig } from '../src/model/common-config.ts'
 
 describe('schemas inside a manifest', () => {
   it('are of type object for arguments', () => {
@@ -25,6 +25,12 @@ describe('schemas inside a manifest', () => {
 const COMMON = {
   enabled: { type: 'boolean', description: 'Whether the tool is offered.' },
   timeoutMs: { type: 'integer', minimum: 1, maximum: 3_600_000, description: 'Deadline of a call, in milliseconds.' },
+  maxTimeoutMs: { type: 'integer', minimum: 1, maximum: 3_600_000, description: expect.any(String) },
+  maxOutput: {
+    anyOf: [{ type: 'integer', minimum: 1, maximum: 9_999_999_999 }, { type: 'string', pattern: expect.any(String) }],
+    description: expect.any(String),
+  },
+  maxEntries: { type: 'integer', minimum: 1, maximum: 100_000, description: expect.any(String) },
 }
 
 describe('the keys that every configuration accepts', () => {
@@ -32,10 +38,18 @@ describe('the keys that every configuration accepts', () => {
     const own = { type: 'object', additionalProperties: false, properties: { timeoutMs: { const: 5 }, unit: {} },
       required: ['unit'] }
     expect(withCommonConfig(own))
-      .toEqual({ ...own, properties: { enabled: COMMON['enabled'], timeoutMs: { const: 5 }, unit: {} } })
+      .toEqual({ ...own, properties: { ...COMMON, timeoutMs: { const: 5 }, unit: {} } })
     expect(withCommonConfig({ type: 'object', additionalProperties: false })).toEqual({
       type: 'object', additionalProperties: false, properties: COMMON,
     })
+  })
+
+  it('are known, and so are those of the extension', () => {
+    const own = { type: 'object', additionalProperties: false, properties: { unit: {} } }
+    expect(unknownSettings(own, { unit: 1, maxOutput: 2, timeoutMs: 3, toString: 4, maxOuput: 5 }))
+      .toEqual(['toString', 'maxOuput'])
+    expect(unknownSettings({ ...own, patternProperties: { '^x': {} } }, { xy: 1 })).toEqual([])
+    expect([declaresSetting(own, 'unit'), declaresSetting(own, 'maxOutput')]).toEqual([true, false])
   })
 
   it('do not change the schema', () => {

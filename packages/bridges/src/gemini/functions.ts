@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Outcome, ToolDefinition } from '@bulkhead/contract'
-import type { Json } from '@bulkhead/kit/json'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { toHostCall, type HostCall } from '../models/host-call.ts'
 import { GEMINI } from '../models/profiles.ts'
-import type { MutableSchema } from '../models/project.ts'
+import { project, type MutableSchema } from '../models/project.ts'
 import { resultParts, resultText } from '../models/result-parts.ts'
 import { providerTools, toolReports, type ToolReport } from '../models/tool-reports.ts'
 
@@ -12,12 +12,26 @@ export interface FunctionDeclaration {
   readonly name: string
   readonly description: string
   readonly parametersJsonSchema: MutableSchema
+  /** Of the `response` of a call. */
+  readonly responseJsonSchema?: MutableSchema
 }
 
 /** The list and its schemas are copies, so that an SDK can change them. The API takes 512 at most. */
 export const toFunctionDeclarations = (tools: readonly ToolDefinition[]): FunctionDeclaration[] =>
-  providerTools(tools, GEMINI, false).map(({ tool, name, schema }) =>
-    ({ name, description: tool.description, parametersJsonSchema: schema }))
+  providerTools(tools, GEMINI, false).map(({ tool, name, schema }) => ({
+    name, description: tool.description, parametersJsonSchema: schema, ...responseOf(tool),
+  }))
+
+/** A result is the member `output` of a response. A schema that refers to itself as a whole cannot be moved there. */
+function responseOf({ outputSchema }: ToolDefinition): Pick<FunctionDeclaration, 'responseJsonSchema'> {
+  if (outputSchema === undefined || /"\$ref":"#"/.test(JSON.stringify(outputSchema))) return {}
+  const { $defs, definitions, ...output } = outputSchema
+  const whole: JsonObject = {
+    type: 'object', properties: { output, error: { type: 'string' } },
+    ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }),
+  }
+  return { responseJsonSchema: project(whole, GEMINI).schema }
+}
 
 /** What the API does not read of the schemas of tools. Sends nothing. */
 export const reportTools = (tools: readonly ToolDefinition[]): readonly ToolReport[] =>

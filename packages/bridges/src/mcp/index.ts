@@ -15,3 +15,4 @@ export {
   isToken, serveToolsOverHttp, type HttpServeOptions, type HttpServing,
 } from './serving/http-server.ts'
 export { serveTools, type ServeOptions, type Serving } from './serving/serve-tools.ts'
+export { deliverOverMcp, type DeliveredCall, type EndedCall } from './serving/deliver.ts'

@@ -15,6 +15,8 @@ export interface ResponseTool {
   readonly parameters: JsonObject
   /** Always set, because this API is strict by default. */
   readonly strict: boolean
+  /** Of the JSON in the output of a call. */
+  readonly output_schema?: JsonObject
 }
 
 /** The list and its schemas are copies, so that an SDK can change them. */
@@ -22,6 +24,7 @@ export const toResponseTools = (
   tools: readonly ToolDefinition[], { strict = false }: FunctionToolOptions = {},
 ): ResponseTool[] => providerTools(tools, OPENAI, strict).map(({ tool, name, schema, strict: isStrict }) => ({
   type: 'function', name, description: tool.description, parameters: schema as JsonObject, strict: isStrict,
+  ...(tool.outputSchema && { output_schema: structuredClone(tool.outputSchema) }),
 }))
 
 /** A tool call: an item of a response. */

@@ -64,6 +64,24 @@ async function loopback(...bodies: readonly string[]) {
   return { requests, models: new GoogleGenAI({ apiKey: 'none', httpOptions: { baseUrl } }).models }
 }
 
+it('declares the schema of results as the output of the response', () => {
+  const outputSchema = {
+    type: 'object', properties: { next: { $ref: '#/$defs/commit' } }, required: ['next'],
+    $defs: { commit: { type: 'object', properties: { id: { type: 'string' } } } },
+  }
+  const [declaration] = toFunctionDeclarations([{ ...log, outputSchema }])
+  expect(declaration!.responseJsonSchema).toEqual({
+    type: 'object',
+    properties: {
+      output: { type: 'object', properties: { next: { $ref: '#/$defs/commit' } }, required: ['next'] },
+      error: { type: 'string' },
+    },
+    $defs: { commit: { type: 'object', properties: { id: { type: 'string' } } } },
+  })
+  const itself = { type: 'object', properties: { next: { $ref: '#' } } }
+  expect(toFunctionDeclarations([{ ...log, outputSchema: itself }])[0]).not.toHaveProperty('responseJsonSchema')
+})
+
 /** The types of the SDK are checked by the compiler. Running it takes longer than all other tests of this file. */
 it.each(thoroughly([], ['in both directions']))('goes through the SDK %s', async () => {
   const functionCall = { name: 'git_log', args: { count: 2 } }

@@ -25,6 +25,14 @@ it('says whether each tool is strict', () => {
   })
 })
 
+it('sends the schema of results, as a copy', () => {
+  const outputSchema = { type: 'object', properties: { labels: { type: 'array', items: text } }, required: ['labels'] }
+  const [sent] = toResponseTools([{ ...list, outputSchema }], { strict: true })
+  expect(sent!.output_schema).toEqual(outputSchema)
+  expect(sent!.output_schema).not.toBe(outputSchema)
+  expect(toResponseTools([list])[0]).not.toHaveProperty('output_schema')
+})
+
 it('reports why a tool is not strict, and what is lost', () => {
   expect(reportTools([list, open, remote])).toEqual([
     { tool: 'list', name: 'list', strict: true, losses: [] },

@@ -17,6 +17,8 @@ export interface OpenCall {
   readonly wall?: CommandWall | undefined
   /** The rules about what it uses. */
   readonly uses?: UseRules | undefined
+  /** How long its commands may run from now. */
+  readonly commandMs?: number | undefined
   readonly tool: CompartmentTool
   readonly signal: AbortSignal
   /** Set by the broker with the first capability call. */

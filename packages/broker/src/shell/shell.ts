@@ -152,7 +152,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
           const start = (): Promise<StartedCommand> =>
             run ? starter.startInTerminal(call, request, run, stop) : starter.startPipe(call, request, stop)
           return mayWrite(asked) ? recorded(call, asked.stages, stop, start) : start()
-        }, { ms: asked.timeoutMs, missed })
+        }, { ms: shorter(asked.timeoutMs, call.commandMs), missed })
       },
     },
     endCall: (callId) => running.endCall(callId),
@@ -162,6 +162,9 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     },
   }
 }
+
+const shorter = (one: number | undefined, other: number | undefined): number | undefined =>
+  one === undefined || other === undefined ? one ?? other : Math.min(one, other)
 
 const NO_CHOICE = { wall: undefined, hosts: [] } as const
 

@@ -36,7 +36,10 @@ export async function runSuite({ extension, warnings, config, live, ...options }
   const { dryRun } = recorder
   const sandbox = createSandbox({ workspace, ...(live ? { onUse: (use) => dryRun.used(use) } : { dryRun }) })
   opened.defer(() => sandbox.close())
-  const target = { extension, warnings, sandbox, workspace, recorder, config, ...(live && { values: process.env }) }
+  const { deliverOverMcp: overMcp } = await import('@bulkhead/bridges/mcp')
+  const target = {
+    extension, warnings, sandbox, workspace, recorder, overMcp, config, ...(live && { values: process.env }),
+  }
   const results = await conform(target, options)
   return { results, unused: unusedPowers(target) }
 }

@@ -227,6 +227,27 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     await serving.close()
   })
 
+  it('gets a result whole that looks like another form, and an error in the form of another runtime', async () => {
+    const { connect, home, host } = await open()
+    const properties = { success: { type: 'boolean' }, count: { type: 'integer' } }
+    const outputSchema = { type: 'object', properties, required: ['success', 'count'], additionalProperties: false }
+    writeExtension(home, { id: 'forms', tools: [{ name: 'counts', outputSchema }, { name: 'fails' }] }, `export default { tools: {
+      counts: { execute: ({ n }) => ({ success: n > 0, count: n }) },
+      fails: { execute: () => ({ variant: 'InvalidArgs', message: 'bad' }) },
+    } }`)
+    await host.reload()
+    const client = await connect(era)
+    await client.listTools()
+    for (const n of [3, 0]) {
+      const result = await call(client, 'counts', { n })
+      expect(result.structuredContent).toEqual({ success: n > 0, count: n })
+      expect(result.isError ?? false).toBe(false)
+    }
+    const failed = await call(client, 'fails', {})
+    expect(failed.isError).toBe(true)
+    expect(textOf(failed)).toBe('Invalid arguments: bad')
+  })
+
   it('gets long results truncated, with a pointer to the whole', async () => {
     const { connect, home, host } = await open()
     const required = ['first', 'last']

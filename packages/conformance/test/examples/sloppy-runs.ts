@@ -4,7 +4,7 @@ import { execute, extension, shout, withCode, withTool, type SloppyExample } fro
 export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
   'another export': {
     ...withCode('export default { tools: { whisper: { execute: () => 1 } } }\n'), fails: ['exports'],
-    skips: ['calls', 'config', 'state', 'reload', 'leaks', 'abort', 'keys', 'powers'],
+    skips: ['calls', 'config', 'delivery', 'state', 'reload', 'leaks', 'abort', 'keys', 'powers'],
   },
   'phases that cannot be repeated': {
     ...withCode(execute('return { text }', `init() { globalThis.ready = 1 },
@@ -16,7 +16,7 @@ export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
   'a phase that fails': {
     ...withCode(execute('return { text }', 'activate() { throw new Error("no credentials") },')),
     fails: ['lifecycle-order', 'dispose-idempotent', 'deactivate-idempotent', 'activate-again', 'restarts'],
-    skips: ['calls', 'state', 'reload', 'leaks', 'abort', 'keys', 'powers'],
+    skips: ['calls', 'delivery', 'state', 'reload', 'leaks', 'abort', 'keys', 'powers'],
   },
   'a tool that crashes on long text': {
     ...withCode(execute(`if (text?.length > 1000) queueMicrotask(() => { throw new Error('boom') }); return { text: String(text) }`)),
@@ -38,7 +38,7 @@ export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
     fails: ['call-succeeds', 'call-accepts-valid'],
   },
   'a tool that returns another form': {
-    ...withCode(execute('return { words: [text] }')), fails: ['output-schema'],
+    ...withCode(execute('return { words: [text] }')), fails: ['output-schema', 'output-mcp'],
   },
   'a tool that tells too much': {
     manifest: extension('sample', [shout({ outputSchema: { type: 'object', additionalProperties: true } })], { env: ['LANGUAGE'] }),

@@ -71,7 +71,7 @@ export const SLOPPY_SERVICES: Readonly<Record<string, SloppyExample>> = {
       'lifecycle-order', 'dispose-idempotent', 'deactivate-idempotent', 'activate-again', 'restarts',
       'config-valid', 'config-missing', 'config-worst',
     ],
-    skips: ['calls', 'state', 'reload', 'leaks', 'abort', 'keys', 'powers'],
+    skips: ['calls', 'delivery', 'state', 'reload', 'leaks', 'abort', 'keys', 'powers'],
   },
   'a key that has no effect, and a value that ends the start': {
     ...withTool({}, config({ name: NAME, size: { type: 'integer', minimum: 0, maximum: 9, description: 'A size.' } })),

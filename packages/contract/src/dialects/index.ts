@@ -1,5 +1,5 @@
 /** Results, calls, names and events in the forms of other agent runtimes. Pure functions that decide nothing. */
-export { acceptReturn, fromCanonical, readReturn } from './accept.ts'
+export { acceptReturn, fromCanonical, readReturn, type ReturnForm } from './accept.ts'
 export { fromGrida, toGrida, toGridaTool, type GridaEnvelope, type GridaTool } from './grida.ts'
 export { fromMcp, toMcp, toMcpBlock, type McpBlock, type McpResult } from './mcp.ts'
 export { fromMorphix, toMorphix, toMorphixTool } from './morphix.ts'

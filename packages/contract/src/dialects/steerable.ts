@@ -35,6 +35,9 @@ export interface SteerableToolResult extends Completion {
 
 const FIELDS: ReadonlySet<string> = new Set(Object.keys(steerableToolResult.shape))
 
+/** Whether it has no other fields, so that it is more than an object with a member `success`. */
+export const hasOnlySteerableFields = (value: JsonObject): boolean => Object.keys(value).every((key) => FIELDS.has(key))
+
 export const fromSteerableCall = (value: unknown): SteerableToolCall | undefined =>
   steerableToolCall.safeParse(value).data
 

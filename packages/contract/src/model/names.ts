@@ -96,3 +96,7 @@ export const TOOL_KINDS = [
 ] as const
 /** How an editor that supports ACP displays the call. */
 export type ToolKind = (typeof TOOL_KINDS)[number]
+
+export const DIALECTS = ['grida', 'mcp', 'morphix', 'phi', 'steerable', 'stud'] as const
+/** The form of another runtime, in which a tool returns its results. */
+export type Dialect = (typeof DIALECTS)[number]

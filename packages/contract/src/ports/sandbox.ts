@@ -61,6 +61,8 @@ export interface ToolInvocation {
   readonly wall?: CommandWall | undefined
   /** The rules about what the call uses. */
   readonly uses?: UseRules | undefined
+  /** How long its commands may run from now. Then they are ended, and the tool gets their output. Absent: no limit. */
+  readonly commandMs?: number | undefined
   /**
    * What limits the powers of the session beyond the grants of its tools. The code of a compartment can use the powers
    * of every call that runs in it, so calls with different limits do not run in one compartment at the same time.

@@ -26,7 +26,11 @@ const limits = z.strictObject(Object.fromEntries(
 const toolConfig = z.looseObject({
   enabled: z.boolean().optional().describe('Whether the tool is offered.'),
   timeoutMs,
-}).describe('Configuration of one tool: its own keys, enabled, timeoutMs.')
+}).describe(
+  'Configuration of one tool: its own keys, enabled, timeoutMs, maxTimeoutMs (the longest timeout_ms of a call of bash '
+  + 'or test_runner), maxOutput (how much of a result the model sees, such as 200KB) and maxEntries (of each list). An '
+  + 'unknown key has no effect and is reported.',
+)
 
 const extensionConfig = z.strictObject({
   enabled: z.boolean().optional().describe('Whether the extension is loaded.'),
@@ -35,8 +39,8 @@ const extensionConfig = z.strictObject({
     .describe('Whether it starts with its first call or with the host.'),
   config: z.record(z.string(), z.json()).optional()
     .describe(
-      'Configuration of the extension, by its configSchema. enabled and timeoutMs apply to each of its tools without '
-      + 'an own value, unless the configSchema defines them itself.',
+      'Configuration of the extension, by its configSchema. The common keys of tools.<name> apply to each of its tools '
+      + 'without an own value, unless the configSchema defines them itself.',
     ),
   limits: limits.optional().describe('Bounds on its compartment.'),
   compartments: positive.max(64).optional()

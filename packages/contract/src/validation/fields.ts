@@ -1,6 +1,7 @@
 import type { JsonObject } from '@bulkhead/kit/json'
 import { z } from 'zod'
 import { ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, TOOL_NAME_PATTERN } from '../model/names.ts'
+import { MOST_BYTES, SIZE_PATTERN } from '../model/sizes.ts'
 
 // Fields that several files use. A message continues "expected …".
 
@@ -29,8 +30,7 @@ export const packageVersion = z.string().max(256)
 
 /** A number of bytes, or a string such as `200KB`. */
 export const byteSize = z.union([
-  z.int().positive().max(9_999_999_999),
-  z.string().regex(/^[1-9](?:\d{0,9}B?|\d{0,6}KB|\d{0,3}MB)$/, 'a size such as 200KB, below 10,000MB'),
+  z.int().positive().max(MOST_BYTES), z.string().regex(SIZE_PATTERN, 'a size such as 200KB, below 10,000MB'),
 ]).describe('A size in bytes, or a string such as 200KB.')
 
 // JSON Schemas inside a manifest: only the outline is checked here. The loader compiles them under limits.

@@ -2,7 +2,8 @@ import parse from 'semver/functions/parse.js'
 import satisfies from 'semver/functions/satisfies.js'
 import { z } from 'zod'
 import { CALL_LIMITS, MANIFEST_LIMITS } from '../model/limits.ts'
-import { CONTRACT_VERSION, EXTENSION_ID_PATTERN, TOOL_KINDS, TOOL_MODES } from '../model/names.ts'
+import { CONTRACT_VERSION, DIALECTS, EXTENSION_ID_PATTERN, TOOL_KINDS, TOOL_MODES } from '../model/names.ts'
+import { MOST_ENTRIES } from '../model/sizes.ts'
 import {
   anySchema, byteSize, configSchema, envName, exactVersion, objectSchema, packageVersion, toolName,
 } from './fields.ts'
@@ -30,7 +31,11 @@ const toolManifest = z.strictObject({
     .describe('What a model reads to decide whether to call the tool.'),
   inputSchema: objectSchema.describe('JSON Schema (2020-12) of the arguments, of type object.'),
   outputSchema: anySchema.optional()
-    .describe('JSON Schema (2020-12) of the result. The model sees it; the host does not enforce it.'),
+    .describe('JSON Schema (2020-12) of the result. A result that satisfies it is data, in whatever form. The host does '
+      + 'not enforce it; MCP clients, programs of code_mode and models whose API has a place for it see it.'),
+  dialect: z.enum(DIALECTS).optional()
+    .describe('The form of another runtime in which the tool returns results. Without it, such a form is read only if '
+      + 'there is no outputSchema, and the result has all members that the form requires and no other.'),
   requires: requirementSet.default({}).describe('What the tool needs. It gets nothing else.'),
   gated: z.boolean().default(true)
     .describe('Whether calls need approval. false applies only if the tool has no effects: it cannot write, reach a '
@@ -48,7 +53,7 @@ const toolManifest = z.strictObject({
   idempotent: z.boolean().default(false)
     .describe('Whether repeating a call is harmless, so that the host may retry it.'),
   timeoutMs: z.int().min(1).max(CALL_LIMITS.maxTimeoutMs).optional().describe('Deadline of a call, in milliseconds.'),
-  maxEntries: z.int().min(1).max(100_000).optional()
+  maxEntries: z.int().min(1).max(MOST_ENTRIES).optional()
     .describe('How many entries of each list in a result the model sees; the rest goes to a file.'),
   maxOutput: byteSize.optional()
     .describe('How much of a result the model sees; the rest goes to a file. Default: 200KB.'),
@@ -93,7 +98,8 @@ const manifestWith = (mostTools: number) => z.strictObject({
     + '"bulkhead pack" bundles.',
   ),
   configSchema: configSchema.default({ type: 'object', additionalProperties: false, properties: {} })
-    .describe('JSON Schema (2020-12) of the configuration, closed. enabled and timeoutMs are always accepted.'),
+    .describe('JSON Schema (2020-12) of the configuration, closed. enabled, timeoutMs, maxTimeoutMs, maxOutput and '
+      + 'maxEntries are always accepted.'),
   stateSlot: z.union([z.null(), z.literal('none').transform(() => null), stateSlot]).default(null)
     .describe('The state that the extension keeps, or null.'),
   loadedCardinality: cardinality.default('unlimited').describe('How many generations may be loaded at once.'),

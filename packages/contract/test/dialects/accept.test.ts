@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { acceptReturn, readReturn } from '../../src/dialects/accept.ts'
 import { errorOf } from '../../src/dialects/reading.ts'
 import type { Json } from '@bulkhead/kit/json'
@@ -51,6 +51,9 @@ describe('a return value', () => {
       { type: 'output', data: { id: 7 }, completion: { message: 'Created.' } }],
     ["steerable's failure", { success: false, terminal: true, error: 'down' },
       { type: 'error', error_text: 'down', error: failed, completion: { terminal: true } }],
+    ["phi's error", { variant: 'InvalidArgs', message: 'bad' },
+      { type: 'error', error_text: 'Invalid arguments: bad', error: errorOf('InputInvalid') }],
+    ["phi's cancellation", { variant: 'Cancelled' }, { type: 'error', error_text: 'Cancelled', error: failed }],
   ])('is read from %s', (_, value, body) => {
     expect(acceptReturn(value)).toStrictEqual(body)
   })
@@ -68,8 +71,40 @@ describe('a return value', () => {
     ['success that is a number', { success: 1, output: 2 }],
     ['success that is a rate', { success: 0.9 }],
     ['success with data of another kind', { success: true, data: [1, 2] }],
+    ['success beside other data', { success: true, count: 3 }],
+    ['a failure beside other data', { success: false, reason: 'nothing matched' }],
+    ['a variant of another kind', { variant: 'dark', message: 'x' }],
+    ['a variant beside other data', { variant: 'Failed', message: 'x', size: 2 }],
   ])('stays data if it only has %s', (_, value) => {
     expect(acceptReturn(value)).toStrictEqual({ type: 'output', data: value })
+  })
+
+  it('that satisfies the outputSchema is data, in whatever form', () => {
+    for (const value of [
+      { success: true, count: 3 }, { success: false, error: 'x' }, { ok: true, value: 1 }, { content: text },
+      { type: 'error', error_text: 'x' }, { variant: 'Failed', message: 'x' },
+    ]) {
+      for (const dialect of [undefined, 'steerable'] as const) {
+        expect(acceptReturn(value, { dialect, satisfies: () => true })).toStrictEqual({ type: 'output', data: value })
+      }
+    }
+  })
+
+  it('that does not satisfy it is read in our own form and in the dialect of the tool only', () => {
+    const satisfies = () => false
+    const value = { success: true, count: 3 }
+    expect(acceptReturn(value, { satisfies })).toStrictEqual({ type: 'output', data: value })
+    expect(acceptReturn(value, { satisfies, dialect: 'stud' })).toStrictEqual({ type: 'output', data: value })
+    expect(acceptReturn(value, { satisfies, dialect: 'steerable' })).toMatchObject({ data: { count: 3 } })
+    expect(acceptReturn(value, { dialect: 'steerable' })).toMatchObject({ data: { count: 3 } })
+    expect(acceptReturn({ type: 'output', data: 1 }, { satisfies })).toStrictEqual({ type: 'output', data: 1 })
+    expect(acceptReturn({ ok: true, value: 1 }, { dialect: 'phi' })).toMatchObject({ data: { ok: true, value: 1 } })
+  })
+
+  it('without the mark of a form is not compared with the schema', () => {
+    const satisfies = vi.fn<() => boolean>(() => false)
+    for (const value of [7, null, 'x', [1], { a: 1 }, { ok: 'yes' }, { type: 'file' }]) readReturn(value, { satisfies })
+    expect(satisfies).not.toHaveBeenCalled()
   })
 
   it('of any kind gives an outcome', () => {

@@ -26,7 +26,7 @@ export async function execute(call: ClearedCall, host: HostContext): Promise<Exe
       compartment = (gone ? undefined : call.tool.extension.compartment) ?? await untilStarted(call, host.clock, gone)
       // A hook may have cancelled it, or it was cancelled while the compartment started.
       call.throwIfCancelled()
-      result = readReturn(await new RunningCall(call, host).run(compartment))
+      result = readReturn(await new RunningCall(call, host).run(compartment), call.tool.returns)
     } catch (thrown) {
       call.throwIfCancelled()
       gone = isCompartmentGone(thrown) ? compartment : undefined

@@ -129,6 +129,8 @@ export function validate(call: ResolvedCall, wanted: unknown = call.request.args
     const advice = path === '' && member !== undefined ? adviceOnArgument(tool.name, member) : undefined
     throw invalid(tool.name, path, message, keyword, advice)
   }
+  const time = tool.commandTime?.(checked.args, call.timeoutMs)
+  if (time) call.leftMs = time.leftMs ?? tool.timeoutMs
   return call.fix(checked.args, chars)
 }
 

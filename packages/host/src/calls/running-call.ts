@@ -78,6 +78,12 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
     return this.#uses.rules
   }
 
+  get commandMs(): number | undefined {
+    const { tool, args, timeoutMs } = this.call
+    const time = tool.commandTime?.(args, timeoutMs)
+    return time && Math.max(1, this.deadline.leftMs - time.reserveMs)
+  }
+
   get confinement(): string | undefined {
     return this.call.session.policy.confinement
   }

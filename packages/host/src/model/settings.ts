@@ -1,5 +1,5 @@
 import {
-  ceilingsOf, DEFAULT_LIMITS, PLACEMENTS, type CompartmentLimits, type ConfigFile, type ExtensionConfig,
+  byteSize, ceilingsOf, declaresSetting, DEFAULT_LIMITS, PLACEMENTS, unknownSettings, type CompartmentLimits, type ConfigFile, type ExtensionConfig,
   type ExtensionDescriptor, type Layer, type LayerConfig, type LocatedCeiling, type Placement, type ResolvedConfig,
   type RuleAuthor, type ScopedRule, type SecurityMode, type ToolConfig,
 } from '@bulkhead/contract'
@@ -58,6 +58,16 @@ export class Settings {
     return stricter(own, written)
   }
 
+  /** A bound that the host reads, unless the extension declares the key. A size is a number of bytes. */
+  bound(key: BoundKey, tool: string, descriptor: ExtensionDescriptor): number | undefined {
+    if (declaresSetting(descriptor.manifest.configSchema, key)) return undefined
+    const valueIn = ({ tools, extensions }: Pick<ConfigFile, 'tools' | 'extensions'>): number | undefined => {
+      const value = member(tools, tool)?.[key] ?? member(extensions, descriptor.id)?.config?.[key]
+      return typeof value === 'number' || typeof value === 'string' ? byteSize(value) : undefined
+    }
+    return stricter(valueIn(this.file), this.written.first(valueIn))
+  }
+
   /** The file that disables a tool. */
   disabledBy(tool: string, descriptor: ExtensionDescriptor | undefined): string {
     const source = this.layers.findLast(({ config: { tools, extensions } }) => member(tools, tool)?.enabled === false
@@ -100,14 +110,13 @@ function stricter<Value extends boolean | number | undefined>(value: Value, writ
 }
 
 type CommonKey = 'enabled' | 'timeoutMs'
-const COMMON_KEYS: ReadonlySet<string> = new Set<CommonKey>(['enabled', 'timeoutMs'])
+export const BOUND_KEYS = ['maxTimeoutMs', 'maxOutput', 'maxEntries'] as const
+type BoundKey = (typeof BOUND_KEYS)[number]
+const COMMON_KEYS: ReadonlySet<string> = new Set<CommonKey | BoundKey>(['enabled', 'timeoutMs', ...BOUND_KEYS])
 
 /** Whether the host reads the key of an extension's configuration: not if the extension declares it. */
-function isCommonKey(key: string, { manifest: { configSchema } }: Pick<ExtensionDescriptor, 'manifest'>): boolean {
-  if (!COMMON_KEYS.has(key)) return false
-  const own = configSchema['properties']
-  return typeof own !== 'object' || own === null || !Object.hasOwn(own, key)
-}
+const isCommonKey = (key: string, { manifest: { configSchema } }: Pick<ExtensionDescriptor, 'manifest'>): boolean =>
+  COMMON_KEYS.has(key) && !declaresSetting(configSchema, key)
 
 export interface RoleFlag {
   readonly name: string
@@ -193,12 +202,19 @@ function limitsFrom({ file, written }: Settings, own: PartialLimits | undefined,
   return limits
 }
 
-/** The extension's configuration, overridden by the keys of its tools, without the keys that the host reads. */
+/**
+ * The extension's configuration, overridden by the keys of its tools, without the keys that the host reads. An unknown
+ * key of a tool is left out: the loader reports it.
+ */
 function configOf(descriptor: ExtensionDescriptor, settings: Settings): JsonObject {
   const { id, manifest } = descriptor
   const ofExtension = Object.entries(settings.extension(id).config ?? {})
     .filter(([key]) => !isCommonKey(key, descriptor))
-  const ofTools = manifest.tools.flatMap(({ name }) =>
-    Object.entries(settings.tool(name)).filter(([key]) => key !== 'enabled' && key !== 'timeoutMs'))
+  const ofTools = manifest.tools.flatMap(({ name }) => {
+    const given = settings.tool(name) as JsonObject
+    const unknown = unknownSettings(manifest.configSchema, given)
+    return Object.entries(given).filter(([key]) => key !== 'enabled' && key !== 'timeoutMs'
+      && !isCommonKey(key, descriptor) && !unknown.includes(key))
+  })
   return Object.fromEntries([...ofExtension, ...ofTools]) as JsonObject
 }

@@ -32,8 +32,27 @@ test.each<[string, unknown, object]>([
     { content: [{ type: 'text', text: 'hi' }], details: { a: 1 } },
     { type: 'output', content: [{ type: 'text', text: 'hi' }], details: { a: 1 } },
   ],
+  [
+    'phi\'s error', { variant: 'InvalidArgs', message: 'bad' },
+    { type: 'error', error_text: 'Invalid arguments: bad', error: { code: 'InputInvalid' } },
+  ],
 ])('a result in the form of %s is accepted', async (_, returned, expected) => {
   expect((await callWith({ execute: () => returned })).outcome).toMatchObject(expected)
+})
+
+test('a result that satisfies the outputSchema arrives whole, also if it looks like another form', async () => {
+  const outputSchema = {
+    type: 'object', properties: { success: { type: 'boolean' }, count: { type: 'integer' } },
+    required: ['success', 'count'], additionalProperties: false,
+  }
+  for (const data of [{ success: true, count: 3 }, { success: false, count: 0 }]) {
+    expect((await callWith({ outputSchema, execute: () => data })).outcome).toMatchObject({ type: 'output', data })
+  }
+  // It does not satisfy the schema, and the tool names its form or does not.
+  const execute = () => ({ success: false, error: 'down' })
+  const named = await callWith({ outputSchema, dialect: 'steerable', execute })
+  expect(named.outcome).toMatchObject({ type: 'error', error_text: 'down' })
+  expect((await callWith({ outputSchema, execute })).outcome).toMatchObject({ type: 'output', data: execute() })
 })
 
 test('metadata of a tool is accepted only where the host has none', async () => {

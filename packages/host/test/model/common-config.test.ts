@@ -51,3 +51,16 @@ it('a value of the wrong type is rejected', () => {
   const { host } = worldOf({ extensions: { weather: { config: { enabled: 'no' } } } })
   expect([host.tools(), host.diagnostics.map(({ code }) => code)]).toEqual([[], ['ConfigSchemaViolation']])
 })
+
+it('the sizes of a tool are settings', async () => {
+  const execute = () => ({ text: 'x'.repeat(5_000), list: Array.from({ length: 50 }, (_, index) => index) })
+  const settings = { echo: { maxOutput: '2KB', maxEntries: 10, unknown: true } }
+  const world = createWorld({ extensions: [{ tools: { echo: { execute } } }], config: { tools: settings } })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  const outcome = await session.call({ id: 'c1', name: 'echo', arguments: {} })
+  if (outcome.type === 'error') throw new Error(outcome.error_text)
+  const { text, list } = outcome.data as { readonly text: string; readonly list: readonly number[] }
+  expect(list).toHaveLength(10)
+  expect(text.length).toBeGreaterThan(1_500)
+  expect(text.length).toBeLessThan(2_048)
+})

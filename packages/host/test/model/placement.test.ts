@@ -39,9 +39,10 @@ test('an extension has one compartment by default', () => {
 })
 
 test('the keys of its tools override the configuration of the extension', () => {
-  const { config } = arranged({ tools: { echo: {} } }, {
+  const configSchema = { type: 'object', properties: { unit: {}, lang: {} }, additionalProperties: false }
+  const { config } = arranged({ tools: { echo: {} }, configSchema }, {
     tools: {
-      echo: { enabled: true, timeoutMs: 5, unit: 'C' }, other: { stray: 1 },
+      echo: { enabled: true, timeoutMs: 5, maxOutput: '1KB', unit: 'C', unti: 'K' }, other: { stray: 1 },
     }, extensions: { sample: { config: { unit: 'F', lang: 'no' } } },
   })
   expect(config).toEqual({ unit: 'C', lang: 'no' })

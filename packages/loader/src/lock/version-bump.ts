@@ -136,6 +136,9 @@ function toolChanges(
     ...(before.approvalKey === after.approvalKey ? [] : [
       change('major', '/approvalKey', 'changed; stored approvals no longer match'),
     ]),
+    ...(before.dialect === after.dialect ? [] : [
+      change('major', '/dialect', 'changed; results may be other than before'),
+    ]),
   ]
   // The changes of powers cover what the tool requires.
   const { requires: _before, ...old } = before

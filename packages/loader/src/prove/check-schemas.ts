@@ -1,10 +1,10 @@
-import { withCommonConfig, type ResolvedConfig } from '@bulkhead/contract'
+import { unknownSettings, withCommonConfig, type ResolvedConfig } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { manifestInfo, outlineOf, type Compiled, type Shaped, type ProofContext } from '../describe/extension.ts'
 import { pointerOf } from '@bulkhead/contract/validation'
 import { ownMember } from '../config/resolve-config.ts'
-import { MAX_FAULTS, pass, passUnless, refuse, type Fault, type StageResult } from '../model/result.ts'
+import { MAX_FAULTS, pass, refuse, type Fault, type StageResult } from '../model/result.ts'
 import type { SchemaFault } from '../schema/schema-compiler.ts'
 import { isConnected } from './check-manifest.ts'
 
@@ -126,13 +126,25 @@ async function checkConfigured(compiled: Compiled, { config, schemas }: ProofCon
   if (fault !== undefined) return refuse(violation(config, ['extensions', id, 'config'], fault, location))
 
   const faults: Fault[] = []
+  const warnings: Fault[] = []
   for (const name of tools) {
     const ofTool = ownMember(config.merged.tools, name) as JsonObject | undefined
-    const toolFault = ofTool === undefined ? undefined : await check({ ...ofExtension, ...ofTool })
+    if (ofTool === undefined) continue
+    // A misspelt key must not cost the tool.
+    const unknown = unknownSettings(info.manifest().configSchema, ofTool)
+    warnings.push(...unknown.map((key) => ({
+      ...violation(config, ['tools', name, key], { path: '', message: 'is not a setting of the tool. It has no effect' }, location),
+      cure: `Remove it, or correct its name. ${name} has ${settingsOf(info.manifest().configSchema)}.`,
+    })))
+    const known = Object.fromEntries(Object.entries(ofTool).filter(([key]) => !unknown.includes(key)))
+    const toolFault = await check({ ...ofExtension, ...known })
     if (toolFault !== undefined) faults.push(violation(config, ['tools', name], toolFault, location))
   }
-  return passUnless(faults, compiled)
+  return faults.length > 0 ? { ok: false, faults } : pass(compiled, warnings.slice(0, MAX_FAULTS))
 }
+
+const settingsOf = (schema: JsonObject): string =>
+  Object.keys(withCommonConfig(schema)['properties'] as JsonObject).map((key) => visibleText(key)).join(', ')
 
 function violation(config: ResolvedConfig, steps: readonly string[], fault: SchemaFault, extension: string): Fault {
   const path = pointerOf(steps) + fault.path

@@ -238,8 +238,8 @@ describe('the configuration of an extension', () => {
       '/tools/forecast/days',
     ],
     [
-      'is unknown for a tool', { extensions: { weather: { config: { base } } }, tools: { forecast: { dayz: 3 } } },
-      '/tools/forecast/dayz',
+      'is of the wrong type for a tool', { extensions: { weather: { config: { base } } }, tools: { forecast: { maxOutput: '1 KB' } } },
+      '/tools/forecast/maxOutput',
     ],
     [
       'is for another tool', { extensions: { weather: { config: { base } } }, tools: { other: { dayz: 3 } } },
@@ -254,6 +254,20 @@ describe('the configuration of an extension', () => {
     expect(diagnostics).toMatchObject(path === undefined ? [] : [{
       stage: 'configSchema', code: 'ConfigSchemaViolation', extensionId: 'weather', path,
       location: Object.keys(config).length === 0 ? folder : location,
+    }])
+  })
+
+  test('reports an unknown setting of a tool, and keeps the tool', async () => {
+    using home = new HomeFixture()
+    home.extension(home.globalRoot, 'weather', manifest)
+    const location = home.write(
+      configOf(home.projectRoot), { extensions: { weather: { config: { base } } }, tools: { forecast: { dayz: 3, maxOutput: '1KB' } } },
+    )
+    const { extensions, diagnostics } = await home.load()
+    expect(extensions).toHaveLength(1)
+    expect(diagnostics).toMatchObject([{
+      code: 'ConfigSchemaViolation', severity: 'warning', path: '/tools/forecast/dayz', location,
+      message: 'The configuration at /tools/forecast/dayz is not a setting of the tool. It has no effect.',
     }])
   })
 

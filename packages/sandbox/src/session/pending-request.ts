@@ -39,6 +39,10 @@ export class InvokedCall implements OpenCall {
     return this.invocation.uses
   }
 
+  get commandMs(): number | undefined {
+    return this.invocation.commandMs
+  }
+
   get signal(): AbortSignal {
     return this.invocation.signal
   }

@@ -52,8 +52,8 @@ const manifest = {
       + 'reads inside the workspace runs without approval. Other commands are approved one by one, and can write to '
       + 'the workspace only. If `note` says that a wall stopped the command, run the same line again to ask for more. '
       + 'There is no terminal: interactive programs fail. What it starts is ended with it, so background processes do '
-      + 'not keep running: start and use a server in one command. The timeout is at most 120 s. Output beyond 200 KB is '
-      + 'written to a file.',
+      + 'not keep running: start and use a server in one command. Of long output you get the beginning and the end; the '
+      + 'whole is written to a file.',
     inputSchema: INPUT_SCHEMA,
     outputSchema: {
       type: 'object',

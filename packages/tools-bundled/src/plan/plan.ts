@@ -5,6 +5,7 @@ import {
 import { errorCode } from '@bulkhead/kit/error-message'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { BUNDLED } from '../model/bundled-extension.ts'
+import { SessionTurns } from '../model/session-turns.ts'
 
 const PLAN_SCHEMA = {
   type: 'object',
@@ -81,6 +82,9 @@ interface Plan {
   readonly planning: boolean
 }
 
+/** A plan that was read before another call entered plan mode would leave it. */
+const turns = new SessionTurns()
+
 export const plan = {
   manifest,
   module: defineExtension({
@@ -88,7 +92,7 @@ export const plan = {
       plan: {
         input: PLAN_SCHEMA,
         requires: PLAN_REQUIRES,
-        async execute({ steps, enter = false }, { session }) {
+        execute: ({ steps, enter = false }, { session }) => turns.take(session, async () => {
           const before = await readPlan(session)
           const next: Plan = {
             steps: steps?.map(({ step, status = 'pending' }) => ({ step, status })) ?? before.steps,
@@ -99,7 +103,7 @@ export const plan = {
             throw new ToolError('InputInvalid', message)
           }
           return write(session, next)
-        },
+        }),
         deriveApprovalKey: () => 'plan',
       },
       plan_exit: {
@@ -111,13 +115,15 @@ export const plan = {
             throw new ToolError('InputInvalid', 'There is no plan to present. Store one with the tool plan first.')
           }
           const { decision, comment } = await present(before, summary, interact).catch(explain)
-          // Read again: the plan may have changed while the user decided.
-          const shown = await readPlan(session)
-          if (textOf(shown) !== textOf(before)) {
-            throw new ToolError('ToolExecutionFailed', 'The plan changed while the user read it. Present it again.')
-          }
-          const { planning } = decision === 'accepted' ? await write(session, { ...shown, planning: false }) : shown
-          return { decision, ...(comment !== undefined && { comment }), planning }
+          return turns.take(session, async () => {
+            // Read again: the plan may have changed while the user decided.
+            const shown = await readPlan(session)
+            if (textOf(shown) !== textOf(before)) {
+              throw new ToolError('ToolExecutionFailed', 'The plan changed while the user read it. Present it again.')
+            }
+            const { planning } = decision === 'accepted' ? await write(session, { ...shown, planning: false }) : shown
+            return { decision, ...(comment !== undefined && { comment }), planning }
+          })
         },
         deriveApprovalKey: () => 'plan',
       },

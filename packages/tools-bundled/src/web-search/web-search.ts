@@ -3,6 +3,7 @@ import {
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
+import { SessionTurns } from '../model/session-turns.ts'
 import { requestOf } from './request.ts'
 import { plainText, readResults, type SearchResult } from './results.ts'
 import { hostOf, serviceOf, type SearchConfig, type SearchService } from './service.ts'
@@ -27,6 +28,7 @@ const TIMEOUT_MS = 15_000
 export function createWebSearch(config: SearchConfig = {}): BundledExtension {
   const { providers = [], callsPerSession = CALLS_PER_SESSION, timeoutMs = TIMEOUT_MS } = config
   const services = providers.map(serviceOf)
+  const turns = new SessionTurns()
   const requires = { net: { hosts: [...new Set(services.map(hostOf))] }, capabilities: ['session' as const] }
   const secretNames = new Set(services.flatMap(({ secret }) => secret ?? []))
   const secrets = Array.from(secretNames, (name) => {
@@ -61,7 +63,7 @@ export function createWebSearch(config: SearchConfig = {}): BundledExtension {
           async execute({ query, max_results = RESULTS }, runtime) {
             const service = serviceFor(await runtime.session.id(), services)
             if (service === undefined) throw noProvider()
-            await countCall(runtime.session, callsPerSession)
+            await turns.take(runtime.session, () => countCall(runtime.session, callsPerSession))
             return { results: await search(service, query, max_results, runtime) }
           },
           deriveApprovalKey: () => 'web_search',

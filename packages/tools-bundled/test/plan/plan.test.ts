@@ -39,6 +39,11 @@ describe('plan', () => {
     expect(await memory.read('c')).toMatchObject({ data: { planning: true } })
   })
 
+  it('stays in plan mode if other calls store steps at the same time', async () => {
+    await Promise.all([tool.call({ enter: true }), tool.call({ steps: STEPS }), tool.call({ steps: STEPS })])
+    expect(await tool.call({})).toEqual({ steps: STEPS, planning: true })
+  })
+
   it('refuses a plan that does not fit into one question, and keeps the previous one', async () => {
     await tool.call({ steps: STEPS })
     const steps = Array.from({ length: 20 }, () => ({ step: 'x'.repeat(500) }))

@@ -44,6 +44,14 @@ describe('web_search with SearXNG', () => {
     expect(await tool.call({ query: 'x' })).toEqual({ results: [] })
   })
 
+  it('counts a search before it is sent, also if many start at once', async () => {
+    answer = json({ results: [] })
+    const before = server.requests.length
+    const all = await Promise.allSettled(Array.from({ length: 20 }, () => tool.call({ query: 'x' })))
+    expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
+    expect(server.requests).toHaveLength(before + 3)
+  })
+
   it.each([
     ['a busy provider', json({}, 503), 'ResourceBusy'], ['too many requests', json({}, 429), 'ResourceBusy'], ['a forbidden request', json({}, 403), 'ToolExecutionFailed'],
     ['a response without a list', json({ results: 'none' }), 'ToolExecutionFailed'], ['a response that is not JSON', ((_, response) => response.end('<html>')) as RequestListener, 'ToolExecutionFailed'],

@@ -6,7 +6,7 @@ import {
 import { atPointer, canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { Extension } from '../lifecycle/extension.ts'
 import type { ExtensionParts, Starter } from '../lifecycle/start.ts'
-import { arrange, type Settings } from '../../model/settings.ts'
+import { arrange, BOUND_KEYS, type Settings } from '../../model/settings.ts'
 import type { RunningCalls } from '../running-calls.ts'
 import { compileTool, located, pathOf, type ToolEntry, type ToolPowers } from './tool-entry.ts'
 import type { SchemaCheck, Validators } from '../schema-checks.ts'
@@ -108,7 +108,10 @@ function droppedTool(tool: string, server: string, { code, message, data }: Bulk
 
 export function fingerprintOf(descriptor: ExtensionDescriptor, settings: Settings): string {
   const { digests, version, integrity, manifest } = descriptor
-  const ofTools = manifest.tools.map(({ name }) => settings.common('timeoutMs', name, descriptor) ?? null)
+  const ofTools = manifest.tools.map(({ name }) => [
+    settings.common('timeoutMs', name, descriptor) ?? null,
+    ...BOUND_KEYS.map((key) => settings.bound(key, name, descriptor) ?? null),
+  ])
   return canonicalJson([
     digests.package, digests.capability, version, integrity, arrange(descriptor, settings), ofTools,
     ...settings.ceilings.map(({ ceiling }) => ceiling),

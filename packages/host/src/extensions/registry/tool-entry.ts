@@ -1,9 +1,10 @@
 import {
-  BulkheadError, CALL_LIMITS, classifyToolMode, compileApprovalKey, hasEffects, namesSensitiveFiles, powerItems, REQUIREMENT_VARIABLES,
+  BulkheadError, byteSize, CALL_LIMITS, classifyToolMode, compileApprovalKey, declaresSetting, hasEffects, namesSensitiveFiles, powerItems, REQUIREMENT_VARIABLES,
   type ApprovalKeyTemplate, type ExtensionDescriptor, type LockedTool, type OutcomeOrigin, type Power, type PowerItem,
   type ToolDefinition, type ToolKind, type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
-import { isJsonObject } from '@bulkhead/kit/json'
+import type { ReturnForm } from '@bulkhead/contract/dialects'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { Settings } from '../../model/settings.ts'
 import type { Extension } from '../lifecycle/extension.ts'
 import type { SchemaCheck, Validators } from '../schema-checks.ts'
@@ -41,9 +42,13 @@ export interface ToolEntry extends ToolPowers {
   /** The items of the grant, with variables in paths, for a list. */
   readonly may: () => readonly PowerItem[]
   readonly check: SchemaCheck
+  /** How its results are read. */
+  readonly returns: ReturnForm
   /** Absent: the tool's code derives the key if it can, else the name of the tool is the key. */
   readonly approvalKey: ApprovalKeyTemplate | undefined
   readonly timeoutMs: number
+  /** Set for a tool whose calls choose the time of their commands with `timeout_ms`. */
+  readonly commandTime: typeof commandTimeOf | undefined
   readonly maxOutputBytes: number
   /** The most entries of a list in a result. */
   readonly maxEntries: number
@@ -51,6 +56,21 @@ export interface ToolEntry extends ToolPowers {
   readonly gatedByHost: boolean
   /** Whether it can read files with credentials or variables. The broker refuses them to others. */
   readonly canReveal: boolean
+}
+
+interface CommandTime {
+  /** What commands may not use: they are ended before the deadline of their call, so that it has their output. */
+  readonly reserveMs: number
+  /** The deadline of the call, if it asks for one. */
+  readonly leftMs: number | undefined
+}
+
+const RESERVE_MS = 10_000
+
+/** The deadline follows the time that a call asks for, unless its caller has set one. */
+function commandTimeOf({ timeout_ms: asked }: JsonObject, deadlineMs: number | undefined): CommandTime {
+  if (deadlineMs !== undefined) return { reserveMs: Math.min(RESERVE_MS, deadlineMs / 5), leftMs: deadlineMs }
+  return { reserveMs: RESERVE_MS, leftMs: typeof asked === 'number' ? asked + RESERVE_MS : undefined }
 }
 
 const LOCKED_TIMEOUTS: ReadonlyMap<string, number> =
@@ -81,12 +101,16 @@ export function compileTool(source: ToolSource, validators: Validators, settings
   const bound = Object.freeze({
     package: digests.package, tool: digests.tools.get(manifest.name) ?? '', capability: digests.capability,
   })
+  const isTimed = isTrusted && declaresSetting(manifest.inputSchema, 'timeout_ms')
+  const commandTime = isTimed ? commandTimeOf : undefined
+  const inputSchema = isTimed
+    ? withLongest(manifest.inputSchema, settings.bound('maxTimeoutMs', manifest.name, descriptor)) : manifest.inputSchema
   const gatedByHost = !manifest.gated && !isTrusted && hasEffects(manifest.requires, descriptor.manifest)
   const definition: ToolDefinition = Object.freeze({
     name: manifest.name,
     label: manifest.label ?? manifest.name,
     description: manifest.description,
-    inputSchema: manifest.inputSchema,
+    inputSchema,
     ...(manifest.outputSchema === undefined ? {} : { outputSchema: manifest.outputSchema }),
     requires: manifest.requires,
     mode,
@@ -110,34 +134,59 @@ export function compileTool(source: ToolSource, validators: Validators, settings
     powersWith,
     may: () => powerItems(withVariables(grant, variables)),
     check: isTrusted
-      ? validators.compileLate(manifest.inputSchema)
+      ? validators.compileLate(inputSchema)
       : located('/inputSchema', () => validators.compile(manifest.inputSchema)),
+    returns: returnsOf(manifest, server, validators),
     approvalKey: template === undefined ? undefined : located('/approvalKey', () => compileApprovalKey(template)),
-    timeoutMs: timeoutOf(manifest, descriptor, settings),
-    maxOutputBytes: manifest.maxOutput === undefined ? CALL_LIMITS.shownBytes : byteSize(manifest.maxOutput),
-    maxEntries: manifest.maxEntries ?? Infinity,
+    timeoutMs: timeoutOf(manifest, descriptor, settings, isTimed),
+    commandTime,
+    maxOutputBytes: settings.bound('maxOutput', manifest.name, descriptor)
+      ?? (manifest.maxOutput === undefined ? CALL_LIMITS.shownBytes : byteSize(manifest.maxOutput)),
+    maxEntries: settings.bound('maxEntries', manifest.name, descriptor) ?? manifest.maxEntries ?? Infinity,
     gatedByHost,
     canReveal: (manifest.requires.shell?.length ?? 0) > 0 || (manifest.requires.fs?.read ?? []).some(namesSensitiveFiles),
   })
+}
+
+/**
+ * A server answers in the form of its protocol, whatever its schemas say. Those describe the data in it. A schema that
+ * cannot be compiled is satisfied by nothing.
+ */
+function returnsOf(
+  { outputSchema, dialect }: ToolManifest, server: ExtensionDescriptor['server'], validators: Validators,
+): ReturnForm {
+  if (server !== undefined) return server.kind === 'mcp' ? { dialect: 'mcp' } : {}
+  if (outputSchema === undefined) return { dialect }
+  const check = validators.compileLate(outputSchema)
+  const satisfies = (value: Json): boolean => {
+    try {
+      return check(value) === undefined
+    } catch {
+      return false
+    }
+  }
+  return { dialect, satisfies }
 }
 
 /** Changes whenever the tool needs a new approval. */
 export const toolIdentity = (tool: string, { layer, extension }: OutcomeOrigin, digests: ToolDigests): string =>
   [tool, extension, layer, digests.package, digests.tool, digests.capability].join('\0')
 
+/** The configured time is that of the commands, if the tool has some. */
 function timeoutOf(
   { name, timeoutMs: declared }: ToolManifest, descriptor: ExtensionDescriptor, settings: Settings,
+  isTimed: boolean,
 ): number {
-  const wanted = settings.common('timeoutMs', name, descriptor) ?? declared ?? LOCKED_TIMEOUTS.get(name)
-    ?? CALL_LIMITS.defaultTimeoutMs
-  return Math.min(wanted, CALL_LIMITS.maxTimeoutMs)
+  const configured = settings.common('timeoutMs', name, descriptor)
+  const wanted = configured ?? declared ?? LOCKED_TIMEOUTS.get(name) ?? CALL_LIMITS.defaultTimeoutMs
+  return Math.min(wanted, CALL_LIMITS.maxTimeoutMs) + (isTimed && configured !== undefined ? RESERVE_MS : 0)
 }
 
-/** `200KB` as a number of bytes. The schema of manifests admits these units only. */
-function byteSize(size: NonNullable<ToolManifest['maxOutput']>): number {
-  if (typeof size === 'number') return size
-  const unit = size.endsWith('KB') ? 1024 : size.endsWith('MB') ? 1024 * 1024 : 1
-  return Number.parseInt(size, 10) * unit
+/** A call may ask for more time than the default, up to what is configured. The model sees that number. */
+function withLongest(schema: JsonObject, most: number | undefined): JsonObject {
+  const properties = schema['properties'] as JsonObject
+  return most === undefined ? schema
+    : { ...schema, properties: { ...properties, timeout_ms: { ...properties['timeout_ms'] as JsonObject, maximum: most } } }
 }
 
 /** A power with variables in its paths: people read {workspace} more easily than the folder it stands for. */
