@@ -37,6 +37,8 @@ export interface HostOptions extends Place {
   readonly argumentsReaders?: ReadonlyMap<string, ArgumentsReader>
   /** Agents that `openSession` knows by name, besides those of the report, which they hide. */
   readonly agents?: readonly AgentInput[]
+  /** Roles that later sessions may have, so that flags for them are not reported as unknown. Default: none. */
+  readonly roles?: () => Iterable<string>
   /** How long running calls may take when they must end. */
   readonly drainMs?: number
   /** Whether extensions with eager activation start with the host. Default: true. */

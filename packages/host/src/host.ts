@@ -38,7 +38,7 @@ const OPTIONS: OptionForms<HostOptions> = {
   argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text), realPath: forms.method,
   readStart: forms.method,
   findRoot: forms.method, commandVariables: forms.list(forms.object), watchServers: forms.method,
-  drainMs: forms.from(0), startsEager: forms.flag, agents: forms.list(forms.object),
+  drainMs: forms.from(0), startsEager: forms.flag, agents: forms.list(forms.object), roles: forms.method,
 }
 
 /** Creates a host. Throws ConfigInvalid for invalid options. */
@@ -61,7 +61,7 @@ class ToolHost implements Host {
 
   constructor(options: HostOptions) {
     const { userData, env, smokeCheck, interactor, clock = systemClock } = options
-    const { drainMs = DRAIN_MS, startsEager = true, agents = [] } = options
+    const { drainMs = DRAIN_MS, startsEager = true, agents = [], roles = () => [] } = options
     const store = new StoreWithTimeout(options.store, clock)
     const sidecar = options.sidecar && sidecarWithTimeout(options.sidecar, clock)
     const {
@@ -72,7 +72,7 @@ class ToolHost implements Host {
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
       startsEager, workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
-      agents: readAgents(agents),
+      agents: readAgents(agents), roles,
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report

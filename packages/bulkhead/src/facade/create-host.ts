@@ -117,12 +117,14 @@ export interface Assembly {
   /** Called for each use of a power. */
   readonly onUse?: ((use: CapabilityUse) => void) | undefined
   readonly clock?: Clock | undefined
+  /** Roles that later sessions may have. */
+  readonly roles?: () => Iterable<string>
 }
 
 /** `createHost` for the command line, which can also trust the current content of a project, and for tests. */
 export async function assembleHost(
   options: CreateHostOptions, firstTrust: TrustChoice | undefined,
-  { startsEager = true, onUse, clock = systemClock }: Assembly = {},
+  { startsEager = true, onUse, clock = systemClock, roles = () => [] }: Assembly = {},
 ): Promise<AssembledHost> {
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
@@ -143,7 +145,7 @@ export async function assembleHost(
   const first = await enter(options.workspace, firstTrust)
   const { servers: _servers, skills: _skills, ...place } = first
   const host = createHostCore({
-    ...place, store, argumentsReaders, startsEager, clock,
+    ...place, store, argumentsReaders, startsEager, clock, roles,
     sidecar: createSidecar((sessionId) => bundled.lentFiles(sessionId)),
     owner: createProcessOwner(),
     userData: userFolder(home),

@@ -208,7 +208,7 @@ export const configFileSchema = z.strictObject({
   roles: z.record(
     z.string().regex(/^allow_[A-Za-z0-9_-]+$/, 'a flag such as allow_bash or allow_bash_reviewer'), z.boolean(),
   )
-    .optional().describe('Flags allow_<tool> and allow_<tool>_<role>.'),
+    .optional().describe('Flags allow_<tool> and allow_<tool>_<role>. A session without a role has the role agent.'),
   approvals: approvals.optional().describe('How long approvals last.'),
   toolsEnabled: z.boolean().optional().describe('false disables every tool.'),
   tools: z.record(toolName, toolConfig).optional().describe('Configuration of tools by name.'),

@@ -1,6 +1,7 @@
 import {
-  capabilitiesMeant, RULE_CAPABILITIES, type Diagnostic, type LayerConfig, type RuleAction,
+  capabilitiesMeant, RULE_CAPABILITIES, type Diagnostic, type LayerConfig, type RuleAction, type RuleCapability,
 } from '@bulkhead/contract'
+import { hostPattern } from '@bulkhead/contract/validation'
 import { matchSegment } from '@bulkhead/kit/glob'
 import { pointerStep } from '@bulkhead/kit/json'
 import { closeNames, visibleText } from '@bulkhead/kit/text'
@@ -23,6 +24,8 @@ export interface KnownNames {
   readonly offered: ReadonlySet<string>
   readonly tools: ReadonlySet<string>
   readonly extensions: ReadonlySet<string>
+  /** Of sessions so far, and those that later sessions may have. */
+  readonly roles: ReadonlySet<string>
   /** Such as mcp:github and openapi:petstore. */
   readonly servers: ReadonlySet<string>
   /** Tools of servers by where they come from, such as mcp:github:create_issue. */
@@ -55,8 +58,14 @@ function findings(naming: Naming, known: KnownNames): readonly Finding[] {
   const at = (path: string, found: Omit<Finding, 'path'> | undefined): readonly Finding[] =>
     found ? [{ path, ...found }] : []
   return [
-    ...rules.flatMap(({ permission, action }, index) =>
-      at(`${writtenPlace(naming, '/rules', index)}/permission`, unknownPermission(permission, action, known))),
+    ...rules.flatMap(({ permission, pattern, action }, index) => {
+      const place = writtenPlace(naming, '/rules', index)
+      const isTool = known.tools.has(permission)
+      return [
+        ...at(`${place}/permission`, unknownPermission(permission, action, known)),
+        ...at(`${place}/pattern`, isTool || !isOfHosts(permission) ? undefined : unknownHosts(pattern)),
+      ]
+    }),
     ...Object.keys(tools).flatMap((name) => at(`/tools${pointerStep(name)}`, unknownTool(name, known))),
     ...allowlist.flatMap(
       (entry, index) => at(writtenPlace(naming, '/allowlist', index), unknownTool(entry.replace(/:.*$/s, ''), known)),
@@ -125,14 +134,42 @@ function unknownSource(
     ? undefined : nothingCalled('tool', source, offered)
 }
 
+const isOfHosts = (permission: string): boolean =>
+  permission === NETWORK || capabilitiesMeant(permission)?.includes(NETWORK) === true
+const NETWORK: RuleCapability = 'net.fetch'
+
+/** Hosts are compared name by name: a pattern such as `api.*` would match none. */
+function unknownHosts(pattern: string): Omit<Finding, 'path'> | undefined {
+  if (pattern === '**' || hostPattern.safeParse(pattern).success) return undefined
+  const host = URL.canParse(pattern) ? new URL(pattern).host : pattern.toLowerCase()
+  const meant = host !== pattern && hostPattern.safeParse(host).success ? `Did you mean "${host}"? ` : ''
+  return {
+    message: `No host matches "${visibleText(pattern)}", so this rule applies to none.`,
+    cure: `${meant}Write api.example.com, *.example.com for every subdomain, localhost:8080 for a port, or *.`,
+  }
+}
+
 /** `tool` or `tool_role`: nothing marks the start of the role, so every prefix is tried. */
 function unknownRole(flag: string, known: KnownNames): Omit<Finding, 'path'> | undefined {
   const unknown = unknownTool(flag, known)
   if (unknown === undefined || meantTool(flag, known) !== flag) return unknown
   const beginnings = flag.split('_').map((_part, index, parts) => parts.slice(0, index + 1).join('_')).toReversed()
-  if (beginnings.some((name) => known.tools.has(name))) return undefined
+  const tool = beginnings.find((name) => known.tools.has(name))
+  if (tool !== undefined) return unknownRoleOf(tool, flag.slice(tool.length + 1), known.roles)
   const slip = beginnings.find((name) => closeNames(name, known.tools).length > 0)
   return slip === undefined ? unknown : { ...unknown, cure: nameOne(slip, known.tools) }
+}
+
+function unknownRoleOf(tool: string, role: string, roles: ReadonlySet<string>): Omit<Finding, 'path'> | undefined {
+  if (roles.has(role)) return undefined
+  const [nearest] = closeNames(role, roles)
+  return {
+    message: `No session has the role "${visibleText(role)}", so this flag applies to none now. `
+      + 'It stays in force for sessions that are opened with it later.',
+    cure: nearest === undefined
+      ? `Open sessions with this role, or name one of: ${[...roles].join(', ')}.`
+      : `Did you mean "allow_${tool}_${nearest}"?`,
+  }
 }
 
 /** An id, a prefix that ends with *, or an npm scope, which descriptors do not have. */

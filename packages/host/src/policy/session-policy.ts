@@ -20,7 +20,7 @@ export interface PolicySources {
   readonly allowlist: readonly string[]
   /** The rules of the session; those of the configuration come from the settings. */
   readonly rules: readonly ScopedRule[]
-  readonly role: string | undefined
+  readonly role: string
   /** Flags of the session. They forbid like those of the configuration, and allow nothing that these forbid. */
   readonly roles: ReadonlyMap<string, boolean>
   readonly ceiling: Ceiling | undefined
@@ -79,7 +79,7 @@ export class SessionPolicy {
   readonly gates: boolean
   readonly headless: 'deny' | 'halt'
   readonly rules: readonly ScopedRule[]
-  readonly role: string | undefined
+  readonly role: string
   /** The built-in watchdog. For a sub-agent, that of the root session runs. */
   readonly commandSafety: CommandSafety | undefined
   readonly watchdogs: readonly Judge[]

@@ -22,12 +22,13 @@ import {
   type CallAllOptions, type Frame, type ReadOptions, type Turn,
 } from './turn.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from '../model/cancel-scope.ts'
-import { namingOf, readAgent, type Agents } from './agents.ts'
+import type { Agents } from './agents.ts'
 import { BackgroundTasks, type BackgroundTask, type EndedTask } from './background-tasks.ts'
+import { sessionNamings } from './naming.ts'
 import { openScope, originIn, type ScopeSources, type SubagentOrigin } from './session-scope.ts'
 import {
-  checkOptions, refuseDeeper, requireProgramTool, selectedTools, sessionNaming, type SessionOptions,
-  type SubagentOptions, type Session,
+  checkOptions, refuseDeeper, requireProgramTool, selectedTools, type SessionOptions, type SubagentOptions,
+  type Session,
 } from './session.ts'
 import { lowerLimits, SessionBudget, type Workflows } from '../model/budget.ts'
 
@@ -36,6 +37,8 @@ export interface SessionSources extends ScopeSources {
   readonly workflows: Workflows
   /** All open sessions by their ids, sub-agents included. */
   readonly open: Map<string, HostSession>
+  /** Every role that a session had so far. */
+  readonly roles: Set<string>
   /** Runs before the session is announced. */
   readonly onOpen: (session: HostSession) => void
   readonly onClose: (session: HostSession) => void
@@ -92,6 +95,7 @@ export class HostSession implements Session {
     this.#cancel = parent ? (turn?.scope ?? parent.#cancel).begin() : new CancelScope()
     this.#forgetSignal = signal && this.#cancel.follow(signal, sessionCancelled)
     sources.open.set(this.id, this)
+    sources.roles.add(this.#scope.policy.role)
     sources.onOpen(this)
     events.emit({
       type: 'SessionOpened', sessionId: this.id, workspace: sources.workspace, ...(parent && { parentId: parent.id }),
@@ -129,11 +133,8 @@ export class HostSession implements Session {
 
   /** What it and its sub-agents were opened with, as far as it names tools. */
   get namings(): readonly Naming[] {
-    const own = sessionNaming(this.id, this.#options)
-    const { agent } = this.#options
-    // The host reports those of agents that it knows by name.
-    const ofAgent = typeof agent === 'object' ? [namingOf(readAgent(agent))] : []
-    return [own, ...ofAgent, ...[...this.#subagents].flatMap((subagent) => subagent.namings)]
+    const ofSubagents = [...this.#subagents].flatMap((subagent) => subagent.namings)
+    return [...sessionNamings(this.id, this.#options), ...ofSubagents]
   }
 
   addHooks(hooks: Hooks): () => void {

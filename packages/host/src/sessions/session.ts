@@ -13,8 +13,7 @@ import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { BUDGET_FORM, type BudgetLimits } from '../model/budget.ts'
 import type { CancelReason } from '../model/cancel-scope.ts'
 import type { Hooks } from '../model/hooks.ts'
-import { isAsking } from '../model/settings.ts'
-import type { Naming } from '../model/unknown-names.ts'
+import { DEFAULT_ROLE, isAsking } from '../model/settings.ts'
 import type { Approval } from '../policy/approvals/approval.ts'
 import { asGuard, type Guard, type Judge } from '../policy/guards.ts'
 import { SessionPolicy, stricterMode, type PolicySources } from '../policy/session-policy.ts'
@@ -88,6 +87,7 @@ export interface SessionOptions {
   /** Default: the configuration's, else `ask`. */
   readonly mode?: SecurityMode
   readonly rules?: readonly Rule[]
+  /** The role whose flags apply to its calls, and that hooks report. Default: agent. */
   readonly role?: string
   /**
    * Flags such as `allow_bash` or `allow_bash_reviewer`, besides those of the configuration: a `false` in either
@@ -229,7 +229,7 @@ export function policyFrom(
     modeAuthor,
     allowlist: settings.allowlist(modeAuthor === 'written'),
     rules: [...agent ? rulesOf(agent) : [], ...(options.rules ?? []).map(readRule)],
-    role: options.role,
+    role: options.role ?? DEFAULT_ROLE,
     roles: new Map(Object.entries(options.roles ?? {})),
     ceiling: options.ceiling,
     agent: agent?.manifest,
@@ -240,10 +240,6 @@ export function policyFrom(
     parent,
   })
 }
-
-/** The names of tools in the options of a session. */
-export const sessionNaming = (id: string, { rules, roles, tools: offered }: SessionOptions): Naming =>
-  ({ layer: 'embedder', location: `session ${id}`, config: { rules: rules && [...rules], roles }, offered })
 
 function readRule(rule: Rule, index: number): ScopedRule {
   const parsed = ruleSchema.safeParse(rule)
