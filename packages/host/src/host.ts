@@ -39,6 +39,7 @@ const OPTIONS: OptionForms<HostOptions> = {
   readStart: forms.method,
   findRoot: forms.method, commandVariables: forms.list(forms.object), watchServers: forms.method,
   drainMs: forms.from(0), startsEager: forms.flag, agents: forms.list(forms.object), roles: forms.method,
+  agentsRequire: forms.oneOf('narrows', 'adds'),
 }
 
 /** Creates a host. Throws ConfigInvalid for invalid options. */
@@ -61,7 +62,7 @@ class ToolHost implements Host {
 
   constructor(options: HostOptions) {
     const { userData, env, smokeCheck, interactor, clock = systemClock } = options
-    const { drainMs = DRAIN_MS, startsEager = true, agents = [], roles = () => [] } = options
+    const { drainMs = DRAIN_MS, startsEager = true, agents = [], roles = () => [], agentsRequire = 'narrows' } = options
     const store = new StoreWithTimeout(options.store, clock)
     const sidecar = options.sidecar && sidecarWithTimeout(options.sidecar, clock)
     const {
@@ -72,7 +73,7 @@ class ToolHost implements Host {
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
       startsEager, workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
-      agents: readAgents(agents), roles,
+      agents: readAgents(agents), roles, agentsRequire,
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report
@@ -222,7 +223,7 @@ class ToolHost implements Host {
     return {
       workspace: this.#workspace.path,
       projects: this.#workspaces.map(({ projectApprovals }) => projectApprovals),
-      sessions: sessions.flatMap((session) => session.givenApprovals),
+      sessions: sessions.flatMap(({ family }) => family).map(({ scope }) => scope.approvals),
     }
   }
 

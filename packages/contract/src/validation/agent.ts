@@ -18,10 +18,15 @@ export const agentManifestSchema = z.strictObject({
     .describe(
       'The tools that its session is offered: names, aliases, first parts of names, and patterns with *. Default: all.',
     ),
+  ceiling: requirementSet.optional()
+    .describe(
+      'The most that a call of its session may use. A call gets what its tool requires, as far as it is within the '
+      + 'ceiling. Default: what its tools require.',
+    ),
   requires: requirementSet.optional()
     .describe(
-      'The most that a call of its session may use. A call gets what both its tool and the agent require. Default: '
-      + 'what its tools require.',
+      'What the agent needs besides its tools. It is part of the surface of the session, and gives no tool more. '
+      + 'Without `ceiling`, it is the ceiling.',
     ),
   rules: z.array(ruleSchema).max(256).default([])
     .describe('Permission rules of its session. No other rule overrides one that denies.'),

@@ -1,9 +1,10 @@
 import {
-  beyond, compileCeiling, compileGrant, denyingRule, judgeRules, narrowPower, powerItems, type AgentManifest,
+  beyond, compileCeiling, denyingRule, judgeRules, narrowPower, powerItems, type AgentManifest,
   type Ceiling, type Power, type PowerItem, type RuleQuestion, type RuleVerdict, type ScopedRule, type SecurityMode,
   type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
 import { matchSegment } from '@bulkhead/kit/glob'
+import { additionOf, boundOf, confinementOf, type AgentBound, type AgentsRequire } from './agent-bound.ts'
 import { commandSafetyOf, type CommandSafety } from './command-safety/command-safety.ts'
 import { roleFlag, type ModeAuthor, type Settings } from '../model/settings.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
@@ -26,6 +27,8 @@ export interface PolicySources {
   readonly ceiling: Ceiling | undefined
   /** The agent of the session. Its rules are among `rules`. */
   readonly agent: AgentManifest | undefined
+  /** What `requires` of an agent without a ceiling does. */
+  readonly agentsRequire: AgentsRequire
   readonly watchdogs: readonly Judge[]
   readonly guards: readonly Guard[]
   readonly stateMachine: StateMachine | undefined
@@ -99,12 +102,14 @@ export class SessionPolicy {
    * variables that only this session has. undefined for nothing.
    */
   readonly confinement: string | undefined
+  /** What the agent requires besides its tools, under every ceiling. */
+  readonly addition: Power | undefined
   readonly #sources: PolicySources
   /** Whether a rule is about files or hosts: only then are the effects of a call computed. */
   readonly #hasEffectRules: boolean
   readonly #ceiling: Power | undefined
-  /** What the agent requires. */
-  readonly #bound: Power | undefined
+  /** The ceiling of the agent. */
+  readonly #bound: AgentBound | undefined
   readonly #standings = new WeakMap<ToolEntry, Standing>()
 
   /** Throws RequirementInvalid for a pattern that cannot be compiled. */
@@ -130,10 +135,10 @@ export class SessionPolicy {
     this.#hasEffectRules = this.rules.some(({ permission }) => permission === '*' || /^(?:fs|net)\./.test(permission))
     this.#sources = sources
     this.#ceiling = sources.ceiling && compileCeiling(sources.ceiling, sources.variables)
-    // Like a ceiling, it does not forbid sub-agents: it limits what they do.
-    this.#bound = sources.agent?.requires
-      && compileGrant(sources.agent.requires, sources.variables, { subagents: true })
-    this.confinement = this.#confinement()
+    this.#bound = boundOf(sources)
+    const limits = this.lineage.flatMap((policy) => [policy.#bound?.power ?? [], policy.#ceiling ?? []].flat())
+    this.confinement = confinementOf(limits, sources)
+    this.addition = additionOf(limits, sources)
     this.policies = [...parent?.policies ?? [], ...policiesOf(this)]
   }
 
@@ -196,12 +201,6 @@ export class SessionPolicy {
     }))
   }
 
-  #confinement(): string | undefined {
-    const { hasOwnValues, variables } = this.#sources
-    const limits = this.lineage.flatMap((policy) => [policy.#bound ?? [], policy.#ceiling ?? []].flat())
-    return limits.length === 0 && !hasOwnValues ? undefined : JSON.stringify([limits, hasOwnValues ? variables : null])
-  }
-
   /** What the configuration leaves to a tool. Compiled again only if the variables have other values here. */
   #configured(tool: ToolEntry): Pick<Standing, 'declared' | 'configured' | 'ceilings'> {
     const { hasOwnValues, variables } = this.#sources
@@ -218,8 +217,7 @@ export class SessionPolicy {
     }
     const bound = this.#bound
     // Requirements name no variables, secrets and state, so a tool keeps its own.
-    if (bound) narrow(`requires of the agent ${this.#sources.agent!.name}`, ({ env, secrets, state }) =>
-      ({ ...bound, env, secrets, state }))
+    if (bound) narrow(bound.source, ({ env, secrets, state }) => ({ ...bound.power, env, secrets, state }))
     const ceiling = this.#ceiling
     if (ceiling) narrow('ceiling of the session', () => ceiling)
     return steps

@@ -5,13 +5,12 @@ import {
 import type { Json } from '@bulkhead/kit/json'
 import { forms } from '@bulkhead/kit/options'
 import type { Approval } from '../policy/approvals/approval.ts'
-import type { SessionApprovals } from '../policy/approvals/session-approvals.ts'
-import type { Naming } from '../model/unknown-names.ts'
 import { explainCall, type Explanation } from '../calls/explain.ts'
 import { HookChain, HOOKS_FORM, refuseSlips } from '../calls/hooks.ts'
 import type { Hooks } from '../model/hooks.ts'
 import { deniedAlways } from '../policy/evaluate.ts'
 import type { SessionScope } from '../policy/call-session.ts'
+import { surfaceOf, surfaceParts, type Surface, type SurfacePart } from '../policy/surface.ts'
 import { goOnWith, type Claim, type Resumption } from '../policy/interaction/paused-calls.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { WaitGroup } from '../model/waiting.ts'
@@ -24,7 +23,6 @@ import {
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from '../model/cancel-scope.ts'
 import type { Agents } from './agents.ts'
 import { BackgroundTasks, type BackgroundTask, type EndedTask } from './background-tasks.ts'
-import { sessionNamings } from './naming.ts'
 import { openScope, originIn, type ScopeSources, type SubagentOrigin } from './session-scope.ts'
 import {
   checkOptions, refuseDeeper, requireProgramTool, selectedTools, type SessionOptions, type SubagentOptions,
@@ -51,13 +49,13 @@ export class HostSession implements Session {
   readonly codeMode: boolean
   readonly agent: AgentManifest | undefined
   readonly background = new BackgroundTasks()
-  readonly #options: SessionOptions
+  readonly options: SessionOptions
   readonly #sources: SessionSources
   readonly #parent: HostSession | undefined
   /** Lists of tools that all apply. */
   readonly #selected: readonly (readonly string[])[]
   readonly #cancel: CancelScope
-  readonly #scope: SessionScope
+  readonly scope: SessionScope
   readonly #hooks: HookChain
   readonly #budget: SessionBudget
   /** Calls that run. */
@@ -77,7 +75,7 @@ export class HostSession implements Session {
     const agent = sources.agents().of(options.agent)
     this.agent = agent?.manifest
     this.depth = parent ? parent.depth + 1 : 0
-    this.#options = options
+    this.options = options
     this.#sources = sources
     this.#parent = parent
     this.codeMode = options.codeMode ?? parent?.codeMode ?? false
@@ -88,14 +86,14 @@ export class HostSession implements Session {
       lowerLimits(options.budget, agent?.manifest.budget), sources.settings.file.budget, parent && parent.#budget,
     )
     this.#hooks = new HookChain(parent && parent.#hooks, [options.hooks ?? []].flat())
-    this.#scope = openScope({
-      id: this.id, options, agent, outer: parent && parent.#scope, hooks: this.#hooks, over: () => this.#cancel.signal,
+    this.scope = openScope({
+      id: this.id, options, agent, outer: parent && parent.scope, hooks: this.#hooks, over: () => this.#cancel.signal,
     }, sources)
     const turn = background ? undefined : parent && parent.#turn
     this.#cancel = parent ? (turn?.scope ?? parent.#cancel).begin() : new CancelScope()
     this.#forgetSignal = signal && this.#cancel.follow(signal, sessionCancelled)
     sources.open.set(this.id, this)
-    sources.roles.add(this.#scope.policy.role)
+    sources.roles.add(this.scope.policy.role)
     sources.onOpen(this)
     events.emit({
       type: 'SessionOpened', sessionId: this.id, workspace: sources.workspace, ...(parent && { parentId: parent.id }),
@@ -108,7 +106,16 @@ export class HostSession implements Session {
   }
 
   deniedAlways(name: string): string | undefined {
-    return deniedAlways(this.#offered().get(name), this.#scope.policy, this.#sources.host)?.reason
+    return deniedAlways(this.#offered().get(name), this.scope.policy, this.#sources.host)?.reason
+  }
+
+  surface(): Surface {
+    return surfaceOf(this.#surfaceParts())
+  }
+
+  #surfaceParts(): readonly SurfacePart[] {
+    const parent = this.#parent && this.#parent.#surfaceParts()
+    return surfaceParts(this.#offered(), this.scope.policy, this.#sources.host, parent)
   }
 
   call(call: ToolCall, options: CallOptions = NO_OPTIONS): Promise<Outcome> {
@@ -123,18 +130,12 @@ export class HostSession implements Session {
   }
 
   approvals(): readonly Approval[] {
-    return this.#scope.approvals.standing()
+    return this.scope.approvals.standing()
   }
 
-  /** Its own approvals, and those of its sub-agents. */
-  get givenApprovals(): readonly SessionApprovals[] {
-    return [this.#scope.approvals, ...[...this.#subagents].flatMap((subagent) => subagent.givenApprovals)]
-  }
-
-  /** What it and its sub-agents were opened with, as far as it names tools. */
-  get namings(): readonly Naming[] {
-    const ofSubagents = [...this.#subagents].flatMap((subagent) => subagent.namings)
-    return [...sessionNamings(this.id, this.#options), ...ofSubagents]
+  /** It and all its sub-agents. */
+  get family(): readonly HostSession[] {
+    return [this, ...[...this.#subagents].flatMap(({ family }) => family)]
   }
 
   addHooks(hooks: Hooks): () => void {
@@ -153,7 +154,7 @@ export class HostSession implements Session {
 
   async callAll(calls: readonly ToolCall[], options: CallAllOptions = {}): Promise<readonly Outcome[]> {
     const read = readCallAllOptions(options)
-    const { strategy = this.#options.strategy ?? 'parallel', steering, signal } = read
+    const { strategy = this.options.strategy ?? 'parallel', steering, signal } = read
     requireCalls(calls)
     const batchSize = batchSizeOf(strategy)
     const { ended, ...frame } = this.#enter(signal, calls.length)
@@ -206,7 +207,7 @@ export class HostSession implements Session {
     if (this.#closing) throw sessionCancelled('parent')
     const turn = this.#turn
     return new HostSession(options, {
-      ...this.#sources, ...originIn(this.#scope, by),
+      ...this.#sources, ...originIn(this.scope, by),
       onOpen: (begun) => {
         this.#subagents.add(begun)
         if (!options.background) turn?.owns(begun)
@@ -251,13 +252,11 @@ export class HostSession implements Session {
 
   /** Resolves when no call is open, here or in a sub-agent. */
   async settled(): Promise<void> {
-    while (this.openCalls > 0) {
-      await Promise.all([this.#open.whenNone(), ...[...this.#subagents].map((subagent) => subagent.settled())])
-    }
+    while (this.openCalls > 0) await Promise.all(this.family.map((session) => session.#open.whenNone()))
   }
 
   get openCalls(): number {
-    return [...this.#subagents].reduce((sum, subagent) => sum + subagent.openCalls, this.#open.size)
+    return this.family.reduce((sum, session) => sum + session.#open.size, 0)
   }
 
   close(): Promise<void> {
@@ -293,7 +292,7 @@ export class HostSession implements Session {
     const { timeoutMs, onProgress, onLog, wrong: fault } = options
     const { cancel, turn, turnNumber, tools, ended } = frame
     const budget = this.#budget.within(this.#sources.workflows.current)
-    const at = { session: this.#scope, tools, budget, cancel, turn, turnNumber, parent: undefined }
+    const at = { session: this.scope, tools, budget, cancel, turn, turnNumber, parent: undefined }
     return { scope: { ...at, resumption, onProgress, onLog, ended }, call, timeoutMs, fault }
   }
 }

@@ -1,18 +1,11 @@
 import { LOCKED_TOOLS, type LoadReport } from '@bulkhead/contract'
 import type { Registry } from '../extensions/registry/registry.ts'
 import type { KnownNames, Naming } from '../model/unknown-names.ts'
-import { namingOf, readAgent } from './agents.ts'
 import type { SessionOptions } from './session.ts'
 
-/** What the options of a session name, and those of an agent that only this session has. */
-export function sessionNamings(
-  id: string, { rules, roles, tools: offered, agent }: SessionOptions,
-): readonly Naming[] {
-  const own: Naming =
-    { layer: 'embedder', location: `session ${id}`, config: { rules: rules && [...rules], roles }, offered }
-  // The host reports those of agents that it knows by name.
-  return typeof agent === 'object' ? [own, namingOf(readAgent(agent))] : [own]
-}
+/** What the options of a session name. */
+export const sessionNaming = (id: string, { rules, roles, tools: offered }: SessionOptions): Naming =>
+  ({ layer: 'embedder', location: `session ${id}`, config: { rules: rules && [...rules], roles }, offered })
 
 /** `absent`: extensions that were not loaded, with their tools. */
 export function knownNames(

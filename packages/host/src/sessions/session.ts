@@ -16,6 +16,7 @@ import type { Hooks } from '../model/hooks.ts'
 import { DEFAULT_ROLE, isAsking } from '../model/settings.ts'
 import type { Approval } from '../policy/approvals/approval.ts'
 import { asGuard, type Guard, type Judge } from '../policy/guards.ts'
+import type { Surface } from '../policy/surface.ts'
 import { SessionPolicy, stricterMode, type PolicySources } from '../policy/session-policy.ts'
 import { rulesOf, type UsableAgent } from './agents.ts'
 import type { BackgroundTask, EndedTask } from './background-tasks.ts'
@@ -33,6 +34,11 @@ export interface Session {
   tools(): readonly ToolDefinition[]
   /** Why every call of a tool is denied here, whatever its arguments. undefined if one may be allowed. */
   deniedAlways(tool: string): string | undefined
+  /**
+   * What the session may use at most, in words and as data: the union of what its tools may do under every ceiling, and
+   * of what its agent requires besides. Each tool stays within its own requirements.
+   */
+  surface(): Surface
   /** Contract: never rejects. Every call ends in exactly one outcome. */
   call(call: ToolCall, options?: CallOptions): Promise<Outcome>
   /** The approvals that apply to calls of this session: its own and those of its project. */
@@ -149,7 +155,9 @@ export interface SubagentOptions extends SessionOptions {
 }
 
 /** The parts of a policy besides the options. */
-interface PolicyMaterial extends Pick<PolicySources, 'settings' | 'variables' | 'hasOwnValues' | 'isTool'> {
+interface PolicyMaterial extends Pick<
+  PolicySources, 'settings' | 'variables' | 'hasOwnValues' | 'isTool' | 'agentsRequire'
+> {
   readonly agent: UsableAgent | undefined
 }
 

@@ -20,17 +20,18 @@ import { patternDiagnostics } from '../policy/command-safety/command-safety.ts'
 import type { HostContext } from '../policy/call.ts'
 import { Interactions } from '../policy/interaction/interactions.ts'
 import { PausedCalls } from '../policy/interaction/paused-calls.ts'
+import type { AgentsRequire } from '../policy/agent-bound.ts'
 import type { AuditTrail } from '../records/audit-trail.ts'
 import type { CallJournal } from '../records/call-journal.ts'
 import type { EventBus } from '../records/events.ts'
 import type { Owner } from '../records/interrupted-calls.ts'
 import type { MetricsRecorder } from '../records/metrics.ts'
 import type { Sidecar } from '../records/timeouts.ts'
-import { Agents } from './agents.ts'
+import { Agents, ceilingDiagnostics, namingOf, readAgent } from './agents.ts'
 import type { RunningCall } from '../calls/running-call.ts'
 import { delegate, type AgentRunner, type Delegated, type Delegation } from './delegation.ts'
 import { HostSession } from './host-session.ts'
-import { knownNames } from './naming.ts'
+import { knownNames, sessionNaming } from './naming.ts'
 import type { SessionOptions } from './session.ts'
 import type { FoundRoot, RootSources } from './roots.ts'
 import { createNestedCaller, servicesFor } from './services.ts'
@@ -93,6 +94,7 @@ export interface WorkspaceSources {
   /** Agents of the embedder. They hide those of the layers. */
   readonly agents: readonly AgentDescriptor[]
   readonly roles: () => Iterable<string>
+  readonly agentsRequire: AgentsRequire
 }
 
 /**
@@ -113,6 +115,7 @@ export class Workspace {
   /** The roles that sessions had, and the default. */
   readonly #roles = new Set([DEFAULT_ROLE])
   readonly #laterRoles: WorkspaceSources['roles']
+  readonly #agentsRequire: AgentsRequire
   readonly #workflows: Workflows
   readonly #sandbox: Sandbox
   readonly #agents: readonly AgentDescriptor[]
@@ -125,6 +128,7 @@ export class Workspace {
     this.findRoot = place.findRoot
     this.#agents = sources.agents
     this.#laterRoles = sources.roles
+    this.#agentsRequire = sources.agentsRequire
     this.#workflows = sources.workflows
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, owner } = sources
     const { metrics, argumentsReaders, audit } = sources
@@ -175,7 +179,7 @@ export class Workspace {
     const { context: host, settings, variables, path: workspace, findRoot, projectApprovals, sessions } = this
     return new HostSession(options, {
       host, settings, variables, workspace, findRoot, projectApprovals, workflows: this.#workflows,
-      neverWritten: host.neverWritten ?? [],
+      neverWritten: host.neverWritten ?? [], agentsRequire: this.#agentsRequire,
       open: this.openSessions, roles: this.#roles,
       agents: () => this.agents,
       onOpen: (begun) => sessions.add(begun),
@@ -218,13 +222,17 @@ export class Workspace {
 
   get diagnostics(): readonly Diagnostic[] {
     const { registry } = this.context
-    const ofSessions = [...this.sessions].flatMap((session) => session.namings)
-    const namings = [...this.settings.layers, ...this.agents.namings, ...ofSessions]
+    const sessions = [...this.sessions].flatMap(({ family }) => family)
+    const agents = [...this.agents.usable, ...sessions.flatMap(({ options: { agent } }) =>
+      typeof agent === 'object' ? [readAgent(agent)] : [])]
+    const namings = [
+      ...this.settings.layers, ...agents.map(namingOf), ...sessions.map(({ id, options }) => sessionNaming(id, options)),
+    ]
     const roles = new Set([...this.#roles, ...this.#laterRoles()])
     const unknown = unknownNames(namings, knownNames(registry, this.reloader.report.absent, roles))
     return [
       ...this.reloader.diagnostics, ...registry.diagnostics, ...patternDiagnostics(this.settings.layers), ...unknown,
-      ...this.#missingWalls,
+      ...ceilingDiagnostics(agents, this.#agentsRequire), ...this.#missingWalls,
     ]
   }
 
