@@ -5,7 +5,8 @@ import { hostPattern } from '@bulkhead/contract/validation'
 import { matchSegment } from '@bulkhead/kit/glob'
 import { pointerStep } from '@bulkhead/kit/json'
 import { closeNames, visibleText } from '@bulkhead/kit/text'
-import { canonicalToolName, toolsSelectedBy } from '@bulkhead/contract/dialects'
+import { canonicalToolName, spellings, toolsSelectedBy } from '@bulkhead/contract/dialects'
+import { readAllowlistEntry } from './allowlist-entry.ts'
 import { diagnosticLayer, writtenPlace } from './settings.ts'
 
 /** Where tools, extensions, servers and capabilities are named, by a configuration or by the options of a session. */
@@ -67,9 +68,8 @@ function findings(naming: Naming, known: KnownNames): readonly Finding[] {
       ]
     }),
     ...Object.keys(tools).flatMap((name) => at(`/tools${pointerStep(name)}`, unknownTool(name, known))),
-    ...allowlist.flatMap(
-      (entry, index) => at(writtenPlace(naming, '/allowlist', index), unknownTool(entry.replace(/:.*$/s, ''), known)),
-    ),
+    ...allowlist.flatMap((entry, index) =>
+      at(writtenPlace(naming, '/allowlist', index), unknownEntry(readAllowlistEntry(entry).tool, known))),
     ...Object.keys(roles)
       .flatMap((flag) => at(`/roles${pointerStep(flag)}`, unknownRole(flag.replace(/^allow_/, ''), known))),
     ...Object.keys(extensions).flatMap((id) => at(`/extensions${pointerStep(id)}`, unknownExtension(id, known))),
@@ -79,6 +79,9 @@ function findings(naming: Naming, known: KnownNames): readonly Finding[] {
   ]
 }
 
+/** `mcp:github`, alone or before a tool. */
+const SERVER = /^(mcp:[^:.]+)(?:[:.]|$)/
+
 /** A rule may name a tool of a server by where it comes from. */
 const SOURCE = /^((?:mcp|openapi):[^:]+):/
 
@@ -86,8 +89,6 @@ function unknownPermission(
   permission: string, action: RuleAction, known: KnownNames,
 ): Omit<Finding, 'path'> | undefined {
   if (known.tools.has(permission) || (RULE_CAPABILITIES as readonly string[]).includes(permission)) return undefined
-  const server = SOURCE.exec(permission)?.[1]
-  if (server !== undefined) return unknownSource(permission, server, known)
   const family = capabilitiesMeant(permission)
   if (family !== undefined) {
     const meanwhile = action === 'allow'
@@ -96,11 +97,19 @@ function unknownPermission(
       message: `No capability is called "${visibleText(permission)}". ${meanwhile}.`, cure: nameOne(permission, family),
     }
   }
-  if (permission.includes('*')) {
-    const isMatched = [...known.tools, ...known.sources].some((name) => matchSegment(permission, name))
-    return isMatched || permission === '*' ? undefined : nothingCalled('tool', permission, known.tools)
-  }
-  return unknownTool(permission, known, RULE_CAPABILITIES)
+  return unknownEntry(permission, known, RULE_CAPABILITIES)
+}
+
+/** A name, a pattern, or where a tool comes from. */
+function unknownEntry(
+  entry: string, known: KnownNames, others: readonly string[] = [],
+): Omit<Finding, 'path'> | undefined {
+  const server = SOURCE.exec(entry)?.[1]
+  if (server !== undefined) return unknownSource(entry, server, known)
+  if (!entry.includes('*')) return unknownTool(entry, known, others)
+  const isMatched = [...known.tools, ...known.sources].some((name) => matchSegment(entry, name))
+  return isMatched || entry === '*' || mayComeFromServer(entry, known)
+    ? undefined : nothingCalled('tool', entry, known.tools)
 }
 
 function unknownTool(
@@ -120,7 +129,7 @@ const meantTool = (name: string, { offered }: KnownNames): string =>
 
 /** The tools of a server are not known before the first connection. */
 const mayComeFromServer = (name: string, { servers, sources }: KnownNames): boolean => [...servers].some((server) =>
-  name.startsWith(`${server.replace(/^[^:]*:/, '')}_`)
+  spellings(server.replace(/^[^:]*:/, '')).some((stem) => name.startsWith(`${stem}_`))
     && ![...sources].some((source) => source.startsWith(`${server}:`)))
 
 function unknownSource(
@@ -180,8 +189,11 @@ function unknownExtension(key: string, { extensions, servers }: KnownNames): Omi
   return isServer ? undefined : nothingCalled('extension', key, extensions)
 }
 
-function unknownOffer(entry: string, { offered }: KnownNames): Omit<Finding, 'path'> | undefined {
+function unknownOffer(entry: string, known: KnownNames): Omit<Finding, 'path'> | undefined {
+  const { offered, servers } = known
   if (toolsSelectedBy(entry, offered).length > 0) return undefined
+  const server = SERVER.exec(entry)?.[1]
+  if (server !== undefined && !servers.has(server)) return nothingCalled('server', server, servers)
   const [nearest] = closeNames(entry.replaceAll('*', ''), offered)
   return {
     message: `No tool is called "${visibleText(entry)}" here, so the session is offered none for it.`,

@@ -3,9 +3,9 @@ import {
   type Ceiling, type Power, type PowerItem, type RuleQuestion, type RuleVerdict, type ScopedRule, type SecurityMode,
   type StateMachine, type VariableValues,
 } from '@bulkhead/contract'
-import { matchSegment } from '@bulkhead/kit/glob'
 import { additionOf, boundOf, confinementOf, type AgentBound, type AgentsRequire } from './agent-bound.ts'
 import { commandSafetyOf, type CommandSafety } from './command-safety/command-safety.ts'
+import { isListed } from '../model/allowlist-entry.ts'
 import { roleFlag, type ModeAuthor, type Settings } from '../model/settings.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallAnalysis, Subject } from './checked-call.ts'
@@ -191,14 +191,12 @@ export class SessionPolicy {
     return rule && verdictOf({ action: 'deny', rule })
   }
 
-  /** In allowlist mode: `name` covers every key, `name:glob` those that match. Entries of a project need a wall. */
+  /** In allowlist mode. Entries of a project need a wall. */
   allowlisted(tool: ToolEntry, { subjects, wall }: CallAnalysis): boolean {
     const { allowlist, settings } = this.#sources
     const entries = wall?.wall === 'open' ? settings.allowlist(true) : allowlist
-    return this.mode === 'allowlist' && subjects.every(({ key, plain = key }) => entries.some((entry) => {
-      if (entry === tool.name) return true
-      return entry.startsWith(`${tool.name}:`) && matchSegment(entry.slice(tool.name.length + 1), plain)
-    }))
+    return this.mode === 'allowlist'
+      && subjects.every(({ key, plain = key }) => entries.some((entry) => isListed(entry, tool, plain)))
   }
 
   /** What the configuration leaves to a tool. Compiled again only if the variables have other values here. */
