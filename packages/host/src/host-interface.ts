@@ -1,6 +1,6 @@
 import type {
   AgentDescriptor, AgentInput, AgentManifest, ArgumentsReader, BulkheadError, Clock, Diagnostic, EventListener, EventType, ExtensionDescriptor, Interactor, Layer,
-  LifecycleState, Placement, Store, ToolListing,
+  LifecycleState, Placement, Store, ToolDefinition, ToolListing,
 } from '@bulkhead/contract'
 import type { Extension } from './extensions/lifecycle/extension.ts'
 import type { RegistryView } from './extensions/registry/offered-tools.ts'
@@ -102,6 +102,8 @@ export interface Host {
    * ProjectPathInvalid or InputInvalid for invalid options.
    */
   openSession(options?: SessionOptions): Promise<Session>
+  /** The tools of an open session, without those of which every call is denied. Empty for an unknown id. */
+  callableTools(sessionId: string): readonly ToolDefinition[]
   /**
    * Runs a sub-agent for a call of the tool `task`. Rejects with AgentNotFound, AgentInvalid, SubagentDepthExceeded, and
    * with what the runner throws.

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   BulkheadError, requireOptions, type AgentDescriptor, type AgentManifest, type ArgumentsReader, type Diagnostic, type EventListener, type EventType,
-  type ExtensionDescriptor, type Layer, type ToolListing,
+  type ExtensionDescriptor, type Layer, type ToolDefinition, type ToolListing,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
@@ -180,6 +180,10 @@ class ToolHost implements Host {
     return workspace.openSession(options, () => this.#unloadIfEmpty(workspace))
   }
 
+  callableTools(sessionId: string): readonly ToolDefinition[] {
+    return this.#workspaces.flatMap((workspace) => workspace.callableTools(sessionId))
+  }
+
   async delegate(delegation: Delegation, run: AgentRunner): Promise<Delegated> {
     const workspace = this.#workspaces.find(({ openSessions }) => openSessions.has(delegation.sessionId))
     return (workspace ?? this.#workspace).delegate(delegation, run)
@@ -267,10 +271,10 @@ class ToolHost implements Host {
     const { clock, drainMs } = this.#sources
     const workspaces = this.#workspaces
     const sessions = workspaces.flatMap((workspace) => [...workspace.sessions])
-    for (const session of sessions) session.refuse(closed())
+    for (const { cancellation } of sessions) cancellation.refuse(closed())
     await settlesWithin(clock, drainMs, Promise.all(sessions.map((session) => session.settled())))
     const cancelledCalls = sessions.reduce((sum, session) => sum + session.openCalls, 0)
-    for (const session of sessions) session.cancelWith(closed())
+    for (const { cancellation } of sessions) cancellation.cancel(closed())
     await Promise.all(sessions.map((session) => session.close()))
     const reports = await Promise.all(workspaces.map((workspace) => workspace.unload(closed(), drainMs)))
     // A caller that must know whether everything was saved has flushed; a loss was reported as SuppressedError.

@@ -50,7 +50,7 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
 }
 
 /** A host with its layers, servers and bundled tools. */
-export interface Host extends Omit<CoreHost, 'register' | 'unregister' | 'switchWorkspace' | 'delegate' | 'close'>,
+export interface Host extends Omit<CoreHost, 'register' | 'unregister' | 'switchWorkspace' | 'callableTools' | 'delegate' | 'close'>,
   Pick<BundledLayer, 'offeredTools'> {
   /**
    * Text for the system prompt: how to use the tools of the session, its agents, its skills, and kits. A malformed file

@@ -23,6 +23,7 @@ import {
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from '../model/cancel-scope.ts'
 import type { Agents } from './agents.ts'
 import { BackgroundTasks, type BackgroundTask, type EndedTask } from './background-tasks.ts'
+import { DescribedTools } from './described-tools.ts'
 import { openScope, originIn, type ScopeSources, type SubagentOrigin } from './session-scope.ts'
 import {
   checkOptions, refuseDeeper, requireProgramTool, selectedTools, type SessionOptions, type SubagentOptions,
@@ -54,10 +55,12 @@ export class HostSession implements Session {
   readonly #parent: HostSession | undefined
   /** Lists of tools that all apply. */
   readonly #selected: readonly (readonly string[])[]
-  readonly #cancel: CancelScope
+  /** Refuses later calls, or cancels present ones too. */
+  readonly cancellation: CancelScope
   readonly scope: SessionScope
   readonly #hooks: HookChain
   readonly #budget: SessionBudget
+  readonly #described: DescribedTools
   /** Calls that run. */
   readonly #open = new WaitGroup()
   readonly #subagents = new Set<HostSession>()
@@ -85,13 +88,14 @@ export class HostSession implements Session {
     this.#budget = new SessionBudget(
       lowerLimits(options.budget, agent?.manifest.budget), sources.settings.file.budget, parent && parent.#budget,
     )
+    this.#described = new DescribedTools(sources.agents)
     this.#hooks = new HookChain(parent && parent.#hooks, [options.hooks ?? []].flat())
     this.scope = openScope({
-      id: this.id, options, agent, outer: parent && parent.scope, hooks: this.#hooks, over: () => this.#cancel.signal,
+      id: this.id, options, agent, outer: parent && parent.scope, hooks: this.#hooks, over: () => this.cancellation.signal,
     }, sources)
     const turn = background ? undefined : parent && parent.#turn
-    this.#cancel = parent ? (turn?.scope ?? parent.#cancel).begin() : new CancelScope()
-    this.#forgetSignal = signal && this.#cancel.follow(signal, sessionCancelled)
+    this.cancellation = parent ? (turn?.scope ?? parent.cancellation).begin() : new CancelScope()
+    this.#forgetSignal = signal && this.cancellation.follow(signal, sessionCancelled)
     sources.open.set(this.id, this)
     sources.roles.add(this.scope.policy.role)
     sources.onOpen(this)
@@ -102,7 +106,7 @@ export class HostSession implements Session {
   }
 
   tools(): readonly ToolDefinition[] {
-    return this.#offered().definitions()
+    return this.#turn?.tools() ?? this.#described.of(this.#offered())
   }
 
   deniedAlways(name: string): string | undefined {
@@ -124,7 +128,7 @@ export class HostSession implements Session {
   }
 
   explain(call: ToolCall): Promise<Explanation> {
-    const cancel = (this.#turn?.scope ?? this.#cancel).begin()
+    const cancel = (this.#turn?.scope ?? this.cancellation).begin()
     const proposal = this.#propose(call, NO_OPTIONS, { cancel, turn: cancel, turnNumber: 0, tools: this.#offered() })
     return explainCall(proposal, this.#sources.host).finally(() => cancel.end())
   }
@@ -154,7 +158,7 @@ export class HostSession implements Session {
 
   async callAll(calls: readonly ToolCall[], options: CallAllOptions = {}): Promise<readonly Outcome[]> {
     const read = readCallAllOptions(options)
-    const { strategy = this.options.strategy ?? 'parallel', steering, signal } = read
+    const { strategy = this.options.strategy ?? this.agent?.strategy ?? 'parallel', steering, signal } = read
     requireCalls(calls)
     const batchSize = batchSizeOf(strategy)
     const { ended, ...frame } = this.#enter(signal, calls.length)
@@ -165,7 +169,7 @@ export class HostSession implements Session {
   /** Until `ended` is called, nothing the calls belong to is over. */
   #enter(signal: AbortSignal | undefined, calls: number): Frame {
     const turn = this.#turn
-    const cancel = (turn?.scope ?? this.#cancel).begin()
+    const cancel = (turn?.scope ?? this.cancellation).begin()
     const forget = signal && cancel.follow(signal, callCancelled)
     this.#open.add(calls)
     turn?.open.add(calls)
@@ -183,10 +187,11 @@ export class HostSession implements Session {
     if (this.#turn) throw turnInvalid('A turn is under way; end it first.')
     if (this.#closing) throw sessionCancelled('user')
     const { host } = this.#sources
+    const offered = this.#offered()
     this.#leaveTurn = host.turns.acquire()
     this.#turn = new HostTurn({
-      number: ++this.#turns, scope: this.#cancel.begin(), offered: this.#offered(), signal: options.signal,
-      results: this.background.deliver(),
+      number: ++this.#turns, scope: this.cancellation.begin(), offered, tools: () => this.#described.of(offered),
+      signal: options.signal, results: this.background.deliver(),
     })
     host.events.emit({ type: 'TurnBegan', sessionId: this.id, turn: this.#turn.number })
     return this.#turn
@@ -231,23 +236,8 @@ export class HostSession implements Session {
     return this.background.cancel(id)
   }
 
-  /** Aborted when it is cancelled. */
-  get signal(): AbortSignal {
-    return this.#cancel.signal
-  }
-
   cancel(reason: CancelReason = 'user'): void {
-    this.#cancel.cancel(sessionCancelled(reason))
-  }
-
-  /** Rejects later calls with this reason. Running calls continue. */
-  refuse(reason: BulkheadError): void {
-    this.#cancel.refuse(reason)
-  }
-
-  /** Cancels present and later calls with this reason. */
-  cancelWith(reason: BulkheadError): void {
-    this.#cancel.cancel(reason)
+    this.cancellation.cancel(sessionCancelled(reason))
   }
 
   /** Resolves when no call is open, here or in a sub-agent. */
@@ -270,12 +260,12 @@ export class HostSession implements Session {
 
   async #close(): Promise<void> {
     const { host: { events, sidecar }, open, onClose } = this.#sources
-    this.#cancel.cancel(new BulkheadError('SessionCancelled', 'The session is closed.', { data: { reason: 'user' } }))
+    this.cancellation.cancel(new BulkheadError('SessionCancelled', 'The session is closed.', { data: { reason: 'user' } }))
     this.#forgetSignal?.()
     await Promise.all([...this.#subagents].map((subagent) => subagent.close()))
     await this.settled()
     if (this.#turn) await this.endTurn()
-    this.#cancel.end()
+    this.cancellation.end()
     await sidecar?.discard?.(this.id).catch((thrown: unknown) => events.suppressed('sidecar', thrown))
     events.emit({ type: 'SessionClosed', sessionId: this.id })
     open.delete(this.id)

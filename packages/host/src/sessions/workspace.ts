@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import {
   AGENT_TOOL, BulkheadError, NO_COMMAND_WALLS, type AgentDescriptor, type ArgumentsReader, type Clock,
   type CommandVariable, type Diagnostic, type EventOf, type Interactor, type KeyUse, type LoadReport, type MissingWall,
-  type Sandbox, type Store, type VariableValues,
+  type Sandbox, type Store, type ToolDefinition, type VariableValues,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
 import { stopAll, Retirement, type StopReport } from '../extensions/reload/retirement.ts'
@@ -188,6 +188,11 @@ export class Workspace {
         left()
       },
     })
+  }
+
+  callableTools(sessionId: string): readonly ToolDefinition[] {
+    const session = this.openSessions.get(sessionId)
+    return session?.tools().filter(({ name }) => session.deniedAlways(name) === undefined) ?? []
   }
 
   async delegate(delegation: Delegation, run: AgentRunner): Promise<Delegated> {
