@@ -20,7 +20,7 @@ const SECTIONS: readonly (readonly [title: string, guide: string, names: string]
   ['Sessions', 'See [sessions](../guides/sessions.md).',
     'SessionOptions Session Turn SubagentOptions SecurityMode Rule BudgetLimits ExecutionStrategy Steering CancelReason'],
   ['Calls and outcomes', 'Codes are in the [error reference](errors.md).',
-    'ToolDefinition ToolCall CallOptions CallProgress CallLog CallAllOptions Outcome OutputOutcome ErrorOutcome OutcomeMetadata Completion Content EmbeddedResource ResourceLink Json JsonObject ErrorCode BulkheadError Explanation ExplainedStep'],
+    'ToolDefinition ToolCall CallOptions CallProgress CallLog CallAllOptions Outcome OutputOutcome ErrorOutcome OutcomeMetadata Completion Content EmbeddedResource ResourceLink Json JsonObject ErrorCode BulkheadError Explanation ExplainedStep Surface SurfaceItem'],
   ['Events', 'Each event is listed in the [event reference](events.md).', 'BulkheadEvent EventType EventOf EventListener'],
   ['People', 'See [people](../guides/sessions.md#people).',
     'createTerminalInteractor TerminalStreams createProgrammaticInteractor ProgrammaticInteractor createHeadlessInteractor PermissionRequired Interactor InteractionEnvelope InteractionRequest InteractionResponse PausedCall InterruptedCall'],

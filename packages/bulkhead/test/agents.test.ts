@@ -125,6 +125,45 @@ describe('the session of an agent', () => {
     expect(await child.call({ id: 'w', name: 'write', arguments: WRITE })).toMatchObject({ type: 'error', error: { code: 'CapabilityDenied' } })
   })
 
+  it('is limited by a ceiling as by requires before, which is reported with the new key', async () => {
+    const reads = { fs: { read: ['src/**'] } }
+    for (const key of ['ceiling', 'requires'] as const) {
+      const { session, run } = await opened({ agent: bounded({ [key]: reads }) })
+      expect(await run('read', READ)).toBe('done')
+      expect(await run('write', WRITE)).toMatch(new RegExp(`^CapabilityDenied: .*add it to the ${key} of the agent reviewer`))
+      const found = host.diagnostics.filter(({ code }) => code === 'AgentInvalid')
+      expect(found).toMatchObject(key === 'ceiling' ? [] : [{ severity: 'warning', location: 'agent reviewer', path: '/requires', cure: 'Rename it to `ceiling`.' }])
+      await session.close()
+    }
+  })
+
+  it('has what the agent requires beside a ceiling on its surface, and no tool gets it', async () => {
+    await host.register(defineTool({
+      name: 'peek', description: 'Reads.', input: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } as const,
+      requires: { fs: { read: ['docs/**'] } }, execute: async ({ path }, runtime) => ({ text: await runtime.fs.readText(path) }),
+    }))
+    const agent = bounded({
+      tools: ['peek'], ceiling: { fs: { read: ['**'], write: ['src/**'] } },
+      requires: { fs: { read: ['src/**'], write: ['**'] }, net: { hosts: ['api.example.com'] } },
+    })
+    const { session, run } = await opened({ agent, ceiling: { fs: { read: ['**'], write: ['**'] } } })
+    const paths = (...names: string[]) => names.map((name) => `${workspace}/${name}/**`)
+    const [docs, src] = paths('docs', 'src')
+    expect(session.surface()).toEqual({
+      words: [`read ${docs}`, `read ${src}`, `write ${src}`],
+      items: [
+        { kind: 'fs.read', subject: docs, tools: ['peek'], agent: false }, { kind: 'fs.read', subject: src, tools: [], agent: true },
+        { kind: 'fs.write', subject: src, tools: [], agent: true },
+      ],
+    })
+    expect(await run('peek', { path: 'docs/b.md' })).toBe('done')
+    expect(await run('peek', READ)).toMatch(/^CapabilityDenied/)
+    const child = await session.openSubagent({ agent: { name: 'child', ceiling: { fs: { read: ['**'] } }, requires: { fs: { read: ['**'], write: ['**'] } } } })
+    expect(child.surface().words).toEqual([`read ${docs}`, `read ${src}`])
+    const denied = await host.openSession({ tools: ['peek', 'write'], rules: [{ permission: 'write', action: 'deny', pattern: '*' }] })
+    expect(denied.surface().words).toEqual([`read ${docs}`])
+  })
+
   it('reaches the roots of the agent', async () => {
     const { run } = await opened({ agent: bounded({ roots: ['../library'], requires: { fs: { read: ['{workspace}/**'] } } }) })
     expect(await run('read', { path: join(base, 'library/c.txt') })).toBe('done')

@@ -141,6 +141,14 @@ describe('the tools that ship with the host', () => {
     expect(names()).toContain('ext_7')
     expect(names()).not.toContain('ext_8')
     expect(host.offeredTools(await host.openSession()).map(({ name }) => name)).not.toContain('ext_7')
+    // Only what a session can call is found there.
+    const rules = [{ permission: 'ext_7', pattern: '*', action: 'deny' }] as const
+    const limited = await host.openSession({ tools: ['tool_search', 'ext_7', 'ext_9'], rules, mode: 'yolo' })
+    const found = (query: string) => call(limited, 'tool_search', { query }).then(data)
+    expect([await found('number7'), await found('number8')]).toEqual([{ matches: [] }, { matches: [] }])
+    expect(await found('number9')).toMatchObject({ matches: [{ id: 'ext_9' }] })
+    const child = await limited.openSubagent({ tools: ['tool_search'], mode: 'yolo' })
+    expect(data(await call(child, 'tool_search', { query: 'number9' }))).toEqual({ matches: [] })
   })
 
   it('load skills of the project and of the user, unless the configuration denies it', async () => {

@@ -2,6 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { inspect } from '../src/cli/inspect.ts'
+import { changeTokens, tokenFile } from '../src/cli/token-book.ts'
 import { createHost } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { writeExtension } from './extension-folder.ts'
@@ -52,4 +54,18 @@ it('a rule after a malformed one is reported with its own position and file', as
   expect(remedies).toEqual([`Change or remove the ${source}.`])
   expect(host.diagnostics.filter(({ stage }) => stage === 'configSchema').map(({ path }) => path)).toEqual(['/rules/0/pattern', '/rules/1/permission'])
   await host.close()
+})
+
+it('the role of a token is known, also while its client has no session', async () => {
+  writeFileSync(join(home, 'config.json'), JSON.stringify({ roles: { allow_read_reader: false } }))
+  const reported = async () => {
+    const { host } = await inspect({ workspace: folder, home })
+    const paths = host.diagnostics.filter(({ stage }) => stage === 'configSchema').map(({ path }) => path)
+    await host.close()
+    return paths
+  }
+  expect(await reported()).toEqual(['/roles/allow_read_reader'])
+  const token = { name: 'editor', role: 'reader', sha256: '0'.repeat(64), created: '2026-01-01T00:00:00.000Z' }
+  await changeTokens(tokenFile(home), () => [token])
+  expect(await reported()).toEqual([])
 })

@@ -44,7 +44,7 @@ describe('the exports', () => {
   it('of @bulkhead/contract/validation', () => {
     expect(Object.keys(validation).toSorted()).toEqual([
       'agentManifestSchema', 'ceilingSet', 'commandSafetyPatternSchema', 'configFileSchema', 'conformanceReportSchema', 'connectedManifestSchema',
-      'contractCompatible', 'coreSatisfies', 'firstFault',
+      'contractCompatible', 'coreSatisfies', 'firstFault', 'hostPattern',
       'lockFileSchema', 'machinePolicySchema', 'manifestSchema', 'placeIssues', 'pointerOf', 'requirementSet',
       'ruleSchema',
     ])
@@ -56,7 +56,7 @@ describe('the exports', () => {
       'fromCanonical', 'fromGrida', 'fromMcp', 'fromMorphix',
       'fromPhi', 'fromPhiMessage', 'fromSteerable', 'fromSteerableCall', 'fromStud', 'isTerminalOutcome',
       'isTerminalResult', 'noteOfCut',
-      'phiErrorText', 'readReturn', 'renameArguments', 'steerableToolCall', 'steerableToolResult', 'textOfBlock',
+      'phiErrorText', 'readReturn', 'renameArguments', 'spellings', 'steerableToolCall', 'steerableToolResult', 'textOfBlock',
       'textOfContent', 'textOfData', 'toGrida', 'toGridaTool',
       'toMcp', 'toMcpBlock', 'toMorphix', 'toMorphixTool', 'toPhi', 'toPhiEvents', 'toPhiMessage', 'toPhiTool', 'toSteerable', 'toSteerableEvents', 'toStud',
       'toStudEvent', 'toStudTool', 'toolsSelectedBy',

@@ -1,6 +1,6 @@
 import type {
   AgentDescriptor, AgentInput, AgentManifest, ArgumentsReader, BulkheadError, Clock, Diagnostic, EventListener, EventType, ExtensionDescriptor, Interactor, Layer,
-  LifecycleState, Placement, Store, ToolListing,
+  LifecycleState, Placement, Store, ToolDefinition, ToolListing,
 } from '@bulkhead/contract'
 import type { Extension } from './extensions/lifecycle/extension.ts'
 import type { RegistryView } from './extensions/registry/offered-tools.ts'
@@ -10,6 +10,7 @@ import type { SmokeCheck } from './extensions/reload/trial.ts'
 import type { BudgetLimits } from './model/budget.ts'
 import type { ApprovalBook } from './policy/approvals/approval-book.ts'
 import type { PausedCall } from './policy/interaction/paused-calls.ts'
+import type { AgentsRequire } from './policy/agent-bound.ts'
 import type { InterruptedCall, Owner } from './records/interrupted-calls.ts'
 import type { LoopLag } from './records/loop-lag.ts'
 import type { ToolMetrics } from './records/metrics.ts'
@@ -37,6 +38,13 @@ export interface HostOptions extends Place {
   readonly argumentsReaders?: ReadonlyMap<string, ArgumentsReader>
   /** Agents that `openSession` knows by name, besides those of the report, which they hide. */
   readonly agents?: readonly AgentInput[]
+  /**
+   * What `requires` of an agent without a `ceiling` does: `narrows`, it is the ceiling; `adds`, it is part of the surface
+   * of the session. Default: narrows.
+   */
+  readonly agentsRequire?: AgentsRequire
+  /** Roles that later sessions may have, so that flags for them are not reported as unknown. Default: none. */
+  readonly roles?: () => Iterable<string>
   /** How long running calls may take when they must end. */
   readonly drainMs?: number
   /** Whether extensions with eager activation start with the host. Default: true. */
@@ -94,6 +102,8 @@ export interface Host {
    * ProjectPathInvalid or InputInvalid for invalid options.
    */
   openSession(options?: SessionOptions): Promise<Session>
+  /** The tools of an open session, without those of which every call is denied. Empty for an unknown id. */
+  callableTools(sessionId: string): readonly ToolDefinition[]
   /**
    * Runs a sub-agent for a call of the tool `task`. Rejects with AgentNotFound, AgentInvalid, SubagentDepthExceeded, and
    * with what the runner throws.

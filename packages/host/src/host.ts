@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   BulkheadError, requireOptions, type AgentDescriptor, type AgentManifest, type ArgumentsReader, type Diagnostic, type EventListener, type EventType,
-  type ExtensionDescriptor, type Layer, type ToolListing,
+  type ExtensionDescriptor, type Layer, type ToolDefinition, type ToolListing,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
@@ -38,7 +38,8 @@ const OPTIONS: OptionForms<HostOptions> = {
   argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text), realPath: forms.method,
   readStart: forms.method, ignored: forms.method,
   findRoot: forms.method, commandVariables: forms.list(forms.object), watchServers: forms.method,
-  drainMs: forms.from(0), startsEager: forms.flag, agents: forms.list(forms.object),
+  drainMs: forms.from(0), startsEager: forms.flag, agents: forms.list(forms.object), roles: forms.method,
+  agentsRequire: forms.oneOf('narrows', 'adds'),
 }
 
 /** Creates a host. Throws ConfigInvalid for invalid options. */
@@ -61,7 +62,7 @@ class ToolHost implements Host {
 
   constructor(options: HostOptions) {
     const { userData, env, smokeCheck, interactor, clock = systemClock } = options
-    const { drainMs = DRAIN_MS, startsEager = true, agents = [] } = options
+    const { drainMs = DRAIN_MS, startsEager = true, agents = [], roles = () => [], agentsRequire = 'narrows' } = options
     const store = new StoreWithTimeout(options.store, clock)
     const sidecar = options.sidecar && sidecarWithTimeout(options.sidecar, clock)
     const {
@@ -72,7 +73,7 @@ class ToolHost implements Host {
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
       startsEager, workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
-      agents: readAgents(agents),
+      agents: readAgents(agents), roles, agentsRequire,
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report
@@ -179,6 +180,10 @@ class ToolHost implements Host {
     return workspace.openSession(options, () => this.#unloadIfEmpty(workspace))
   }
 
+  callableTools(sessionId: string): readonly ToolDefinition[] {
+    return this.#workspaces.flatMap((workspace) => workspace.callableTools(sessionId))
+  }
+
   async delegate(delegation: Delegation, run: AgentRunner): Promise<Delegated> {
     const workspace = this.#workspaces.find(({ openSessions }) => openSessions.has(delegation.sessionId))
     return (workspace ?? this.#workspace).delegate(delegation, run)
@@ -222,7 +227,7 @@ class ToolHost implements Host {
     return {
       workspace: this.#workspace.path,
       projects: this.#workspaces.map(({ projectApprovals }) => projectApprovals),
-      sessions: sessions.flatMap((session) => session.givenApprovals),
+      sessions: sessions.flatMap(({ family }) => family).map(({ scope }) => scope.approvals),
     }
   }
 
@@ -266,10 +271,10 @@ class ToolHost implements Host {
     const { clock, drainMs } = this.#sources
     const workspaces = this.#workspaces
     const sessions = workspaces.flatMap((workspace) => [...workspace.sessions])
-    for (const session of sessions) session.refuse(closed())
+    for (const { cancellation } of sessions) cancellation.refuse(closed())
     await settlesWithin(clock, drainMs, Promise.all(sessions.map((session) => session.settled())))
     const cancelledCalls = sessions.reduce((sum, session) => sum + session.openCalls, 0)
-    for (const session of sessions) session.cancelWith(closed())
+    for (const { cancellation } of sessions) cancellation.cancel(closed())
     await Promise.all(sessions.map((session) => session.close()))
     const reports = await Promise.all(workspaces.map((workspace) => workspace.unload(closed(), drainMs)))
     // A caller that must know whether everything was saved has flushed; a loss was reported as SuppressedError.

@@ -17,6 +17,7 @@ import { hint, jsonText, printJson, serverMeant, table, tellFaults } from './out
 import {
   canAsk, COMMON_OPTIONS, openHost, refuseRoot, SOURCE_OPTIONS, STORE_OPTIONS, terminal, type SourceValues,
 } from './host-options.ts'
+import { explainSurface } from './explain-surface.ts'
 
 /** Also for `mcp`. */
 export const MODE_OPTION = {
@@ -167,12 +168,15 @@ export function printOutcome(outcome: Outcome, json: boolean): void {
 }
 
 export const explain = defineCommand({
-  usage: 'bulkhead explain NAME [--args JSON] [--mode ask|allowlist|yolo] [--agent NAME] [--connect] [--no-store] [--json] '
-    + '[--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'bulkhead explain NAME|--surface [--args JSON] [--mode ask|allowlist|yolo] [--agent NAME] [--connect] '
+    + '[--no-store] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   operands: TOOL_NAME,
   options: {
     ...CALL_OPTIONS,
     connect: { type: 'boolean', text: 'connect to the MCP server of the tool first, if its tools are not known yet' },
+    surface: {
+      type: 'boolean', text: 'instead of a call: everything that a session may use at most, and the tools that may use it',
+    },
     ...STORE_OPTIONS, ...COMMON_OPTIONS,
   },
   details: 'Prints the rules that apply to the call and how to change the result. It does not prompt and does not run '
@@ -181,9 +185,11 @@ export const explain = defineCommand({
   examples: [
     { command: `bulkhead explain write --args '{"path":"notes.txt","content":"hi"}'`, text: 'may a tool write this' },
     { command: `bulkhead explain bash --args '{"command":"npm test"}' --mode allowlist`, text: 'without questions' },
+    { command: 'bulkhead explain --surface --agent reviewer', text: 'what a session for this agent may use' },
   ],
 
   async run({ values, positionals: [name, ...more] }) {
+    if (values.surface) return explainSurface(values, name)
     if (name === undefined) throw new UsageError('Missing tool name. Use: bulkhead explain NAME.')
     if (more.length > 0) throw unexpected(more)
     const request = { id: 'cli', name, arguments: await readArguments(values.args) }

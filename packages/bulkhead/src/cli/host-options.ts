@@ -9,6 +9,7 @@ import type { CreateHostOptions } from '../facade/create-host.ts'
 import { homeFolder, storeFile, userCacheFolder } from '../facade/folders.ts'
 import { createTerminalInteractor } from '../facade/terminal/terminal-interactor.ts'
 import { UsageError, type CommandOptions } from './command.ts'
+import { tokenRoles } from './token-book.ts'
 
 /** Options of commands that do not need a project. */
 export const HOME_OPTIONS = {
@@ -82,7 +83,8 @@ export async function openHost(
     // Commands connect only to the servers they need.
     ...(serving ? { watch: true } : { discover: 'when-asked' as const }),
   }
-  const { host } = await assembleHost(options, values['trust-project'] ? 'as found' : undefined, { onUse })
+  const assembly = { onUse, roles: () => tokenRoles(values.home) }
+  const { host } = await assembleHost(options, values['trust-project'] ? 'as found' : undefined, assembly)
   if (store) host.on(warnNotStored(), ['SuppressedError'])
   // Commands that run no tool print it with the diagnostics.
   if (remembering) host.on(warnMissingFeatures, ['SuppressedError'])

@@ -5,6 +5,7 @@ import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { canonicalFolder } from '../facade/open-place.ts'
 import { foldersOf, type HostValues } from './host-options.ts'
+import { tokenRoles } from './token-book.ts'
 
 /** A folder as a host finds it. */
 export interface Inspection extends AssembledHost {
@@ -23,5 +24,7 @@ export async function inspect(values: HostValues): Promise<Inspection> {
   const workspace = await canonicalFolder(folders.workspace)
   const { standing } = await createLoader(loaderOptions(homeFolder(values.home))).trust.standing(workspace)
   const options = { ...folders, workspace, discover: 'when-asked' as const }
-  return { standing, workspace, ...await assembleHost(options, standing.kind === 'once' ? 'once' : undefined, { startsEager: false }) }
+  const assembly = { startsEager: false, roles: () => tokenRoles(values.home) }
+  const trust = standing.kind === 'once' ? 'once' : undefined
+  return { standing, workspace, ...await assembleHost(options, trust, assembly) }
 }

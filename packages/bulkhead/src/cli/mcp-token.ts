@@ -15,7 +15,7 @@ export const TOKEN_SUBCOMMANDS: Readonly<Record<'token', Subcommand>> = {
 export const TOKEN_OPTIONS = {
   role: {
     type: 'string', value: 'ROLE',
-    text: 'with token add: the role of its sessions, for flags such as allow_bash_ROLE (default: none)',
+    text: 'with token add: the role of its sessions, for flags such as allow_bash_ROLE (default: agent)',
   },
 } as const satisfies CommandOptions
 

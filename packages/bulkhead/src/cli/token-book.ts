@@ -40,6 +40,15 @@ export function readTokens(file: string): readonly TokenEntry[] {
   }
 }
 
+/** The roles of the clients of `mcp --http`. A file that cannot be used has none: `doctor` checks it by itself. */
+export function tokenRoles(home: string | undefined): readonly string[] {
+  try {
+    return readTokens(tokenFile(home)).flatMap(({ role }) => role ?? [])
+  } catch {
+    return []
+  }
+}
+
 /** A role is part of the name of a flag. */
 export const isRole = (text: string): boolean => /^[A-Za-z0-9_-]+$/.test(text)
 

@@ -18,7 +18,7 @@ export interface BundledLayerOptions {
   readonly fetchHosts?: readonly string[]
 }
 
-type Attached = Pick<CoreHost, 'tools' | 'on' | 'delegate'>
+type Attached = Pick<CoreHost, 'tools' | 'callableTools' | 'on' | 'delegate'>
 
 export interface BundledLayer {
   readonly extensions: (config: ConfigFile, workspace?: string) => readonly BundledExtension[]
@@ -67,7 +67,10 @@ export function createBundledLayer(
         functions: (sessionId) => functions.get(sessionId) ?? attached?.tools() ?? [],
       },
       languageServers: async (root) => workspace === undefined ? undefined : places?.languageServers(workspace, root),
-      catalog: { tools: () => attached?.tools() ?? [], found: (sessionId, names) => shelf.found(sessionId, names) },
+      catalog: {
+        tools: (sessionId) => attached?.callableTools(sessionId) ?? [],
+        found: (sessionId, names) => shelf.found(sessionId, names),
+      },
       skills: {
         folders: skillFoldersOf(config, projectFolder),
         catalog: {

@@ -57,7 +57,7 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
 }
 
 /** A host with its layers, servers and bundled tools. */
-export interface Host extends Omit<CoreHost, 'register' | 'unregister' | 'switchWorkspace' | 'delegate' | 'close'>,
+export interface Host extends Omit<CoreHost, 'register' | 'unregister' | 'switchWorkspace' | 'callableTools' | 'delegate' | 'close'>,
   Pick<BundledLayer, 'offeredTools'> {
   /**
    * Text for the system prompt: how to use the tools of the session, its agents, its skills, and kits. A malformed file
@@ -125,6 +125,8 @@ export interface Assembly {
   /** Called for each use of a power. */
   readonly onUse?: ((use: CapabilityUse) => void) | undefined
   readonly clock?: Clock | undefined
+  /** Roles that later sessions may have. */
+  readonly roles?: () => Iterable<string>
 }
 
 /**
@@ -133,7 +135,7 @@ export interface Assembly {
  */
 export async function assembleHost(
   options: CreateHostOptions, firstTrust: TrustChoice | undefined,
-  { startsEager = true, onUse, clock = systemClock }: Assembly = {},
+  { startsEager = true, onUse, clock = systemClock, roles = () => [] }: Assembly = {},
 ): Promise<AssembledHost> {
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
@@ -155,7 +157,7 @@ export async function assembleHost(
   const first = await enter(options.workspace, firstTrust)
   const { servers: _servers, skills: _skills, ...place } = first
   const host = createHostCore({
-    ...place, store, argumentsReaders, startsEager, clock,
+    ...place, store, argumentsReaders, startsEager, clock, roles,
     sidecar: createSidecar((sessionId) => bundled.lentFiles(sessionId)),
     owner: createProcessOwner(),
     userData: userFolder(home),

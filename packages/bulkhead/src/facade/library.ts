@@ -35,7 +35,8 @@ export type {
   KitPrompts, OmittedPrompt, PromptSection, PromptSectionId, PromptSections,
 } from '@bulkhead/tools-bundled'
 export type {
-  BudgetLimits, CallOptions, CloseReport, ExplainedStep, Explanation, HistogramSnapshot, LoopLag, ToolCall, ToolMetrics,
+  BudgetLimits, CallOptions, CloseReport, ExplainedStep, Explanation, HistogramSnapshot, LoopLag, Surface,
+  SurfaceItem, ToolCall, ToolMetrics,
 } from '@bulkhead/host'
 export { BulkheadError } from '@bulkhead/contract'
 export { defineAgent, defineTool } from '@bulkhead/contract/author'

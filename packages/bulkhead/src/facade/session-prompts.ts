@@ -51,7 +51,7 @@ export class SessionPrompts {
     ])
     this.#diagnostics = faults
     const agents = this.#agents().flatMap(({ name, manifest }) =>
-      manifest ? [{ name, description: firstLine(manifest.prompt ?? '') }] : [])
+      manifest ? [{ name, description: manifest.description ?? firstLine(manifest.prompt ?? '') }] : [])
     return composeSections({ tools, guidance, kits, skills, agents }, options.maxChars)
   }
 
@@ -70,7 +70,7 @@ export class SessionPrompts {
   }
 }
 
-/** Agents have no description of their own. */
+/** In place of a description. */
 const firstLine = (prompt: string): string => prompt.trim().split('\n', 1)[0]!
 
 const isDescribed = (value: Json): value is Json & Described =>

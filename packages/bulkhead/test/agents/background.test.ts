@@ -50,7 +50,7 @@ it('returns the session at once, and delivers the result once, at the next turn'
   const results = await resultsOf()
   expect(results).toMatchObject([{ ...known, state: 'succeeded' }])
   expect(results[0]!.outcome).toEqual({
-    type: 'output', data: { output: 'found' },
+    type: 'output', data: { output: 'found' }, content: [{ type: 'text', text: 'found' }],
     metadata: { call_id: 't1', tool: 'task', origin: { layer: 'bundled', extension: 'task', version: expect.any(String), digest: expect.any(String) }, duration_ms: 1_500, attempt: 1, child_loop_id: child.id },
   })
   expect([session.tasks(), await resultsOf()]).toEqual([[], []])

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { defineAgent, type AgentRequest, type AgentRunner, type Session } from '../../src/index.ts'
 import { createFakeClock, createScriptedApprover, createTestHost, type TestHost } from '../../src/testing/index.ts'
@@ -5,7 +6,8 @@ import '../../src/testing/vitest.ts'
 
 const agents = [
   defineAgent({
-    name: 'clerk', prompt: 'You pay bills.', model: 'small', tools: ['pay', 'look', 'task'],
+    name: 'clerk', description: 'Pays bills.', prompt: 'You pay bills.', model: 'small', thinkingLevel: 'low', modelSettings: { temperature: 0 },
+    strategy: 'sequential', tools: ['pay', 'look', 'task'],
     rules: [
       { permission: 'look', pattern: '*', action: 'deny' }, { permission: 'pay', pattern: '*', action: 'allow' },
     ],
@@ -44,6 +46,33 @@ it('a task is for an agent of the host, and its manifest restricts it', async ()
   expect(await session.call(task('clerk'))).toSucceedWith({ output: 'paid RuleDenied ToolNotRegistered' })
   expect(request!.agent).toMatchObject({ name: 'clerk', prompt: 'You pay bills.', model: 'small' })
   expect(request!.session.tools().map(({ name }) => name).toSorted()).toEqual(['look', 'pay', 'task'])
+})
+
+it('the model chooses among the agents of the host, with their descriptions', async () => {
+  const session = await host.openSession({ mode: 'yolo' })
+  const schemaOf = (tools: ReturnType<Session['tools']>) => tools.find(({ name }) => name === 'task')!.inputSchema['properties']
+  const choice = { enum: ['careful', 'clerk'], description: 'The type of agent to run.\ncareful\nclerk: Pays bills.' }
+  expect(schemaOf(session.tools())).toMatchObject({ subagent_type: choice })
+  expect(session.tools()).toBe(session.tools())
+  expect(schemaOf(session.beginTurn().tools())).toMatchObject({ subagent_type: choice })
+  expect(schemaOf(host.offeredTools(session))).toMatchObject({ subagent_type: choice })
+  expect(host.tool('task')!.inputSchema['properties']).not.toHaveProperty('subagent_type.enum')
+})
+
+it('an agent brings its description, model settings, thinking level and strategy', async () => {
+  let request: AgentRequest | undefined
+  const running: string[] = []
+  run = async (given) => {
+    request = given
+    const off = host.on((event) => void (event.type === 'ToolInvocationStarted' || event.type === 'ToolInvocationSucceeded' ? running.push(event.type.slice(14)) : 0))
+    await given.session.callAll(['1', '2'].map((id) => ({ id, name: 'pay', arguments: {} })))
+    off()
+    return { output: 'done' }
+  }
+  const session = await host.openSession({ mode: 'yolo' })
+  expect(await session.call(task('clerk'))).toSucceedWith({ output: 'done' })
+  expect(request!.agent).toMatchObject({ description: 'Pays bills.', thinkingLevel: 'low', modelSettings: { temperature: 0 }, strategy: 'sequential' })
+  expect(running).toEqual(['Started', 'Succeeded', 'Started', 'Succeeded'])
 })
 
 it('a rule of the agent allows nothing that the parent does not', async () => {
@@ -108,7 +137,10 @@ it('guards and limits apply to a result from the background', async () => {
   expect(seen).toContainEqual({ output: 'a secret' })
   const long = await resultOf('x'.repeat(300_000))
   expect(long.metadata).toMatchObject({ truncated: true, output_path: expect.any(String) })
-  expect(JSON.stringify(long).length).toBeLessThan(250_000)
+  expect(JSON.stringify(long.type === 'output' && long.data).length).toBeLessThan(250_000)
+  expect(JSON.stringify(long.content).length).toBeLessThan(250_000)
+  // As data and as content it is one text.
+  expect(statSync(long.metadata.output_path!).size).toBe(300_000)
 })
 
 /** Resolves when no background task of a session runs. */

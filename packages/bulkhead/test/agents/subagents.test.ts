@@ -1,3 +1,4 @@
+import { toToolMessage } from '@bulkhead/bridges/openai'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { AgentRequest, AgentRunner, BulkheadEvent, CallProgress, CallView, Session, SessionOptions } from '../../src/index.ts'
 import { createScriptedApprover, createTestHost, type ScriptedAnswer, type TestHost } from '../../src/testing/index.ts'
@@ -125,6 +126,35 @@ it('updates reach the call in order, with the session of the sub-agent', async (
   await session.call(task(), { onProgress: (each) => void progress.push(each) })
   expect(progress.map(({ partial }) => partial)).toEqual([1, 2, 3].map((step) => ({ child_loop_id: id, event: { step } })))
   expect(typesOf('ToolInvocationUpdated')).toHaveLength(3)
+})
+
+it('what a sub-agent calls reaches the call that delegates, at every level, without code of the runner', async () => {
+  const ids: string[] = []
+  run = async ({ session, prompt }) => {
+    ids.push(session.id)
+    const given = { key: 1 }
+    await session.call(prompt === 'look' ? task('inner', { prompt: 'deeper' }) : { id: 'p', name: 'pay', arguments: given })
+    expect(Object.isFrozen(given)).toBe(false)
+    return { output: 'done' }
+  }
+  const session = await host.openSession({ mode: 'yolo' })
+  const partials: unknown[] = []
+  await session.call(task(), { onProgress: ({ partial }) => void partials.push(partial) })
+  const [child, grandchild] = ids
+  const of = (type: string, more: object = {}) => ({ child_loop_id: child, event: { type: `ToolInvocation${type}`, sessionId: child, callId: 'inner', tool: 'task', ...more } })
+  const inner = (type: string) => of('Updated', { partial: { child_loop_id: grandchild, event: { type: `ToolInvocation${type}`, callId: 'p', tool: 'pay' } } })
+  expect(partials).toMatchObject([of('Proposed'), of('Started'), inner('Proposed'), inner('Started'), inner('Succeeded'), of('Succeeded')])
+  partials.length = 0
+  await session.call(task('later', { background: true }), { onProgress: ({ partial }) => void partials.push(partial) })
+  expect(partials).toEqual([])
+})
+
+it('the model gets the text of a sub-agent, and a program its data', async () => {
+  run = async () => ({ output: 'two lines\nof text' })
+  const session = await host.openSession({ mode: 'yolo' })
+  const outcome = await session.call(task())
+  expect(outcome).toMatchObject({ data: { output: 'two lines\nof text' }, content: [{ type: 'text', text: 'two lines\nof text' }] })
+  expect(toToolMessage(outcome)).toMatchObject({ content: 'two lines\nof text' })
 })
 
 it.each([

@@ -9,16 +9,16 @@ import { BLOCKS, ROOT } from './blocks.ts'
 const own = BLOCKS.filter(({ page }) => page === 'docs/guides/agents.md')
 const block = (file: string) => own.find((one) => one.file === file)!
 
-it('the program of the guide prints what the page says', async () => {
+it.each(['review.ts', 'surface.ts'])('the program %s of the guide prints what the page says', async (file) => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-agents-guide-')))
   try {
     for (const name of ['secrets', 'node_modules', 'home']) mkdirSync(join(folder, name))
     symlinkSync(join(ROOT, 'packages/bulkhead'), join(folder, 'node_modules/bulkhead'))
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     for (const name of ['README.md', 'secrets/key']) writeFileSync(join(folder, name), 'text\n')
-    writeFileSync(join(folder, 'review.ts'), block('review.ts').text)
-    const ran = await runProgram({ file: 'review.ts', cwd: folder, env: { PATH: process.env['PATH'], HOME: join(folder, 'home') } })
-    expect(ran).toMatchObject({ code: 0, stdout: own[own.indexOf(block('review.ts')) + 1]!.text })
+    writeFileSync(join(folder, file), block(file).text)
+    const ran = await runProgram({ file, cwd: folder, env: { PATH: process.env['PATH'], HOME: join(folder, 'home') } })
+    expect(ran).toMatchObject({ code: 0, stdout: own[own.indexOf(block(file)) + 1]!.text })
   } finally {
     rmSync(folder, { recursive: true })
   }

@@ -5,7 +5,7 @@ export { fromMcp, toMcp, toMcpBlock, type McpBlock, type McpResult } from './mcp
 export { fromMorphix, toMorphix, toMorphixTool } from './morphix.ts'
 export type { MorphixFailure, MorphixPaused, MorphixResult, MorphixSuccess, MorphixTool } from './morphix.ts'
 export { adviceOnArgument, adviceOnTool } from './untranslated.ts'
-export { canonicalCall, canonicalToolName, expandToolNames, renameArguments, toolsSelectedBy } from './names.ts'
+export { canonicalCall, canonicalToolName, expandToolNames, renameArguments, spellings, toolsSelectedBy } from './names.ts'
 export { fromPhi, fromPhiMessage, phiErrorText, toPhi, toPhiEvents, toPhiMessage, toPhiTool } from './phi.ts'
 export type { PhiEvent, PhiTool, PhiToolError, PhiToolResult, PhiToolResultMessage } from './phi.ts'
 export {

@@ -12,16 +12,21 @@ export function canonicalToolName(name: string, has: (name: string) => boolean):
   return candidates(name).find(has) ?? name
 }
 
-const MCP_FORMS = [/^mcp:([^.]+)\.(.+)$/s, /^(?:mcp__)?(.+?)__(.+)$/s, /^mcp_([^_]+)_(.+)$/s]
+const MCP_FORMS = [/^mcp:([^.:]+)[.:](.+)$/s, /^(?:mcp__)?(.+?)__(.+)$/s, /^mcp_([^_]+)_(.+)$/s]
 
-/** `mcp:server.tool`, `mcp_server_tool`, `server__tool` and `mcp__server__tool` are `server_tool`. */
+/** `mcp:server.tool`, `mcp:server:tool`, `mcp_server_tool`, `server__tool` and `mcp__server__tool` are `server_tool`. */
 function candidates(name: string): readonly string[] {
   const alias = TOOL_ALIASES.get(name)
   if (alias !== undefined) return [alias.tool]
   const match = MCP_FORMS.map((form) => form.exec(name)).find((found) => found !== null)
   if (!match) return []
-  const id = `${match[1]}_${match[2]}`
-  return [id, id.replaceAll(/[^A-Za-z0-9_]/g, '_')]
+  return spellings(`${match[1]}_${match[2]}`)
+}
+
+/** As it is written, and as tools of servers are named: with characters that every model API accepts. */
+export function spellings(name: string): readonly string[] {
+  const plain = name.replaceAll(/[^A-Za-z0-9_*]/g, '_')
+  return [...new Set([name, plain, ...(/^[A-Za-z*]/.test(plain) ? [] : [`op_${plain}`])])]
 }
 
 /**
@@ -38,7 +43,9 @@ export function toolsSelectedBy(entry: string, names: ReadonlySet<string>): read
   const meant = new Set(actions.filter((name) => names.has(name)))
   if (meant.size > 0) return [...meant]
   const stem = entry.replace(SERVER_MARK, '').replace(/[_-]$/, '')
-  return stem === '' ? [] : [...names].filter((name) => name.startsWith(`${stem}_`) || name.startsWith(`${stem}-`))
+  if (stem === '') return []
+  const stems = spellings(stem).flatMap((each) => [`${each}_`, `${each}-`])
+  return [...names].filter((name) => stems.some((each) => name.startsWith(each)))
 }
 
 /** `mcp:git`, `mcp_git` and `mcp__git` name the server `git`. */

@@ -207,12 +207,12 @@ export const configFileSchema = z.strictObject({
   $schema: z.string().optional().describe('The JSON Schema of this file, for editors.'),
   mode: z.enum(SECURITY_MODES).optional().describe('What happens to a gated call whose key is new. Default: ask.'),
   allowlist: z.array(z.string().min(1).max(1024)).optional()
-    .describe('Entries such as read, bash:git status or web_fetch:*.example.com, for the mode allowlist.'),
+    .describe('Entries such as read, mem_*, mcp:github:*, bash:git status or web_fetch:*.example.com, for the mode allowlist.'),
   rules: z.array(ruleSchema).optional().describe('Permission rules of this layer.'),
   roles: z.record(
     z.string().regex(/^allow_[A-Za-z0-9_-]+$/, 'a flag such as allow_bash or allow_bash_reviewer'), z.boolean(),
   )
-    .optional().describe('Flags allow_<tool> and allow_<tool>_<role>.'),
+    .optional().describe('Flags allow_<tool> and allow_<tool>_<role>. A session without a role has the role agent.'),
   approvals: approvals.optional().describe('How long approvals last.'),
   toolsEnabled: z.boolean().optional().describe('false disables every tool.'),
   tools: z.record(toolName, toolConfig).optional().describe('Configuration of tools by name.'),

@@ -5,6 +5,7 @@
 export { agentManifestSchema } from './agent.ts'
 export { configFileSchema } from './config.ts'
 export { conformanceReportSchema } from './conformance.ts'
+export { hostPattern } from './fields.ts'
 export { firstFault, placeIssues, pointerOf, type PlacedIssue } from './issues.ts'
 export { lockFileSchema } from './lock.ts'
 export { machinePolicySchema } from './machine-policy.ts'

@@ -47,7 +47,7 @@ describe('the tool name', () => {
 describe('an entry of a list of tools', () => {
   const names = new Set([
     'read', 'read_pdf', 'web_fetch', 'web_search', 'grep', 'search_docs', 'git', 'git_log', 'github_issue', 'my-tool',
-    'browser_navigate',
+    'browser_navigate', 'chrome_dev_tools_click', 'chrome_dev_tools_open', 'op_7zip_pack',
   ])
 
   it.each<[string, string, readonly string[]]>([
@@ -67,6 +67,12 @@ describe('an entry of a list of tools', () => {
     ['a tool whose actions are tools of ours', 'file_manager', ['read']],
     ['a tool whose actions are one tool of ours', 'git_manager', ['git']],
     ['all tools of a server in another form', 'mcp:browser.*', ['browser_navigate']],
+    ['all tools of a server as rules name them', 'mcp:browser:*', ['browser_navigate']],
+    ['a server whose name has a hyphen', 'chrome-dev-tools', ['chrome_dev_tools_click', 'chrome_dev_tools_open']],
+    ['such a server in other forms', 'mcp:chrome-dev-tools', ['chrome_dev_tools_click', 'chrome_dev_tools_open']],
+    ['such a server in other forms', 'mcp__chrome-dev-tools', ['chrome_dev_tools_click', 'chrome_dev_tools_open']],
+    ['some tools of such a server', 'mcp:chrome-dev-tools:cl*', ['chrome_dev_tools_click']],
+    ['a server whose name begins with a digit', 'mcp:7zip', ['op_7zip_pack']],
     ['everything', '*', [...names]],
   ])('may be %s: %s', (_, entry, selected) => {
     expect(toolsSelectedBy(entry, names)).toEqual(selected)

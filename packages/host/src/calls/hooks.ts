@@ -35,8 +35,6 @@ export async function runBeforeHooks(call: BudgetedCall, { clock }: HostContext)
   return call.clear()
 }
 
-const DEFAULT_ROLE = 'agent'
-
 interface Seen {
   readonly result?: HookContext['result']
   readonly error?: HookContext['error']
@@ -61,7 +59,7 @@ function contextOf(
 ): HookContext {
   const { session, attempt, args = null } = call
   return Object.freeze({
-    hookPoint, toolName: call.name, callId: call.id, parameters: args, role: session.policy.role ?? DEFAULT_ROLE,
+    hookPoint, toolName: call.name, callId: call.id, parameters: args, role: session.policy.role,
     result: deepFreeze(result), error: error && Object.freeze(error),
     durationMs: Math.round(host.clock.monotonic() - call.startedAt), attempt, workspace: host.workspace,
     sessionId: session.id,

@@ -78,7 +78,8 @@ function truncateProper(body: OutcomeBody, maxBytes: number): Truncated {
   return {
     body: body.type === 'output'
       ? { ...body, ...content, data: head } : { ...body, ...content, error_text: String(head) },
-    whole: [...wholes, ...(isLong ? [wholeOf(main, head)] : [])].join('\n'),
+    // Content often repeats the data as text.
+    whole: [...new Set([...wholes, ...(isLong ? [wholeOf(main, head)] : [])])].join('\n'),
   }
 }
 

@@ -90,7 +90,7 @@ export class Settings {
   }
 
   /** The flag that forbids the tool, or undefined. */
-  forbiddingFlag(tool: string, role: string | undefined): string | undefined {
+  forbiddingFlag(tool: string, role: string): string | undefined {
     const flag = [roleFlag(this.#roles, tool, role), roleFlag(this.written.roles, tool, role)]
       .find((each) => each?.allowed === false)
     const source = flag && this.layers.findLast(({ config }) => member(config.roles, flag.name) === false)
@@ -118,17 +118,17 @@ const COMMON_KEYS: ReadonlySet<string> = new Set<CommonKey | BoundKey>(['enabled
 const isCommonKey = (key: string, { manifest: { configSchema } }: Pick<ExtensionDescriptor, 'manifest'>): boolean =>
   COMMON_KEYS.has(key) && !declaresSetting(configSchema, key)
 
+/** The role of a session that names none. Hooks report it, and its flags apply. */
+export const DEFAULT_ROLE = 'agent'
+
 export interface RoleFlag {
   readonly name: string
   readonly allowed: boolean
 }
 
 /** The flag that applies to the tool, or undefined. */
-export function roleFlag(
-  flags: ReadonlyMap<string, boolean>, tool: string, role: string | undefined,
-): RoleFlag | undefined {
-  const names = role === undefined ? [`allow_${tool}`] : [`allow_${tool}_${role}`, `allow_${tool}`]
-  const name = names.find((candidate) => flags.has(candidate))
+export function roleFlag(flags: ReadonlyMap<string, boolean>, tool: string, role: string): RoleFlag | undefined {
+  const name = [`allow_${tool}_${role}`, `allow_${tool}`].find((candidate) => flags.has(candidate))
   return name === undefined ? undefined : { name, allowed: flags.get(name)! }
 }
 

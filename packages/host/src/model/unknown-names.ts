@@ -1,10 +1,12 @@
 import {
-  capabilitiesMeant, RULE_CAPABILITIES, type Diagnostic, type LayerConfig, type RuleAction,
+  capabilitiesMeant, RULE_CAPABILITIES, type Diagnostic, type LayerConfig, type RuleAction, type RuleCapability,
 } from '@bulkhead/contract'
+import { hostPattern } from '@bulkhead/contract/validation'
 import { matchSegment } from '@bulkhead/kit/glob'
 import { pointerStep } from '@bulkhead/kit/json'
 import { closeNames, visibleText } from '@bulkhead/kit/text'
-import { canonicalToolName, toolsSelectedBy } from '@bulkhead/contract/dialects'
+import { canonicalToolName, spellings, toolsSelectedBy } from '@bulkhead/contract/dialects'
+import { readAllowlistEntry } from './allowlist-entry.ts'
 import { diagnosticLayer, writtenPlace } from './settings.ts'
 
 /** Where tools, extensions, servers and capabilities are named, by a configuration or by the options of a session. */
@@ -23,6 +25,8 @@ export interface KnownNames {
   readonly offered: ReadonlySet<string>
   readonly tools: ReadonlySet<string>
   readonly extensions: ReadonlySet<string>
+  /** Of sessions so far, and those that later sessions may have. */
+  readonly roles: ReadonlySet<string>
   /** Such as mcp:github and openapi:petstore. */
   readonly servers: ReadonlySet<string>
   /** Tools of servers by where they come from, such as mcp:github:create_issue. */
@@ -55,12 +59,17 @@ function findings(naming: Naming, known: KnownNames): readonly Finding[] {
   const at = (path: string, found: Omit<Finding, 'path'> | undefined): readonly Finding[] =>
     found ? [{ path, ...found }] : []
   return [
-    ...rules.flatMap(({ permission, action }, index) =>
-      at(`${writtenPlace(naming, '/rules', index)}/permission`, unknownPermission(permission, action, known))),
+    ...rules.flatMap(({ permission, pattern, action }, index) => {
+      const place = writtenPlace(naming, '/rules', index)
+      const isTool = known.tools.has(permission)
+      return [
+        ...at(`${place}/permission`, unknownPermission(permission, action, known)),
+        ...at(`${place}/pattern`, isTool || !isOfHosts(permission) ? undefined : unknownHosts(pattern)),
+      ]
+    }),
     ...Object.keys(tools).flatMap((name) => at(`/tools${pointerStep(name)}`, unknownTool(name, known))),
-    ...allowlist.flatMap(
-      (entry, index) => at(writtenPlace(naming, '/allowlist', index), unknownTool(entry.replace(/:.*$/s, ''), known)),
-    ),
+    ...allowlist.flatMap((entry, index) =>
+      at(writtenPlace(naming, '/allowlist', index), unknownEntry(readAllowlistEntry(entry).tool, known))),
     ...Object.keys(roles)
       .flatMap((flag) => at(`/roles${pointerStep(flag)}`, unknownRole(flag.replace(/^allow_/, ''), known))),
     ...Object.keys(extensions).flatMap((id) => at(`/extensions${pointerStep(id)}`, unknownExtension(id, known))),
@@ -70,6 +79,9 @@ function findings(naming: Naming, known: KnownNames): readonly Finding[] {
   ]
 }
 
+/** `mcp:github`, alone or before a tool. */
+const SERVER = /^(mcp:[^:.]+)(?:[:.]|$)/
+
 /** A rule may name a tool of a server by where it comes from. */
 const SOURCE = /^((?:mcp|openapi):[^:]+):/
 
@@ -77,8 +89,6 @@ function unknownPermission(
   permission: string, action: RuleAction, known: KnownNames,
 ): Omit<Finding, 'path'> | undefined {
   if (known.tools.has(permission) || (RULE_CAPABILITIES as readonly string[]).includes(permission)) return undefined
-  const server = SOURCE.exec(permission)?.[1]
-  if (server !== undefined) return unknownSource(permission, server, known)
   const family = capabilitiesMeant(permission)
   if (family !== undefined) {
     const meanwhile = action === 'allow'
@@ -87,11 +97,19 @@ function unknownPermission(
       message: `No capability is called "${visibleText(permission)}". ${meanwhile}.`, cure: nameOne(permission, family),
     }
   }
-  if (permission.includes('*')) {
-    const isMatched = [...known.tools, ...known.sources].some((name) => matchSegment(permission, name))
-    return isMatched || permission === '*' ? undefined : nothingCalled('tool', permission, known.tools)
-  }
-  return unknownTool(permission, known, RULE_CAPABILITIES)
+  return unknownEntry(permission, known, RULE_CAPABILITIES)
+}
+
+/** A name, a pattern, or where a tool comes from. */
+function unknownEntry(
+  entry: string, known: KnownNames, others: readonly string[] = [],
+): Omit<Finding, 'path'> | undefined {
+  const server = SOURCE.exec(entry)?.[1]
+  if (server !== undefined) return unknownSource(entry, server, known)
+  if (!entry.includes('*')) return unknownTool(entry, known, others)
+  const isMatched = [...known.tools, ...known.sources].some((name) => matchSegment(entry, name))
+  return isMatched || entry === '*' || mayComeFromServer(entry, known)
+    ? undefined : nothingCalled('tool', entry, known.tools)
 }
 
 function unknownTool(
@@ -111,7 +129,7 @@ const meantTool = (name: string, { offered }: KnownNames): string =>
 
 /** The tools of a server are not known before the first connection. */
 const mayComeFromServer = (name: string, { servers, sources }: KnownNames): boolean => [...servers].some((server) =>
-  name.startsWith(`${server.replace(/^[^:]*:/, '')}_`)
+  spellings(server.replace(/^[^:]*:/, '')).some((stem) => name.startsWith(`${stem}_`))
     && ![...sources].some((source) => source.startsWith(`${server}:`)))
 
 function unknownSource(
@@ -125,14 +143,42 @@ function unknownSource(
     ? undefined : nothingCalled('tool', source, offered)
 }
 
+const isOfHosts = (permission: string): boolean =>
+  permission === NETWORK || capabilitiesMeant(permission)?.includes(NETWORK) === true
+const NETWORK: RuleCapability = 'net.fetch'
+
+/** Hosts are compared name by name: a pattern such as `api.*` would match none. */
+function unknownHosts(pattern: string): Omit<Finding, 'path'> | undefined {
+  if (pattern === '**' || hostPattern.safeParse(pattern).success) return undefined
+  const host = URL.canParse(pattern) ? new URL(pattern).host : pattern.toLowerCase()
+  const meant = host !== pattern && hostPattern.safeParse(host).success ? `Did you mean "${host}"? ` : ''
+  return {
+    message: `No host matches "${visibleText(pattern)}", so this rule applies to none.`,
+    cure: `${meant}Write api.example.com, *.example.com for every subdomain, localhost:8080 for a port, or *.`,
+  }
+}
+
 /** `tool` or `tool_role`: nothing marks the start of the role, so every prefix is tried. */
 function unknownRole(flag: string, known: KnownNames): Omit<Finding, 'path'> | undefined {
   const unknown = unknownTool(flag, known)
   if (unknown === undefined || meantTool(flag, known) !== flag) return unknown
   const beginnings = flag.split('_').map((_part, index, parts) => parts.slice(0, index + 1).join('_')).toReversed()
-  if (beginnings.some((name) => known.tools.has(name))) return undefined
+  const tool = beginnings.find((name) => known.tools.has(name))
+  if (tool !== undefined) return unknownRoleOf(tool, flag.slice(tool.length + 1), known.roles)
   const slip = beginnings.find((name) => closeNames(name, known.tools).length > 0)
   return slip === undefined ? unknown : { ...unknown, cure: nameOne(slip, known.tools) }
+}
+
+function unknownRoleOf(tool: string, role: string, roles: ReadonlySet<string>): Omit<Finding, 'path'> | undefined {
+  if (roles.has(role)) return undefined
+  const [nearest] = closeNames(role, roles)
+  return {
+    message: `No session has the role "${visibleText(role)}", so this flag applies to none now. `
+      + 'It stays in force for sessions that are opened with it later.',
+    cure: nearest === undefined
+      ? `Open sessions with this role, or name one of: ${[...roles].join(', ')}.`
+      : `Did you mean "allow_${tool}_${nearest}"?`,
+  }
 }
 
 /** An id, a prefix that ends with *, or an npm scope, which descriptors do not have. */
@@ -143,8 +189,11 @@ function unknownExtension(key: string, { extensions, servers }: KnownNames): Omi
   return isServer ? undefined : nothingCalled('extension', key, extensions)
 }
 
-function unknownOffer(entry: string, { offered }: KnownNames): Omit<Finding, 'path'> | undefined {
+function unknownOffer(entry: string, known: KnownNames): Omit<Finding, 'path'> | undefined {
+  const { offered, servers } = known
   if (toolsSelectedBy(entry, offered).length > 0) return undefined
+  const server = SERVER.exec(entry)?.[1]
+  if (server !== undefined && !servers.has(server)) return nothingCalled('server', server, servers)
   const [nearest] = closeNames(entry.replaceAll('*', ''), offered)
   return {
     message: `No tool is called "${visibleText(entry)}" here, so the session is offered none for it.`,

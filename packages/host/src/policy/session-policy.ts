@@ -1,9 +1,10 @@
 import {
-  beyond, compileCeiling, compileGrant, narrowPower, powerItems, type AgentManifest, type Ceiling, type Power,
-  type PowerItem, type ScopedRule, type SecurityMode, type StateMachine, type Touch, type VariableValues,
+  beyond, compileCeiling, narrowPower, powerItems, type AgentManifest, type Ceiling, type Power, type PowerItem,
+  type ScopedRule, type SecurityMode, type StateMachine, type Touch, type VariableValues,
 } from '@bulkhead/contract'
-import { matchSegment } from '@bulkhead/kit/glob'
+import { additionOf, boundOf, confinementOf, type AgentBound, type AgentsRequire } from './agent-bound.ts'
 import { commandSafetyOf, type CommandSafety } from './command-safety/command-safety.ts'
+import { isListed } from '../model/allowlist-entry.ts'
 import { roleFlag, type ModeAuthor, type Settings } from '../model/settings.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallAnalysis } from './checked-call.ts'
@@ -20,12 +21,14 @@ export interface PolicySources {
   readonly allowlist: readonly string[]
   /** The rules of the session; those of the configuration come from the settings. */
   readonly rules: readonly ScopedRule[]
-  readonly role: string | undefined
+  readonly role: string
   /** Flags of the session. They forbid like those of the configuration, and allow nothing that these forbid. */
   readonly roles: ReadonlyMap<string, boolean>
   readonly ceiling: Ceiling | undefined
   /** The agent of the session. Its rules are among `rules`. */
   readonly agent: AgentManifest | undefined
+  /** What `requires` of an agent without a ceiling does. */
+  readonly agentsRequire: AgentsRequire
   readonly watchdogs: readonly Judge[]
   readonly guards: readonly Guard[]
   readonly stateMachine: StateMachine | undefined
@@ -80,7 +83,7 @@ export class SessionPolicy {
   readonly gates: boolean
   readonly headless: 'deny' | 'halt'
   readonly rules: SessionRules
-  readonly role: string | undefined
+  readonly role: string
   /** The built-in watchdog. For a sub-agent, that of the root session runs. */
   readonly commandSafety: CommandSafety | undefined
   readonly watchdogs: readonly Judge[]
@@ -100,10 +103,12 @@ export class SessionPolicy {
    * of variables that only this session has. undefined for nothing.
    */
   readonly confinement: string | undefined
+  /** What the agent requires besides its tools, under every ceiling. */
+  readonly addition: Power | undefined
   readonly #sources: PolicySources
   readonly #ceiling: Power | undefined
-  /** What the agent requires. */
-  readonly #bound: Power | undefined
+  /** The ceiling of the agent. */
+  readonly #bound: AgentBound | undefined
   readonly #standings = new WeakMap<ToolEntry, Standing>()
 
   /** Throws RequirementInvalid for a pattern that cannot be compiled. */
@@ -127,10 +132,10 @@ export class SessionPolicy {
     this.rules = new SessionRules([...sources.settings.rules, ...sources.rules], sources.variables, sources.isTool)
     this.#sources = sources
     this.#ceiling = sources.ceiling && compileCeiling(sources.ceiling, sources.variables)
-    // Like a ceiling, it does not forbid sub-agents: it limits what they do.
-    this.#bound = sources.agent?.requires
-      && compileGrant(sources.agent.requires, sources.variables, { subagents: true })
-    this.confinement = this.#confinement()
+    this.#bound = boundOf(sources)
+    const limits = this.lineage.flatMap((policy) => [policy.#bound?.power ?? [], policy.#ceiling ?? []].flat())
+    this.confinement = confinementOf(limits, this.lineage.flatMap((policy) => policy.rules.all), sources)
+    this.addition = additionOf(limits, sources)
     this.policies = [...parent?.policies ?? [], ...policiesOf(this)]
   }
 
@@ -175,23 +180,12 @@ export class SessionPolicy {
     return !isStrict || this.rules.evaluate(tool, this.standing(tool).unknown, analysis, false)?.action === 'allow'
   }
 
-  /** In allowlist mode: `name` covers every key, `name:glob` those that match. Entries of a project need a wall. */
+  /** In allowlist mode. Entries of a project need a wall. */
   allowlisted(tool: ToolEntry, { subjects, wall }: CallAnalysis): boolean {
     const { allowlist, settings } = this.#sources
     const entries = wall?.wall === 'open' ? settings.allowlist(true) : allowlist
-    return this.mode === 'allowlist' && subjects.every(({ key, plain = key }) => entries.some((entry) => {
-      if (entry === tool.name) return true
-      return entry.startsWith(`${tool.name}:`) && matchSegment(entry.slice(tool.name.length + 1), plain)
-    }))
-  }
-
-  #confinement(): string | undefined {
-    const { hasOwnValues, variables } = this.#sources
-    const limits = this.lineage.flatMap((policy) => [policy.#bound ?? [], policy.#ceiling ?? []].flat())
-    const rules = this.lineage.flatMap((policy) => policy.rules.all)
-    const isRuled = rules.some(({ action }) => action !== 'allow')
-    return limits.length === 0 && !hasOwnValues && !isRuled
-      ? undefined : JSON.stringify([limits, hasOwnValues ? variables : null, isRuled ? rules : null])
+    return this.mode === 'allowlist'
+      && subjects.every(({ key, plain = key }) => entries.some((entry) => isListed(entry, tool, plain)))
   }
 
   /** What the configuration leaves to a tool. Compiled again only if the variables have other values here. */
@@ -210,8 +204,7 @@ export class SessionPolicy {
     }
     const bound = this.#bound
     // Requirements name no variables, secrets and state, so a tool keeps its own.
-    if (bound) narrow(`requires of the agent ${this.#sources.agent!.name}`, ({ env, secrets, state }) =>
-      ({ ...bound, env, secrets, state }))
+    if (bound) narrow(bound.source, ({ env, secrets, state }) => ({ ...bound.power, env, secrets, state }))
     const ceiling = this.#ceiling
     if (ceiling) narrow('ceiling of the session', () => ceiling)
     return steps

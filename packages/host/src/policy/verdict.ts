@@ -56,7 +56,8 @@ export const ruleName = ({ permission, written = permission, pattern, source }: 
   `the rule "${written} ${pattern}" of ${source}`
 
 /** What sets a ceiling: a file of the configuration, the session, or its agent. */
-export type CeilingSource = `policy.ceiling of ${string}` | 'ceiling of the session' | `requires of the agent ${string}`
+export type CeilingSource =
+  | `policy.ceiling of ${string}` | 'ceiling of the session' | `${'ceiling' | 'requires'} of the agent ${string}`
 
 /** A ceiling does not allow `more`. */
 export function ceilingVerdict(more: readonly Pick<PowerItem, 'kind' | 'subject'>[], source: CeilingSource): Verdict {
@@ -65,7 +66,7 @@ export function ceilingVerdict(more: readonly Pick<PowerItem, 'kind' | 'subject'
   return { ...deny('capability', 'CapabilityDenied', source, reason), cure: `Call a tool that can do less, or ${raise}.` }
 }
 
-export const isOfAgent = (source: string): boolean => source.startsWith('requires of the agent ')
+export const isOfAgent = (source: string): boolean => /^(?:ceiling|requires) of the agent /.test(source)
 
 /** The verdict on an ask that no one can answer. */
 export const headless = (reason = 'it requires approval, and no one is there to ask'): Verdict =>

@@ -5,8 +5,9 @@ import { agentManifestSchema, firstFault } from '@bulkhead/contract/validation'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { deepFreeze } from '@bulkhead/kit/json-copy'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
-import { authorOf } from '../model/settings.ts'
+import { authorOf, diagnosticLayer } from '../model/settings.ts'
 import type { Naming } from '../model/unknown-names.ts'
+import { isNarrowing, type AgentsRequire } from '../policy/agent-bound.ts'
 
 /** The agents that a session can be opened for, by name. A later one hides an earlier one with the same name. */
 export class Agents {
@@ -24,8 +25,8 @@ export class Agents {
     return [...this.#byName.values()].toSorted((a, b) => a.name < b.name ? -1 : 1)
   }
 
-  get namings(): readonly Naming[] {
-    return this.list().filter(isUsable).map(namingOf)
+  get usable(): readonly UsableAgent[] {
+    return this.list().filter(isUsable)
   }
 
   /** The agent that a session is opened for: a name, or a defined one. Throws AgentNotFound or AgentInvalid. */
@@ -69,6 +70,18 @@ export const rulesOf = ({ layer, location, manifest }: UsableAgent): readonly Sc
 export const namingOf = ({ layer, location, manifest: { rules, tools } }: UsableAgent): Naming =>
   ({ layer, location, config: { rules }, offered: tools })
 
+/** `requires` limits agents that were written before they had `ceiling`. Their authors have to say which is meant. */
+export function ceilingDiagnostics(
+  agents: readonly UsableAgent[], agentsRequire: AgentsRequire,
+): readonly Diagnostic[] {
+  return agents.filter(({ manifest }) => isNarrowing(manifest, agentsRequire)).map(({ name, layer, location }) => ({
+    severity: 'warning', stage: 'shape', code: 'AgentInvalid', layer: diagnosticLayer(layer), extensionId: null,
+    location, path: '/requires',
+    message: `\`requires\` of the agent "${name}" limits its session, because the agent has no \`ceiling\`.`,
+    cure: 'Rename it to `ceiling`.',
+  }))
+}
+
 /** The agents of the embedder. Throws AgentInvalid, also for two with one name. */
 export function readAgents(agents: readonly AgentInput[]): readonly UsableAgent[] {
   const read = agents.map((agent, index) => readAgent(agent, `/agents/${index}`))
@@ -85,11 +98,13 @@ export function readAgent(agent: AgentInput, place = '/agent'): UsableAgent {
     const { path, message } = firstFault(parsed.error.issues, agentManifestSchema, '', place)
     throw invalid(path, `The agent is invalid: ${message}`)
   }
-  const { name, requires = {} } = parsed.data
-  try {
-    checkRequirements(requires)
-  } catch (thrown) {
-    throw invalid(`${place}/requires`, `The agent "${name}" is invalid: ${BulkheadError.from(thrown).message}`)
+  const { name } = parsed.data
+  for (const key of ['ceiling', 'requires'] as const) {
+    try {
+      checkRequirements(parsed.data[key] ?? {})
+    } catch (thrown) {
+      throw invalid(`${place}/${key}`, `The agent "${name}" is invalid: ${BulkheadError.from(thrown).message}`)
+    }
   }
   return { name, layer: 'embedder', location: `agent ${name}`, manifest: deepFreeze(parsed.data) }
 }

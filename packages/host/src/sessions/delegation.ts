@@ -1,4 +1,6 @@
-import { BulkheadError, type AgentManifest, type DelegatingCall, type OutcomeBody } from '@bulkhead/contract'
+import {
+  BulkheadError, type AgentManifest, type DelegatingCall, type EventType, type OutcomeBody,
+} from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { lateOutcome } from '../calls/late-result.ts'
@@ -24,7 +26,10 @@ export interface AgentRequest {
    * delegates, counts for both budgets, and asks the same person. It is closed when the runner ends.
    */
   readonly session: Session
-  /** Passes an event to the call that delegates. Does nothing in the background, because that call is over. */
+  /**
+   * Passes an event to the call that delegates, besides those of the calls of this session. Does nothing in the
+   * background, because that call is over.
+   */
   update(event: Json): void
 }
 
@@ -83,10 +88,13 @@ export async function delegate(delegation: Delegation, sources: DelegationSource
     agent: session.agent!, prompt, metadata, background, session,
     update: (event) => background ? undefined : update({ child_loop_id: sessionId, event }),
   }
-  const output = outputOf(run, request, session.signal)
+  const silence = background ? undefined : passEvents(session.id, request, host)
+  const output = outputOf(run, request, session.cancellation.signal).finally(silence)
   if (!background) return { sessionId, output: await output.finally(() => session.close()) }
   const { call } = running
-  const result = output.then((text): OutcomeBody => ({ type: 'output', data: { output: text } })).catch((thrown) => {
+  const result = output.then((text): OutcomeBody => ({
+    type: 'output', data: { output: text }, ...(text !== '' && { content: [{ type: 'text', text }] }),
+  })).catch((thrown) => {
     // Its session is cancelled too, but the model knows a task.
     throw stop.signal.aborted ? taskCancelled() : thrown
   })
@@ -97,6 +105,19 @@ export async function delegate(delegation: Delegation, sources: DelegationSource
   void outcome.then(() => session.close())
   return { sessionId }
 }
+
+/** What the sub-agent does, as it happens, without code of the embedder. */
+const PASSED: ReadonlySet<EventType> = new Set<EventType>([
+  'ToolInvocationProposed', 'ToolInvocationStarted', 'ToolInvocationProgress', 'ToolInvocationUpdated',
+  'ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled',
+])
+
+/** Returns a function that ends it. */
+const passEvents = (child: string, { update }: AgentRequest, { events }: HostContext): (() => void) =>
+  events.on((event) => {
+    // A copy: updates are frozen, and the arguments belong to the call.
+    if ('sessionId' in event && event.sessionId === child) update(JSON.parse(JSON.stringify(event)) as Json)
+  }, PASSED)
 
 const taskCancelled = () =>
   new BulkheadError('ToolCancelled', 'The task was cancelled.', { data: { reason: 'user' } })

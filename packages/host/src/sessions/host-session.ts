@@ -5,13 +5,12 @@ import {
 import type { Json } from '@bulkhead/kit/json'
 import { forms } from '@bulkhead/kit/options'
 import type { Approval } from '../policy/approvals/approval.ts'
-import type { SessionApprovals } from '../policy/approvals/session-approvals.ts'
-import type { Naming } from '../model/unknown-names.ts'
 import { explainCall, type Explanation } from '../calls/explain.ts'
 import { HookChain, HOOKS_FORM, refuseSlips } from '../calls/hooks.ts'
 import type { Hooks } from '../model/hooks.ts'
 import { deniedAlways } from '../policy/evaluate.ts'
 import type { SessionScope } from '../policy/call-session.ts'
+import { surfaceOf, surfaceParts, type Surface, type SurfacePart } from '../policy/surface.ts'
 import { goOnWith, type Claim, type Resumption } from '../policy/interaction/paused-calls.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { WaitGroup } from '../model/waiting.ts'
@@ -22,12 +21,13 @@ import {
   type CallAllOptions, type Frame, type ReadOptions, type Turn,
 } from './turn.ts'
 import { callCancelled, CancelScope, sessionCancelled, type CancelReason } from '../model/cancel-scope.ts'
-import { namingOf, readAgent, type Agents } from './agents.ts'
+import type { Agents } from './agents.ts'
 import { BackgroundTasks, type BackgroundTask, type EndedTask } from './background-tasks.ts'
+import { DescribedTools } from './described-tools.ts'
 import { openScope, originIn, type ScopeSources, type SubagentOrigin } from './session-scope.ts'
 import {
-  checkOptions, refuseDeeper, requireProgramTool, selectedTools, sessionNaming, type SessionOptions,
-  type SubagentOptions, type Session,
+  checkOptions, refuseDeeper, requireProgramTool, selectedTools, type SessionOptions, type SubagentOptions,
+  type Session,
 } from './session.ts'
 import { lowerLimits, SessionBudget, type Workflows } from '../model/budget.ts'
 
@@ -36,6 +36,8 @@ export interface SessionSources extends ScopeSources {
   readonly workflows: Workflows
   /** All open sessions by their ids, sub-agents included. */
   readonly open: Map<string, HostSession>
+  /** Every role that a session had so far. */
+  readonly roles: Set<string>
   /** Runs before the session is announced. */
   readonly onOpen: (session: HostSession) => void
   readonly onClose: (session: HostSession) => void
@@ -48,15 +50,17 @@ export class HostSession implements Session {
   readonly codeMode: boolean
   readonly agent: AgentManifest | undefined
   readonly background = new BackgroundTasks()
-  readonly #options: SessionOptions
+  readonly options: SessionOptions
   readonly #sources: SessionSources
   readonly #parent: HostSession | undefined
   /** Lists of tools that all apply. */
   readonly #selected: readonly (readonly string[])[]
-  readonly #cancel: CancelScope
-  readonly #scope: SessionScope
+  /** Refuses later calls, or cancels present ones too. */
+  readonly cancellation: CancelScope
+  readonly scope: SessionScope
   readonly #hooks: HookChain
   readonly #budget: SessionBudget
+  readonly #described: DescribedTools
   /** Calls that run. */
   readonly #open = new WaitGroup()
   readonly #subagents = new Set<HostSession>()
@@ -74,7 +78,7 @@ export class HostSession implements Session {
     const agent = sources.agents().of(options.agent)
     this.agent = agent?.manifest
     this.depth = parent ? parent.depth + 1 : 0
-    this.#options = options
+    this.options = options
     this.#sources = sources
     this.#parent = parent
     this.codeMode = options.codeMode ?? parent?.codeMode ?? false
@@ -84,14 +88,16 @@ export class HostSession implements Session {
     this.#budget = new SessionBudget(
       lowerLimits(options.budget, agent?.manifest.budget), sources.settings.file.budget, parent && parent.#budget,
     )
+    this.#described = new DescribedTools(sources.agents)
     this.#hooks = new HookChain(parent && parent.#hooks, [options.hooks ?? []].flat())
-    this.#scope = openScope({
-      id: this.id, options, agent, outer: parent && parent.#scope, hooks: this.#hooks, over: () => this.#cancel.signal,
+    this.scope = openScope({
+      id: this.id, options, agent, outer: parent && parent.scope, hooks: this.#hooks, over: () => this.cancellation.signal,
     }, sources)
     const turn = background ? undefined : parent && parent.#turn
-    this.#cancel = parent ? (turn?.scope ?? parent.#cancel).begin() : new CancelScope()
-    this.#forgetSignal = signal && this.#cancel.follow(signal, sessionCancelled)
+    this.cancellation = parent ? (turn?.scope ?? parent.cancellation).begin() : new CancelScope()
+    this.#forgetSignal = signal && this.cancellation.follow(signal, sessionCancelled)
     sources.open.set(this.id, this)
+    sources.roles.add(this.scope.policy.role)
     sources.onOpen(this)
     events.emit({
       type: 'SessionOpened', sessionId: this.id, workspace: sources.workspace, ...(parent && { parentId: parent.id }),
@@ -100,11 +106,20 @@ export class HostSession implements Session {
   }
 
   tools(): readonly ToolDefinition[] {
-    return this.#offered().definitions()
+    return this.#turn?.tools() ?? this.#described.of(this.#offered())
   }
 
   deniedAlways(name: string): string | undefined {
-    return deniedAlways(this.#offered().get(name), this.#scope.policy, this.#sources.host)?.reason
+    return deniedAlways(this.#offered().get(name), this.scope.policy, this.#sources.host)?.reason
+  }
+
+  surface(): Surface {
+    return surfaceOf(this.#surfaceParts())
+  }
+
+  #surfaceParts(): readonly SurfacePart[] {
+    const parent = this.#parent && this.#parent.#surfaceParts()
+    return surfaceParts(this.#offered(), this.scope.policy, this.#sources.host, parent)
   }
 
   call(call: ToolCall, options: CallOptions = NO_OPTIONS): Promise<Outcome> {
@@ -113,27 +128,18 @@ export class HostSession implements Session {
   }
 
   explain(call: ToolCall): Promise<Explanation> {
-    const cancel = (this.#turn?.scope ?? this.#cancel).begin()
+    const cancel = (this.#turn?.scope ?? this.cancellation).begin()
     const proposal = this.#propose(call, NO_OPTIONS, { cancel, turn: cancel, turnNumber: 0, tools: this.#offered() })
     return explainCall(proposal, this.#sources.host).finally(() => cancel.end())
   }
 
   approvals(): readonly Approval[] {
-    return this.#scope.approvals.standing()
+    return this.scope.approvals.standing()
   }
 
-  /** Its own approvals, and those of its sub-agents. */
-  get givenApprovals(): readonly SessionApprovals[] {
-    return [this.#scope.approvals, ...[...this.#subagents].flatMap((subagent) => subagent.givenApprovals)]
-  }
-
-  /** What it and its sub-agents were opened with, as far as it names tools. */
-  get namings(): readonly Naming[] {
-    const own = sessionNaming(this.id, this.#options)
-    const { agent } = this.#options
-    // The host reports those of agents that it knows by name.
-    const ofAgent = typeof agent === 'object' ? [namingOf(readAgent(agent))] : []
-    return [own, ...ofAgent, ...[...this.#subagents].flatMap((subagent) => subagent.namings)]
+  /** It and all its sub-agents. */
+  get family(): readonly HostSession[] {
+    return [this, ...[...this.#subagents].flatMap(({ family }) => family)]
   }
 
   addHooks(hooks: Hooks): () => void {
@@ -152,7 +158,7 @@ export class HostSession implements Session {
 
   async callAll(calls: readonly ToolCall[], options: CallAllOptions = {}): Promise<readonly Outcome[]> {
     const read = readCallAllOptions(options)
-    const { strategy = this.#options.strategy ?? 'parallel', steering, signal } = read
+    const { strategy = this.options.strategy ?? this.agent?.strategy ?? 'parallel', steering, signal } = read
     requireCalls(calls)
     const batchSize = batchSizeOf(strategy)
     const { ended, ...frame } = this.#enter(signal, calls.length)
@@ -163,7 +169,7 @@ export class HostSession implements Session {
   /** Until `ended` is called, nothing the calls belong to is over. */
   #enter(signal: AbortSignal | undefined, calls: number): Frame {
     const turn = this.#turn
-    const cancel = (turn?.scope ?? this.#cancel).begin()
+    const cancel = (turn?.scope ?? this.cancellation).begin()
     const forget = signal && cancel.follow(signal, callCancelled)
     this.#open.add(calls)
     turn?.open.add(calls)
@@ -181,10 +187,11 @@ export class HostSession implements Session {
     if (this.#turn) throw turnInvalid('A turn is under way; end it first.')
     if (this.#closing) throw sessionCancelled('user')
     const { host } = this.#sources
+    const offered = this.#offered()
     this.#leaveTurn = host.turns.acquire()
     this.#turn = new HostTurn({
-      number: ++this.#turns, scope: this.#cancel.begin(), offered: this.#offered(), signal: options.signal,
-      results: this.background.deliver(),
+      number: ++this.#turns, scope: this.cancellation.begin(), offered, tools: () => this.#described.of(offered),
+      signal: options.signal, results: this.background.deliver(),
     })
     host.events.emit({ type: 'TurnBegan', sessionId: this.id, turn: this.#turn.number })
     return this.#turn
@@ -205,7 +212,7 @@ export class HostSession implements Session {
     if (this.#closing) throw sessionCancelled('parent')
     const turn = this.#turn
     return new HostSession(options, {
-      ...this.#sources, ...originIn(this.#scope, by),
+      ...this.#sources, ...originIn(this.scope, by),
       onOpen: (begun) => {
         this.#subagents.add(begun)
         if (!options.background) turn?.owns(begun)
@@ -229,34 +236,17 @@ export class HostSession implements Session {
     return this.background.cancel(id)
   }
 
-  /** Aborted when it is cancelled. */
-  get signal(): AbortSignal {
-    return this.#cancel.signal
-  }
-
   cancel(reason: CancelReason = 'user'): void {
-    this.#cancel.cancel(sessionCancelled(reason))
-  }
-
-  /** Rejects later calls with this reason. Running calls continue. */
-  refuse(reason: BulkheadError): void {
-    this.#cancel.refuse(reason)
-  }
-
-  /** Cancels present and later calls with this reason. */
-  cancelWith(reason: BulkheadError): void {
-    this.#cancel.cancel(reason)
+    this.cancellation.cancel(sessionCancelled(reason))
   }
 
   /** Resolves when no call is open, here or in a sub-agent. */
   async settled(): Promise<void> {
-    while (this.openCalls > 0) {
-      await Promise.all([this.#open.whenNone(), ...[...this.#subagents].map((subagent) => subagent.settled())])
-    }
+    while (this.openCalls > 0) await Promise.all(this.family.map((session) => session.#open.whenNone()))
   }
 
   get openCalls(): number {
-    return [...this.#subagents].reduce((sum, subagent) => sum + subagent.openCalls, this.#open.size)
+    return this.family.reduce((sum, session) => sum + session.#open.size, 0)
   }
 
   close(): Promise<void> {
@@ -270,12 +260,12 @@ export class HostSession implements Session {
 
   async #close(): Promise<void> {
     const { host: { events, sidecar }, open, onClose } = this.#sources
-    this.#cancel.cancel(new BulkheadError('SessionCancelled', 'The session is closed.', { data: { reason: 'user' } }))
+    this.cancellation.cancel(new BulkheadError('SessionCancelled', 'The session is closed.', { data: { reason: 'user' } }))
     this.#forgetSignal?.()
     await Promise.all([...this.#subagents].map((subagent) => subagent.close()))
     await this.settled()
     if (this.#turn) await this.endTurn()
-    this.#cancel.end()
+    this.cancellation.end()
     await sidecar?.discard?.(this.id).catch((thrown: unknown) => events.suppressed('sidecar', thrown))
     events.emit({ type: 'SessionClosed', sessionId: this.id })
     open.delete(this.id)
@@ -292,7 +282,7 @@ export class HostSession implements Session {
     const { timeoutMs, onProgress, onLog, wrong: fault } = options
     const { cancel, turn, turnNumber, tools, ended } = frame
     const budget = this.#budget.within(this.#sources.workflows.current)
-    const at = { session: this.#scope, tools, budget, cancel, turn, turnNumber, parent: undefined }
+    const at = { session: this.scope, tools, budget, cancel, turn, turnNumber, parent: undefined }
     return { scope: { ...at, resumption, onProgress, onLog, ended }, call, timeoutMs, fault }
   }
 }

@@ -6,6 +6,7 @@ import { approvalTerms, SessionApprovals } from '../policy/approvals/session-app
 import type { HostContext } from '../policy/call.ts'
 import type { Pausable, SessionScope } from '../policy/call-session.ts'
 import { Interactions } from '../policy/interaction/interactions.ts'
+import type { AgentsRequire } from '../policy/agent-bound.ts'
 import type { UsableAgent } from './agents.ts'
 import { sessionPlaces, type RootSources } from './roots.ts'
 import { policyFrom, type SessionOptions } from './session.ts'
@@ -14,6 +15,7 @@ export interface ScopeSources extends RootSources {
   readonly host: HostContext
   readonly settings: Settings
   readonly projectApprovals: ProjectApprovals
+  readonly agentsRequire: AgentsRequire
   /** Of a sub-agent: the call that waits for it. */
   readonly waiting?: Pausable | undefined
   /** Of a sub-agent: the calls that delegate, the outermost first. */
@@ -49,7 +51,7 @@ export interface ScopeRequest {
  */
 export function openScope(request: ScopeRequest, sources: ScopeSources): SessionScope {
   const { id, options, agent, outer, hooks, over } = request
-  const { host, settings, workspace, projectApprovals } = sources
+  const { host, settings, workspace, projectApprovals, agentsRequire } = sources
   const { events, clock, registry } = host
   const { interactor, approver, interactionTimeoutMs } = options
   const asksParent = interactor === undefined && approver === undefined
@@ -59,7 +61,7 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
     id, variables, paths, hooks, memory: new Map(),
     agent: agent?.manifest,
     policy: policyFrom(options, {
-      settings, agent, variables, hasOwnValues: variables !== sources.variables,
+      settings, agent, agentsRequire, variables, hasOwnValues: variables !== sources.variables,
       isTool: (name) => registry.view.listing(name) !== undefined,
     }, outer?.policy),
     approvals: new SessionApprovals({

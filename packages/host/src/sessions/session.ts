@@ -13,10 +13,10 @@ import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { BUDGET_FORM, type BudgetLimits } from '../model/budget.ts'
 import type { CancelReason } from '../model/cancel-scope.ts'
 import type { Hooks } from '../model/hooks.ts'
-import { isAsking } from '../model/settings.ts'
-import type { Naming } from '../model/unknown-names.ts'
+import { DEFAULT_ROLE, isAsking } from '../model/settings.ts'
 import type { Approval } from '../policy/approvals/approval.ts'
 import { asGuard, type Guard, type Judge } from '../policy/guards.ts'
+import type { Surface } from '../policy/surface.ts'
 import { SessionPolicy, stricterMode, type PolicySources } from '../policy/session-policy.ts'
 import { rulesOf, type UsableAgent } from './agents.ts'
 import type { BackgroundTask, EndedTask } from './background-tasks.ts'
@@ -34,6 +34,11 @@ export interface Session {
   tools(): readonly ToolDefinition[]
   /** Why every call of a tool is denied here, whatever its arguments. undefined if one may be allowed. */
   deniedAlways(tool: string): string | undefined
+  /**
+   * What the session may use at most, in words and as data: the union of what its tools may do under every ceiling, and
+   * of what its agent requires besides. Each tool stays within its own requirements.
+   */
+  surface(): Surface
   /** Contract: never rejects. Every call ends in exactly one outcome. */
   call(call: ToolCall, options?: CallOptions): Promise<Outcome>
   /** The approvals that apply to calls of this session: its own and those of its project. */
@@ -88,6 +93,7 @@ export interface SessionOptions {
   /** Default: the configuration's, else `ask`. */
   readonly mode?: SecurityMode
   readonly rules?: readonly Rule[]
+  /** The role whose flags apply to its calls, and that hooks report. Default: agent. */
   readonly role?: string
   /**
    * Flags such as `allow_bash` or `allow_bash_reviewer`, besides those of the configuration: a `false` in either
@@ -149,7 +155,9 @@ export interface SubagentOptions extends SessionOptions {
 }
 
 /** The parts of a policy besides the options. */
-interface PolicyMaterial extends Pick<PolicySources, 'settings' | 'variables' | 'hasOwnValues' | 'isTool'> {
+interface PolicyMaterial extends Pick<
+  PolicySources, 'settings' | 'variables' | 'hasOwnValues' | 'isTool' | 'agentsRequire'
+> {
   readonly agent: UsableAgent | undefined
 }
 
@@ -229,7 +237,7 @@ export function policyFrom(
     modeAuthor,
     allowlist: settings.allowlist(modeAuthor === 'written'),
     rules: [...agent ? rulesOf(agent) : [], ...(options.rules ?? []).map(readRule)],
-    role: options.role,
+    role: options.role ?? DEFAULT_ROLE,
     roles: new Map(Object.entries(options.roles ?? {})),
     ceiling: options.ceiling,
     agent: agent?.manifest,
@@ -240,10 +248,6 @@ export function policyFrom(
     parent,
   })
 }
-
-/** The names of tools in the options of a session. */
-export const sessionNaming = (id: string, { rules, roles, tools: offered }: SessionOptions): Naming =>
-  ({ layer: 'embedder', location: `session ${id}`, config: { rules: rules && [...rules], roles }, offered })
 
 function readRule(rule: Rule, index: number): ScopedRule {
   const parsed = ruleSchema.safeParse(rule)

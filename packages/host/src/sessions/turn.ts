@@ -27,6 +27,7 @@ export interface TurnParts {
   readonly number: number
   readonly scope: CancelScope
   readonly offered: OfferedTools
+  readonly tools: () => readonly ToolDefinition[]
   /** Of the caller that began it. */
   readonly signal: AbortSignal | undefined
   readonly results: readonly EndedTask[]
@@ -52,13 +53,16 @@ export class HostTurn implements Turn {
   readonly open = new WaitGroup()
   readonly #subagents = new Set<{ close(): Promise<void> }>()
   readonly #forgetSignal: (() => void) | undefined
+  readonly #describe: TurnParts['tools']
+  #tools: readonly ToolDefinition[] | undefined
   #ending: Promise<void> | undefined
 
-  constructor({ number, scope, offered, signal, results }: TurnParts) {
+  constructor({ number, scope, offered, tools, signal, results }: TurnParts) {
     this.number = number
     this.scope = scope
     this.offered = offered
     this.results = results
+    this.#describe = tools
     this.#forgetSignal = signal && scope.follow(signal, turnCancelled)
   }
 
@@ -67,7 +71,8 @@ export class HostTurn implements Turn {
   }
 
   tools(): readonly ToolDefinition[] {
-    return this.offered.definitions()
+    this.#tools ??= this.#describe()
+    return this.#tools
   }
 
   cancel(reason: CancelReason = 'user'): void {

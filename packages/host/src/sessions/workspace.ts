@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import {
-  AGENT_TOOL, BulkheadError, LOCKED_TOOLS, NO_COMMAND_WALLS, type AgentDescriptor, type ArgumentsReader, type Clock,
-  type CommandVariable, type Diagnostic, type EventOf, type IgnoredFiles, type Interactor, type KeyUse, type LoadReport, type MissingWall,
-  type Sandbox, type Store, type VariableValues,
+  AGENT_TOOL, BulkheadError, NO_COMMAND_WALLS, type AgentDescriptor, type ArgumentsReader, type Clock,
+  type CommandVariable, type Diagnostic, type EventOf, type IgnoredFiles, type Interactor, type KeyUse,
+  type LoadReport, type MissingWall, type Sandbox, type Store, type ToolDefinition, type VariableValues,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
 import { stopAll, Retirement, type StopReport } from '../extensions/reload/retirement.ts'
@@ -13,23 +13,25 @@ import type { SmokeCheck } from '../extensions/reload/trial.ts'
 import { wayBeside } from '../extensions/reload/plan.ts'
 import { Validators } from '../extensions/schema-checks.ts'
 import { Leases, TickOrder } from '../model/waiting.ts'
-import { Settings } from '../model/settings.ts'
-import { unknownNames, type KnownNames } from '../model/unknown-names.ts'
+import { DEFAULT_ROLE, Settings } from '../model/settings.ts'
+import { unknownNames } from '../model/unknown-names.ts'
 import { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
 import { patternDiagnostics } from '../policy/command-safety/command-safety.ts'
 import type { HostContext } from '../policy/call.ts'
 import { Interactions } from '../policy/interaction/interactions.ts'
 import { PausedCalls } from '../policy/interaction/paused-calls.ts'
+import type { AgentsRequire } from '../policy/agent-bound.ts'
 import type { AuditTrail } from '../records/audit-trail.ts'
 import type { CallJournal } from '../records/call-journal.ts'
 import type { EventBus } from '../records/events.ts'
 import type { Owner } from '../records/interrupted-calls.ts'
 import type { MetricsRecorder } from '../records/metrics.ts'
 import type { Sidecar } from '../records/timeouts.ts'
-import { Agents } from './agents.ts'
+import { Agents, ceilingDiagnostics, namingOf, readAgent } from './agents.ts'
 import type { RunningCall } from '../calls/running-call.ts'
 import { delegate, type AgentRunner, type Delegated, type Delegation } from './delegation.ts'
 import { HostSession } from './host-session.ts'
+import { knownNames, sessionNaming } from './naming.ts'
 import type { SessionOptions } from './session.ts'
 import type { FoundRoot, RootSources } from './roots.ts'
 import { createNestedCaller, servicesFor } from './services.ts'
@@ -93,6 +95,8 @@ export interface WorkspaceSources {
   readonly owner: Owner
   /** Agents of the embedder. They hide those of the layers. */
   readonly agents: readonly AgentDescriptor[]
+  readonly roles: () => Iterable<string>
+  readonly agentsRequire: AgentsRequire
 }
 
 /**
@@ -110,6 +114,10 @@ export class Workspace {
   readonly sessions = new Set<HostSession>()
   /** By id, sub-agents included. */
   readonly openSessions = new Map<string, HostSession>()
+  /** The roles that sessions had, and the default. */
+  readonly #roles = new Set([DEFAULT_ROLE])
+  readonly #laterRoles: WorkspaceSources['roles']
+  readonly #agentsRequire: AgentsRequire
   readonly #workflows: Workflows
   readonly #sandbox: Sandbox
   readonly #agents: readonly AgentDescriptor[]
@@ -121,6 +129,8 @@ export class Workspace {
     this.#sandbox = sandbox
     this.findRoot = place.findRoot
     this.#agents = sources.agents
+    this.#laterRoles = sources.roles
+    this.#agentsRequire = sources.agentsRequire
     this.#workflows = sources.workflows
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, owner } = sources
     const { metrics, argumentsReaders, audit } = sources
@@ -171,8 +181,8 @@ export class Workspace {
     const { context: host, settings, variables, path: workspace, findRoot, projectApprovals, sessions } = this
     return new HostSession(options, {
       host, settings, variables, workspace, findRoot, projectApprovals, workflows: this.#workflows,
-      neverWritten: host.neverWritten ?? [],
-      open: this.openSessions,
+      neverWritten: host.neverWritten ?? [], agentsRequire: this.#agentsRequire,
+      open: this.openSessions, roles: this.#roles,
       agents: () => this.agents,
       onOpen: (begun) => sessions.add(begun),
       onClose: (ended) => {
@@ -180,6 +190,11 @@ export class Workspace {
         left()
       },
     })
+  }
+
+  callableTools(sessionId: string): readonly ToolDefinition[] {
+    const session = this.openSessions.get(sessionId)
+    return session?.tools().filter(({ name }) => session.deniedAlways(name) === undefined) ?? []
   }
 
   async delegate(delegation: Delegation, run: AgentRunner): Promise<Delegated> {
@@ -214,12 +229,17 @@ export class Workspace {
 
   get diagnostics(): readonly Diagnostic[] {
     const { registry } = this.context
-    const ofSessions = [...this.sessions].flatMap((session) => session.namings)
-    const namings = [...this.settings.layers, ...this.agents.namings, ...ofSessions]
-    const unknown = unknownNames(namings, knownNames(registry, this.reloader.report.absent))
+    const sessions = [...this.sessions].flatMap(({ family }) => family)
+    const agents = [...this.agents.usable, ...sessions.flatMap(({ options: { agent } }) =>
+      typeof agent === 'object' ? [readAgent(agent)] : [])]
+    const namings = [
+      ...this.settings.layers, ...agents.map(namingOf), ...sessions.map(({ id, options }) => sessionNaming(id, options)),
+    ]
+    const roles = new Set([...this.#roles, ...this.#laterRoles()])
+    const unknown = unknownNames(namings, knownNames(registry, this.reloader.report.absent, roles))
     return [
       ...this.reloader.diagnostics, ...registry.diagnostics, ...patternDiagnostics(this.settings.layers), ...unknown,
-      ...this.#missingWalls,
+      ...ceilingDiagnostics(agents, this.#agentsRequire), ...this.#missingWalls,
     ]
   }
 
@@ -258,23 +278,3 @@ const wallDiagnostic = ({ message, cure }: MissingWall): Diagnostic => ({
   severity: 'warning', stage: 'configSchema', code: 'CapabilityUnavailable', layer: 'bundled', extensionId: null,
   location: 'the operating system', path: '/sandbox/os', message, cure,
 })
-
-function knownNames(registry: Registry, absent: LoadReport['absent'] = new Map()): KnownNames {
-  const { candidates, unprepared, settings: { file: { mcp = {}, openapi = {} } } } = registry
-  const descriptors = [...candidates, ...unprepared].map(({ descriptor }) => descriptor)
-  const servers =
-    [...Object.keys(mcp).map((name) => `mcp:${name}`), ...Object.keys(openapi).map((name) => `openapi:${name}`)]
-  return {
-    offered: new Set(registry.offered().enabled().map(({ tool }) => tool.name)),
-    tools: new Set([
-      ...LOCKED_TOOLS, ...descriptors.flatMap(({ manifest }) => manifest.tools.map(({ name }) => name)),
-      ...[...absent.values()].flat(),
-    ]),
-    extensions: new Set([...descriptors.map(({ id }) => id), ...absent.keys()]),
-    servers: new Set([
-      ...servers, ...descriptors.flatMap(({ server }) => server ? [`${server.kind}:${server.name}`] : []),
-    ]),
-    sources: new Set(descriptors.flatMap(({ server }) =>
-      server ? [...server.tools.values()].map((tool) => `${server.kind}:${server.name}:${tool}`) : [])),
-  }
-}

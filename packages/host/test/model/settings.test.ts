@@ -31,7 +31,7 @@ test('the flag of a role overrides the general flag', () => {
   })
   expect(settings.forbiddingFlag('bash', 'reviewer')).toBe('allow_bash_reviewer')
   expect(settings.forbiddingFlag('bash', 'author')).toBeUndefined()
-  expect(settings.forbiddingFlag('edit', undefined)).toBe('allow_edit')
+  expect(settings.forbiddingFlag('edit', 'agent')).toBe('allow_edit')
   expect(settings.forbiddingFlag('read', 'reviewer')).toBeUndefined()
 })
 

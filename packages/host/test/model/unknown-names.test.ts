@@ -26,7 +26,7 @@ test('a name that other products use for a tool is reported wherever the configu
 test('the path is the written one, also after invalid entries', () => {
   const config = { rules: [{ permission: 'read_file', pattern: '*', action: 'deny' as const }], allowlist: ['read_file'] }
   const nothing = new Set<string>()
-  const known = { offered: new Set(['read']), tools: new Set(['read']), extensions: nothing, servers: nothing, sources: nothing }
+  const known = { offered: new Set(['read']), tools: new Set(['read']), extensions: nothing, servers: nothing, sources: nothing, roles: nothing }
   const found = unknownNames([{ layer: 'global', location: 'g', config, omitted: ['/rules/0', '/allowlist/0'] }], known)
   expect(found.map(({ path }) => path)).toEqual(['/rules/1/permission', '/allowlist/1'])
 })
@@ -70,10 +70,13 @@ test('names of tools, capabilities, servers and disabled tools are not reported'
       mcp: { ship: { type: 'local', command: ['x'] }, quiet: { type: 'local', command: ['x'] } },
       tools: { search: { timeoutMs: 1_000 }, hidden_tool: { enabled: false }, quiet_tool: {} },
       extensions: { 'hidden': {}, 'mcp-quiet': {} },
-      roles: { allow_read: true, allow_read_reviewer: false, allow_ship_track: true },
+      roles: { allow_read: true, allow_read_agent: true, allow_read_reviewer: false, allow_read_clerk: false, allow_ship_track: true },
       policy: { identities: { 'hid*': {}, '@acme': {} }, scopes: { hidden: {} } },
     },
   })
+  const session = await host.openSession({ role: 'reviewer' })
+  await session.openSubagent({ role: 'clerk' })
+  await session.close()
   const { descriptor } = sketchExtension({ id: 'mcp-ship', tools: { ship_sail: {} } })
   await host.register([{ ...descriptor, server: { kind: 'mcp', name: 'ship', address: 'a', tools: new Map([['ship_sail', 'sail']]) } }])
   expect(host.diagnostics).toEqual([])
@@ -119,6 +122,42 @@ test('a name of a tool that is not installed stays in force, and is not reported
   expect(host.diagnostics).toEqual([])
   const session = await host.openSession({ mode: 'yolo' })
   expect(await session.call({ id: 'c', name: 'later', arguments: {} })).toMatchObject({ error: { code: 'RuleDenied' } })
+})
+
+test('an unknown role is reported with the nearest one', async () => {
+  const { host } = createWorld({
+    extensions: [{ layer: 'bundled', tools: TOOLS }],
+    config: { roles: { allow_read_agnet: false, allow_ship_track_guest: false } },
+  })
+  expect(host.diagnostics.map(({ path, message, cure }) => `${path} ${message} ${cure}`)).toEqual([
+    '/roles/allow_read_agnet No session has the role "agnet", so this flag applies to none now. It stays in force for sessions that are opened with it later. '
+      + 'Did you mean "allow_read_agent"?',
+    expect.stringContaining('/roles/allow_ship_track_guest No session has the role "guest"'),
+  ])
+  await host.openSession({ role: 'guest' })
+  expect(host.diagnostics.map(({ path }) => path)).toEqual(['/roles/allow_read_agnet'])
+})
+
+test('a pattern that no host can match is reported', () => {
+  const of = (permission: string, pattern: string) => ({ permission, pattern, action: 'deny' as const })
+  const { host } = createWorld({
+    extensions: [{ layer: 'bundled', tools: TOOLS }],
+    config: {
+      rules: [
+        ...['api.*', 'https://api.example.com/v1', 'API.example.com', 'net.fetch.'].map((pattern) => of('net.fetch', pattern)), of('net', 'api.*'),
+        ...['*', '**', 'api.example.com', '*.example.com', 'localhost:8080', '[::1]'].map((pattern) => of('net.fetch', pattern)),
+        of('read', 'api.*'), of('fs.read', 'api.*'),
+      ],
+    },
+  })
+  const cure = 'Write api.example.com, *.example.com for every subdomain, localhost:8080 for a port, or *.'
+  expect(host.diagnostics.filter(({ path }) => path.endsWith('pattern')).map((found) => `${found.path} ${found.message} ${found.cure}`)).toEqual([
+    `/rules/0/pattern No host matches "api.*", so this rule applies to none. ${cure}`,
+    `/rules/1/pattern No host matches "https://api.example.com/v1", so this rule applies to none. Did you mean "api.example.com"? ${cure}`,
+    `/rules/2/pattern No host matches "API.example.com", so this rule applies to none. Did you mean "api.example.com"? ${cure}`,
+    `/rules/3/pattern No host matches "net.fetch.", so this rule applies to none. ${cure}`,
+    `/rules/4/pattern No host matches "api.*", so this rule applies to none. ${cure}`,
+  ])
 })
 
 describe('a rule for an unknown capability', () => {

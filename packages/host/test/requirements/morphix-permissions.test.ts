@@ -54,6 +54,19 @@ proveAll('morphix', [
     },
   },
   {
+    id: 'morphix.default-role',
+    statement: 'the role is `agent` if none is given, for flags as for hooks',
+    async prove() {
+      const { result, contexts } = await observed({ config: { roles: { allow_echo_agent: false } }, mode: 'yolo' })
+      expect(result).toMatchObject({ success: false, error: 'permission_denied' })
+      expect(contexts).toMatchObject([{ hookPoint: 'onPermissionDenied', role: 'agent' }])
+      const ofSession = await observed({ roles: { allow_echo: true, allow_echo_agent: false }, mode: 'yolo' })
+      expect(ofSession.result).toMatchObject({ error: 'permission_denied' })
+      const exempt = await observed({ config: { roles: { allow_echo: false, allow_echo_agent: true } }, mode: 'yolo' })
+      expect(exempt.result).toMatchObject({ success: true })
+    },
+  },
+  {
     id: 'morphix.permission-denied-hook',
     statement: 'a call that fails the permission check reaches on_permission_denied, with tool, role and workspace',
     async prove() {

@@ -77,13 +77,15 @@ function parseAgent(bytes: Uint8Array, name: string, layer: AgentLayer): Parsed 
   return patternFault(manifest) ?? (layer === 'project' ? rootFault(manifest) : undefined) ?? { manifest: deepFreeze(manifest) }
 }
 
-function patternFault({ requires = {} }: AgentManifest): { readonly fault: Fault } | undefined {
-  try {
-    checkRequirements(requires)
-    return undefined
-  } catch (error) {
-    return invalid('/requires', BulkheadError.from(error).message)
+function patternFault(manifest: AgentManifest): { readonly fault: Fault } | undefined {
+  for (const key of ['ceiling', 'requires'] as const) {
+    try {
+      checkRequirements(manifest[key] ?? {})
+    } catch (error) {
+      return invalid(`/${key}`, BulkheadError.from(error).message)
+    }
   }
+  return undefined
 }
 
 /** A first check without the file system. The host follows links when a session is opened. */

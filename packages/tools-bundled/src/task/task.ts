@@ -68,6 +68,8 @@ export const createTask = (delegate?: Delegate): BundledExtension => ({
           })
           return {
             type: 'output', data: output === undefined ? { session_id: sessionId } : { output },
+            // A model reads the text itself, not JSON around it.
+            ...(output && { content: [{ type: 'text', text: output }] }),
             metadata: { child_loop_id: sessionId },
           }
         },

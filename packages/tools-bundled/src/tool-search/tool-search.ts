@@ -15,9 +15,10 @@ const INPUT_SCHEMA = {
 const MATCHES = 10
 const DESCRIPTION_CHARS = 200
 
-/** The available tools. Found tools are reported, so that they can be offered to the model. */
+/** The tools to search. Found tools are reported, so that they can be offered to the model. */
 export interface ToolCatalog {
-  tools(): readonly SearchedTool[]
+  /** Those that a session can call. */
+  tools(sessionId: string): readonly SearchedTool[]
   found(sessionId: string, names: readonly string[]): void
 }
 
@@ -47,9 +48,10 @@ export const createToolSearch = (catalog: ToolCatalog = EMPTY): BundledExtension
         input: INPUT_SCHEMA,
         requires: { capabilities: ['session'] },
         async execute({ query, max_results = MATCHES }, { session }) {
-          const others = catalog.tools().filter(({ name }) => !isBundledTool(name))
+          const sessionId = await session.id()
+          const others = catalog.tools(sessionId).filter(({ name }) => !isBundledTool(name))
           const best = findTools(query, others).slice(0, max_results)
-          catalog.found(await session.id(), best.map(({ name }) => name))
+          catalog.found(sessionId, best.map(({ name }) => name))
           return { matches: best.map(({ name, description }) => ({ id: name, description: shortened(description) })) }
         },
         deriveApprovalKey: () => 'tool-registry',

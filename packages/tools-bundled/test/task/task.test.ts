@@ -14,7 +14,7 @@ describe('task', () => {
   it('delegates and returns the output, with the session of the agent', async () => {
     run = async ({ prompt }) => ({ sessionId: 'child', output: `did: ${prompt}` })
     expect(await tool.call({ subagent_type: 'explorer', prompt: 'look', metadata: { a: 1 } }))
-      .toEqual({ type: 'output', data: { output: 'did: look' }, metadata: { child_loop_id: 'child' } })
+      .toEqual({ type: 'output', data: { output: 'did: look' }, content: [{ type: 'text', text: 'did: look' }], metadata: { child_loop_id: 'child' } })
     expect(tasks.at(-1)).toMatchObject({
       agent: 'explorer', prompt: 'look', background: false, metadata: { a: 1 }, sessionId: 'session-1', callId: expect.stringMatching(/^c\d+$/),
     })
