@@ -8,7 +8,7 @@ export type {
 export {
   isCertificateVariable, isProxyVariable, isUsualVariable, namedTwice, type CommandVariable,
 } from './model/command-variables.ts'
-export { BulkheadError, ERRORS, isErrorCode, requireOptions, VALIDATION_STAGES } from './model/errors.ts'
+export { BulkheadError, ERRORS, isErrorCode, requireOptions, RETRIED_CLASSES, VALIDATION_STAGES } from './model/errors.ts'
 export type { Diagnostic, ErrorClass, ErrorCode, ErrorFault, ValidationStage } from './model/errors.ts'
 export { EVENT_TYPES } from './model/events.ts'
 export type {

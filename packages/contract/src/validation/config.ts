@@ -2,6 +2,7 @@ import { z } from 'zod'
 import {
   CALL_LIMITS, COMPARTMENT_LIMITS, LONGEST_TIMER_MS, POOL_LIMITS, type CompartmentLimits,
 } from '../model/limits.ts'
+import { RETRIED_CLASSES } from '../model/errors.ts'
 import { NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, SECURITY_MODES } from '../model/names.ts'
 import { commands } from './commands.ts'
 import { extensionId, headerName, secretName, toolName, webUrl } from './fields.ts'
@@ -199,6 +200,21 @@ const approvals = z.strictObject({
     ),
 })
 
+const retries = z.strictObject({
+  attempts: positive.max(10).exactOptional()
+    .describe(`How often a call is tried, the first time included. 1: never again. Default: ${CALL_LIMITS.attempts}.`),
+  backoffBase: z.number().min(0).max(10).exactOptional().describe(
+    'The pause after attempt n, in seconds: this to the power of n; 0 for none. It counts against the deadline of the call. '
+    + `Default: ${CALL_LIMITS.backoffBase}.`,
+  ),
+  jitterMs: z.int().nonnegative().max(60_000).exactOptional()
+    .describe(`The most that is added to a pause at random, in milliseconds. Default: ${CALL_LIMITS.jitterMs}.`),
+  classes: z.array(z.enum(RETRIED_CLASSES)).exactOptional().describe(
+    'The classes of errors that are retried. An error that would repeat is never retried, and a tool that acts is '
+    + 'retried only after ToolTransient. Default: all of them.',
+  ),
+})
+
 export const configFileSchema = z.strictObject({
   $schema: z.string().optional().describe('The JSON Schema of this file, for editors.'),
   mode: z.enum(SECURITY_MODES).optional().describe('What happens to a gated call whose key is new. Default: ask.'),
@@ -238,6 +254,7 @@ export const configFileSchema = z.strictObject({
   sandbox: sandbox.optional().describe('How many compartments run, and how they are isolated.'),
   commands: commands.optional()
     .describe('What commands of tools see and get. Of no effect in the configuration of a project.'),
+  retries: retries.optional().describe('When a failed call is tried again.'),
   budget: budgetLimits.optional().describe('The budget of one workflow.'),
   watchdogs: z.strictObject({
     commandSafety: commandSafetyConfigSchema.optional()

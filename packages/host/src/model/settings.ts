@@ -4,6 +4,7 @@ import {
   type RuleAuthor, type RuleScope, type ScopedRule, type SecurityMode, type ToolConfig,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
+import { retriesOf, type Retries } from './retries.ts'
 import { member, Written } from './written.ts'
 
 type ConfigLayer = LayerConfig['layer']
@@ -24,6 +25,7 @@ export class Settings {
   readonly ceilings: readonly LocatedCeiling[]
   /** What a project cannot loosen. */
   readonly written: Written
+  readonly retries: Retries
   readonly #tools: ReadonlyMap<string, ToolConfig>
   readonly #extensions: ReadonlyMap<string, ExtensionConfig>
   readonly #roles: ReadonlyMap<string, boolean>
@@ -35,6 +37,7 @@ export class Settings {
     this.machine = layers.find(({ layer }) => layer === 'machine')?.config ?? {}
     this.ceilings = ceilingsOf({ merged, layers })
     this.rules = layers.toSorted((a, b) => SCOPE_ORDER[a.layer] - SCOPE_ORDER[b.layer]).flatMap(scopedRules)
+    this.retries = retriesOf(merged)
     this.#tools = new Map(Object.entries(merged.tools ?? {}))
     this.#extensions = new Map(Object.entries(merged.extensions ?? {}))
     this.#roles = new Map(Object.entries(merged.roles ?? {}))

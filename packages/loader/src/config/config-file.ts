@@ -57,7 +57,7 @@ type Steps = readonly (string | number)[]
 const PART_DEPTH: ReadonlyMap<string | number, number> = new Map([
   ['allowlist', 2], ['rules', 2], ['roles', 2], ['packages', 2], ['mcp', 2], ['openapi', 2], ['lsp', 2], ['tools', 3],
   ['extensions', 4], ['policy', 3], ['isolation', 2], ['limits', 2], ['sandbox', 3], ['search', 2], ['skills', 2],
-  ['budget', 2], ['audit', 2], ['approvals', 2], ['watchdogs', 4], ['guards', 2], ['commands', 4],
+  ['retries', 2], ['budget', 2], ['audit', 2], ['approvals', 2], ['watchdogs', 4], ['guards', 2], ['commands', 4],
 ])
 
 /** Leaving a part out may reveal another fault. After this many rounds the whole file is rejected. */
@@ -198,6 +198,7 @@ const STRICTEST: ReadonlyMap<string, Json> = new Map<string, Json>([
   ['/approvals', { projectDays: 1, sessionMinutes: 1 }], ['/approvals/projectDays', 1],
   ['/approvals/sessionMinutes', 1],
   ['/budget', { calls: 1, tokens: 1 }], ['/budget/calls', 1], ['/budget/tokens', 1],
+  ['/retries', { attempts: 1 }], ['/retries/attempts', 1], ['/retries/classes', []],
   ['/isolation', { global: 'process', project: 'process' }], ['/isolation/global', 'process'],
   ['/isolation/project', 'process'],
   ['/policy/ceiling', {}], ['/policy/conformance', { require: true, signers: [] }],
