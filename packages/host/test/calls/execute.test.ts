@@ -145,9 +145,9 @@ test('all attempts share the time of the call, and none starts after it', async 
 })
 
 test('a later attempt has the remaining time', async () => {
-  let busy = 1
+  let waits = 1
   const { clock, call } = await prepared({
-    ...ACTS, execute: () => { if (busy-- > 0) throw Object.assign(new Error('busy'), { code: 'ResourceBusy' }); return hang() },
+    ...ACTS, execute: () => { if (waits-- > 0) throw Object.assign(new Error('busy'), { code: 'ResourceBusy' }); return hang() },
   })
   const outcome = call({ timeoutMs: 5_000 })
   await clock.advance(4_999)
