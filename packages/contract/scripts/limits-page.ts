@@ -37,6 +37,7 @@ type Row = readonly [most: number, meaning: string, error?: ErrorCode]
 
 const CALL: Readonly<Record<keyof typeof CALL_LIMITS, Row>> = {
   idChars: [CALL_LIMITS.idChars, 'Length of the id of a call, in characters.', 'InputInvalid'],
+  sessionIds: [CALL_LIMITS.sessionIds, 'Ids of earlier calls that a session knows. A second call with one of them is refused.', 'InputInvalid'],
   argumentChars: [CALL_LIMITS.argumentChars, 'Arguments of a call, in characters of JSON.', 'InputInvalid'],
   argumentDepth: [CALL_LIMITS.argumentDepth, 'Nesting depth of the arguments.', 'InputInvalid'],
   argumentNodes: [CALL_LIMITS.argumentNodes, 'Number of values in the arguments.', 'InputInvalid'],

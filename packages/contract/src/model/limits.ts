@@ -60,6 +60,8 @@ export const DEFAULT_LIMITS = Object.fromEntries(
 export const CALL_LIMITS = {
   /** Length of the id of a call. */
   idChars: 128,
+  /** Ids of calls that a session remembers, to refuse a second call with one of them. */
+  sessionIds: 100_000,
   /** Size of the arguments as JSON. */
   argumentChars: 1024 * 1024,
   argumentDepth: 32,

@@ -59,7 +59,7 @@ function emitDecided(
   const { session, id, name, tool: { origin }, args, program, decision: { analysis: { approvalKey } } } = call
   events.emit({
     type: 'ToolInvocationDecided', sessionId: session.id, callId: id, tool: name, origin, decision, stage, source,
-    reason, approvalKey, args, ...(program !== undefined && { program }),
+    reason, approvalKey, arguments: args, args, ...(program !== undefined && { program }),
   })
 }
 

@@ -61,7 +61,7 @@ function contextOf(
 ): HookContext {
   const { session, attempt, args = null } = call
   return Object.freeze({
-    hookPoint, toolName: call.name, callId: call.id, parameters: args, role: session.policy.role ?? DEFAULT_ROLE,
+    hookPoint, toolName: call.name, callId: call.id, arguments: args, parameters: args, role: session.policy.role ?? DEFAULT_ROLE,
     result: deepFreeze(result), error: error && Object.freeze(error),
     durationMs: Math.round(host.clock.monotonic() - call.startedAt), attempt, workspace: host.workspace,
     sessionId: session.id,
