@@ -2,8 +2,8 @@ import { z } from 'zod'
 import {
   CALL_LIMITS, COMPARTMENT_LIMITS, LONGEST_TIMER_MS, POOL_LIMITS, type CompartmentLimits,
 } from '../model/limits.ts'
-import { RETRIED_CLASSES } from '../model/errors.ts'
 import { NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, SECURITY_MODES } from '../model/names.ts'
+import { retries, treatment } from './call-settings.ts'
 import { commands } from './commands.ts'
 import { extensionId, headerName, secretName, toolName, webUrl } from './fields.ts'
 import { languageServer, localServer } from './local-servers.ts'
@@ -200,21 +200,6 @@ const approvals = z.strictObject({
     ),
 })
 
-const retries = z.strictObject({
-  attempts: positive.max(10).exactOptional()
-    .describe(`How often a call is tried, the first time included. 1: never again. Default: ${CALL_LIMITS.attempts}.`),
-  backoffBase: z.number().min(0).max(10).exactOptional().describe(
-    'The pause after attempt n, in seconds: this to the power of n; 0 for none. It counts against the deadline of the call. '
-    + `Default: ${CALL_LIMITS.backoffBase}.`,
-  ),
-  jitterMs: z.int().nonnegative().max(60_000).exactOptional()
-    .describe(`The most that is added to a pause at random, in milliseconds. Default: ${CALL_LIMITS.jitterMs}.`),
-  classes: z.array(z.enum(RETRIED_CLASSES)).exactOptional().describe(
-    'The classes of errors that are retried. An error that would repeat is never retried, and a tool that acts is '
-    + 'retried only after ToolTransient. Default: all of them.',
-  ),
-})
-
 export const configFileSchema = z.strictObject({
   $schema: z.string().optional().describe('The JSON Schema of this file, for editors.'),
   mode: z.enum(SECURITY_MODES).optional().describe('What happens to a gated call whose key is new. Default: ask.'),
@@ -226,6 +211,8 @@ export const configFileSchema = z.strictObject({
   )
     .optional().describe('Flags allow_<tool> and allow_<tool>_<role>.'),
   approvals: approvals.optional().describe('How long approvals last.'),
+  treatment: treatment.optional()
+    .describe('How calls are treated by the mode of their tool. Of no effect in the configuration of a project.'),
   toolsEnabled: z.boolean().optional().describe('false disables every tool.'),
   tools: z.record(toolName, toolConfig).optional().describe('Configuration of tools by name.'),
   extensions: z.record(extensionId, extensionConfig).optional()

@@ -5,6 +5,7 @@ import {
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { retriesOf, type Retries } from './retries.ts'
+import { treatmentTable, type TreatmentTable } from './treatment-table.ts'
 import { member, Written } from './written.ts'
 
 type ConfigLayer = LayerConfig['layer']
@@ -26,6 +27,7 @@ export class Settings {
   /** What a project cannot loosen. */
   readonly written: Written
   readonly retries: Retries
+  readonly treatments: TreatmentTable
   readonly #tools: ReadonlyMap<string, ToolConfig>
   readonly #extensions: ReadonlyMap<string, ExtensionConfig>
   readonly #roles: ReadonlyMap<string, boolean>
@@ -38,6 +40,7 @@ export class Settings {
     this.ceilings = ceilingsOf({ merged, layers })
     this.rules = layers.toSorted((a, b) => SCOPE_ORDER[a.layer] - SCOPE_ORDER[b.layer]).flatMap(scopedRules)
     this.retries = retriesOf(merged)
+    this.treatments = treatmentTable(merged, this.machine)
     this.#tools = new Map(Object.entries(merged.tools ?? {}))
     this.#extensions = new Map(Object.entries(merged.extensions ?? {}))
     this.#roles = new Map(Object.entries(merged.roles ?? {}))
