@@ -31,9 +31,9 @@ export {
   AGENT_TOOL, ANY_COMMAND, BUNDLED_TOOLS, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN,
   HEADER_NAME_PATTERN, isBundledTool, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS,
   MANIFEST_FILE, NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES, RULE_ACTIONS,
-  SECURITY_MODES, TOOL_MODES, TOOL_NAME_PATTERN, TREATMENT_PRESETS, TREATMENTS, type BundledTool, type CapabilityName, type CommandSeverity, type Layer,
-  type LockedTool, type Placement, type RuleAction, type SecurityMode, type ToolKind, type ToolMode,
-  type Treatment,
+  SECURITY_MODES, TOOL_MODES, TOOL_NAME_PATTERN, TREATMENT_PRESETS, TREATMENTS, type BundledTool, type CapabilityName,
+  type CommandSeverity, type Layer, type LockedTool, type Placement, type RuleAction, type SecurityMode, type ToolKind,
+  type ToolMode, type Treatment,
 } from './model/names.ts'
 export type {
   Completion, Content, EmbeddedResource, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata,
