@@ -75,7 +75,7 @@ describe('the AI SDK', () => {
     for await (const part of fullStream) if (part.type === 'tool-result') abort.abort()
     await session.close()
     off()
-    expect(ended).toMatchObject([{ callId: 'call-1', errorCode: 'ToolCancelled' }])
+    expect(ended).toMatchObject([{ callId: expect.stringMatching(/^call-1/), errorCode: 'ToolCancelled' }])
   })
 
   it('lets the person of the session approve while the tool runs', async () => {
@@ -209,7 +209,7 @@ describe('LangChain', () => {
     expect(message).toBeInstanceOf(ToolMessage)
     expect(message).toMatchObject({
       tool_call_id: 'call-1', name: 'read', status: 'success', content: expect.stringContaining('hello'),
-      artifact: { type: 'output', data: { content: 'hello\n' }, metadata: { call_id: 'call-1' } },
+      artifact: { type: 'output', data: { content: 'hello\n' }, metadata: { call_id: expect.stringMatching(/^call-1/) } },
     })
     expect(await toolOf(session, 'read').invoke(toolCall('read', { path: 5 }))).toMatchObject({
       status: 'error', content: expect.stringMatching(/"\/path".*must be string/), artifact: { error: { code: 'InputInvalid' } },

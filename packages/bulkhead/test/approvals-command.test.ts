@@ -20,7 +20,7 @@ async function approve(workspace: string, ...paths: readonly string[]): Promise<
   const store = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
   const host = await createHost({ workspace, home: home(), cache: CACHE, store, trust: 'declined', env: {} })
   const session = await host.openSession({ approver: { approve: async () => ({ decision: 'project', by: 'Ada\u001b[2J' }) } })
-  for (const path of paths) await session.call({ id: 'c', name: 'write', arguments: { path, content: 'x' } })
+  for (const path of paths) await session.call({ id: path, name: 'write', arguments: { path, content: 'x' } })
   await host.close()
 }
 

@@ -37,7 +37,7 @@ function person(decision: ApprovalAnswer['decision']) {
 }
 
 const call = async (session: Session, name: string, args: JsonObject) => {
-  const outcome = await session.call({ id: 'c', name, arguments: args })
+  const outcome = await session.call({ id: crypto.randomUUID(), name, arguments: args })
   return outcome.type === 'output' ? 'output' : outcome.error.code
 }
 

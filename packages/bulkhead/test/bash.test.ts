@@ -53,6 +53,12 @@ it('runs commands on the allow list, and asks for all others by their approval k
   expect(existsSync(join(folder, 'b.txt'))).toBe(false)
 })
 
+it.each(['', ' ', '\n\t'])('the blank command %j is invalid, and no person is asked about it', async (command) => {
+  const { bash, asked } = await session('once')
+  expect(await bash(command)).toMatchObject({ error: { code: 'InputInvalid' } })
+  expect(asked).toEqual([])
+})
+
 it('runs with the settings of the user, and without their keys', async () => {
   const { bash } = await session('once')
   expect(await bash('printenv TERM')).toMatchObject({ data: { stdout: 'dumb\n' } })

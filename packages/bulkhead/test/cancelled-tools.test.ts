@@ -108,7 +108,7 @@ it('the list contains every bundled tool', () => {
 it.each(Object.keys(CALLS))('%s ends when it is cancelled, and leaves nothing running', async (name) => {
   const { args, reached = () => true, holds = () => true } = CALLS[name]!
   const cancel = new AbortController()
-  const calling = session.call({ id: name, name, arguments: args() }, { signal: cancel.signal })
+  const calling = session.call({ id: crypto.randomUUID(), name, arguments: args() }, { signal: cancel.signal })
   await until(reached)
   cancel.abort()
   expect(await calling).toMatchObject({ type: 'error', error: { class: 'Cancellation' }, completion: { terminal: true } })

@@ -75,5 +75,5 @@ it.each(['code_exec', 'code_mode'])('%s contains the attack corpus', async (tool
     if (faults.length > 0) reached.push(`${attack.id} ${attack.title}: ${faults.join('; ')}`)
   }
   expect(reached).toEqual([])
-  expect(await session.call({ id: 'after', name: tool, arguments: { code: 'return 1' } })).toMatchObject({ data: { value: 1 } })
+  expect(await session.call({ id: `after-${tool}`, name: tool, arguments: { code: 'return 1' } })).toMatchObject({ data: { value: 1 } })
 })

@@ -35,7 +35,7 @@ async function host(config: ConfigFile = {}, more: Partial<CreateHostOptions> = 
   open.push(created)
   return created
 }
-const run = (command: string) => ({ id: 'c', name: 'runner', arguments: { command } })
+const run = (command: string) => ({ id: crypto.randomUUID(), name: 'runner', arguments: { command } })
 
 it('runs hooks, watchdogs, guards and a state machine around a tool in a thread', async () => {
   const log: string[] = []

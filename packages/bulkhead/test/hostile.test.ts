@@ -90,7 +90,7 @@ async function start(extensions: Readonly<Record<string, Hostile>>, config: Conf
     writeExtension(home, { id, tools: [{ name: name('attack'), ...limits }, { name: name('innocent') }] }, text)
   }
   writeFileSync(join(folder, 'canary'), 'untouched')
-  host = await createHost({ workspace: folder, home, cache: CACHE, config: { sandbox: { spares: { process: 0, thread: 0 } }, ...config } })
+  host = await createHost({ workspace: folder, home, cache: CACHE, config: { sandbox: { spares: { process: 0, thread: 0 } }, retries: { attempts: 1 }, ...config } })
   session = await host.openSession({ mode: 'yolo' })
 }
 

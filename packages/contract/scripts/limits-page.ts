@@ -37,6 +37,7 @@ type Row = readonly [most: number, meaning: string, error?: ErrorCode]
 
 const CALL: Readonly<Record<keyof typeof CALL_LIMITS, Row>> = {
   idChars: [CALL_LIMITS.idChars, 'Length of the id of a call, in characters.', 'InputInvalid'],
+  sessionIds: [CALL_LIMITS.sessionIds, 'Ids of earlier calls that a session knows. A second call with one of them is refused.', 'InputInvalid'],
   argumentChars: [CALL_LIMITS.argumentChars, 'Arguments of a call, in characters of JSON.', 'InputInvalid'],
   argumentDepth: [CALL_LIMITS.argumentDepth, 'Nesting depth of the arguments.', 'InputInvalid'],
   argumentNodes: [CALL_LIMITS.argumentNodes, 'Number of values in the arguments.', 'InputInvalid'],
@@ -46,7 +47,9 @@ const CALL: Readonly<Record<keyof typeof CALL_LIMITS, Row>> = {
     'ExecutionTimeout',
   ],
   maxTimeoutMs: [CALL_LIMITS.maxTimeoutMs, 'The largest `timeoutMs` of a call, in milliseconds.', 'InputInvalid'],
-  attempts: [CALL_LIMITS.attempts, 'Attempts of a call that fails with a retryable error.', 'MaxRetriesExceeded'],
+  attempts: [CALL_LIMITS.attempts, 'Attempts of a call that fails with an error that may pass. `retries` in the configuration sets it.', 'MaxRetriesExceeded'],
+  backoffBase: [CALL_LIMITS.backoffBase, 'Pause after attempt n, in seconds: this to the power of n. `retries` in the configuration sets it.'],
+  jitterMs: [CALL_LIMITS.jitterMs, 'The most that is added to such a pause at random, in milliseconds.'],
   waitingPerSlot: [
     CALL_LIMITS.waitingPerSlot,
     'Calls of one session that may wait for an extension, for each of its `concurrentCalls`. `callAll` waits itself.',

@@ -8,7 +8,7 @@ export type {
 export {
   isCertificateVariable, isProxyVariable, isUsualVariable, namedTwice, type CommandVariable,
 } from './model/command-variables.ts'
-export { BulkheadError, ERRORS, isErrorCode, requireOptions, VALIDATION_STAGES } from './model/errors.ts'
+export { BulkheadError, ERRORS, isErrorCode, requireOptions, RETRIED_CLASSES, VALIDATION_STAGES } from './model/errors.ts'
 export type { Diagnostic, ErrorClass, ErrorCode, ErrorFault, ValidationStage } from './model/errors.ts'
 export { EVENT_TYPES } from './model/events.ts'
 export type {
@@ -30,10 +30,11 @@ export {
 export { usesHome, withHome, withHomeVariable } from './policy/home-paths.ts'
 export {
   AGENT_TOOL, ANY_COMMAND, BUNDLED_TOOLS, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN,
-  HEADER_NAME_PATTERN, IGNORE_FILE, isBundledTool, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS,
-  MANIFEST_FILE, NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES, RULE_ACTIONS,
-  SECURITY_MODES, TOOL_NAME_PATTERN, type BundledTool, type CapabilityName, type CommandSeverity, type Layer,
-  type Dialect, type LockedTool, type Placement, type RuleAction, type SecurityMode, type ToolKind, type ToolMode,
+  HEADER_NAME_PATTERN, IGNORE_FILE, isBundledTool, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION,
+  LOCKED_TOOLS, MANIFEST_FILE, NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES, RULE_ACTIONS,
+  SECURITY_MODES, TOOL_MODES, TOOL_NAME_PATTERN, TREATMENT_PRESETS, TREATMENTS, type BundledTool, type CapabilityName,
+  type CommandSeverity, type Dialect, type Layer, type LockedTool, type Placement, type RuleAction, type SecurityMode,
+  type ToolKind, type ToolMode, type Treatment,
 } from './model/names.ts'
 export type {
   Completion, Content, EmbeddedResource, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata,

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ApprovalAnswer, ApprovalRequest, Approver } from '@bulkhead/contract'
 import type { ModelMessage } from 'ai'
+import { hostCallId } from '../models/call-ids.ts'
 
 /** A call as the SDK executes it. */
 export interface ExecutedCall {
@@ -19,7 +20,6 @@ export interface ExecutedCall {
 export class ToolApprovals implements Approver {
   /** Names of the tools of running calls with an approval, by the id that the host knows them by. */
   readonly #approved = new Map<string, string>()
-  readonly #running = new Set<string>()
   /** Ids of approvals. Each is valid for one call. */
   readonly #used = new Set<string>()
 
@@ -28,11 +28,10 @@ export class ToolApprovals implements Approver {
     return this.#approved.get(callId) === tool ? { decision: 'once' } : { decision: 'reject', reason: 'it was not approved' }
   }
 
-  /** Runs a call under an id that no other running call has, so that it cannot use the approval of another. */
+  /** Runs a call under an id that no other call has, so that it cannot use the approval of another. */
   async run<Result>(executed: ExecutedCall, tool: string, call: (id: string) => Promise<Result>): Promise<Result> {
-    const id = this.#freeId(executed.toolCallId)
+    const id = hostCallId(executed.toolCallId)
     const approvalId = approvalOf(executed)
-    this.#running.add(id)
     if (approvalId !== undefined && !this.#used.has(approvalId)) {
       this.#used.add(approvalId)
       this.#approved.set(id, tool)
@@ -40,15 +39,8 @@ export class ToolApprovals implements Approver {
     try {
       return await call(id)
     } finally {
-      this.#running.delete(id)
       this.#approved.delete(id)
     }
-  }
-
-  #freeId(wanted: string): string {
-    let id = wanted
-    for (let count = 2; this.#running.has(id); count++) id = `${wanted}#${count}`
-    return id
   }
 }
 

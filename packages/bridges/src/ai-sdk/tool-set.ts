@@ -1,5 +1,6 @@
 import type { CallProgress, Outcome, ToolDefinition } from '@bulkhead/contract'
 import { dynamicTool, jsonSchema, type JSONSchema7, type Tool, type ToolApprovalStatus, type ToolSet } from 'ai'
+import { hostCallId } from '../models/call-ids.ts'
 import { providerNames } from '../models/names.ts'
 import { OPENAI } from '../models/profiles.ts'
 import { providerTools, type ProviderTool } from '../models/tool-reports.ts'
@@ -58,7 +59,7 @@ function sdkTool(
       results(abortSignal, (options) => {
         const run = (id: string) => session.call({ id, name: tool.name, arguments: input }, options)
         const executed: ExecutedCall = { toolCallId, toolName, input, messages }
-        return approvals ? approvals.run(executed, tool.name, run) : run(toolCallId)
+        return approvals ? approvals.run(executed, tool.name, run) : run(hostCallId(toolCallId))
       }),
     ...(approvals && {
       needsApproval: async (input: unknown, { toolCallId }: { readonly toolCallId: string }) =>

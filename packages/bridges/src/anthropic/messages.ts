@@ -1,5 +1,6 @@
 import type { Outcome, ToolDefinition } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
+import { modelCallId } from '../models/call-ids.ts'
 import { toHostCall, type HostCall } from '../models/host-call.ts'
 import { ANTHROPIC } from '../models/profiles.ts'
 import type { MutableSchema } from '../models/project.ts'
@@ -81,7 +82,7 @@ const CARRIED: ReadonlySet<string> = new Set([...IMAGE_TYPES, 'application/pdf',
 
 /** Images, PDF files and plain text files are sent as they are. Other bytes are named in the text. */
 export function toToolResult(outcome: Outcome): ToolResultBlock {
-  const head = { type: 'tool_result', tool_use_id: outcome.metadata.call_id } as const
+  const head = { type: 'tool_result', tool_use_id: modelCallId(outcome.metadata.call_id) } as const
   // The API accepts nothing but text in an error.
   if (outcome.type === 'error') return { ...head, content: resultText(outcome), is_error: true }
   if ((outcome.content ?? []).length === 0) return { ...head, content: resultText(outcome) }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { BulkheadError, type Outcome, type ToolDefinition } from '@bulkhead/contract'
 import { ToolMessage, type ContentBlock } from '@langchain/core/messages'
 import { DynamicStructuredTool, type ToolRunnableConfig } from '@langchain/core/tools'
+import { hostCallId } from '../models/call-ids.ts'
 import { OPENAI } from '../models/profiles.ts'
 import { carriesCommon, resultParts, resultText, type ResultPart } from '../models/result-parts.ts'
 import { providerTools, type ProviderTool } from '../models/tool-reports.ts'
@@ -35,7 +36,7 @@ class SessionTool extends DynamicStructuredTool {
       name, description: tool.description, schema,
       func: async (input, _, config: ToolRunnableConfig = {}) => {
         const { signal, toolCall: { id } = {} } = config
-        const call = { id: id ?? randomUUID(), name: tool.name, arguments: input }
+        const call = { id: id === undefined ? randomUUID() : hostCallId(id), name: tool.name, arguments: input }
         const outcome = await session.call(call, signal ? { signal } : {})
         if (id !== undefined) return toToolMessage(outcome, id, name)
         if (outcome.type === 'output') return contentOf(outcome)

@@ -2,6 +2,7 @@ import type { ToolDefinition } from '@bulkhead/contract'
 import { canonicalCall } from '@bulkhead/contract/dialects'
 import { isJsonObject, parseJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { withoutAddedNulls } from './added-nulls.ts'
+import { hostCallId } from './call-ids.ts'
 import { argumentNames, providerNames } from './names.ts'
 import { projectTool } from './project.ts'
 import type { ModelProfile } from './profiles.ts'
@@ -35,7 +36,7 @@ export function toHostCall(
 ): HostCall {
   const toolNamed = (name: string): ToolDefinition | undefined => tools.find((tool) => tool.name === name)
   const name = providerNames(tools, profile).tool(call.name)
-  const sent = { ...call, name, arguments: withOwnNames(call.arguments, toolNamed(name)?.inputSchema, profile) }
+  const sent = { ...call, id: hostCallId(call.id), name, arguments: withOwnNames(call.arguments, toolNamed(name)?.inputSchema, profile) }
   const known = canonicalCall(sent, toolNamed)
   const { arguments: args } = known
   if (!strict || !profile.schemas.allRequired || !isJsonObject(args)) return known

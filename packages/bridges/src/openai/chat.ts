@@ -1,5 +1,6 @@
 import type { Outcome, ToolDefinition } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
+import { modelCallId } from '../models/call-ids.ts'
 import { CallAssembler, type PartialCall } from '../models/call-assembler.ts'
 import { parseArguments, toHostCall, type CallOptions, type HostCall } from '../models/host-call.ts'
 import { OPENAI, type ModelProfile } from '../models/profiles.ts'
@@ -96,7 +97,7 @@ export interface ModelToolMessage {
 
 /** Chat APIs take text as the result of a tool. Images and files are named in it. */
 export const toToolMessage = (outcome: Outcome): ModelToolMessage =>
-  ({ role: 'tool', tool_call_id: outcome.metadata.call_id, content: resultText(outcome) })
+  ({ role: 'tool', tool_call_id: modelCallId(outcome.metadata.call_id), content: resultText(outcome) })
 
 /** The part of a streamed chunk that contains tool calls. */
 export interface ChatChunk {

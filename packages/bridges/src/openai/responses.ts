@@ -1,5 +1,6 @@
 import type { Outcome, ToolDefinition } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
+import { modelCallId } from '../models/call-ids.ts'
 import { CallAssembler, type PartialCall } from '../models/call-assembler.ts'
 import { parseArguments, toHostCall, type CallOptions, type HostCall } from '../models/host-call.ts'
 import { OPENAI } from '../models/profiles.ts'
@@ -77,7 +78,7 @@ export function toFunctionCallOutput(outcome: Outcome): FunctionCallOutput {
   const parts = resultParts(outcome, carriesCommon)
   const output = parts.every((part) => part.type === 'text')
     ? parts.map((part) => part.text).join('\n') : parts.map(outputContent)
-  return { type: 'function_call_output', call_id: outcome.metadata.call_id, output }
+  return { type: 'function_call_output', call_id: modelCallId(outcome.metadata.call_id), output }
 }
 
 function outputContent(part: ResultPart): OutputContent {

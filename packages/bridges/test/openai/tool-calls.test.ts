@@ -5,6 +5,8 @@ import { fromToolCall, toToolMessage } from '../../src/openai/index.ts'
 
 const call = (args: string) =>
   ({ id: 'c1', type: 'function' as const, function: { name: 'forecast', arguments: args } })
+/** Repeated ids have a suffix. */
+const C1 = expect.stringMatching(/^c1(?:~|$)/)
 const metadata: Outcome['metadata'] = { call_id: 'c1', tool: 'forecast', origin: null, duration_ms: 1, attempt: 1 }
 
 describe('tool calls', () => {
@@ -16,7 +18,7 @@ describe('tool calls', () => {
     ['the key __proto__, which the host rejects', '{"__proto__":{"x":1}}', '{"__proto__":{"x":1}}'],
     ['null', '{"city":null}', { city: null }],
   ])('accepts %s', (_, text, args) => {
-    expect(fromToolCall(call(text))).toEqual({ id: 'c1', name: 'forecast', arguments: args })
+    expect(fromToolCall(call(text))).toEqual({ id: C1, name: 'forecast', arguments: args })
   })
 
   it('removes null arguments of a strict tool', () => {
@@ -30,11 +32,11 @@ it('translates calls in the notation of other agents if the tools are given', ()
     id: 'c1', type: 'function' as const, function: { name: 'read_file', arguments: '{"file_path":"a","limit":null}' },
   }
   expect(fromToolCall(otherNotation, { tools: [read] })).toEqual({
-    id: 'c1', name: 'read', arguments: { path: 'a', limit: null },
+    id: C1, name: 'read', arguments: { path: 'a', limit: null },
   })
   expect(fromToolCall(otherNotation, { tools: [read], strict: true }).arguments).toEqual({ path: 'a' })
   expect(fromToolCall(otherNotation))
-    .toEqual({ id: 'c1', name: 'read_file', arguments: { file_path: 'a', limit: null } })
+    .toEqual({ id: C1, name: 'read_file', arguments: { file_path: 'a', limit: null } })
   expect(fromToolCall(otherNotation, { tools: [read, toolOf('read_file', {})] }).name).toBe('read_file')
 })
 

@@ -36,11 +36,11 @@ it('creates one span per call below the active span, with the attributes of the 
   traceTools(host, { tracer })
   const outer = tracer.startSpan('agent')
   context.with(trace.setSpan(context.active(), outer), () => {
-    host.emit({ type: 'ToolInvocationProposed', ...call, args: { city: 'Oslo' } })
+    host.emit({ type: 'ToolInvocationProposed', ...call, arguments: { city: 'Oslo' }, args: { city: 'Oslo' } })
   })
   host.emit({
     type: 'ToolInvocationDecided', ...call, decision: 'allow', stage: 'rules', source: 'no rule', reason: '',
-    approvalKey: 'k', args: {},
+    approvalKey: 'k', arguments: {}, args: {},
   })
   host.emit({ type: 'ToolInvocationSucceeded', ...call, durationMs: 5 })
   const [span] = exporter.getFinishedSpans()
@@ -67,7 +67,7 @@ it.each([
     { ...host, tool: (name) => found && { ...found, description: name === 'forecast' ? 'Tells the weather.' : '' } },
     { tracer },
   )
-  host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
+  host.emit({ type: 'ToolInvocationProposed', ...call, arguments: {}, args: {} })
   host.emit({ type: 'ToolInvocationSucceeded', ...call, durationMs: 5 })
   expect(exporter.getFinishedSpans()[0]!.attributes['gen_ai.tool.description']).toBe(description)
 })
@@ -77,9 +77,9 @@ it('places a call made by a tool below the call of that tool, or links it', () =
     exporter.reset()
     const host = source()
     traceTools(host, { tracer, ...options })
-    host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
+    host.emit({ type: 'ToolInvocationProposed', ...call, arguments: {}, args: {} })
     context.with(trace.setSpan(context.active(), tracer.startSpan('another span')), () => {
-      host.emit({ type: 'ToolInvocationProposed', ...call, callId: 'c1.1', parentCallId: 'c1', args: {} })
+      host.emit({ type: 'ToolInvocationProposed', ...call, callId: 'c1.1', parentCallId: 'c1', arguments: {}, args: {} })
     })
     host.emit({ type: 'ToolInvocationSucceeded', ...call, callId: 'c1.1', durationMs: 5 })
     host.emit({ type: 'ToolInvocationSucceeded', ...call, durationMs: 5 })
@@ -93,7 +93,7 @@ it('places a call made by a tool below the call of that tool, or links it', () =
 it('records arguments if the option is set', () => {
   const host = source()
   traceTools(host, { tracer, arguments: true })
-  host.emit({ type: 'ToolInvocationProposed', ...call, args: { city: 'Oslo' } })
+  host.emit({ type: 'ToolInvocationProposed', ...call, arguments: { city: 'Oslo' }, args: { city: 'Oslo' } })
   host.emit({ type: 'ToolInvocationSucceeded', ...call, durationMs: 5 })
   expect(exporter.getFinishedSpans()[0]!.attributes['gen_ai.tool.call.arguments']).toBe('{"city":"Oslo"}')
 })
@@ -104,7 +104,7 @@ it.each([
 ] as const)('marks a span as failed for $type', (end) => {
   const host = source()
   traceTools(host, { tracer })
-  host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
+  host.emit({ type: 'ToolInvocationProposed', ...call, arguments: {}, args: {} })
   host.emit(end)
   expect(exporter.getFinishedSpans()).toMatchObject([
     { attributes: { 'error.type': 'NotFound' }, status: { code: SpanStatusCode.ERROR, message: 'NotFound' } },
@@ -114,7 +114,7 @@ it.each([
 it('records a change by digests only', () => {
   const host = source()
   traceTools(host, { tracer })
-  host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
+  host.emit({ type: 'ToolInvocationProposed', ...call, arguments: {}, args: {} })
   const change = { subject: 'arguments', stage: 'watchdog', source: 'watchdog tidy', before: 'a', after: 'b' } as const
   host.emit({ type: 'ToolInvocationChanged', ...call, ...change, reason: 'a secret was in them' })
   host.emit({ type: 'ToolInvocationSucceeded', ...call, durationMs: 5 })
@@ -124,9 +124,9 @@ it('records a change by digests only', () => {
 it('keeps calls apart, and ends open spans when tracing stops', () => {
   const host = source()
   const stop = traceTools(host, { tracer })
-  host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
-  host.emit({ type: 'ToolInvocationProposed', ...call, callId: 'c2', args: {} })
-  host.emit({ type: 'ToolInvocationProposed', ...call, args: {} })
+  host.emit({ type: 'ToolInvocationProposed', ...call, arguments: {}, args: {} })
+  host.emit({ type: 'ToolInvocationProposed', ...call, callId: 'c2', arguments: {}, args: {} })
+  host.emit({ type: 'ToolInvocationProposed', ...call, arguments: {}, args: {} })
   host.emit({
     type: 'ToolInvocationCancelled', ...call, callId: 'never proposed', durationMs: 0, attempt: 0,
     errorCode: 'InputInvalid', reason: '',

@@ -25,12 +25,12 @@ beforeAll(async () => {
 })
 afterAll(() => host.close())
 
-const task = (agent: string, more: object = {}) => ({ id: 't', name: 'task', arguments: { subagent_type: agent, prompt: 'go', ...more } })
+const task = (agent: string, more: object = {}) => ({ id: crypto.randomUUID(), name: 'task', arguments: { subagent_type: agent, prompt: 'go', ...more } })
 /** What came of calls of these tools in the session of the sub-agent. */
 const calling = (...names: readonly string[]): AgentRunner => async ({ session }) => {
   const outcomes: string[] = []
   for (const name of names) {
-    const outcome = await session.call({ id: name, name, arguments: {} })
+    const outcome = await session.call({ id: crypto.randomUUID(), name, arguments: {} })
     outcomes.push(outcome.type === 'output' ? String(outcome.data) : outcome.error.code)
   }
   return { output: outcomes.join(' ') }

@@ -4,8 +4,8 @@ import type { AgentRequest, AgentRunner, BulkheadEvent, CallProgress, CallView, 
 import { createScriptedApprover, createTestHost, type ScriptedAnswer, type TestHost } from '../../src/testing/index.ts'
 import '../../src/testing/vitest.ts'
 
-const task = (id = 'task', more: object = {}) => ({ id, name: 'task', arguments: { subagent_type: 'scout', prompt: 'look', ...more } })
-const pay = (id = 'pay') => ({ id, name: 'pay', arguments: {} })
+const task = (id: string = crypto.randomUUID(), more: object = {}) => ({ id, name: 'task', arguments: { subagent_type: 'scout', prompt: 'look', ...more } })
+const pay = (id: string = crypto.randomUUID()) => ({ id, name: 'pay', arguments: {} })
 
 let host: TestHost
 let run: AgentRunner

@@ -106,7 +106,7 @@ it('starts a server with the first session, offers its tools, asks before each c
   expect(host.tool('ship_echo')).toMatchObject({
     executor: 'remote', gated: true, layer: 'global', extension: 'mcp-ship', integrity: 'unpinned', server: { name: 'ship' },
   })
-  const call = (name: string, args: object = {}) => session.call({ id: name, name, arguments: args as never })
+  const call = (name: string, args: object = {}) => session.call({ id: crypto.randomUUID(), name, arguments: args as never })
   expect(await call('ship_echo', { text: 'ahoy' })).toMatchObject({ type: 'output', data: 'ahoy', metadata: { origin: { extension: 'mcp-ship' } } })
   expect(shown[0]!.request).toMatchObject({ approval: { tool: 'ship_echo', origin: expect.stringContaining('MCP server ship of the global configuration: ') } })
   expect(await call('ship_echo', { text: 'again' })).toMatchObject({ data: 'again' })
@@ -136,7 +136,7 @@ it('an unusable tool is reported and omitted alone; unknown formats and a patter
   for (const name of ['ship_loop', 'ship_odd', '"slow"']) expect(faults.filter((line) => line.includes(name)), name).toHaveLength(1)
   expect(faults.filter((line) => line.includes('ship_find'))).toEqual([])
   expect(host.tool('ship_send')!.inputSchema['properties']).toEqual(properties)
-  const call = (name: string, args: JsonObject) => session.call({ id: 'a', name, arguments: args })
+  const call = (name: string, args: JsonObject) => session.call({ id: crypto.randomUUID(), name, arguments: args })
   for (const [name, args] of [['ship_send', { mail: '.x' }], ['ship_find', { what: '(' }], ['ship_find', { count: 2 ** 40 }]] as const) {
     expect(await call(name, args)).toMatchObject({ error_text: expect.stringContaining('it went wrong') })
   }
@@ -176,7 +176,7 @@ it('applies deadlines, rules by origin, and the refusal without a user', async (
   configure({ mcp: { ship: { ...ship(), timeoutMs: 1_500 } }, rules: [{ permission: 'mcp:ship:count', pattern: '*', action: 'deny' }] })
   const host = await open()
   const session = await openSession(host)
-  const call = (name: string, from = session) => from.call({ id: name, name, arguments: {} })
+  const call = (name: string, from = session) => from.call({ id: crypto.randomUUID(), name, arguments: {} })
   expect(await call('ship_count')).toMatchObject({ error: { code: 'RuleDenied' } })
   expect(await call('ship_echo')).toMatchObject({ error: { code: 'InputInvalid' } })
   const yolo = await host.openSession({ mode: 'yolo' })
@@ -204,7 +204,7 @@ it('a local server outside a jail is marked, fails calls after a crash, reconnec
   expect((await inside(['tools', '--powers', '--home', home], folder)).stdout).toMatch(/^not confined: .*ship_echo/m)
 
   const session = await host.openSession({ mode: 'yolo' })
-  const call = (name: string, args: object = {}) => session.call({ id: name, name, arguments: args as never })
+  const call = (name: string, args: object = {}) => session.call({ id: crypto.randomUUID(), name, arguments: args as never })
   expect(await call('ship_crash')).toMatchObject({ error: { code: 'ServerLost' } })
   expect(await call('ship_echo', { text: 'x' })).toMatchObject({ error: { code: 'ServerUnavailable' }, error_text: expect.stringContaining('mcp server ship is unavailable') })
   expect(names(host)).toContain('ship_echo')
@@ -277,7 +277,7 @@ it('a session keeps the servers of its folder after a switch, and they end with 
   mkdirSync(other)
   const { unloaded } = await host.switchWorkspace(other)
   const variables = async (from: typeof session) => {
-    const outcome = await from.call({ id: 'v', name: 'ship_variables', arguments: {} })
+    const outcome = await from.call({ id: crypto.randomUUID(), name: 'ship_variables', arguments: {} })
     return outcome.type === 'output' ? (outcome.data as { cwd: string }).cwd : outcome.error.code
   }
   expect(await variables(session)).toBe(folder)

@@ -51,7 +51,7 @@ async function open(mcp: Servers, workspace = join(folder, 'work')) {
   expect(faults).toEqual([])
   const session = await host.openSession({ mode: 'yolo' })
   return async (name: string, args: JsonObject) => {
-    const outcome = await session.call({ id: name, name, arguments: args })
+    const outcome = await session.call({ id: crypto.randomUUID(), name, arguments: args })
     return outcome.type === 'output' ? outcome.data : `${outcome.error.code} ${outcome.error_text}`
   }
 }

@@ -4,6 +4,7 @@ import type { ApprovalRequest } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { approvalText } from '../../src/facade/terminal/prompt-text.ts'
 import type { Host, Session } from '../../src/index.ts'
+import { IN_THREADS, writeExtension } from '../extension-folder.ts'
 import { UndoWorld } from './undo-world.ts'
 
 let world: UndoWorld
@@ -40,6 +41,26 @@ it('shows what write, edit and apply_patch would change', async () => {
   const patch = '*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** Delete File: new.txt\n*** End Patch\n'
   expect(await diffOf('apply_patch', { patch }))
     .toBe('--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n-one\n+1\n 2\n 3\n--- a/new.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n')
+})
+
+it('shows what a third-party tool would write if its arguments say so, and undo puts it back', async () => {
+  const requires = { fs: { write: ['{workspace}'] } }
+  const tools = ['save', 'swap'].map((name) => ({ name, requires, mode: 'safe_write' as const, gated: true }))
+  writeExtension(world.home, { id: 'editor', tools }, `
+    const save = { execute: async ({ file_path, content }, { fs }) => { await fs.write(file_path, content) } }
+    export default { tools: { save, swap: { execute: async ({ path, new_string }, { fs }) => { await fs.write(path, new_string) } } } }
+  `)
+  await host.close()
+  host = await world.open({ config: IN_THREADS })
+  session = await host.openSession({ approver: { approve: async (request) => { asked.push(request); return { decision: 'once' } } } })
+  const note = '[As the arguments say. The tool itself decides what it writes.]\n'
+  expect(await diffOf('save', { file_path: 'a.txt', content: 'one\n' }))
+    .toBe(`${note}--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1 @@\n one\n-two\n-three\n`)
+  expect(await diffOf('swap', { path: 'a.txt', old_string: 'one', new_string: '1' }))
+    .toBe(`${note}--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n`)
+  expect(world.read('a.txt')).toBe('1')
+  await world.call(session, 'undo', { session: true })
+  expect(world.read('a.txt')).toBe('one\ntwo\nthree\n')
 })
 
 it('shows what undo would change', async () => {

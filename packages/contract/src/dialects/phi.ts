@@ -150,7 +150,7 @@ type EndEvent = EventOf<'ToolInvocationSucceeded' | 'ToolInvocationFailed' | 'To
 export function toPhiEvents(event: BulkheadEvent, context: EventContext = {}): readonly PhiEvent[] {
   switch (event.type) {
     case 'ToolInvocationStarted':
-      return event.attempt > 1 ? [] : [{ type: 'ToolExecutionStart', ...phiCall(event), args: context.args ?? null }]
+      return event.attempt > 1 ? [] : [{ type: 'ToolExecutionStart', ...phiCall(event), args: context.arguments ?? context.args ?? null }]
     case 'ToolInvocationUpdated':
       return [{ type: 'ToolExecutionUpdate', ...phiCall(event), partial_result: partialOf(event.partial) }]
     case 'ToolInvocationProgress': return [{ type: 'ProgressMessage', ...phiCall(event), text: event.text }]

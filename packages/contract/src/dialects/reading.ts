@@ -89,6 +89,8 @@ export const FAILED_WITHOUT_TEXT = 'The tool failed and did not say why.'
 
 /** What events of other runtimes contain and ours do not. The caller adds it if available. */
 export interface EventContext {
+  readonly arguments?: Json
+  /** @deprecated Use `arguments`. */
   readonly args?: Json
   readonly outcome?: Outcome
 }

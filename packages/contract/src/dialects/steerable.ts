@@ -143,7 +143,7 @@ export type SteerableEvent =
 export function toSteerableEvents(event: BulkheadEvent, context: EventContext = {}): readonly SteerableEvent[] {
   switch (event.type) {
     case 'ToolInvocationProposed': {
-      const named = isJsonObject(event.args) ? event.args : { value: event.args }
+      const named = isJsonObject(event.arguments) ? event.arguments : { value: event.arguments }
       return [{ type: 'tool_call', payload: { id: event.callId, name: event.tool, arguments: named } }]
     }
     case 'ToolInvocationSucceeded': return [end(event, context, { success: true })]

@@ -101,11 +101,11 @@ const NEVER_RAN: ReadonlyMap<ErrorCode, 'approval-denied' | 'tool-not-available'
 ])
 
 /** undefined if stud has no such event. */
-export function toStudEvent(event: BulkheadEvent, { args }: EventContext = {}): StudEvent | undefined {
+export function toStudEvent(event: BulkheadEvent, context: EventContext = {}): StudEvent | undefined {
   switch (event.type) {
-    case 'ToolInvocationProposed': return { name: event.type, payload: { ...studCall(event), args: event.args } }
+    case 'ToolInvocationProposed': return { name: event.type, payload: { ...studCall(event), args: event.arguments } }
     case 'ToolInvocationStarted':
-      return { name: event.type, payload: { ...studCall(event), argsSummary: summaryOf(args) } }
+      return { name: event.type, payload: { ...studCall(event), argsSummary: summaryOf(context.arguments ?? context.args) } }
     case 'ToolInvocationSucceeded':
       return { name: event.type, payload: { ...studCall(event), durationMs: event.durationMs } }
     case 'ToolInvocationFailed': {

@@ -11,6 +11,8 @@ import type { Layer } from './names.ts'
  * retryable: whether the same call may succeed later.
  */
 export type ErrorClass = 'Validation' | 'ToolTransient' | 'ToolTerminal' | 'Session' | 'Cancellation' | 'ExtensionHost'
+/** Classes whose errors can pass. The others are final. */
+export const RETRIED_CLASSES = ['ToolTransient', 'ToolTerminal', 'Session', 'ExtensionHost'] as const satisfies ErrorClass[]
 export type ErrorFault = 'caller' | 'policy' | 'extension' | 'host' | 'person'
 
 export interface ErrorRow {

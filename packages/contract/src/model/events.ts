@@ -21,12 +21,16 @@ interface ApprovalEvent {
 /** All events, as one flat union. Dialects are projections of it. */
 export type BulkheadEvent = Stamped & (
   | ({
-      readonly type: 'ToolInvocationProposed'; readonly args: Json; readonly parentCallId?: string
-      readonly program?: string
+      readonly type: 'ToolInvocationProposed'; readonly arguments: Json
+      /** @deprecated Use `arguments`. */
+      readonly args: Json
+      readonly parentCallId?: string; readonly program?: string
     } & CallEvent)
   | ({
       readonly type: 'ToolInvocationDecided'; readonly decision: 'allow' | 'deny'; readonly stage: string
-      readonly source: string; readonly reason: string; readonly approvalKey: string; readonly args: Json
+      readonly source: string; readonly reason: string; readonly approvalKey: string; readonly arguments: Json
+      /** @deprecated Use `arguments`. */
+      readonly args: Json
       readonly program?: string
     } & CallEvent)
   | ({

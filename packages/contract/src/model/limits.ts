@@ -60,6 +60,8 @@ export const DEFAULT_LIMITS = Object.fromEntries(
 export const CALL_LIMITS = {
   /** Length of the id of a call. */
   idChars: 128,
+  /** Ids of calls that a session remembers, to refuse a second call with one of them. */
+  sessionIds: 100_000,
   /** Size of the arguments as JSON. */
   argumentChars: 1024 * 1024,
   argumentDepth: 32,
@@ -67,6 +69,10 @@ export const CALL_LIMITS = {
   defaultTimeoutMs: 30_000,
   maxTimeoutMs: 60 * 60 * 1000,
   attempts: 3,
+  /** Seconds of pause after attempt n: this to the power of n. */
+  backoffBase: 1.5,
+  /** The most that is added to a pause at random. */
+  jitterMs: 500,
   /** How many calls of one session may wait for an extension, for each call that may run. */
   waitingPerSlot: 16,
   approvalKeyBytes: 1_024,

@@ -91,6 +91,19 @@ export const TOOL_MODES = ['read', 'safe_write', 'destructive', 'local', 'extern
  */
 export type ToolMode = (typeof TOOL_MODES)[number]
 
+/**
+ * How calls are treated by the mode of their tool, from the strictest. ask: a person is asked, whatever `gated` says.
+ * gate: the security mode decides about gated tools. run: the security mode asks nothing.
+ */
+export const TREATMENTS = ['ask', 'gate', 'run'] as const
+export type Treatment = (typeof TREATMENTS)[number]
+
+/** `steerable`: only what touches the machine of the user asks. */
+export const TREATMENT_PRESETS = Object.freeze({
+  default: Object.freeze({ read: 'gate', safe_write: 'gate', destructive: 'gate', local: 'ask', external: 'gate' }),
+  steerable: Object.freeze({ read: 'run', safe_write: 'run', destructive: 'run', local: 'ask', external: 'run' }),
+}) satisfies Readonly<Record<string, Readonly<Record<ToolMode, Treatment>>>>
+
 export const TOOL_KINDS = [
   'read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'switch_mode', 'other',
 ] as const

@@ -3,6 +3,7 @@ import {
   CALL_LIMITS, COMPARTMENT_LIMITS, LONGEST_TIMER_MS, POOL_LIMITS, type CompartmentLimits,
 } from '../model/limits.ts'
 import { NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, SECURITY_MODES } from '../model/names.ts'
+import { retries, treatment } from './call-settings.ts'
 import { commands } from './commands.ts'
 import { extensionId, headerName, secretName, toolName, webUrl } from './fields.ts'
 import { languageServer, localServer } from './local-servers.ts'
@@ -214,6 +215,8 @@ export const configFileSchema = z.strictObject({
   )
     .optional().describe('Flags allow_<tool> and allow_<tool>_<role>. A session without a role has the role agent.'),
   approvals: approvals.optional().describe('How long approvals last.'),
+  treatment: treatment.optional()
+    .describe('How calls are treated by the mode of their tool. Of no effect in the configuration of a project.'),
   toolsEnabled: z.boolean().optional().describe('false disables every tool.'),
   tools: z.record(toolName, toolConfig).optional().describe('Configuration of tools by name.'),
   extensions: z.record(extensionId, extensionConfig).optional()
@@ -242,6 +245,7 @@ export const configFileSchema = z.strictObject({
   sandbox: sandbox.optional().describe('How many compartments run, and how they are isolated.'),
   commands: commands.optional()
     .describe('What commands of tools see and get. Of no effect in the configuration of a project.'),
+  retries: retries.optional().describe('When a failed call is tried again.'),
   budget: budgetLimits.optional().describe('The budget of one workflow.'),
   watchdogs: z.strictObject({
     commandSafety: commandSafetyConfigSchema.optional()

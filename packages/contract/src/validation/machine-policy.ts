@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { COMMAND_SEVERITIES } from '../model/names.ts'
+import { COMMAND_SEVERITIES, TOOL_MODES, type ToolMode } from '../model/names.ts'
 import { commands } from './commands.ts'
 import { configFileSchema } from './config.ts'
 import { extensionId, toolName } from './fields.ts'
@@ -11,6 +11,8 @@ const requiredFor = z.strictObject({
   global: required.describe('For extensions that users install.'),
   project: required.describe('For extensions of projects.'),
 }).optional()
+const treated = z.enum(['ask', 'gate']).exactOptional()
+
 const widening = z.enum(['refuse', 'major']).optional()
   .describe('The least that an update which wants more powers needs.')
 
@@ -24,6 +26,9 @@ export const machinePolicySchema = z.strictObject({
   rules: z.array(ruleSchema.extend({ action: z.literal('deny').describe('The only action: no rule can undo it.') }))
     .optional().describe('What no tool may do.'),
   approvals: configFileSchema.shape.approvals.describe('The longest that approvals last.'),
+  treatment: z.strictObject(Object.fromEntries(
+    TOOL_MODES.map((mode) => [mode, treated.describe(`The loosest treatment of tools of the mode ${mode}.`)]),
+  ) as Record<ToolMode, typeof treated>).optional().describe('How calls are treated by the mode of their tool.'),
   toolsEnabled: z.literal(false).optional().describe('false disables every tool.'),
   tools: z.record(toolName, off).optional().describe('Tools that are not offered.'),
   extensions: z.record(extensionId, off).optional().describe('Extensions that are not loaded.'),

@@ -16,10 +16,10 @@ const approval = { approvalId: 'a1', scope: 'project' as const, tool: 'forecast'
 
 /** One event of each type, so that a new type does not compile without an entry here. */
 const every: { readonly [Type in EventType]: Extract<EventBody, { readonly type: Type }> } = {
-  ToolInvocationProposed: { type: 'ToolInvocationProposed', ...call, args: { city: 'Oslo' } },
+  ToolInvocationProposed: { type: 'ToolInvocationProposed', ...call, arguments: { city: 'Oslo' }, args: { city: 'Oslo' } },
   ToolInvocationDecided: {
     type: 'ToolInvocationDecided', ...call, decision: 'allow', stage: 'rules', source: 'x', reason: 'y',
-    approvalKey: 'k', args: {},
+    approvalKey: 'k', arguments: {}, args: {},
   },
   ToolInvocationChanged: {
     type: 'ToolInvocationChanged', ...call, subject: 'arguments', stage: 'watchdog', source: 'x', reason: 'y',

@@ -1,4 +1,5 @@
 import type { PreviewedWrite, PreviewedWrites } from '@bulkhead/contract'
+import { renameArguments } from '@bulkhead/contract/dialects'
 import { within } from '@bulkhead/kit/deadlines'
 import { visibleText } from '@bulkhead/kit/text'
 import type { HostContext, ValidatedCall } from '../policy/call.ts'
@@ -19,16 +20,36 @@ export async function approvalDiff(
   if (diff === undefined) return undefined
   try {
     const known = writes ?? await undoWrites(call, host)
-    if (known === undefined) return undefined
+    const guessed = known === undefined ? writesInArguments(call, host) : undefined
+    const shown = known ?? guessed
+    if (shown === undefined) return undefined
     const late = () => new Error('The files could not be read in time.')
     const { power } = call.session.policy.standing(call.tool)
-    const text = await within({ clock: host.clock, ms: DIFF_MS, late }, () => diff(known, power))
-    return text === '' ? undefined : visibleText(text, { keepLines: true })
+    const text = await within({ clock: host.clock, ms: DIFF_MS, late }, () => diff(shown, power))
+    if (text === '') return undefined
+    return visibleText(guessed ? `${AS_ARGUMENTS_SAY}\n${text}` : text, { keepLines: true })
   } catch {
     // The call reports why, if it runs.
     return undefined
   }
 }
+
+/** Only a tool whose arguments the host reads itself is known to do what they say. */
+const AS_ARGUMENTS_SAY = '[As the arguments say. The tool itself decides what it writes.]'
+
+/** What any other tool would write, if its arguments have the names of a bundled tool that writes. */
+function writesInArguments(
+  { tool, args, session }: ValidatedCall, { argumentsReaders }: HostContext,
+): PreviewedWrites | undefined {
+  if (tool.grant.fs.write.length === 0) return undefined
+  const named = renameArguments(args, WRITING)
+  const has = (...names: readonly string[]): boolean => names.every((name) => typeof named[name] === 'string')
+  const like = has('path', 'content') ? 'write'
+    : has('path', 'old_string', 'new_string') ? 'edit' : has('patch') ? 'apply_patch' : undefined
+  return like && argumentsReaders.get(like)?.(named, session.paths).writes
+}
+
+const WRITING = { properties: { path: {}, content: {}, old_string: {}, new_string: {}, patch: {} } }
 
 /** What the bundled tool `undo` would write: what was there before the first of the selected changes. */
 async function undoWrites(

@@ -61,7 +61,7 @@ export function emitDecided(
   const { session, id, name, tool: { origin }, args, program } = call
   events.emit({
     type: 'ToolInvocationDecided', sessionId: session.id, callId: id, tool: name, origin, decision, stage, source,
-    reason, approvalKey, args, ...(program !== undefined && { program }),
+    reason, approvalKey, arguments: args, args, ...(program !== undefined && { program }),
   })
 }
 

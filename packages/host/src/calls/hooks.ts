@@ -59,7 +59,7 @@ function contextOf(
 ): HookContext {
   const { session, attempt, args = null } = call
   return Object.freeze({
-    hookPoint, toolName: call.name, callId: call.id, parameters: args, role: session.policy.role,
+    hookPoint, toolName: call.name, callId: call.id, arguments: args, parameters: args, role: session.policy.role,
     result: deepFreeze(result), error: error && Object.freeze(error),
     durationMs: Math.round(host.clock.monotonic() - call.startedAt), attempt, workspace: host.workspace,
     sessionId: session.id,

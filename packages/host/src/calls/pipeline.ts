@@ -22,7 +22,7 @@ export async function runCall(proposal: Proposal, host: HostContext): Promise<Ou
   let ending: Ending
   try {
     host.order.enter(call)
-    const evaluated = await evaluateCall(open(validate(admit(find(call))), host), host)
+    const evaluated = await evaluateCall(open(validate(admit(find(named(call)))), host), host)
     const turn = host.order.turn(call)
     if (turn) await turn
     if (auditFault(host)) await retryAudit(call, host)
@@ -53,7 +53,7 @@ export async function prepareCall(proposal: Proposal, host: HostContext): Promis
 }
 
 async function authorize(call: RawCall, host: HostContext): Promise<AllowedCall> {
-  const evaluated = await evaluateCall(open(check(call), host), host)
+  const evaluated = await evaluateCall(open(check(named(call)), host), host)
   if (auditFault(host)) await retryAudit(call, host)
   const decided = decide(evaluated, host)
   return decided.decision.verdict.action === 'ask' ? askPerson(decided, host) : requireAllowed(decided, host)
@@ -96,6 +96,13 @@ export async function skipCall({ call, allowed }: PreparedCall, host: HostContex
  */
 export const check = (call: RawCall): ValidatedCall => validate(find(call))
 
+/** The host names the calls that tools make. A call that continues keeps its id, and an invalid one is refused later. */
+function named(call: RawCall): RawCall {
+  const isNew = call.parent === undefined && call.scope.resumption === undefined
+  if (isNew && call.id !== '' && call.id === call.request.id) call.session.callIds.take(call.id)
+  return call
+}
+
 function find(call: RawCall): ResolvedCall {
   call.throwIfCancelled()
   return resolve(receive(call))
@@ -115,8 +122,8 @@ function open(call: ValidatedCall, host: HostContext): ValidatedCall {
   if (host.events.hears('ToolInvocationProposed')) {
     const { args, parent, program } = call
     host.events.emit({
-      type: 'ToolInvocationProposed', ...eventFields(call), args, ...(parent && { parentCallId: parent.callId }),
-      ...(program !== undefined && { program }),
+      type: 'ToolInvocationProposed', ...eventFields(call), arguments: args, args,
+      ...(parent && { parentCallId: parent.callId }), ...(program !== undefined && { program }),
     })
   }
   call.journal = host.journal.open(call)

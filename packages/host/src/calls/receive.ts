@@ -48,10 +48,23 @@ export function propose({ scope, call, timeoutMs, fault }: Proposal, clock: Cloc
 function readRequest(call: unknown, timeoutMs: unknown, fault: BulkheadError | undefined): CallRequest {
   try {
     const { id, name, arguments: args } = call as Partial<ToolCall>
-    return { id, name, args, timeoutMs, fault }
+    return { id, name, args, timeoutMs, fault: fault ?? unknownField(call as object) }
   } catch {
     return { id: undefined, name: undefined, args: undefined, timeoutMs, fault }
   }
+}
+
+const FIELDS: ReadonlySet<string> = new Set(['id', 'name', 'arguments'] satisfies (keyof ToolCall)[])
+/** What other programs call the arguments. */
+const ARGUMENT_FIELDS: ReadonlySet<string> = new Set(['args', 'parameters', 'input'])
+
+/** A field that the host would ignore may be one that the caller relies on. */
+function unknownField(call: object): BulkheadError | undefined {
+  const field = Object.keys(call).find((key) => !FIELDS.has(key))
+  if (field === undefined) return undefined
+  const cure = ARGUMENT_FIELDS.has(field) ? 'Pass the arguments as "arguments".' : 'Pass "id", "name" and "arguments" only.'
+  const message = `The call has an unknown field "${visibleText(field.slice(0, 64))}". ${cure}`
+  return new BulkheadError('InputInvalid', message, { data: { path: pointerStep(field) } })
 }
 
 /** As much of it as an outcome can repeat. No tool has a name that is cut by this. */

@@ -35,6 +35,8 @@ export interface HookContext {
   readonly toolName: string
   readonly callId: string
   /** null if the call ended before they were read. */
+  readonly arguments: JsonObject | null
+  /** @deprecated Use `arguments`. */
   readonly parameters: JsonObject | null
   readonly role: string
   readonly result: OutcomeBody | null
@@ -52,6 +54,8 @@ export interface CallView {
   readonly callId: string
   readonly tool: ToolDefinition
   readonly origin: OutcomeOrigin
+  readonly arguments: JsonObject
+  /** @deprecated Use `arguments`. */
   readonly args: JsonObject
   readonly approvalKey: string
   /** What the session was opened for, if it has an agent. */

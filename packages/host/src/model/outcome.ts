@@ -1,4 +1,5 @@
 import { ERRORS, type BulkheadError, type Completion, type ErrorOutcome } from '@bulkhead/contract'
+import { isLasting } from './retries.ts'
 import { givesAdvice } from '@bulkhead/kit/text'
 
 /** An error of the host or of a tool as text for a model: what happened, where, and what to do. */
@@ -16,9 +17,14 @@ export function errorBody(error: BulkheadError): Omit<ErrorOutcome, 'metadata'> 
   }
 }
 
-/** What happened, and what to do. The message of a tool is unchanged, and so is one that gives advice. */
-function errorText({ code, message }: BulkheadError): string {
+/**
+ * What happened, and what to do. The message of a tool is unchanged, and so is one that gives advice. A second attempt
+ * does not help against a fault that lasts, whatever its code.
+ */
+function errorText(error: BulkheadError): string {
+  const { code, message } = error
   const text = message.trimEnd()
+  if (code === 'ResourceBusy' && isLasting(error)) return text
   if (code === 'ToolExecutionFailed' || FIXED_TEXTS.has(text) || givesAdvice(text)) return text
   return `${text}${/[.!?:]$/.test(text) ? '' : '.'} ${ERRORS[code].cure}`
 }

@@ -1,9 +1,11 @@
 import {
-  byteSize, ceilingsOf, declaresSetting, DEFAULT_LIMITS, PLACEMENTS, unknownSettings, type CompartmentLimits, type ConfigFile, type ExtensionConfig,
-  type ExtensionDescriptor, type Layer, type LayerConfig, type LocatedCeiling, type Placement, type ResolvedConfig,
+  byteSize, ceilingsOf, declaresSetting, DEFAULT_LIMITS, PLACEMENTS, unknownSettings, type CompartmentLimits,
+  type ConfigFile, type ExtensionConfig, type ExtensionDescriptor, type Layer, type LayerConfig, type LocatedCeiling, type Placement, type ResolvedConfig,
   type RuleAuthor, type ScopedRule, type SecurityMode, type ToolConfig,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
+import { retriesOf, type Retries } from './retries.ts'
+import { treatmentTable, type TreatmentTable } from './treatment-table.ts'
 import { member, Written } from './written.ts'
 
 type ConfigLayer = LayerConfig['layer']
@@ -24,6 +26,8 @@ export class Settings {
   readonly ceilings: readonly LocatedCeiling[]
   /** What a project cannot loosen. */
   readonly written: Written
+  readonly retries: Retries
+  readonly treatments: TreatmentTable
   readonly #tools: ReadonlyMap<string, ToolConfig>
   readonly #extensions: ReadonlyMap<string, ExtensionConfig>
   readonly #roles: ReadonlyMap<string, boolean>
@@ -35,6 +39,8 @@ export class Settings {
     this.machine = layers.find(({ layer }) => layer === 'machine')?.config ?? {}
     this.ceilings = ceilingsOf({ merged, layers })
     this.rules = layers.flatMap(scopedRules)
+    this.retries = retriesOf(merged)
+    this.treatments = treatmentTable(merged, this.machine)
     this.#tools = new Map(Object.entries(merged.tools ?? {}))
     this.#extensions = new Map(Object.entries(merged.extensions ?? {}))
     this.#roles = new Map(Object.entries(merged.roles ?? {}))

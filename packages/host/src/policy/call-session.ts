@@ -1,5 +1,6 @@
 import type { AgentManifest, DelegatingCall, ReaderContext, VariableValues, WorkspaceClient } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
+import type { CallIds } from '../model/call-ids.ts'
 import type { Hooks } from '../model/hooks.ts'
 import type { SessionApprovals } from './approvals/session-approvals.ts'
 import type { Interactions } from './interaction/interactions.ts'
@@ -23,6 +24,7 @@ export interface SessionScope {
   readonly variables: VariableValues
   /** Where readers of arguments look for the paths of a call. */
   readonly paths: ReaderContext
+  readonly callIds: CallIds
   readonly policy: SessionPolicy
   readonly approvals: SessionApprovals
   readonly interactions: Interactions

@@ -19,8 +19,8 @@ export interface CheckedCall {
 
 /** Frozen: several hooks and guards get the same one. */
 export const viewOf = (call: CheckedCall, approvalKey: string): CallView => Object.freeze({
-  sessionId: call.session.id, callId: call.id, tool: call.tool.definition, origin: call.tool.origin, args: call.args,
-  approvalKey, ...(call.session.agent && { agent: call.session.agent }),
+  sessionId: call.session.id, callId: call.id, tool: call.tool.definition, origin: call.tool.origin,
+  arguments: call.args, args: call.args, approvalKey, ...(call.session.agent && { agent: call.session.agent }),
 })
 
 /** One thing that a call would do: the key that an approval covers, and other names that rules may forbid it by. */

@@ -8,6 +8,7 @@ import type { EvaluatedCall, HostContext, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis, type Decision, type MadeChange } from './checked-call.ts'
 import type { ArgumentsChange, Opinion } from './guards.ts'
 import type { Evaluation } from './policies.ts'
+import { treat } from './mode-treatment.ts'
 import { keepsForModel } from './session-memory.ts'
 import type { SessionPolicy } from './session-policy.ts'
 import { ignoredIn, ignoredPath } from './use-rules.ts'
@@ -47,10 +48,10 @@ export async function evaluate(
         addOpinion(evaluation, each.kind === 'built-in' ? each.evaluate(evaluation) : await each.evaluate(evaluation))
     }
     if (change === undefined) {
-      const decision = conclude(evaluation, call)
+      const decision = conclude(evaluation, call, host)
       if (!needsFreshApprovals(decision, call)) return call.evaluated(decision, changes)
       await call.session.approvals.refresh()
-      return call.evaluated(conclude(evaluation, call), changes)
+      return call.evaluated(conclude(evaluation, call, host), changes)
     }
     const made = applyChange(change, call, changes.length)
     if ('action' in made) {
@@ -87,7 +88,8 @@ function addOpinion({ verdicts }: Evaluation, opinion: Opinion | undefined): Arg
 }
 
 /** What follows from the verdicts, the mode and earlier approvals. */
-function conclude({ analysis, verdicts }: Evaluation, call: ValidatedCall): Decision {
+function conclude({ analysis, verdicts: found }: Evaluation, call: ValidatedCall, host: HostContext): Decision {
+  const verdicts = treat(found, call.tool, analysis, host.registry.settings.treatments)
   const verdict = strictest(verdicts) ?? (analysis.onlyReads === true ? ONLY_READS : NO_OBJECTION)
   if (verdict.action !== 'ask') return { verdicts, verdict, analysis, answerable: false }
   const asks = verdicts.filter(({ action }) => action === 'ask')

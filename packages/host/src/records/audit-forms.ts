@@ -104,7 +104,7 @@ export class CallForms {
     switch (event.type) {
       case 'ToolInvocationDecided': {
         const key = JSON.stringify(redaction.repeated(event.approvalKey.toWellFormed()))
-        return this.#keepArguments ? `${head},${key},${JSON.stringify(redaction.value(event.args))}` : `${head},${key}`
+        return this.#keepArguments ? `${head},${key},${JSON.stringify(redaction.value(event.arguments))}` : `${head},${key}`
       }
       case 'ToolInvocationSucceeded':
         return `${head},${event.durationMs}`
@@ -176,7 +176,7 @@ export class AuditBatch implements AuditGroup {
       case 'ToolInvocationCancelled':
         this.#push(
           calls.rowOf(event, this.#numberOf(calls.formOf(event))),
-          event.type === 'ToolInvocationDecided' ? canonicalJson(event.args) : undefined,
+          event.type === 'ToolInvocationDecided' ? canonicalJson(event.arguments) : undefined,
         )
         break
       default:

@@ -1,5 +1,6 @@
 import type { DelegatingCall } from '@bulkhead/contract'
 import type { HookChain } from '../calls/hooks.ts'
+import { CallIds } from '../model/call-ids.ts'
 import type { Settings } from '../model/settings.ts'
 import type { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
 import { approvalTerms, SessionApprovals } from '../policy/approvals/session-approvals.ts'
@@ -58,7 +59,7 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
   // A sub-agent can do no more than its parent, so it gets no folders of its own.
   const { variables, paths } = outer ?? sessionPlaces(options, agent, sources)
   return {
-    id, variables, paths, hooks, memory: new Map(),
+    id, variables, paths, hooks, memory: new Map(), callIds: new CallIds(),
     agent: agent?.manifest,
     policy: policyFrom(options, {
       settings, agent, agentsRequire, variables, hasOwnValues: variables !== sources.variables,

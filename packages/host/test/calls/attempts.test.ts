@@ -1,9 +1,12 @@
-import { ERRORS, type ErrorCode, type ToolMode } from '@bulkhead/contract'
+import { ERRORS, type ConfigFile, type ErrorCode, type ToolMode } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { backoffMs, mayRetry } from '../../src/calls/execute.ts'
+import { backoffMs, mayRetry, retriesOf } from '../../src/model/retries.ts'
+import { ManualClock } from '../twin/clock.ts'
+import { createWorld } from '../twin/world.ts'
 
 const failure = (code: ErrorCode, message = 'it did not work') =>
   ({ code, class: ERRORS[code].class, retryable: ERRORS[code].retryable, message })
+const retries = retriesOf({})
 const acts = { idempotent: false, mode: 'external' as ToolMode }
 const idempotent = { ...acts, idempotent: true }
 const reads = { ...acts, mode: 'read' as ToolMode }
@@ -35,16 +38,55 @@ test.each<[ErrorCode, string, boolean, boolean, boolean]>([
   ['BoundaryViolation', 'no', false, false, false],
   ['ToolCancelled', 'stop', false, false, false],
 ])('%s (%s): %s %s %s', (code, message, ...expected) => {
-  expect([acts, idempotent, reads].map((tool) => mayRetry(failure(code, message), tool))).toEqual(expected)
+  expect([acts, idempotent, reads].map((tool) => mayRetry(failure(code, message), tool, retries))).toEqual(expected)
 })
 
 test('the pause grows by half each time, with jitter', () => {
   for (const attempt of [1, 2, 3]) {
-    const pauses = Array.from({ length: 200 }, () => backoffMs(attempt))
+    const pauses = Array.from({ length: 200 }, () => backoffMs(attempt, retries))
     for (const ms of pauses) {
       expect(ms).toBeGreaterThanOrEqual(1.5 ** attempt * 1000)
       expect(ms).toBeLessThan((1.5 ** attempt + 0.5) * 1000)
     }
     expect(new Set(pauses).size).toBeGreaterThan(1)
   }
+})
+
+test('an exception is retried where the tool may run twice, and a report of the tool is not', () => {
+  const report = failure('ToolExecutionFailed', 'read ECONNRESET')
+  const exception = { ...report, isException: true }
+  expect([acts, idempotent, reads].map((tool) => mayRetry(exception, tool, retries))).toEqual([false, true, true])
+  expect(mayRetry(report, idempotent, retries)).toBe(false)
+  expect(mayRetry({ ...exception, message: 'ENOENT: no such file' }, idempotent, retries)).toBe(false)
+})
+
+test('attempts, pauses and classes are settings', () => {
+  const own = retriesOf({ retries: { attempts: 5, backoffBase: 2, jitterMs: 0, classes: ['ToolTransient'] } })
+  expect([own.attempts, backoffMs(3, own)]).toEqual([5, 8_000])
+  expect(mayRetry(failure('ResourceBusy'), acts, own)).toBe(true)
+  expect(mayRetry(failure('StoreUnavailable'), idempotent, own)).toBe(false)
+  expect(mayRetry(failure('CompartmentCrashed'), idempotent, own)).toBe(false)
+})
+
+async function failing(message: string, config: ConfigFile) {
+  const clock = new ManualClock()
+  const execute = () => { throw Object.assign(new Error(message), { code: 'ResourceBusy' }) }
+  const world = createWorld({ clock, extensions: [{ tools: { echo: { mode: 'local', execute } } }], config })
+  const session = await world.host.openSession({ mode: 'yolo' })
+  return { clock, outcome: session.call({ id: 'c1', name: 'echo', arguments: {} }) }
+}
+
+test('the configuration sets how often a call is tried', async () => {
+  const once = await failing('busy', { retries: { attempts: 1 } })
+  expect(await once.outcome).toMatchObject({ error: { code: 'ResourceBusy' }, metadata: { attempt: 1 } })
+  const { clock, outcome } = await failing('busy', { retries: { attempts: 4, backoffBase: 1, jitterMs: 0 } })
+  await clock.advance(3_000)
+  expect(await outcome).toMatchObject({
+    error: { code: 'MaxRetriesExceeded', data: { attempts: 4 } }, metadata: { attempt: 4, duration_ms: 3_000 },
+  })
+})
+
+test('a fault that lasts is not answered with advice to try again', async () => {
+  const { outcome } = await failing('No such file: a.txt.', {})
+  expect(await outcome).toMatchObject({ error: { code: 'ResourceBusy' }, error_text: 'No such file: a.txt.' })
 })

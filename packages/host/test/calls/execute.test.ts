@@ -1,9 +1,13 @@
 import { BulkheadError, type Interactor } from '@bulkhead/contract'
+import { ToolError } from '@bulkhead/contract/author'
 import { expect, test } from 'vitest'
 import { flush, ManualClock } from '../twin/clock.ts'
 import { createWorld, verdictOf, type ToolSketch, type TwinRuntime, type WorldSketch } from '../twin/world.ts'
 
 const ACTS: ToolSketch = { requires: { net: { hosts: ['example.com'] } } }
+const fail = () => { throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }) }
+const busy = () => { throw Object.assign(new Error('busy'), { code: 'ResourceBusy' }) }
+const report = () => { throw new ToolError('ToolExecutionFailed', 'wrong') }
 const hang = () => new Promise(() => {})
 
 async function prepared(tool: ToolSketch, sketch: WorldSketch = {}) {
@@ -94,12 +98,7 @@ test('a call that is cancelled before it starts never runs', async () => {
 })
 
 test.each<[string, ToolSketch, string, number]>([
-  [
-    'a busy resource, whatever the tool',
-    { ...ACTS, execute: () => { throw Object.assign(new Error('busy'), { code: 'ResourceBusy' }) } },
-    'MaxRetriesExceeded',
-    3,
-  ],
+  ['a busy resource, whatever the tool', { ...ACTS, execute: busy }, 'MaxRetriesExceeded', 3],
   [
     'a busy resource that is returned',
     {
@@ -112,7 +111,10 @@ test.each<[string, ToolSketch, string, number]>([
   ['a deadline of a tool that acts', { ...ACTS, timeoutMs: 10, execute: hang }, 'ExecutionTimeout', 1],
   ['a deadline of an idempotent tool', { ...ACTS, idempotent: true, timeoutMs: 10, execute: hang }, 'ExecutionTimeout', 1],
   ['a deadline of a tool that reads', { timeoutMs: 10, execute: hang }, 'ExecutionTimeout', 1],
-  ['a failure of its own', { idempotent: true, execute: () => { throw new Error('wrong') } }, 'ToolExecutionFailed', 1],
+  ['an exception of an idempotent tool', { ...ACTS, idempotent: true, execute: fail }, 'ToolExecutionFailed', 3],
+  ['an exception of a tool that reads', { mode: 'read', execute: fail }, 'ToolExecutionFailed', 3],
+  ['an exception of a tool that acts', { ...ACTS, execute: fail }, 'ToolExecutionFailed', 1],
+  ['a failure that the tool reports', { idempotent: true, execute: report }, 'ToolExecutionFailed', 1],
   [
     'something that is not there',
     { idempotent: true, execute: () => { throw Object.assign(new Error('gone'), { code: 'NotFound' }) } },
@@ -143,9 +145,9 @@ test('all attempts share the time of the call, and none starts after it', async 
 })
 
 test('a later attempt has the remaining time', async () => {
-  let busy = 1
+  let waits = 1
   const { clock, call } = await prepared({
-    ...ACTS, execute: () => { if (busy-- > 0) throw Object.assign(new Error('busy'), { code: 'ResourceBusy' }); return hang() },
+    ...ACTS, execute: () => { if (waits-- > 0) throw Object.assign(new Error('busy'), { code: 'ResourceBusy' }); return hang() },
   })
   const outcome = call({ timeoutMs: 5_000 })
   await clock.advance(4_999)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isLasting, type Failure } from '../../src/calls/execute.ts'
+import { isLasting, type Failure } from '../../src/model/retries.ts'
 
 type FailureReport = Pick<Failure, 'code' | 'message' | 'data'>
 

@@ -11,7 +11,7 @@ import { createWorld, verdictOf, type ToolSketch, type WorldSketch } from '../tw
 
 describe('before call() returns', () => {
   test('id, name and arguments are read once, and later changes have no effect', async () => {
-    const { host } = createWorld()
+    const { host } = createWorld({ repeatsIds: false })
     const session = await host.openSession({ mode: 'yolo' })
     const reads: string[] = []
     const args: JsonObject & { n?: number } = { n: 1 }

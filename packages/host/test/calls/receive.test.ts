@@ -27,6 +27,14 @@ test.each<[string, unknown, string]>([
   })
 })
 
+test.each<[string, object, RegExp]>([
+  ['another field', { timeoutMs: 5 }, /unknown field "timeoutMs". Pass "id", "name" and "arguments" only/],
+  ['arguments by another name', { args: {} }, /unknown field "args". Pass the arguments as "arguments"/],
+])('%s is refused', async (_, more, text) => {
+  const outcome = await callWith({ id: 'c1', name: 'echo', arguments: {}, ...more })
+  expect(outcome).toMatchObject({ error: { code: 'InputInvalid' }, error_text: expect.stringMatching(text) })
+})
+
 test.each([0, -1, Number.NaN, Infinity, 3_600_001, '5', null])('a timeout of %s is rejected', async (timeoutMs) => {
   expect(verdictOf(await callWith({ id: 'c1', name: 'echo', arguments: {} }, { timeoutMs }))).toBe('InputInvalid')
 })

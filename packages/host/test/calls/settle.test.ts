@@ -100,7 +100,7 @@ test('the events of each call are in order: proposed, decided, started, ended', 
     return events.map(({ type }) => type.slice('ToolInvocation'.length))
   }
   expect(await order({})).toEqual(['Proposed', 'Decided', 'Started', 'Succeeded'])
-  expect(await order({ execute: () => { throw new Error('no') } })).toEqual(['Proposed', 'Decided', 'Started', 'Failed'])
+  expect(await order({ mode: 'local', execute: () => { throw new Error('no') } })).toEqual(['Proposed', 'Decided', 'Started', 'Failed'])
   expect(await order({ inputSchema: { type: 'object', required: ['a'] } })).toEqual(['Cancelled'])
 })
 

@@ -10,7 +10,7 @@ const at = '2026-01-01T00:00:00.000Z'
 
 const decided = (changes: Partial<EventOf<'ToolInvocationDecided'>> = {}): EventOf<'ToolInvocationDecided'> => ({
   type: 'ToolInvocationDecided', at, sessionId: 's', callId: 'c', tool: 'echo', origin,
-  decision: 'allow', stage: 'rules', source: 'manifest', reason: 'fine', approvalKey: 'echo', args: { b: 1, a: 2 }, ...changes,
+  decision: 'allow', stage: 'rules', source: 'manifest', reason: 'fine', approvalKey: 'echo', arguments: { b: 1, a: 2 }, args: { b: 1, a: 2 }, ...changes,
 })
 const succeeded = (changes: Partial<EventOf<'ToolInvocationSucceeded'>> = {}): EventOf<'ToolInvocationSucceeded'> =>
   ({ type: 'ToolInvocationSucceeded', at, sessionId: 's', callId: 'c', tool: 'echo', origin, durationMs: 3, ...changes })
@@ -25,7 +25,7 @@ function gather(events: readonly BulkheadEvent[], keepArguments = false): AuditB
 /** The expected record of an event. */
 function expected(event: BulkheadEvent): object {
   if (event.type !== 'ToolInvocationDecided') return event
-  const { args: _, ...rest } = event
+  const { args: _, arguments: __, ...rest } = event
   return { ...rest, argsSha256: hash('sha256', '{"a":2,"b":1}') }
 }
 
@@ -56,7 +56,7 @@ test('secrets are removed from forms and from rows', () => {
   expect(record).toMatchObject({
     tool: '[redacted]', source: 'a [redacted]', reason: '[redacted]', callId: 'my [redacted]', approvalKey: 'of [redacted]',
   })
-  expect(gather([decided({ args: { token: 't', n: 1 } })], true).records()).toMatchObject([{ args: { token: '[redacted]', n: 1 } }])
+  expect(gather([decided({ arguments: { token: 't', n: 1 } })], true).records()).toMatchObject([{ args: { token: '[redacted]', n: 1 } }])
 })
 
 test('the first record has the number of lost records before it', () => {

@@ -47,6 +47,7 @@ test('a call is in the journal before it runs, and removed when it has settled',
     extensions: [{
       tools: {
         echo: {
+          mode: 'local',
           execute: async (args) => {
             seen.push((await store.list('call')).length)
             if (args['bad']) throw new Error('bad')

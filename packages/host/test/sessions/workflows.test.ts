@@ -46,7 +46,7 @@ test('a sub-agent uses the budget of a workflow once, at any depth', async () =>
   const session = await host.openSession({ mode: 'yolo' })
   const subagent = await (await session.openSubagent({ mode: 'yolo' })).openSubagent({ mode: 'yolo' })
   expect(await host.runWorkflow({ calls: 2 }, async () => [
-    verdictOf(await subagent.call(echo)), verdictOf(await subagent.call(echo)), verdictOf(await subagent.call(echo)),
+    ...await Promise.all(['a', 'b', 'c'].map(async (id) => verdictOf(await subagent.call({ ...echo, id })))),
   ])).toEqual(['output', 'output', 'BudgetExhausted'])
 })
 

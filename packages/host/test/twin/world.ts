@@ -6,6 +6,7 @@ import type {
 } from '@bulkhead/contract'
 import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { createHost, type Host, type HostOptions } from '../../src/index.ts'
+import { withFreshIds } from './fresh-ids.ts'
 import { TwinSandbox, type TwinCompartment } from './sandbox.ts'
 import { MemoryStore } from './store.ts'
 
@@ -69,6 +70,8 @@ export function sketchExtension(sketch: ExtensionSketch): { descriptor: Extensio
 }
 
 export interface WorldSketch extends Partial<Omit<HostOptions, 'report'>> {
+  /** Whether a repeated id of a call gets a suffix. Default: true. */
+  readonly repeatsIds?: boolean
   readonly extensions?: readonly ExtensionSketch[]
   readonly config?: ConfigFile
   readonly layers?: readonly LayerConfig[]
@@ -90,7 +93,7 @@ export interface World {
 
 /** A host over twins of its ports. Keeps all events. */
 export function createWorld(sketch: WorldSketch = {}): World {
-  const { extensions = [{}], config = {}, layers, diagnostics = [], store = new MemoryStore(), ...options } = sketch
+  const { repeatsIds = true, extensions = [{}], config = {}, layers, diagnostics = [], store = new MemoryStore(), ...options } = sketch
   const sandbox = new TwinSandbox(new Map())
   let found = { extensions, config, diagnostics }
   const reportNow = (): LoadReport => {
@@ -104,7 +107,7 @@ export function createWorld(sketch: WorldSketch = {}): World {
     }
   }
   const stirs = new Set<() => void>()
-  const host = createHost({
+  const bare = createHost({
     report: reportNow(),
     source: {
       load: async () => reportNow(),
@@ -115,6 +118,7 @@ export function createWorld(sketch: WorldSketch = {}): World {
     },
     sandbox, store, workspace: '/work space', userData: '/data', env: () => undefined, ...options,
   })
+  const host = repeatsIds ? withFreshIds(bare) : bare
   const events: BulkheadEvent[] = []
   host.on((event) => events.push(event))
   return {

@@ -1,6 +1,6 @@
 import {
-  BulkheadError, checkRequirements, CONFIG_FILE, EXTENSION_ID_PATTERN, TOOL_NAME_PATTERN, type ConfigFile,
-  type ErrorCode,
+  BulkheadError, checkRequirements, CONFIG_FILE, EXTENSION_ID_PATTERN, TOOL_MODES, TOOL_NAME_PATTERN,
+  type ConfigFile, type ErrorCode,
 } from '@bulkhead/contract'
 import {
   commandSafetyPatternSchema, configFileSchema, placeIssues, pointerOf, ruleSchema, type PlacedIssue,
@@ -57,7 +57,7 @@ type Steps = readonly (string | number)[]
 const PART_DEPTH: ReadonlyMap<string | number, number> = new Map([
   ['allowlist', 2], ['rules', 2], ['roles', 2], ['packages', 2], ['mcp', 2], ['openapi', 2], ['lsp', 2], ['tools', 3],
   ['extensions', 4], ['policy', 3], ['isolation', 2], ['limits', 2], ['sandbox', 3], ['search', 2], ['skills', 2],
-  ['budget', 2], ['audit', 2], ['approvals', 2], ['watchdogs', 4], ['guards', 2], ['commands', 4],
+  ['retries', 2], ['treatment', 2], ['budget', 2], ['audit', 2], ['approvals', 2], ['watchdogs', 4], ['guards', 2], ['commands', 4],
 ])
 
 /** Leaving a part out may reveal another fault. After this many rounds the whole file is rejected. */
@@ -193,11 +193,15 @@ const MAY_FORBID_ANYTHING: ReadonlySet<string> = new Set([
 
 const disablesTools = (pointer: string): boolean => MAY_FORBID_ANYTHING.has(pointer)
 
+const ALL_ASK: JsonObject = Object.fromEntries(TOOL_MODES.map((mode) => [mode, 'ask']))
+
 const STRICTEST: ReadonlyMap<string, Json> = new Map<string, Json>([
   ['/mode', 'ask'],
   ['/approvals', { projectDays: 1, sessionMinutes: 1 }], ['/approvals/projectDays', 1],
   ['/approvals/sessionMinutes', 1],
   ['/budget', { calls: 1, tokens: 1 }], ['/budget/calls', 1], ['/budget/tokens', 1],
+  ['/treatment', ALL_ASK],
+  ['/retries', { attempts: 1 }], ['/retries/attempts', 1], ['/retries/classes', []],
   ['/isolation', { global: 'process', project: 'process' }], ['/isolation/global', 'process'],
   ['/isolation/project', 'process'],
   ['/policy/ceiling', {}], ['/policy/conformance', { require: true, signers: [] }],
@@ -219,6 +223,7 @@ const BY_NAME: readonly (readonly [section: RegExp, name: RegExp, strictest: Jso
   [/^\/policy\/scopes\/([^/]*)$/, /^(?:@[a-z0-9~-][a-z0-9._~-]*|[a-z][a-z0-9-]*\*?)$/, SCOPE],
   [/^\/roles\/([^/]*)$/, /^allow_[A-Za-z0-9_-]+$/, false],
   [/^\/watchdogs\/commandSafety\/severity\/([^/]*)$/, /^[a-z][a-z0-9-]{0,63}$/, 'critical'],
+  [/^\/treatment\/([^/]*)$/, new RegExp(`^(?:${TOOL_MODES.join('|')})$`), 'ask'],
   [/^\/tools\/([^/]*)$/, TOOL_NAME_PATTERN, OFF],
   [/^\/tools\/([^/]*)\/enabled$/, TOOL_NAME_PATTERN, false],
   [/^\/extensions\/([^/]*)$/, EXTENSION_ID_PATTERN, OFF],

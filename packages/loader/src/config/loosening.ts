@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { COMPARTMENT_LIMITS, SECURITY_MODES, type ConfigFile } from '@bulkhead/contract'
+import { CALL_LIMITS, COMPARTMENT_LIMITS, SECURITY_MODES, type ConfigFile } from '@bulkhead/contract'
 import { isJsonObject, pointerStep, type Json } from '@bulkhead/kit/json'
 import { JOINED_LISTS, MERGED_MAPS, placeBelow } from './places.ts'
 
@@ -101,8 +101,9 @@ const STRICTER: readonly (readonly [RegExp, IsStricter])[] = [
   [/^rules\/\*$/, (rule) => isJsonObject(rule) && rule['action'] !== 'allow'],
   [/^roles\/\*$/, (allowed) => allowed === false],
   [/^toolsEnabled$|^sandbox\/os$|^audit\/require$|^approvals\/projectDays$|^watchdogs(?:\/|$)/, noEffect],
-  [/^policy\/conformance\/|^commands\//, noEffect],
+  [/^policy\/conformance\/|^commands\/|^treatment\//, noEffect],
   [/^approvals\/sessionMinutes$|^budget\/|^search\/callsPerSession$|^(?:tools\/\*|search)\/timeoutMs$/, lower],
+  [/^retries\/attempts$/, lowerThan(CALL_LIMITS.attempts)],
   [/^(?:tools\/\*|extensions\/\*|skills)\/enabled$/, switchedOff],
   [/^audit\/enabled$/, (value) => value === true],
   [/^audit\/arguments$/, (value) => value === false],

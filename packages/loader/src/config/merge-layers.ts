@@ -18,13 +18,13 @@ export function mergeLayers(layers: readonly LayerConfig[]): ConfigFile {
 
 /**
  * A machine only restricts. A project, which may be third-party, cannot lengthen approvals or disable watchdogs, and has
- * no say in what commands see and get.
+ * no say in what commands see and get, nor in how modes of tools are treated.
  */
 function partsOf({ layer, config }: LayerConfig): Readonly<Record<'overrides' | 'restrictions', JsonObject>> {
   const all = config as unknown as JsonObject
   if (layer === 'machine') return { overrides: {}, restrictions: all }
   if (layer !== 'project') return { overrides: all, restrictions: {} }
-  const { approvals, watchdogs, commands: _commands, ...overrides } = all
+  const { approvals, watchdogs, commands: _commands, treatment: _treatment, ...overrides } = all
   return { overrides, restrictions: { ...(approvals && { approvals }), ...(watchdogs && { watchdogs }) } }
 }
 
@@ -61,6 +61,8 @@ const RESTRICTIONS: readonly (readonly [RegExp, IsStricter])[] = [
   [/(?:^|\/)widening$/, stricterIn(['refuse', 'major', 'consent'], 'major')],
   // All apply, see ceilingsOf.
   [/^policy\/ceiling$/, (_, before) => before === undefined],
+  // The host compares it with the preset, see treatmentTable.
+  [/^treatment\//, () => false],
   [/^approvals\/projectDays$/, lowerThan(PROJECT_DAYS)],
   [/^approvals\/sessionMinutes$/, lowerThan(Number.POSITIVE_INFINITY)],
   [/^watchdogs\/commandSafety\/enabled$/, (value) => value === true],

@@ -6,7 +6,7 @@ export const MERGED_MAPS: ReadonlySet<string> = new Set([
   '', 'roles', 'tools', 'tools/*', 'extensions', 'extensions/*', 'extensions/*/config', 'extensions/*/limits',
   'isolation', 'policy', 'policy/integrity', 'policy/signature', 'policy/identities', 'policy/lock', 'policy/scopes',
   'policy/scopes/*', 'policy/update', 'policy/conformance',
-  'mcp', 'openapi', 'lsp', 'search', 'skills', 'limits', 'sandbox', 'sandbox/spares', 'sandbox/most', 'budget', 'audit',
+  'mcp', 'openapi', 'lsp', 'search', 'skills', 'limits', 'sandbox', 'sandbox/spares', 'sandbox/most', 'retries', 'treatment', 'budget', 'audit',
   'approvals', 'watchdogs', 'watchdogs/commandSafety', 'watchdogs/commandSafety/severity', 'guards',
   'commands', 'commands/env', 'commands/env/set', 'commands/keys',
 ])

@@ -141,8 +141,17 @@ export interface ConfigWarning {
 
 function configWarnings(layers: readonly LayerConfig[], merged: ConfigFile): readonly ConfigWarning[] {
   return layers.flatMap((source) => [
-    ...allowlistWithoutMode(source.config, layers), ...commandsOfProject(source), ...keysNamedTwice(source, merged),
+    ...allowlistWithoutMode(source.config, layers), ...commandsOfProject(source), ...treatmentOfProject(source),
+    ...keysNamedTwice(source, merged),
   ].map((fault) => ({ source, fault })))
+}
+
+/** A project could make its own tools run without a question. */
+function treatmentOfProject({ layer, config }: LayerConfig): Fault[] {
+  if (layer !== 'project' || config.treatment === undefined) return []
+  const message = 'A project cannot change how modes of tools are treated, so this has no effect. '
+    + 'Write it into your own configuration.'
+  return [{ stage: 'configSchema', code: 'ConfigInvalid', path: '/treatment', message }]
 }
 
 /** A project could make commands see more of the user, or load its own code. */

@@ -77,6 +77,22 @@ describe('merging', () => {
     }])
   })
 
+  test('what a project says about the treatment of modes has no effect, and is reported', async () => {
+    using home = new HomeFixture()
+    home.write(configOf(home.globalRoot), { treatment: { external: 'ask' } })
+    home.write(configOf(home.projectRoot), { treatment: { preset: 'steerable', external: 'run' } })
+    const { config: { merged: { treatment } }, diagnostics } = await home.load({}, 'trusted', { treatment: { read: 'run' } })
+    expect(treatment).toEqual({ external: 'ask', read: 'run' })
+    expect(diagnostics).toMatchObject([{ severity: 'warning', layer: 'project', code: 'ConfigInvalid', path: '/treatment' }])
+  })
+
+  test('a treatment that cannot be read asks', async () => {
+    using home = new HomeFixture()
+    home.write(configOf(home.globalRoot), { treatment: { read: 'always', external: 'run' } })
+    const { config: { merged: { treatment } } } = await home.load({}, 'trusted', {})
+    expect(treatment).toEqual({ read: 'ask', external: 'run' })
+  })
+
   test('a variable that commands never get is left out alone, and the reason is reported', async () => {
     using home = new HomeFixture()
     home.write(configOf(home.globalRoot), { commands: { env: { pass: ['A', 'LD_PRELOAD'], set: { PATH: '/evil', B: '1' } } } })

@@ -24,7 +24,7 @@ const CLEANUP_MS = 10_000
 const INPUT_SCHEMA = {
   type: 'object',
   properties: {
-    command: { type: 'string', minLength: 1, description: 'The command line, in bash syntax.' },
+    command: { type: 'string', minLength: 1, pattern: '\\S', description: 'The command line, in bash syntax.' },
     timeout_ms: {
       type: 'integer', minimum: 1, maximum: MAX_TIMEOUT_MS,
       description: 'Timeout in milliseconds. Default: 120000.',

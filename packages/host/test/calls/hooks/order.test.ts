@@ -62,7 +62,7 @@ test('update', async () => {
 })
 
 test('failure by an exception', async () => {
-  expect(await recorded({ execute: () => { throw new Error('wrong') } })).toEqual([
+  expect(await recorded({ mode: 'local', execute: () => { throw new Error('wrong') } })).toEqual([
     ...DECIDED, 'beforeToolExecution', 'Started 1', 'onBeforeTool 1', 'onToolError 1', 'Failed', 'afterToolExecution',
   ])
 })
