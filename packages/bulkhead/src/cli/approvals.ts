@@ -166,6 +166,7 @@ function approvalDetails(approval: Approval): string {
     ['status', ended === null ? approval.status : endText(ended)],
     ['tool', approval.tool],
     ['key', approval.approvalKey],
+    ...(approval.covers === undefined ? [] : [['covers', approval.covers] as const]),
     ['project', approval.workspace],
     ['given', `${approval.grantedAt} by ${approval.grantedBy}, in session ${approval.sessionId}`],
     ['expires', approval.expiresAt ?? 'with its session'],

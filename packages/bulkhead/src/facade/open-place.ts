@@ -11,6 +11,7 @@ import type { FoundRoot, Host, Place, SwitchReport } from '@bulkhead/host'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { commandEnvironment, shownVariables, type Variables } from './command-environment.ts'
 import { ConnectedServers } from './connected-servers.ts'
+import { countFiles } from './count-files.ts'
 import { fileStart } from './file-start.ts'
 import { changesFolder, keptFolders, ownCode } from './folders.ts'
 import { lateJail, lateSandbox, loadLateCode } from './late-sandbox.ts'
@@ -104,6 +105,7 @@ export async function openPlace(
     neverWritten: [projectLayer, ...readOnly, ...storeFiles],
     realPath: realPathOf,
     readStart: (path) => fileStart(workspace, path),
+    countFiles,
     findRoot: (path) => findRoot(path, kept, projectFolder),
     commandVariables: shownVariables(ofCommands, commands),
     watchServers: (...listeners) => servers.watch(...listeners),

@@ -191,6 +191,11 @@ const sandbox = z.strictObject({
 })
 
 const approvals = z.strictObject({
+  project: z.boolean().exactOptional()
+    .describe(
+      'Whether approvals can be given for every session of a project, and whether those that were given count. A '
+      + 'project can switch it off, never on. Default: false.',
+    ),
   sessionMinutes: positive.max(525_600).exactOptional()
     .describe('After how many minutes an approval for the session ends. Default: when the session ends.'),
   projectDays: positive.max(3_650).exactOptional()
@@ -209,7 +214,7 @@ export const configFileSchema = z.strictObject({
     z.string().regex(/^allow_[A-Za-z0-9_-]+$/, 'a flag such as allow_bash or allow_bash_reviewer'), z.boolean(),
   )
     .optional().describe('Flags allow_<tool> and allow_<tool>_<role>.'),
-  approvals: approvals.optional().describe('How long approvals last.'),
+  approvals: approvals.optional().describe('Which approvals there are, and how long they last.'),
   toolsEnabled: z.boolean().optional().describe('false disables every tool.'),
   tools: z.record(toolName, toolConfig).optional().describe('Configuration of tools by name.'),
   extensions: z.record(extensionId, extensionConfig).optional()

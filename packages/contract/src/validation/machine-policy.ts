@@ -23,7 +23,9 @@ export const machinePolicySchema = z.strictObject({
   mode: z.enum(['ask', 'allowlist']).optional().describe('The loosest mode. It replaces a looser one.'),
   rules: z.array(ruleSchema.extend({ action: z.literal('deny').describe('The only action: no rule can undo it.') }))
     .optional().describe('What no tool may do.'),
-  approvals: configFileSchema.shape.approvals.describe('The longest that approvals last.'),
+  approvals: configFileSchema.shape.approvals.unwrap().extend({
+    project: z.literal(false).exactOptional().describe('The only value: no approval lasts longer than its session.'),
+  }).optional().describe('The longest that approvals last.'),
   toolsEnabled: z.literal(false).optional().describe('false disables every tool.'),
   tools: z.record(toolName, off).optional().describe('Tools that are not offered.'),
   extensions: z.record(extensionId, off).optional().describe('Extensions that are not loaded.'),

@@ -10,7 +10,8 @@ import { Deadline } from '../model/deadline.ts'
 import { eventFields, type ClearedCall, type HostContext } from '../policy/call.ts'
 import { identityOf, QuestionLog } from '../policy/interaction/paused-calls.ts'
 import { memoryOf } from '../policy/session-memory.ts'
-import { haltIfHeadless, shownCallers } from './authorize.ts'
+import { shownCallers } from './approval-request.ts'
+import { haltIfHeadless } from './authorize.ts'
 import { passUpdate, runObserver } from './hooks.ts'
 
 /**

@@ -17,6 +17,7 @@ import type { EventBus } from '../records/events.ts'
 import type { MetricsRecorder } from '../records/metrics.ts'
 import type { Sidecar } from '../records/timeouts.ts'
 import type { KeptApproval } from './approvals/kept-approval.ts'
+import type { CountFiles } from './approvals/offers.ts'
 import type { Pausable, SessionScope } from './call-session.ts'
 import type { Decision, MadeChange } from './checked-call.ts'
 import type { PausedCalls, Resumption } from './interaction/paused-calls.ts'
@@ -295,4 +296,6 @@ export interface HostContext {
   /** Follows the links of a path. */
   readonly realPath?: ((path: string) => string) | undefined
   readonly readStart?: ReaderContext['readStart']
+  /** How many files a folder has, for people. */
+  readonly countFiles?: CountFiles | undefined
 }

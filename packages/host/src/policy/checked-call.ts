@@ -1,5 +1,5 @@
 import type {
-  AgentManifest, CallEffects, CallNeed, CommandReading, CommandWall, PreviewedWrites,
+  AgentManifest, CallEffects, CallNeed, CallSubject, CommandReading, CommandWall, PreviewedWrites,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
@@ -31,6 +31,10 @@ export interface Subject {
   readonly within?: readonly string[]
   /** What rules and the allowlist name it by, if that differs from the key of an approval. */
   readonly plain?: string
+  /** The file or folder that the key names, by its absolute path. */
+  readonly place?: NonNullable<CallSubject['place']>
+  /** Whether an approval of a folder does not cover it. Follows links. */
+  readonly isHeldBack?: () => boolean
 }
 
 /** What a call would do, as far as its arguments tell. */

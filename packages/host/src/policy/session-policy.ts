@@ -192,7 +192,8 @@ export class SessionPolicy {
     const entries = wall?.wall === 'open' ? settings.allowlist(true) : allowlist
     return this.mode === 'allowlist' && subjects.every(({ key, plain = key }) => entries.some((entry) => {
       if (entry === tool.name) return true
-      return entry.startsWith(`${tool.name}:`) && matchSegment(entry.slice(tool.name.length + 1), plain)
+      const pattern = entry.startsWith(`${tool.name}:`) ? entry.slice(tool.name.length + 1) : undefined
+      return pattern !== undefined && (matchSegment(pattern, plain) || matchSegment(pattern, key))
     }))
   }
 

@@ -15,6 +15,7 @@ import { Validators } from '../extensions/schema-checks.ts'
 import { Leases, TickOrder } from '../model/waiting.ts'
 import { Settings } from '../model/settings.ts'
 import { unknownNames, type KnownNames } from '../model/unknown-names.ts'
+import type { CountFiles } from '../policy/approvals/offers.ts'
 import { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
 import { patternDiagnostics } from '../policy/command-safety/command-safety.ts'
 import type { HostContext } from '../policy/call.ts'
@@ -57,6 +58,8 @@ export interface Place {
   readonly realPath?: (path: string) => string
   /** The beginning of a file in the workspace: settings that name the hosts of a command. Without it none are read. */
   readonly readStart?: (path: string) => string | undefined
+  /** For questions about a folder. Without it they do not say how many files it has. */
+  readonly countFiles?: CountFiles
   /**
    * A folder or file beside the workspace that a session wants, with its links followed. Throws if it does not exist or
    * belongs to the host. Without it sessions work in the workspace only.
@@ -115,7 +118,7 @@ export class Workspace {
   #unloading: Promise<StopReport> | undefined
 
   constructor(place: Place, sources: WorkspaceSources) {
-    const { report, workspace, sandbox, source, neverWritten = [], realPath, readStart, commandVariables } = place
+    const { report, workspace, sandbox, source, neverWritten = [], realPath, readStart, countFiles, commandVariables } = place
     this.#sandbox = sandbox
     this.findRoot = place.findRoot
     this.#agents = sources.agents
@@ -137,7 +140,7 @@ export class Workspace {
     registry.register(report.extensions)
     this.context = {
       registry, events, clock, sidecar, turns, journal, audit, metrics, argumentsReaders, workspace, neverWritten,
-      realPath, readStart, commandVariables, changes: store.changes, diff: sandbox.diff?.bind(sandbox),
+      realPath, readStart, countFiles, commandVariables, changes: store.changes, diff: sandbox.diff?.bind(sandbox),
       whyUnrecorded: sandbox.whyUnrecorded?.bind(sandbox),
       commandWalls: async () => await sandbox.commandWalls?.() ?? NO_COMMAND_WALLS,
       order: new TickOrder(),

@@ -195,7 +195,8 @@ const disablesTools = (pointer: string): boolean => MAY_FORBID_ANYTHING.has(poin
 
 const STRICTEST: ReadonlyMap<string, Json> = new Map<string, Json>([
   ['/mode', 'ask'],
-  ['/approvals', { projectDays: 1, sessionMinutes: 1 }], ['/approvals/projectDays', 1],
+  ['/approvals', { project: false, projectDays: 1, sessionMinutes: 1 }], ['/approvals/project', false],
+  ['/approvals/projectDays', 1],
   ['/approvals/sessionMinutes', 1],
   ['/budget', { calls: 1, tokens: 1 }], ['/budget/calls', 1], ['/budget/tokens', 1],
   ['/isolation', { global: 'process', project: 'process' }], ['/isolation/global', 'process'],

@@ -104,6 +104,7 @@ const STRICTER: readonly (readonly [RegExp, IsStricter])[] = [
   [/^policy\/conformance\/|^commands\//, noEffect],
   [/^approvals\/sessionMinutes$|^budget\/|^search\/callsPerSession$|^(?:tools\/\*|search)\/timeoutMs$/, lower],
   [/^(?:tools\/\*|extensions\/\*|skills)\/enabled$/, switchedOff],
+  [/^approvals\/project$/, (value) => value === false],
   [/^audit\/enabled$/, (value) => value === true],
   [/^audit\/arguments$/, (value) => value === false],
   [/^isolation\/(?:global|project)$|^extensions\/\*\/isolation$/, placement],

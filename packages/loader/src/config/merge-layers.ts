@@ -61,6 +61,7 @@ const RESTRICTIONS: readonly (readonly [RegExp, IsStricter])[] = [
   [/(?:^|\/)widening$/, stricterIn(['refuse', 'major', 'consent'], 'major')],
   // All apply, see ceilingsOf.
   [/^policy\/ceiling$/, (_, before) => before === undefined],
+  [/^approvals\/project$/, (value) => value === false],
   [/^approvals\/projectDays$/, lowerThan(PROJECT_DAYS)],
   [/^approvals\/sessionMinutes$/, lowerThan(Number.POSITIVE_INFINITY)],
   [/^watchdogs\/commandSafety\/enabled$/, (value) => value === true],

@@ -1,6 +1,6 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
 import { ALL_FILES, BUNDLED } from '../model/bundled-extension.ts'
-import { ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
+import { pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -54,7 +54,7 @@ export const glob = {
           const { paths, total } = await fs.find(pattern, { path, limit: LIMIT })
           return { paths, total }
         },
-        deriveApprovalKey: (args) => ownFolderKey(splitPattern(args.pattern, args.path).path),
+        deriveApprovalKey: (args) => pathKey(splitPattern(args.pattern, args.path).path),
       },
     },
   }),

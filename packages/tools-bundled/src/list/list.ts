@@ -3,7 +3,7 @@ import { errorCode } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { ALL_FILES, BUNDLED } from '../model/bundled-extension.ts'
 import { filesBelow, foldersOf, sizesOf } from '../model/files-below.ts'
-import { ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
+import { pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -55,7 +55,7 @@ export const list = {
           const { entries, isWhole } = await listFolder(fs, path, depth, signal)
           return { path, entries: await described(fs, path, entries, signal), ...(!isWhole && { incomplete: true }) }
         },
-        deriveApprovalKey: ({ path }) => ownFolderKey(path),
+        deriveApprovalKey: ({ path }) => pathKey(path),
       },
     },
   }),

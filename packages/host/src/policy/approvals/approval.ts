@@ -11,6 +11,8 @@ export interface ApprovalGrant {
   readonly scope: ApprovalScope
   readonly tool: string
   readonly approvalKey: string
+  /** What the key covers, in words. Absent for approvals of earlier versions. */
+  readonly covers?: string
   /** Who implements the tool. */
   readonly origin: OutcomeOrigin
   /** The tools that make the call, from the first. Absent for calls of the model: neither covers the other. */
@@ -64,6 +66,7 @@ export interface GrantSources {
   readonly scope: ApprovalScope
   readonly called: Called
   readonly approvalKey: string
+  readonly covers: string
   readonly workspace: string
   readonly sessionId: string
   readonly by: string
@@ -72,13 +75,13 @@ export interface GrantSources {
 }
 
 export function makeGrant(
-  { scope, called, approvalKey, workspace, sessionId, by, now, lastsMs }: GrantSources,
+  { scope, called, approvalKey, covers, workspace, sessionId, by, now, lastsMs }: GrantSources,
 ): ApprovalGrant {
   const { tool, callers } = called
   const place = scope === 'session' ? sessionId : workspace
   return {
     id: idOf(scope, place, identityOfCalled(called), approvalKey),
-    scope, tool: tool.name, approvalKey, workspace, sessionId,
+    scope, tool: tool.name, approvalKey, covers, workspace, sessionId,
     origin: tool.origin,
     digests: tool.digests,
     ...(callers.length > 0 && { callers: callers.map(approvedCaller) }),
@@ -165,6 +168,11 @@ export function endedWords({ id, scope, approvalKey, ended, uses }: Approval, no
   const key = visibleText(approvalKey)
   return `the ${scope} approval ${id} of the key "${key}" ${how}${by}, after ${counted(uses, 'use')}`
 }
+
+/** Why a call asks although its key was approved for the project. */
+export const switchedOffWords = ({ id }: Approval): string =>
+  `the project approval ${id} of the key does not count: approvals for projects are off, until \`approvals.project\` `
+  + 'is set in the configuration of the user or the embedder'
 
 /** Why an approval of the same name and key does not cover this call. */
 export function changedWords(
