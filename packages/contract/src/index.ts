@@ -19,6 +19,7 @@ export {
   type InteractionEnvelope, type InteractionKind, type InteractionOption, type InteractionRequest,
   type InteractionResponse, type OfferedAnswer,
 } from './model/interaction.ts'
+export type { Principal } from './model/principal.ts'
 export { carriesKeys, hostOfKey, isKeyWithin, keyGrant } from './model/keys.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState } from './model/lifecycle.ts'
 export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './model/lifecycle.ts'

@@ -180,6 +180,7 @@ export function approvalMessage(approval: ApprovalRequest): string {
   return [
     `Allow \`${tool}\` to ${namesEffect ? visibleText(effect) : 'run'}?`,
     `from: ${visibleText(origin)}`,
+    ...labelled('for', approval.principal ? [approval.principal.id] : []),
     ...labelled('called by', calledBy),
     ...labelled('would', namesEffect ? [] : touches),
     ...labelled('may', mayTouch),

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { questionForm, readReply } from '../../src/questions/question-form.ts'
 
 const approval: ApprovalRequest = {
-  callId: 'c1', tool: 'deploy', label: 'Deploy', mode: 'external', kind: 'other', origin: 'global extension ship 1.0.0', approvalKey: 'prod',
+  sessionId: 's', callId: 'c1', tool: 'deploy', label: 'Deploy', mode: 'external', kind: 'other', origin: 'global extension ship 1.0.0', approvalKey: 'prod',
   argumentsText: '{\n  "to": "prod"\n}', touches: ['reach prod.example'], mayTouch: ['reach *.example'],
   reasons: ['the tool is gated', 'a rule asks'],
   answers: [

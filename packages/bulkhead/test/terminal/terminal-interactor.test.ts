@@ -50,7 +50,7 @@ async function answer(request: InteractionRequest, prompt: string, keys: readonl
 }
 
 const approval = {
-  callId: 'c', tool: 'forecast', label: 'Forecast', mode: 'external' as const, kind: 'fetch' as const, origin: 'weather@1 (global)', approvalKey: 'Oslo',
+  sessionId: 's', callId: 'c', tool: 'forecast', label: 'Forecast', mode: 'external' as const, kind: 'fetch' as const, origin: 'weather@1 (global)', approvalKey: 'Oslo',
   argumentsText: '{"city":"\u001b[2JOslo\u202e"}', touches: ['reach api.example'], mayTouch: ['reach *.example'], reasons: ['the key is new'],
   answers: [
     { decision: 'once' as const, covers: 'call' as const, words: 'this call' },

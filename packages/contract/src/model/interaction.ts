@@ -1,6 +1,7 @@
 import type { FormSchema } from '@bulkhead/kit/form'
 import type { Json } from '@bulkhead/kit/json'
 import type { ToolKind, ToolMode } from './names.ts'
+import type { Principal } from './principal.ts'
 
 /** Every question to a person. Tools and host have no other way to ask. */
 export type InteractionRequest =
@@ -42,7 +43,11 @@ export interface InteractionOption {
 
 /** One question per call. It combines all reasons for asking. */
 export interface ApprovalRequest {
+  /** The session of the call. */
+  readonly sessionId: string
   readonly callId: string
+  /** Who the session is for. */
+  readonly principal?: Principal
   readonly tool: string
   readonly label: string
   /** How the tool acts, and how an editor shows the call. */
@@ -111,6 +116,9 @@ export interface InteractionEnvelope {
   readonly source: string
   /** The call that asks. Absent for an extension that asks while it starts, and for questions outside a session. */
   readonly callId?: string
+  /** The session whose person is asked. Absent for questions outside a session. */
+  readonly sessionId?: string
+  readonly principal?: Principal
 }
 
 export type InteractionResponse =

@@ -33,12 +33,14 @@ export function approvalRequest(
   call: ValidatedCall, { approvalKey, touches, keyByTool }: CallAnalysis, asks: readonly Verdict[],
   offers: readonly Offer[], host: HostContext,
 ): ApprovalRequest {
-  const { tool, args, session: { policy, agent } } = call
+  const { tool, args, session: { id: sessionId, principal, policy, agent } } = call
   const callers = shownCallers(call)
   const leavesOut = leftOut(call, host)
   const { definition, origin, extension: { descriptor: { server } } } = tool
   return {
+    sessionId,
     callId: visibleText(call.id),
+    ...(principal && { principal }),
     tool: definition.name,
     label: visibleText(definition.label),
     mode: definition.mode,

@@ -5,6 +5,7 @@ import {
   eventFields, type AllowedCall, type DecidedCall, type HostContext, type RawCall, type ValidatedCall,
 } from '../policy/call.ts'
 import type { CallAnalysis, Decision } from '../policy/checked-call.ts'
+import { sessionFields } from '../policy/call-session.ts'
 import { chosenOffer, offersOf, type Offer } from '../policy/approvals/offers.ts'
 import { findApprovals } from '../policy/evaluate.ts'
 import type { PersonAnswer } from '../policy/interaction/interactions.ts'
@@ -54,7 +55,7 @@ function emitDecided(
 ): void {
   const { session, id, name, tool: { origin }, args, program, decision: { analysis: { approvalKey } } } = call
   events.emit({
-    type: 'ToolInvocationDecided', sessionId: session.id, callId: id, tool: name, origin, decision, stage, source,
+    type: 'ToolInvocationDecided', ...sessionFields(session), callId: id, tool: name, origin, decision, stage, source,
     reason, approvalKey, args, ...(program !== undefined && { program }),
   })
 }

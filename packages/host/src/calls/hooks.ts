@@ -64,7 +64,7 @@ function contextOf(
     hookPoint, toolName: call.name, callId: call.id, parameters: args, role: session.policy.role ?? DEFAULT_ROLE,
     result: deepFreeze(result), error: error && Object.freeze(error),
     durationMs: Math.round(host.clock.monotonic() - call.startedAt), attempt, workspace: host.workspace,
-    sessionId: session.id,
+    sessionId: session.id, ...(session.principal && { principal: session.principal }),
   })
 }
 

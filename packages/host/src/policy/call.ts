@@ -18,7 +18,7 @@ import type { MetricsRecorder } from '../records/metrics.ts'
 import type { Sidecar } from '../records/timeouts.ts'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import type { CountFiles } from './approvals/offers.ts'
-import type { Pausable, SessionScope } from './call-session.ts'
+import { sessionFields, type Pausable, type SessionScope } from './call-session.ts'
 import type { Decision, MadeChange } from './checked-call.ts'
 import type { PausedCalls, Resumption } from './interaction/paused-calls.ts'
 
@@ -264,7 +264,7 @@ export type ExecutedCall = ClearedCall & { readonly reading: Reading }
 
 /** The fields of every event of a call. */
 export const eventFields = (call: RawCall) => ({
-  sessionId: call.session.id, callId: call.id, tool: call.name, origin: call.tool?.origin ?? null,
+  ...sessionFields(call.session), callId: call.id, tool: call.name, origin: call.tool?.origin ?? null,
 })
 
 /** The host, as the steps of a call see it. */
@@ -296,6 +296,5 @@ export interface HostContext {
   /** Follows the links of a path. */
   readonly realPath?: ((path: string) => string) | undefined
   readonly readStart?: ReaderContext['readStart']
-  /** How many files a folder has, for people. */
   readonly countFiles?: CountFiles | undefined
 }

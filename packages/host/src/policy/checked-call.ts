@@ -1,5 +1,6 @@
 import type {
   AgentManifest, CallEffects, CallNeed, CallSubject, CommandReading, CommandWall, PreviewedWrites,
+  Principal,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
@@ -10,7 +11,9 @@ import type { DecisionStage, Verdict } from './verdict.ts'
 /** What a policy sees of a call whose arguments are validated. It sees no session, so no policy depends on another. */
 export interface CheckedCall {
   readonly id: string
-  readonly session: { readonly id: string; readonly agent?: AgentManifest | undefined }
+  readonly session: {
+    readonly id: string; readonly agent?: AgentManifest | undefined; readonly principal?: Principal | undefined
+  }
   readonly tool: ToolEntry
   readonly args: JsonObject
   readonly signal: AbortSignal
@@ -21,6 +24,7 @@ export interface CheckedCall {
 export const viewOf = (call: CheckedCall, approvalKey: string): CallView => Object.freeze({
   sessionId: call.session.id, callId: call.id, tool: call.tool.definition, origin: call.tool.origin, args: call.args,
   approvalKey, ...(call.session.agent && { agent: call.session.agent }),
+  ...(call.session.principal && { principal: call.session.principal }),
 })
 
 /** One thing that a call would do: the key that an approval covers, and other names that rules may forbid it by. */

@@ -11,7 +11,7 @@ import { explainCall, type Explanation } from '../calls/explain.ts'
 import { HookChain, HOOKS_FORM, refuseSlips } from '../calls/hooks.ts'
 import type { Hooks } from '../model/hooks.ts'
 import { deniedAlways } from '../policy/evaluate.ts'
-import type { SessionScope } from '../policy/call-session.ts'
+import { sessionFields, type SessionScope } from '../policy/call-session.ts'
 import { goOnWith, type Claim, type Resumption } from '../policy/interaction/paused-calls.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { WaitGroup } from '../model/waiting.ts'
@@ -67,8 +67,8 @@ export class HostSession implements Session {
   #closing: Promise<void> | undefined
 
   /** Throws the errors of `openSession`. */
-  constructor(options: SubagentOptions, sources: SessionSources, parent?: HostSession) {
-    checkOptions(options, sources.workspace)
+  constructor(options: SessionOptions & SubagentOptions, sources: SessionSources, parent?: HostSession) {
+    checkOptions(options, sources.workspace, parent !== undefined)
     const { events } = sources.host
     const { signal, background = false } = options
     const agent = sources.agents().of(options.agent)
@@ -82,7 +82,8 @@ export class HostSession implements Session {
       .filter((names) => names !== undefined)
     if (this.codeMode) requireProgramTool(this.#offered())
     this.#budget = new SessionBudget(
-      lowerLimits(options.budget, agent?.manifest.budget), sources.settings.file.budget, parent && parent.#budget,
+      lowerLimits(options.budget, agent?.manifest.budget),
+      sources.workflows.hold(options.principal?.id, sources.settings.file.budget), parent && parent.#budget,
     )
     this.#hooks = new HookChain(parent && parent.#hooks, [options.hooks ?? []].flat())
     this.#scope = openScope({
@@ -94,8 +95,8 @@ export class HostSession implements Session {
     sources.open.set(this.id, this)
     sources.onOpen(this)
     events.emit({
-      type: 'SessionOpened', sessionId: this.id, workspace: sources.workspace, ...(parent && { parentId: parent.id }),
-      ...(agent && { agent: agent.name }),
+      type: 'SessionOpened', ...sessionFields(this.#scope), workspace: sources.workspace,
+      ...(parent && { parentId: parent.id }), ...(agent && { agent: agent.name }),
     })
   }
 
@@ -147,7 +148,7 @@ export class HostSession implements Session {
     const read = readCallOptions(options)
     const { ended, ...frame } = this.#enter(read.signal, 1)
     const run = ({ call, resumption }: Claim) => runCall(this.#propose(call, read, frame, resumption), host)
-    return goOnWith(id, answer, run, host).finally(ended)
+    return goOnWith({ id, answer, principal: this.#scope.principal?.id }, run, host).finally(ended)
   }
 
   async callAll(calls: readonly ToolCall[], options: CallAllOptions = {}): Promise<readonly Outcome[]> {
@@ -277,6 +278,7 @@ export class HostSession implements Session {
     if (this.#turn) await this.endTurn()
     this.#cancel.end()
     await sidecar?.discard?.(this.id).catch((thrown: unknown) => events.suppressed('sidecar', thrown))
+    this.#budget.leave()
     events.emit({ type: 'SessionClosed', sessionId: this.id })
     open.delete(this.id)
     onClose(this)

@@ -98,7 +98,7 @@ export function approvalText(approval: ApprovalRequest, screen: Screen): Approva
   const { rows: [heading = '', ...more], namesEffect } = headingOf(approval, screen)
   const head = [styleText('bold', heading), ...more]
   const lists = [
-    labelled('from:', [origin]), labelled('called by:', calledBy), labelled('would:', namesEffect ? [] : touches),
+    labelled('from:', [origin]), labelled('for:', approval.principal ? [approval.principal.id] : []), labelled('called by:', calledBy), labelled('would:', namesEffect ? [] : touches),
     labelled('may:', mayTouch), labelled('undo:', undo), labelled('because:', reasons),
     labelled('key:', [approvalKey, ...(keyByTool ? [KEY_BY_TOOL] : []), ...leavesOut]),
   ]

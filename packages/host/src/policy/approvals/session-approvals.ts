@@ -10,6 +10,8 @@ import type { ProjectApprovals } from './project-approvals.ts'
 
 export interface SessionApprovalSources {
   readonly sessionId: string
+  /** The id of the principal of the session. */
+  readonly principal: string | undefined
   readonly workspace: string
   readonly project: ProjectApprovals
   /** The current terms. */
@@ -49,7 +51,7 @@ export class SessionApprovals {
   /** The approvals that answer a call, or undefined if a person must. Counts nothing and emits nothing. */
   answering(called: Called, { approvalKey, subjects, keyByTool }: Approvable): readonly KeptApproval[] | undefined {
     const now = this.#sources.clock.now()
-    const identity = identityOfCalled(called)
+    const identity = this.#identityOf(called)
     const find = (key: string) => keyByTool ? this.#findOwn(identity, key, now) : this.#find(identity, key, now)
     const whole = find(approvalKey)
     if (whole) return whole.alone
@@ -80,7 +82,7 @@ export class SessionApprovals {
   /** Approvals of this call that have ended. */
   former(called: Called, { approvalKey, subjects }: Approvable): readonly KeptApproval[] {
     const now = this.#sources.clock.now()
-    const identity = identityOfCalled(called)
+    const identity = this.#identityOf(called)
     const ended = keysOf(approvalKey, subjects)
       .flatMap((key) => [this.#own.get(identity, key) ?? [], this.#sources.project.find(identity, key) ?? []].flat())
     return ended.filter((approval) => !approval.stands(now))
@@ -90,7 +92,7 @@ export class SessionApprovals {
   switchedOff(called: Called, { approvalKey, subjects }: Approvable): readonly Approval[] {
     if (this.forProject) return []
     const now = this.#sources.clock.now()
-    const identity = identityOfCalled(called)
+    const identity = this.#identityOf(called)
     return keysOf(approvalKey, subjects).flatMap((key) => this.#sources.project.find(identity, key) ?? [])
       .filter((approval) => approval.stands(now)).map((approval) => approval.view(now))
   }
@@ -125,11 +127,11 @@ export class SessionApprovals {
 
   /** For the project only if the terms allow it, else for the session. */
   remember(called: Called, { key: approvalKey, covers }: CoveredKey, scope: ApprovalScope, by: string): void {
-    const { sessionId, workspace, clock, terms, events, project } = this.#sources
+    const { sessionId, principal, workspace, clock, terms, events, project } = this.#sources
     const { sessionMs, projectMs, forProject } = terms()
-    const given = { called, approvalKey, covers, workspace, sessionId, by, now: clock.now() }
+    const given = { called, approvalKey, covers, workspace, sessionId, principal, by, now: clock.now() }
     const grant = makeGrant({ ...given, scope: 'session', lastsMs: sessionMs })
-    const keep = () => this.#own.set(identityOfCalled(called), new KeptApproval(grant))
+    const keep = () => this.#own.set(this.#identityOf(called), new KeptApproval(grant))
     // If it cannot be stored for the project, it still holds for this session.
     if (scope === 'project' && forProject) return project.add(makeGrant({ ...given, scope, lastsMs: projectMs }), keep)
     keep()
@@ -151,7 +153,9 @@ export class SessionApprovals {
   /** All approvals that apply to this session, oldest first. */
   standing(): readonly Approval[] {
     const now = this.#sources.clock.now()
-    return [...this.#own.all(), ...this.forProject ? this.#sources.project.all() : []].map((approval) => approval.view(now))
+    const { project, principal } = this.#sources
+    const shared = this.forProject ? project.all().filter(({ grant }) => grant.principal === principal) : []
+    return [...this.#own.all(), ...shared].map((approval) => approval.view(now))
       .filter(({ status }) => status === 'standing').toSorted(byAge)
   }
 
@@ -162,6 +166,10 @@ export class SessionApprovals {
       if (!isSelected(approval.view(clock.now())) || !approval.end(end)) continue
       events.emit({ type: 'ApprovalRevoked', ...eventFieldsOf(approval.grant), revokedBy: end.by ?? '' })
     }
+  }
+
+  #identityOf(called: Called): string {
+    return identityOfCalled(called, this.#sources.principal)
   }
 
   #findOwn(identity: string, approvalKey: string, now: number): KeptApproval | undefined {
