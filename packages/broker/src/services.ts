@@ -69,9 +69,9 @@ function stateCapability(services: CompartmentServices): Capabilities {
     throw new BulkheadError('SlotAccessDenied', 'The extension declares no stateSlot. Declare one to keep state.')
   }
   return {
-    'state.read': (call) => slot(call).read(),
+    'state.read': (call) => slot(call).read(call.hostCallId ?? call.callId),
     async 'state.write'(call, args) {
-      await slot(call).write(args[0] ?? null)
+      await slot(call).write(args[0] ?? null, call.hostCallId ?? call.callId)
       return null
     },
   }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -17,6 +17,8 @@ const writing = (path: string) => ['write', '--args', JSON.stringify({ path, con
 /** Approves each for the project. */
 async function approve(workspace: string, ...paths: readonly string[]): Promise<void> {
   mkdirSync(workspace, { recursive: true })
+  mkdirSync(home(), { recursive: true })
+  writeFileSync(join(home(), 'config.json'), JSON.stringify({ approvals: { project: true } }))
   const store = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
   const host = await createHost({ workspace, home: home(), cache: CACHE, store, trust: 'declined', env: {} })
   const session = await host.openSession({ approver: { approve: async () => ({ decision: 'project', by: 'Ada\u001b[2J' }) } })
@@ -33,13 +35,14 @@ it('lists approvals by project and tool, as a table and as JSON', async () => {
   const { code, stdout } = await inside(['approvals', 'list'], folder)
   expect(code).toBe(0)
   expect(stdout).toMatch(/^ID +STATUS +TOOL +EXTENSION +GIVEN +BY +EXPIRES +USES +LAST USED +KEY\n/)
-  expect(stdout).toMatch(/^[0-9a-f]{12} +standing +write +bundled write@1\.0\.0 +\d{4}-\d\d-\d\d \d\d:\d\dZ +Ada\\u\{1b\}\[2J +\S+ \S+ +0 +- +docs$/m)
-  expect((await listed()).map(({ approvalKey }) => approvalKey).toSorted()).toEqual(['docs', 'src'])
-  expect(await listed(['--project', 'other'])).toMatchObject([{ approvalKey: 'lib', workspace: join(folder, 'other') }])
+  expect(stdout).toMatch(/^[0-9a-f]{12} +standing +write +bundled write@1\.0\.0 +\d{4}-\d\d-\d\d \d\d:\d\dZ +Ada\\u\{1b\}\[2J +\S+ \S+ +0 +- +docs\/a\.txt$/m)
+  expect((await listed()).map(({ approvalKey }) => approvalKey).toSorted()).toEqual(['docs/a.txt', 'src/a.txt'])
+  expect(await listed(['--project', 'other'])).toMatchObject([{ approvalKey: 'lib/a.txt', workspace: join(folder, 'other') }])
   expect(await listed(['--all'])).toHaveLength(3)
   expect(await listed(['--tool', 'edit'])).toEqual([])
-  const shown = await inside(['approvals', 'show', (await listed()).find(({ approvalKey }) => approvalKey === 'src')!.id], folder)
-  expect(shown.stdout).toMatch(/^key +src$/m)
+  const shown = await inside(['approvals', 'show', (await listed()).find(({ approvalKey }) => approvalKey === 'src/a.txt')!.id], folder)
+  expect(shown.stdout).toMatch(/^key +src\/a\.txt$/m)
+  expect(shown.stdout).toMatch(/^covers +this file \(src\/a\.txt\)$/m)
   expect(shown.stdout).toMatch(/^ {2}package +[0-9a-f]{64,}$/m)
 })
 
@@ -62,12 +65,12 @@ function damage(id: string, value: string): void {
 
 it('a damaged approval is ignored and reported, does not hide others, and is removed by revoke', async () => {
   await approve(folder, 'src/a.txt', 'docs/a.txt', 'lib/a.txt', 'bin/a.txt')
-  const ids = new Map((await listed()).map(({ approvalKey, id }) => [approvalKey, id]))
+  const ids = new Map((await listed()).map(({ approvalKey, id }) => [approvalKey.replace('/a.txt', ''), id]))
   damage(ids.get('src')!, 'substr(value, 1, 40)')
   damage(ids.get('docs')!, "json_remove(value, '$.grantedBy')")
   damage(ids.get('lib')!, "json_set(value, '$.approvalKey', '.')")
   const { code, stdout, stderr } = await inside(['approvals', 'list', '--json'], folder)
-  expect([code, (JSON.parse(stdout) as Approval[]).map(({ approvalKey }) => approvalKey)]).toEqual([0, ['bin']])
+  expect([code, (JSON.parse(stdout) as Approval[]).map(({ approvalKey }) => approvalKey)]).toEqual([0, ['bin/a.txt']])
   for (const key of ['src', 'docs', 'lib']) expect(stderr).toContain(`Approval ${ids.get(key)!} is damaged and is ignored: it is not `)
   expect((await inside(['call', ...writing('bin/a.txt')], folder)).code).toBe(0)
   for (const key of ['src', 'docs', 'lib']) expect((await inside(['call', ...writing(`${key}/a.txt`)], folder)).stderr).toContain('ApprovalDenied')

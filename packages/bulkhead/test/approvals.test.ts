@@ -25,15 +25,15 @@ const project = () => join(folder, '.bulkhead')
 
 async function open(options: Partial<CreateHostOptions> = {}): Promise<Host> {
   const store = await openSqliteStore({ file: join(home(), 'bulkhead.db') })
-  const host = await createHost({ workspace: folder, home: home(), cache: CACHE, store, trust: 'once', env: {}, config: IN_THREADS, ...options })
+  const host = await createHost({ workspace: folder, home: home(), cache: CACHE, store, trust: 'once', env: {}, config: { ...IN_THREADS, approvals: { project: true } }, ...options })
   hosts.push(host)
   return host
 }
 
 /** A user who always gives the same answer. Records the questions. */
-function person(decision: ApprovalAnswer['decision']) {
+function person(decision: ApprovalAnswer['decision'], covers: NonNullable<ApprovalAnswer['covers']> = 'key') {
   const asked: ApprovalRequest[] = []
-  return { asked, approver: { approve: async (request: ApprovalRequest): Promise<ApprovalAnswer> => { asked.push(request); return { decision, by: 'Ada' } } } }
+  return { asked, approver: { approve: async (request: ApprovalRequest): Promise<ApprovalAnswer> => { asked.push(request); return { decision, covers, by: 'Ada' } } } }
 }
 
 const call = async (session: Session, name: string, args: JsonObject) => {
@@ -121,7 +121,7 @@ describe('an approved folder', () => {
 
   it('covers everything inside it, and nothing outside it', async () => {
     const host = await open()
-    const { approver, asked } = person('session')
+    const { approver, asked } = person('session', 'folder')
     const session = await host.openSession({ approver })
     const questions = async (path: string) => {
       const before = asked.length
@@ -136,8 +136,9 @@ describe('an approved folder', () => {
     expect(await questions('src/another/a.txt')).toBe(0)
     expect(await questions('docs/a.txt')).toBe(1)
     expect(await questions('a.txt')).toBe(1)
-    expect(await questions('lib/deep/a.txt')).toBe(0)
-    expect(asked.at(-1)).toMatchObject({ approvalKey: '.', touches: [`write ${folder}/a.txt`] })
+    expect(asked.at(-1)).toMatchObject({ approvalKey: 'a.txt', touches: [`write ${folder}/a.txt`] })
+    // Its folder is the whole workspace, which is an answer of its own.
+    expect(await questions('lib/deep/a.txt')).toBe(1)
     // Only for the tool that was approved.
     expect(await call(session, 'edit', { path: 'src/deep/a.txt', old_string: 'x', new_string: 'y' })).toBe('output')
     expect(asked.at(-1)).toMatchObject({ tool: 'edit' })
@@ -145,7 +146,7 @@ describe('an approved folder', () => {
 
   it('does not cover paths that lead out of it', async () => {
     const host = await open()
-    const { approver, asked } = person('session')
+    const { approver, asked } = person('session', 'folder')
     const session = await host.openSession({ approver })
     await put(session, 'src/a.txt')
     await put(session, 'src/deep/a.txt')

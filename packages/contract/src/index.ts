@@ -15,9 +15,11 @@ export type {
   BulkheadEvent, CallLog, CallProgress, EventBody, EventListener, EventOf, EventType,
 } from './model/events.ts'
 export {
-  APPROVAL_ANSWERS, TOOL_INTERACTION_KINDS, type ApprovalAnswer, type ApprovalRequest, type InteractionEnvelope,
-  type InteractionKind, type InteractionOption, type InteractionRequest, type InteractionResponse,
+  APPROVAL_ANSWERS, APPROVAL_COVERS, TOOL_INTERACTION_KINDS, type ApprovalAnswer, type ApprovalRequest,
+  type InteractionEnvelope, type InteractionKind, type InteractionOption, type InteractionRequest,
+  type InteractionResponse, type OfferedAnswer,
 } from './model/interaction.ts'
+export type { Principal } from './model/principal.ts'
 export { carriesKeys, hostOfKey, isKeyWithin, keyGrant } from './model/keys.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState } from './model/lifecycle.ts'
 export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './model/lifecycle.ts'
@@ -41,7 +43,7 @@ export type {
   OutcomeOrigin, OutputOutcome, ResourceLink,
 } from './model/outcome.ts'
 export {
-  checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate, type AffectedPath, type ArgumentsReader,
+  argumentsLeftOut, checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate, type AffectedPath, type ArgumentsReader,
   type ArgumentsReading, type CallEffects, type CallNeed, type CallSubject, type CommandReading, type PreviewedWrite,
   type PreviewedWrites, type ReaderContext,
 } from './policy/approval-key.ts'
@@ -57,6 +59,7 @@ export {
 } from './policy/registration.ts'
 export { checkRequirements, classifyToolMode, hasEffects, matchArguments, mayChange } from './policy/requirements.ts'
 export type { PatternSource, VariableValues } from './policy/requirements.ts'
+export { isHeldBack } from './policy/held-back-files.ts'
 export { CREDENTIALS, namesSensitiveFiles, SENSITIVE } from './policy/sensitive-files.ts'
 export { RULE_CAPABILITIES, type RuleCapability, type Touch } from './policy/rule-patterns.ts'
 export { capabilitiesMeant, denyingRule, judgeRules, judgeUse, possibleRules, rulesFor } from './policy/rules.ts'

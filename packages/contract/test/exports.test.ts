@@ -7,7 +7,7 @@ import * as validation from '../src/validation/index.ts'
 describe('the exports', () => {
   it('of @bulkhead/contract', () => {
     expect(Object.keys(contract).toSorted()).toEqual([
-      'AGENT_TOOL', 'ANY_COMMAND', 'APPROVAL_ANSWERS', 'BROKER_METHODS', 'BUNDLED_TOOLS', 'BulkheadError', 'CALL_LIMITS',
+      'AGENT_TOOL', 'ANY_COMMAND', 'APPROVAL_ANSWERS', 'APPROVAL_COVERS', 'BROKER_METHODS', 'BUNDLED_TOOLS', 'BulkheadError', 'CALL_LIMITS',
       'COMMAND_SEVERITIES',
       'COMPARTMENT_LIMITS', 'CONFIG_FILE', 'CONTRACT_VERSION', 'CREDENTIALS', 'DEFAULT_LIMITS', 'ERRORS', 'EVENT_TYPES',
       'EXTENSION_ID_PATTERN', 'HEADER_NAME_PATTERN', 'IGNORE_FILE', 'LAYERS', 'LIFECYCLE', 'LIFECYCLE_PHASES', 'LIFECYCLE_STATES',
@@ -19,13 +19,13 @@ describe('the exports', () => {
       'REQUIREMENT_VARIABLES', 'RETRIED_CLASSES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'SECURITY_MODES', 'SENSITIVE', 'STORE_COLLECTIONS', 'SUBAGENTS',
       'TOOL_INTERACTION_KINDS',
       'TOOL_MODES', 'TOOL_NAME_PATTERN', 'TREATMENTS', 'TREATMENT_PRESETS', 'TRUST_DECISIONS', 'ToolError', 'VALIDATION_STAGES', 'allowedPatterns', 'allowsNeed',
-      'auditRecord',
+      'argumentsLeftOut', 'auditRecord',
       'beyond', 'byteSize', 'capabilitiesMeant', 'carriesKeys', 'ceilingsOf', 'checkApprovalKey', 'checkRequirements', 'classifyToolMode', 'compileApprovalKey',
       'compileCeiling',
       'compileGrant', 'declaredCeiling', 'declaredPower', 'declaresSetting', 'defineExtension', 'defineTool', 'denyingRule', 'dependencyCycleFault',
       'findIdConflicts',
       'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'hostOfKey', 'isBundledTool', 'isCertificateVariable', 'isErrorCode',
-      'isKeyWithin', 'isLockedTool',
+      'isHeldBack', 'isKeyWithin', 'isLockedTool',
       'isProxyVariable', 'isUsualVariable', 'judgeRules', 'judgeUse',
       'keyGrant', 'layerRank', 'matchArguments',
       'mayChange', 'mayLoad', 'missingDependencyFault', 'mustBeNamed', 'namedTwice',

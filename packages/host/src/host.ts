@@ -36,7 +36,7 @@ const OPTIONS: OptionForms<HostOptions> = {
   sidecar: forms.having('save'), owner: forms.having('isGone'), interactor: forms.having('interact'),
   smokeCheck: forms.method,
   argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text), realPath: forms.method,
-  readStart: forms.method, ignored: forms.method,
+  readStart: forms.method, ignored: forms.method, countFiles: forms.method,
   findRoot: forms.method, commandVariables: forms.list(forms.object), watchServers: forms.method,
   drainMs: forms.from(0), startsEager: forms.flag, agents: forms.list(forms.object), roles: forms.method,
   agentsRequire: forms.oneOf('narrows', 'adds'),

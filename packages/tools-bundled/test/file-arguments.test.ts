@@ -6,22 +6,22 @@ const WORKSPACE = '/home/me/project'
 const reading = (tool: Parameters<typeof argumentsReaders.get>[0], args: JsonObject) => argumentsReaders.get(tool)!(args, { workspace: WORKSPACE })
 
 describe('the arguments reader of a file tool', () => {
-  it.each<[string, string, readonly string[]]>([
-    ['a.txt', '.', []],
-    ['src/a.txt', 'src', ['.']],
-    ['src/deep/er/a.txt', 'src/deep/er', ['src/deep', 'src', '.']],
-    [`${WORKSPACE}/src/a.txt`, 'src', ['.']],
-    [`${WORKSPACE}/a.txt`, '.', []],
-    ['/etc/ssl/a', '/etc/ssl', ['/etc', '/']],
-    ['/a', '/', []],
+  it.each<[string, string, readonly string[], string]>([
+    ['a.txt', 'a.txt', ['./'], '.'],
+    ['src/a.txt', 'src/a.txt', ['src/', './'], 'src'],
+    ['src/deep/er/a.txt', 'src/deep/er/a.txt', ['src/deep/er/', 'src/deep/', 'src/', './'], 'src/deep/er'],
+    [`${WORKSPACE}/src/a.txt`, 'src/a.txt', ['src/', './'], 'src'],
+    [`${WORKSPACE}/a.txt`, 'a.txt', ['./'], '.'],
+    ['/etc/ssl/a', '/etc/ssl/a', ['/etc/ssl/', '/etc/', '/'], '/etc/ssl'],
+    ['/a', '/a', ['/'], '/'],
     // After a link, `..` could lead anywhere.
-    ['src/link/../a.txt', 'src', []],
-    ['../a.txt', '..', []],
-    ['../../x/a.txt', '../../x', []],
-    [`${WORKSPACE}-other/a.txt`, '/home/me/project-other', ['/home/me', '/home', '/']],
-  ])('maps %j to the key %j within %j', (path, key, within) => {
+    ['src/link/../a.txt', 'src/a.txt', [], 'src'],
+    ['../a.txt', '../a.txt', [], '..'],
+    ['../../x/a.txt', '../../x/a.txt', [], '../../x'],
+    [`${WORKSPACE}-other/a.txt`, '/home/me/project-other/a.txt', ['/home/me/project-other/', '/home/me/', '/home/', '/'], '/home/me/project-other'],
+  ])('maps %j to the key %j within %j, which rules name by %j', (path, key, within, plain) => {
     for (const tool of ['read', 'write', 'edit'] as const) {
-      expect(reading(tool, { path })).toMatchObject({ key, subjects: [{ key, within }] })
+      expect(reading(tool, { path })).toMatchObject({ key, subjects: [{ key, within, plain, place: { kind: 'file' } }] })
     }
   })
 
@@ -34,8 +34,8 @@ describe('the arguments reader of a file tool', () => {
 
   it('lists all parent folders, and none if the path is too long', () => {
     const [subject] = reading('write', { path: 'x/'.repeat(2_048) }).subjects
-    expect(subject?.within).toHaveLength(2_047)
-    expect(subject?.within?.slice(-3)).toEqual(['x/x', 'x', '.'])
+    expect(subject?.within).toHaveLength(2_048)
+    expect(subject?.within?.slice(-3)).toEqual(['x/x/', 'x/', './'])
     // Listing the parents of longer arguments would exhaust the memory of the host.
     for (const tool of ['read', 'write', 'edit', 'grep', 'glob'] as const) {
       expect(reading(tool, { pattern: '*', path: 'x/'.repeat(10_000) }).subjects[0]?.within).toEqual([])
@@ -72,15 +72,17 @@ describe('the arguments reader of a patch', () => {
   const patch = (...lines: string[]) => ({ patch: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') })
   const file = (path: string) => ({ path: `${WORKSPACE}/${path}`, below: false })
 
-  it('names every file for rules, and the common folder for approvals', () => {
+  it('names every file for rules and for approvals', () => {
     const copy = { patch: 'diff --git a/src/x b/lib/y\nsimilarity index 100%\ncopy from src/x\ncopy to lib/y\n' }
     expect(reading('apply_patch', copy)).toMatchObject({
-      key: '.', subjects: [{ key: 'src', within: ['.'] }, { key: 'lib', within: ['.'] }],
+      key: 'lib/y // src/x',
+      subjects: [{ key: 'src/x', within: ['src/', './'] }, { key: 'lib/y', within: ['lib/', './'] }],
       needs: [{ kind: 'fs.read', subject: `${WORKSPACE}/src/x` }, { kind: 'fs.write', subject: `${WORKSPACE}/lib/y` }],
       effects: { reads: [file('src/x'), file('lib/y')], writes: [file('lib/y')], net: false },
     })
     expect(reading('apply_patch', patch('*** Delete File: src/a/x', '*** Add File: src/b/y', '+y', '*** Add File: src/b/z', '+z'))).toMatchObject({
-      key: 'src', subjects: [{ key: 'src/a', within: ['src', '.'] }, { key: 'src/b', within: ['src', '.'] }],
+      key: 'src/a/x // src/b/y // src/b/z',
+      subjects: [{ key: 'src/a/x', within: ['src/a/', 'src/', './'] }, { key: 'src/b/y' }, { key: 'src/b/z' }],
       needs: [
         { kind: 'fs.read', subject: `${WORKSPACE}/src/a/x` }, { kind: 'fs.write', subject: `${WORKSPACE}/src/a/x` },
         { kind: 'fs.write', subject: `${WORKSPACE}/src/b/y` }, { kind: 'fs.write', subject: `${WORKSPACE}/src/b/z` },
@@ -98,7 +100,7 @@ describe('the arguments reader of a patch', () => {
   it('denies a patch of a protected place, and covers no file outside by an approval', () => {
     expect(reading('apply_patch', patch('*** Add File: ok', '+x', '*** Add File: .git/hooks/x', '+x')).denies).toHaveLength(1)
     const outside = reading('apply_patch', patch('*** Add File: src/x', '+x', '*** Add File: /etc/x', '+x'))
-    expect(outside).toMatchObject({ key: '.', subjects: [{ key: 'src' }, { key: '/etc', within: ['/'] }] })
+    expect(outside).toMatchObject({ key: '/etc/x // src/x', subjects: [{ key: 'src/x' }, { key: '/etc/x', within: ['/etc/', '/'] }] })
     expect(outside).not.toHaveProperty('effects')
   })
 })

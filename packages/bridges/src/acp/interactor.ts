@@ -1,7 +1,7 @@
 import type { ClientCapabilities, ElicitationSchema, PermissionOption, ToolCallUpdate } from '@agentclientprotocol/sdk'
 import {
-  BulkheadError, type ApprovalAnswer, type ApprovalRequest, type InteractionEnvelope, type InteractionRequest,
-  type InteractionResponse, type Interactor,
+  BulkheadError, type ApprovalRequest, type InteractionEnvelope, type InteractionRequest, type InteractionResponse,
+  type Interactor, type OfferedAnswer,
 } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
@@ -19,11 +19,7 @@ export interface InteractorParts {
 
 type Question = Extract<InteractionRequest, { readonly kind: 'Approve' | 'grantStageTool' }>
 
-/** Each kind of permission of the protocol, and our answer. Only the first two allow anything. */
-const ANSWERS = {
-  allow_once: 'once', allow_always: 'session', reject_once: 'reject', reject_always: 'reject',
-} as const satisfies Record<PermissionOption['kind'], ApprovalAnswer['decision']>
-type Permission = keyof typeof ANSWERS
+const ALWAYS_NO = 'reject_always'
 
 /** A person who rejects more keys than this is asked again. */
 const MOST_REJECTED = 1_000
@@ -39,17 +35,19 @@ export function acpInteractor(parts: InteractorParts): Interactor {
   async function permit(question: Question, signal: AbortSignal): Promise<InteractionResponse> {
     const { approval } = question
     const key = JSON.stringify([approval.tool, approval.origin, approval.approvalKey])
-    if (rejected.has(key)) return answer(question, 'reject_always', parts.clientName)
+    if (rejected.has(key)) return responseTo(question, { optionId: ALWAYS_NO }, parts.clientName)
+    const options = optionsFor(approval)
     const { outcome } = await sent(parts.client.request('session/request_permission', {
       sessionId: parts.sessionId,
       toolCall: askedCall(question, parts),
-      options: question.kind === 'Approve' ? optionsFor(approval) : optionsFor(approval).filter(isForOneCall),
+      options: options.filter((option) => question.kind === 'Approve' || isForOneCall(option))
+        .map(({ offered: _offered, ...option }) => option),
     }, { cancellationSignal: signal, stopWaitingOnCancel: true }), question, signal)
     if (outcome.outcome !== 'selected') return { status: 'rejected', reason: 'the person cancelled the question' }
-    const chosen = readOption(outcome.optionId)
+    const chosen = options.find(({ optionId }) => optionId === outcome.optionId)
     if (chosen === undefined) return { status: 'rejected', reason: 'the client sent an invalid answer' }
-    if (chosen === 'reject_always' && rejected.size < MOST_REJECTED) rejected.add(key)
-    return answer(question, chosen, parts.clientName)
+    if (chosen.optionId === ALWAYS_NO && rejected.size < MOST_REJECTED) rejected.add(key)
+    return responseTo(question, chosen, parts.clientName)
   }
 
   async function elicit(envelope: InteractionEnvelope, signal: AbortSignal): Promise<InteractionResponse> {
@@ -103,25 +101,38 @@ function askedCall({ approval, ...question }: Question, { updates }: InteractorP
   }
 }
 
-function optionsFor({ tool, approvalKey }: ApprovalRequest): PermissionOption[] {
-  const covered = `${tool} for "${visibleText(approvalKey)}" in this session`
-  const option = (kind: Permission, name: string): PermissionOption => ({ optionId: kind, kind, name })
+/** An option, and the answer that it stands for. None for a rejection. */
+interface Option extends PermissionOption {
+  readonly offered?: OfferedAnswer
+}
+
+/** The answers as options, the one that covers the least first. */
+function optionsFor({ tool, approvalKey, answers }: ApprovalRequest): readonly Option[] {
+  const allowed = answers.map((offered): Option => offered.decision === 'once'
+    ? { optionId: 'allow_once', kind: 'allow_once', name: 'Allow this call', offered }
+    : { optionId: idOf(offered), kind: 'allow_always', name: `Always allow ${offered.words}`, offered })
   return [
-    option('allow_once', 'Allow this call'), option('allow_always', `Always allow ${covered}`),
-    option('reject_once', 'Reject this call'), option('reject_always', `Always reject ${covered}`),
+    ...allowed,
+    { optionId: 'reject_once', kind: 'reject_once', name: 'Reject this call' },
+    {
+      optionId: ALWAYS_NO, kind: ALWAYS_NO,
+      name: `Always reject ${tool} for "${visibleText(approvalKey)}" in this session`,
+    },
   ]
 }
 
+/** The least for the session is what the protocol calls "always". */
+const idOf = ({ decision, covers }: OfferedAnswer): string =>
+  decision === 'session' && covers === 'key' ? 'allow_always' : `allow_always:${decision}:${covers}`
+
 const isForOneCall = ({ kind }: PermissionOption): boolean => kind === 'allow_once' || kind === 'reject_once'
 
-const readOption = (optionId: unknown): Permission | undefined =>
-  typeof optionId === 'string' && Object.hasOwn(ANSWERS, optionId) ? optionId as Permission : undefined
-
-function answer({ kind }: Question, chosen: Permission, client: string): InteractionResponse {
-  const decision = ANSWERS[chosen]
-  if (kind === 'grantStageTool') return { status: 'accepted', value: chosen === 'allow_once' }
+function responseTo(
+  { kind }: Question, { optionId, offered }: Pick<Option, 'optionId' | 'offered'>, client: string,
+): InteractionResponse {
+  if (kind === 'grantStageTool') return { status: 'accepted', value: offered?.decision === 'once' }
   const by = `a person at ${visibleText(client)}`
-  if (decision !== 'reject') return { status: 'accepted', value: { decision, by } }
-  const reason = chosen === 'reject_always' ? 'the person always rejects this' : 'the person rejected the call'
-  return { status: 'accepted', value: { decision, by, reason } }
+  if (offered) return { status: 'accepted', value: { decision: offered.decision, covers: offered.covers, by } }
+  const reason = optionId === ALWAYS_NO ? 'the person always rejects this' : 'the person rejected the call'
+  return { status: 'accepted', value: { decision: 'reject', by, reason } }
 }

@@ -1,5 +1,5 @@
-import {
-  APPROVAL_ANSWERS, type ApprovalRequest, type InteractionEnvelope, type InteractionOption, type InteractionResponse,
+import type {
+  ApprovalRequest, InteractionEnvelope, InteractionOption, InteractionResponse, OfferedAnswer,
 } from '@bulkhead/contract'
 import { readFormValues, type FormSchema } from '@bulkhead/kit/form'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
@@ -21,7 +21,7 @@ export function questionForm({ request, source }: InteractionEnvelope): Question
   const asks = (prompt: string) => `${visibleText(source)} asks:\n${quoted(prompt)}`
   switch (request.kind) {
     case 'Approve':
-      return { message: approvalMessage(request.approval), requestedSchema: APPROVAL_SCHEMA, read: readApproval }
+      return approvalForm(request.approval)
     case 'grantStageTool': {
       const stage = `The stage ${visibleText(request.stage)} does not list this tool.`
       return yesOrNo(`${stage}\n${approvalMessage(request.approval)}`, 'Allow this call')
@@ -65,30 +65,42 @@ export function readReply(form: QuestionForm, reply: unknown): InteractionRespon
 }
 
 const MAX_REASON_CHARS = 2_000
-const decisions: ReadonlySet<unknown> = new Set(APPROVAL_ANSWERS)
 
 /** The description explains the values, because not every client shows titles. */
-const APPROVAL_SCHEMA: QuestionForm['requestedSchema'] = {
-  type: 'object',
-  properties: {
-    decision: {
-      type: 'string', title: 'Run it?', enum: [...APPROVAL_ANSWERS], default: 'reject',
-      description: 'once: this call. session: this key, until the client disconnects. '
-        + 'project: this key, in this project. reject: no.',
+function approvalForm(approval: ApprovalRequest): QuestionForm {
+  const answers = new Map(approval.answers.map((answer) => [valueOf(answer), answer]))
+  const described = [...answers].map(([value, { words }]) => `${value}: ${visibleText(words)}.`)
+  return {
+    message: approvalMessage(approval),
+    requestedSchema: {
+      type: 'object',
+      properties: {
+        decision: {
+          type: 'string', title: 'Run it?', enum: [...answers.keys(), 'reject'], default: 'reject',
+          description: [...described, 'reject: no.'].join(' '),
+        },
+        reason: {
+          type: 'string', title: 'Why', description: 'If you reject: the reason for the model.',
+          maxLength: MAX_REASON_CHARS,
+        },
+      },
+      required: ['decision'],
     },
-    reason: {
-      type: 'string', title: 'Why', description: 'If you reject: the reason for the model.',
-      maxLength: MAX_REASON_CHARS,
+    read({ decision, reason }) {
+      const answer = typeof decision === 'string' ? answers.get(decision) : undefined
+      if (answer === undefined && decision !== 'reject') return undefined
+      const why = typeof reason === 'string' ? reason.trim().slice(0, MAX_REASON_CHARS) : ''
+      return {
+        ...(answer ? { decision: answer.decision, covers: answer.covers } : { decision: 'reject' }),
+        ...(why === '' ? {} : { reason: why }),
+      }
     },
-  },
-  required: ['decision'],
+  }
 }
 
-function readApproval({ decision, reason }: JsonObject): Json | undefined {
-  if (!decisions.has(decision)) return undefined
-  const why = typeof reason === 'string' ? reason.trim().slice(0, MAX_REASON_CHARS) : ''
-  return { decision: decision as string, ...(why === '' ? {} : { reason: why }) }
-}
+/** `session` is the least for the session, `session:folder` covers more. */
+const valueOf = ({ decision, covers }: OfferedAnswer): string =>
+  covers === 'call' || covers === 'key' ? decision : `${decision}:${covers}`
 
 const schemaOf = (answer: QuestionForm['requestedSchema']['properties'][string]): QuestionForm['requestedSchema'] =>
   ({ type: 'object', properties: { answer }, required: ['answer'] })
@@ -159,7 +171,8 @@ function visibleForm(schema: FormSchema): QuestionForm['requestedSchema'] {
 
 /** The full text of an approval. Nothing is truncated, and untrusted text never starts a row. */
 export function approvalMessage(approval: ApprovalRequest): string {
-  const { tool, origin, calledBy = [], touches, mayTouch, reasons, approvalKey, keyByTool, argumentsText, diff } = approval
+  const { tool, origin, calledBy = [], touches, mayTouch, reasons, argumentsText, diff } = approval
+  const { approvalKey, keyByTool, leavesOut = [], answers } = approval
   const undo = approval.notRecorded === undefined ? [] : [`not recorded: ${approval.notRecorded}`]
   const [effect, ...others] = touches
   const namesEffect = effect !== undefined && others.length === 0
@@ -167,6 +180,7 @@ export function approvalMessage(approval: ApprovalRequest): string {
   return [
     `Allow \`${tool}\` to ${namesEffect ? visibleText(effect) : 'run'}?`,
     `from: ${visibleText(origin)}`,
+    ...labelled('for', approval.principal ? [approval.principal.id] : []),
     ...labelled('called by', calledBy),
     ...labelled('would', namesEffect ? [] : touches),
     ...labelled('may', mayTouch),
@@ -174,6 +188,8 @@ export function approvalMessage(approval: ApprovalRequest): string {
     ...labelled('because', reasons),
     ...labelled('key', [approvalKey]),
     ...(keyByTool ? [KEY_BY_TOOL] : []),
+    ...(leavesOut.length > 0 ? [`covers any value of: ${visibleText(leavesOut.join(', '))}`] : []),
+    ...labelled('can be allowed', answers.map(({ words }) => words)),
     ...(diff === undefined ? [] : ['diff:', quoted(diff)]),
     'arguments:',
     quoted(argumentsText),

@@ -38,7 +38,11 @@ describe('a call of an ACP agent', () => {
     expect(world.asked).toMatchObject([{
       sessionId: 's1',
       toolCall: { toolCallId: 'c1', title: 'Edit: a.txt', status: 'pending', content: [diff, { type: 'content' }] },
-      options: [{ kind: 'allow_once' }, { kind: 'allow_always' }, { kind: 'reject_once' }, { kind: 'reject_always' }],
+      options: [
+        { kind: 'allow_once' }, { kind: 'allow_always', name: 'Always allow this file (a.txt) in this session' },
+        { kind: 'allow_always', name: 'Always allow the whole workspace (1 file) in this session' },
+        { kind: 'reject_once' }, { kind: 'reject_always' },
+      ],
     }])
     expect(JSON.stringify(world.asked)).toContain('arguments:')
     const shown = world.of('c1')

@@ -5,7 +5,7 @@ import { ToolApprovals } from '../../src/ai-sdk/tool-approvals.ts'
 
 const CALL = { toolCallId: 'c1', toolName: 'write_file', input: { path: 'a' } }
 const request = (callId: string, more: Partial<ApprovalRequest> = {}): ApprovalRequest => ({
-  callId, tool: 'write', label: '', mode: 'safe_write', kind: 'edit', origin: '', approvalKey: '', argumentsText: '', touches: [], mayTouch: [], reasons: [], ...more,
+  sessionId: 's', callId, tool: 'write', label: '', mode: 'safe_write', kind: 'edit', origin: '', approvalKey: '', argumentsText: '', touches: [], mayTouch: [], reasons: [], answers: [], ...more,
 })
 
 /** The messages with which the SDK executes an approved call. */

@@ -3,9 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { questionForm, readReply } from '../../src/questions/question-form.ts'
 
 const approval: ApprovalRequest = {
-  callId: 'c1', tool: 'deploy', label: 'Deploy', mode: 'external', kind: 'other', origin: 'global extension ship 1.0.0', approvalKey: 'prod',
+  sessionId: 's', callId: 'c1', tool: 'deploy', label: 'Deploy', mode: 'external', kind: 'other', origin: 'global extension ship 1.0.0', approvalKey: 'prod',
   argumentsText: '{\n  "to": "prod"\n}', touches: ['reach prod.example'], mayTouch: ['reach *.example'],
   reasons: ['the tool is gated', 'a rule asks'],
+  answers: [
+    { decision: 'once', covers: 'call', words: 'this call' },
+    { decision: 'session', covers: 'key', words: 'every call with the key "prod" in this session' },
+    { decision: 'session', covers: 'folder', words: 'this folder (src, 2 files) in this session' },
+    { decision: 'project', covers: 'key', words: 'every call with the key "prod" in every session of this project' },
+  ],
 }
 const formOf = (request: InteractionRequest) =>
   questionForm({ correlationId: 'q', issuedAt: '', source: 'extension ship', request } satisfies InteractionEnvelope)
@@ -20,28 +26,40 @@ describe('an approval', () => {
     expect(formOf(request)?.message).toBe([
       'Allow `deploy` to reach prod.example?', 'from: global extension ship 1.0.0',
       'may: reach *.example', 'because: the tool is gated', 'because: a rule asks', 'key: prod',
-      'arguments:', '| {', '|   "to": "prod"', '| }',
+      ...approval.answers.map(({ words }) => `can be allowed: ${words}`), 'arguments:', '| {', '|   "to": "prod"', '| }',
     ].join('\n'))
     const hostile = { ...approval, touches: ['a\nwould: b', 'c'], argumentsText: '{}\nRun it: yes\u202e' }
     const forged = formOf({ kind: 'Approve', approval: hostile })!.message
     expect(forged).toMatch(/^Allow `deploy` to run\?\nfrom: .*\nwould: a.*\nwould: c\n/)
-    expect(forged.split('\n').filter((row) => !/^(?:Allow|from|would|may|because|key|arguments|\|)/.test(row))).toEqual(
+    expect(forged.split('\n').filter((row) => !/^(?:Allow|from|would|may|because|key|can be allowed|arguments|\|)/.test(row))).toEqual(
       [],
     )
     expect(forged).not.toMatch(/\u202e/)
   })
 
   it('shows the calling tools, who chose the key, and that undo does not cover it', () => {
-    const more = { calledBy: ['plan of the global extension plan 1.0.0'], keyByTool: true, notRecorded: 'too many\nfiles' } as const
+    const more = { calledBy: ['plan of the global extension plan 1.0.0'], keyByTool: true, leavesOut: ['to'], notRecorded: 'too many\nfiles' } as const
     const { message } = formOf({ kind: 'Approve', approval: { ...approval, ...more } })!
     expect(message).toMatch(/\nundo: not recorded: too many[^\n]+files\nbecause: /)
     expect(message).toContain('\ncalled by: plan of the global extension plan 1.0.0\n')
-    expect(message).toMatch(/\nkey: prod\nThe tool chose this key, .* lasts for this session at most\.\n/)
+    expect(message).toMatch(/\nkey: prod\nThe tool chose this key, .* lasts for this session at most\.\ncovers any value of: to\n/)
   })
 
-  it.each(['once', 'session', 'project', 'reject'])('can be answered with %s', (decision) => {
-    expect(answered(request, { decision })).toEqual(accepted({ decision }))
-    expect(answered(request, { decision, reason: ' why ' })).toEqual(accepted({ decision, reason: 'why' }))
+  it.each<[string, object]>([
+    ['once', { decision: 'once', covers: 'call' }], ['session', { decision: 'session', covers: 'key' }],
+    ['session:folder', { decision: 'session', covers: 'folder' }], ['project', { decision: 'project', covers: 'key' }],
+    ['reject', { decision: 'reject' }],
+  ])('can be answered with %s', (decision, value) => {
+    expect(answered(request, { decision })).toEqual(accepted(value))
+    expect(answered(request, { decision, reason: ' why ' })).toEqual(accepted({ ...value, reason: 'why' }))
+  })
+
+  it('offers what the host offers, in words', () => {
+    expect(formOf(request)?.requestedSchema.properties['decision']).toMatchObject({
+      enum: ['once', 'session', 'session:folder', 'project', 'reject'],
+      description: expect.stringContaining('session:folder: this folder (src, 2 files) in this session.'),
+    })
+    expect(answered(request, { decision: 'session:workspace' })).toMatchObject({ status: 'rejected' })
   })
 
   it('limits the reason', () => {

@@ -143,9 +143,10 @@ const revokedText = (revoked: readonly Approval[]): string =>
 /** `projects` adds the project column. */
 function approvalTable(rows: readonly Approval[], projects: boolean): string {
   if (rows.length === 0) return 'No approvals.\n'
+  const principals = rows.some(({ principal }) => principal !== undefined)
   const headings = [
     'ID', 'STATUS', 'TOOL', 'EXTENSION', 'GIVEN', 'BY', 'EXPIRES', 'USES', 'LAST USED',
-    ...(projects ? ['PROJECT'] : []), 'KEY',
+    ...(projects ? ['PROJECT'] : []), ...(principals ? ['PRINCIPAL'] : []), 'KEY',
   ]
   return table(headings, rows.map((approval) => {
     const {
@@ -154,7 +155,8 @@ function approvalTable(rows: readonly Approval[], projects: boolean): string {
     return [
       id, status, [tool, ...callers.map((caller) => caller.tool).toReversed()].join(' called by '),
       `${origin.layer} ${origin.extension}@${origin.version}`, minute(grantedAt), grantedBy, minute(expiresAt),
-      String(uses), minute(lastUsedAt), ...(projects ? [workspace] : []), approvalKey,
+      String(uses), minute(lastUsedAt), ...(projects ? [workspace] : []),
+      ...(principals ? [approval.principal ?? '-'] : []), approvalKey,
     ]
   }))
 }
@@ -166,7 +168,9 @@ function approvalDetails(approval: Approval): string {
     ['status', ended === null ? approval.status : endText(ended)],
     ['tool', approval.tool],
     ['key', approval.approvalKey],
+    ...(approval.covers === undefined ? [] : [['covers', approval.covers] as const]),
     ['project', approval.workspace],
+    ...(approval.principal === undefined ? [] : [['principal', approval.principal] as const]),
     ['given', `${approval.grantedAt} by ${approval.grantedBy}, in session ${approval.sessionId}`],
     ['expires', approval.expiresAt ?? 'with its session'],
     ['used', approval.lastUsedAt === null ? 'never' : `${approval.uses} times, last at ${approval.lastUsedAt}`],

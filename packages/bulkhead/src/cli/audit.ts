@@ -247,7 +247,7 @@ function rowOf({ position, record }: AuditEntry): string[] {
   const what = [
     lost, keyText(of), of['decision'], of['errorCode'], of['from'] && `${text(of['from'])} to ${text(of['to'])}`,
     of['reason'] ?? of['message'], of['workspace'], of['agent'] && `agent ${text(of['agent'])}`, approvalText(of),
-    archiveText(of),
+    archiveText(of), of['principal'] && `for ${text(of['principal'])}`,
   ]
   return [
     String(position), text(of['at']), text(of['type']), text(of['tool'] ?? of['extensionId']), origin,

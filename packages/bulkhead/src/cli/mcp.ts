@@ -139,8 +139,10 @@ async function serveUntilGone(
   }, ['ServerStartFailed'])
   const options: ServeOptions = {
     info: { name: 'bulkhead', title: 'Bulkhead', version: CORE_VERSION },
-    openSession: (interactor, client) =>
-      host.openSession({ ...policy, interactor, ...(client?.role !== undefined && { role: client.role }) }),
+    openSession: (interactor, client) => host.openSession({
+      ...policy, interactor,
+      ...(client && { principal: { id: client.name } }), ...(client?.role !== undefined && { role: client.role }),
+    }),
     prompts,
     onFault,
   }

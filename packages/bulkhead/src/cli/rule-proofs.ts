@@ -38,7 +38,7 @@ async function decidedBy(
 ): Promise<TriedCall | undefined> {
   for (const call of calls) {
     const { chain } = await session.explain({ id: 'tried', ...call })
-    if (chain.some(({ rules }) => rules?.includes(rule))) return call
+    if (chain.some(({ rules = [] }) => rules.some((name) => name.endsWith(` of ${rule}`)))) return call
   }
   return undefined
 }

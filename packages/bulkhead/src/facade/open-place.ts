@@ -13,6 +13,7 @@ import { PROJECT_FOLDER } from '@bulkhead/loader'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { commandEnvironment, shownVariables, type Variables } from './command-environment.ts'
 import { ConnectedServers } from './connected-servers.ts'
+import { countFiles } from './count-files.ts'
 import { fileStart } from './file-start.ts'
 import { changesFolder, keptFolders, ownCode } from './folders.ts'
 import { lateJail, lateSandbox, loadLateCode } from './late-sandbox.ts'
@@ -111,6 +112,7 @@ export async function openPlace(
     realPath: realPathOf,
     readStart: (path) => fileStart(workspace, path),
     ignored: (roots) => ignoreFiles.of(roots),
+    countFiles,
     findRoot: (path) => findRoot(path, kept, projectFolder),
     commandVariables: shownVariables(ofCommands, commands),
     watchServers: (...listeners) => servers.watch(...listeners),

@@ -1,4 +1,6 @@
-import { APPROVAL_ANSWERS, requireOptions, type ApprovalAnswer, type ApprovalRequest, type Approver } from '@bulkhead/contract'
+import {
+  APPROVAL_ANSWERS, APPROVAL_COVERS, requireOptions, type ApprovalAnswer, type ApprovalRequest, type Approver,
+} from '@bulkhead/contract'
 import { forms, type OptionForm } from '@bulkhead/kit/options'
 import { visibleText } from '@bulkhead/kit/text'
 
@@ -16,7 +18,9 @@ export interface ScriptedApprover extends Approver {
 }
 
 const DECISION = forms.oneOf(...APPROVAL_ANSWERS)
-const FIELDS = forms.fields({ decision: DECISION, reason: forms.text, by: forms.text })
+const FIELDS = forms.fields({
+  decision: DECISION, covers: forms.oneOf(...APPROVAL_COVERS), reason: forms.text, by: forms.text,
+})
 const ANSWER: OptionForm = {
   words: `${DECISION.words}, or an object with this as decision`,
   wrongIn: (answer) => DECISION.wrongIn(answer) && (forms.whole({ decision: DECISION }).wrongIn(answer) ?? FIELDS.wrongIn(answer)),

@@ -41,7 +41,7 @@ describe('files that an earlier version wrote:', needs('Linux'), () => {
       return { status: 'rejected' as const }
     } }
     const store = await openSqliteStore({ file: storeIn(folder) })
-    const host = await createHost({ workspace, home: HOME, cache: CACHE, store, interactor, env: {}, config: LIGHT })
+    const host = await createHost({ workspace, home: HOME, cache: CACHE, store, interactor, env: {}, config: { ...LIGHT, approvals: { project: true } } })
     hosts.push(host)
     return { host, store, asked, interactor }
   }
@@ -182,7 +182,7 @@ describe('files that an earlier version wrote:', needs('Linux'), () => {
     })
   })
 
-  it('approvals for the project still answer, and those that were revoked do not', async () => {
+  it('approvals for the project still answer while they are enabled, and those that were revoked do not', async () => {
     const { host, asked, interactor } = await open()
     const standing = await host.approvals.list()
     expect(standing.map(({ tool, approvalKey, callers }) => [tool, approvalKey, callers?.length ?? 0])).toEqual([

@@ -83,6 +83,7 @@ function descendants(pid: number): readonly number[] {
 // serve-tools.test.ts has the same in one process.
 describe.each(ERAS)('a client of the %s era that starts the command', ONLY_IN_SOAK, (era) => {
   it('lists and calls tools, and its user is asked', async () => {
+    writeFileSync(join(folder, 'home/config.json'), JSON.stringify({ approvals: { project: true } }))
     const asked: string[] = []
     const client = await connect(era, ({ message }) => {
       asked.push(message)

@@ -84,7 +84,7 @@ describe.each(ERAS)('a client of the %s era', (era) => {
     const answers = ['once', 'session', 'unused']
     const client = await connect(era, ({ message, requestedSchema }) => {
       asked.push(message)
-      expect(requestedSchema.properties['decision']).toMatchObject({ enum: ['once', 'session', 'project', 'reject'], default: 'reject' })
+      expect(requestedSchema.properties['decision']).toMatchObject({ enum: ['once', 'session', 'session:workspace', 'reject'], default: 'reject' })
       return { action: 'accept', content: { decision: answers.shift()! } }
     })
     for (let round = 0; round < 3; round++) expect(await write(client)).toMatchObject({ structuredContent: { path: 'out.txt' } })

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { visibleText } from '@bulkhead/kit/text'
@@ -14,6 +14,7 @@ beforeAll(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-prompt-')))
   mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
   shareVerified(join(folder, 'home/.bulkhead'))
+  writeFileSync(join(folder, 'home/.bulkhead/config.json'), JSON.stringify({ approvals: { project: true } }))
   terminal = new SharedTerminal(folder)
 })
 afterAll(async () => {
@@ -44,7 +45,7 @@ Allow \`write\` to write ${folder}/notes/a.txt?
   from:      bundled extension write 1.0.0
   may:       write ${folder}
   because:   this tool requires approval
-  key:       notes
+  key:       notes/a.txt
   diff:
   | --- /dev/null
   | +++ b/notes/a.txt
@@ -105,7 +106,11 @@ it('shows how much does not fit on the screen, and everything on request', async
 it('a project approval given at the terminal applies to later runs, counts uses, is explained and can be revoked', async () => {
   await write('x')
   await terminal.see('Run it?')
-  terminal.press(KEYS.up, KEYS.enter)
+  for (const words of ['this file (notes/a.txt)', 'this folder (notes', 'the whole workspace (']) {
+    expect(terminal.rows.join('\n')).toContain(`Yes, and allow ${words}`)
+  }
+  // Past the whole workspace, to the folder.
+  terminal.press(KEYS.up, KEYS.up, KEYS.enter)
   expect(await terminal.ended()).toBe(0)
   expect(existsSync(join(folder, 'notes/a.txt'))).toBe(true)
   // No user is needed now.
@@ -114,20 +119,20 @@ it('a project approval given at the terminal applies to later runs, counts uses,
   const [approval, ...more] = JSON.parse(listed) as Approval[]
   expect(more).toEqual([])
   expect(approval).toMatchObject({
-    scope: 'project', status: 'standing', tool: 'write', approvalKey: 'notes', workspace: folder, uses: 1,
+    scope: 'project', status: 'standing', tool: 'write', approvalKey: 'notes/', covers: 'this folder (notes)', workspace: folder, uses: 1,
     grantedBy: expect.stringMatching(/ at the terminal$/),
   })
   const explained = await inside(['explain', ...writing('notes/a.txt')], folder)
   expect(explained.stdout).toMatch(/^write would be allowed/)
-  expect(explained.stdout).toMatch(/approval +allow +approval +project approval [0-9a-f]{12} of the key "notes", given \d+ \w+ ago by .* at the terminal, expires in 30 days, used 1 time\n/)
+  expect(explained.stdout).toMatch(/approval +allow +approval +project approval [0-9a-f]{12} of the key "notes\/", given \d+ \w+ ago by .* at the terminal, expires in 30 days, used 1 time\n/)
 
   const revoked = await inside(['approvals', 'revoke', approval!.id.slice(0, 6)], folder)
   expect(revoked).toMatchObject({ code: 0, stdout: expect.stringContaining(approval!.id) })
   expect((await inside(['call', ...writing('notes/a.txt')], folder)).stderr).toContain('ApprovalDenied')
   const asks = await inside(['explain', ...writing('notes/a.txt')], folder)
-  expect(asks.stdout).toMatch(/approval +pass +approval +the project approval [0-9a-f]{12} of the key "notes" was revoked \d+ \w+ ago by .* with bulkhead approvals, after 1 use\n/)
+  expect(asks.stdout).toMatch(/approval +pass +approval +the project approval [0-9a-f]{12} of the key "notes\/" was revoked \d+ \w+ ago by .* with bulkhead approvals, after 1 use\n/)
   const { stdout: audit } = await inside(['audit', 'tail', '--count', '100'], folder)
-  expect(audit).toMatch(/ApprovalGranted +write +bundled write@1\.0\.0 +notes by .* at the terminal/)
-  expect(audit).toMatch(/ApprovalRevoked +write +bundled write@1\.0\.0 +notes by /)
+  expect(audit).toMatch(/ApprovalGranted +write +bundled write@1\.0\.0 +notes\/ by .* at the terminal/)
+  expect(audit).toMatch(/ApprovalRevoked +write +bundled write@1\.0\.0 +notes\/ by /)
   expect((await inside(['audit', 'verify'], folder)).code).toBe(0)
 })

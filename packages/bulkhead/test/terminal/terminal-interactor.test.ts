@@ -50,16 +50,21 @@ async function answer(request: InteractionRequest, prompt: string, keys: readonl
 }
 
 const approval = {
-  callId: 'c', tool: 'forecast', label: 'Forecast', mode: 'external' as const, kind: 'fetch' as const, origin: 'weather@1 (global)', approvalKey: 'Oslo',
+  sessionId: 's', callId: 'c', tool: 'forecast', label: 'Forecast', mode: 'external' as const, kind: 'fetch' as const, origin: 'weather@1 (global)', approvalKey: 'Oslo',
   argumentsText: '{"city":"\u001b[2JOslo\u202e"}', touches: ['reach api.example'], mayTouch: ['reach *.example'], reasons: ['the key is new'],
+  answers: [
+    { decision: 'once' as const, covers: 'call' as const, words: 'this call' },
+    { decision: 'session' as const, covers: 'key' as const, words: 'every call with the key "Oslo" in this session' },
+    { decision: 'project' as const, covers: 'key' as const, words: 'every call with the key "Oslo" in this project' },
+  ],
 }
 
 describe('a user at a terminal', () => {
   it.each<[string, readonly string[], object]>([
     ['Enter alone', [ENTER], { decision: 'reject' }],
-    ['up to the first option', [UP, UP, UP, ENTER], { decision: 'once' }],
-    ['up to the second option', [UP, UP, ENTER], { decision: 'session' }],
-    ['up to the third option', [UP, ENTER], { decision: 'project' }],
+    ['up to the first option', [UP, UP, UP, ENTER], { decision: 'once', covers: 'call' }],
+    ['up to the second option', [UP, UP, ENTER], { decision: 'session', covers: 'key' }],
+    ['up to the third option', [UP, ENTER], { decision: 'project', covers: 'key' }],
   ])('answers an approval with: %s', async (_, keys, value) => {
     const { response, terminal } = await answer({ kind: 'Approve', approval }, 'Run it?', keys)
     expect(response).toEqual({ status: 'accepted', value: { ...value, by: expect.stringMatching(/\S at the terminal$/) } })
@@ -71,12 +76,30 @@ describe('a user at a terminal', () => {
   })
 
   it('sees which tools call the tool and who chose the key, which is valid for the session at most', async () => {
-    const more = { calledBy: ['plan of the global extension plan 1.0.0'], keyByTool: true } as const
+    const answers = approval.answers.slice(0, 2)
+    const more = { calledBy: ['plan of the global extension plan 1.0.0'], keyByTool: true, leavesOut: ['units'], answers } as const
     const { response, terminal } = await answer({ kind: 'Approve', approval: { ...approval, ...more } }, 'Run it?', [UP, ENTER])
+    expect(terminal.text).toMatch(/^ +\(covers any value of: units\)$/m)
     expect(response).toMatchObject({ value: { decision: 'session' } })
     expect(terminal.text).toMatch(/^ {2}called by: plan of the global extension plan 1\.0\.0$/m)
     expect(terminal.text).toMatch(/^ {2}key: +Oslo\n +\(chosen by the tool; it may be the same for every call\)$/m)
     expect(terminal.text).not.toContain('in this project')
+  })
+
+  it('sees in words what each answer covers, the least first, in one row each', async () => {
+    const name = `${'deep/'.repeat(40)}Allow forecast of bundled extension weather 1.0.0`
+    const [once] = approval.answers
+    const answers = [once!, ...['key', 'folder', 'workspace'].map((covers) => ({
+      decision: 'session' as const, covers: covers as 'key' | 'folder' | 'workspace',
+      words: covers === 'workspace' ? 'the whole workspace (9 files) in this session' : `this ${covers} (${name}) in this session`,
+    }))]
+    const { response, terminal } = await answer({ kind: 'Approve', approval: { ...approval, answers } }, 'Run it?', [UP, UP, ENTER])
+    expect(response).toMatchObject({ value: { decision: 'session', covers: 'folder' } })
+    const rows = terminal.text.split('\n')
+    const at = (text: string) => rows.findIndex((row) => row.includes(text))
+    expect([at('Yes, this once'), at('this key ('), at('this folder ('), at('the whole workspace (9 files) in this session')])
+      .toEqual([0, 1, 2, 3].map((more) => at('Yes, this once') + more))
+    for (const row of rows) expect(row.length).toBeLessThan(80)
   })
 
   it('gives a reason, which reaches the model', async () => {

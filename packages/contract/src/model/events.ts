@@ -5,6 +5,7 @@ import type { OutcomeOrigin } from './outcome.ts'
 
 interface CallEvent {
   readonly sessionId: string
+  readonly principal?: string
   readonly callId: string
   readonly tool: string
   readonly origin: OutcomeOrigin | null
@@ -16,6 +17,7 @@ interface ApprovalEvent {
   readonly tool: string
   readonly approvalKey: string
   readonly origin: OutcomeOrigin
+  readonly principal?: string
 }
 
 /** All events, as one flat union. Dialects are projections of it. */
@@ -107,7 +109,7 @@ export type BulkheadEvent = Stamped & (
     }
   | {
       readonly type: 'SessionOpened'; readonly sessionId: string; readonly workspace: string; readonly parentId?: string
-      readonly agent?: string
+      readonly agent?: string; readonly principal?: string
     }
   | { readonly type: 'SessionClosed'; readonly sessionId: string }
   | { readonly type: 'TurnBegan'; readonly sessionId: string; readonly turn: number }
@@ -164,7 +166,7 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = Object.freeze
   StateSlotDrift: 'Stored state has another version than the extension declares.',
   SessionOpened:
     'A session was opened. `workspace` is the folder of its calls; `parentId` is set for a sub-agent, `agent` is the name '
-    + 'of the agent that it is for.',
+    + 'of the agent that it is for, `principal` is the id of the user or client.',
   SessionClosed: 'A session was closed.',
   TurnBegan: 'A turn began.',
   TurnEnded: 'A turn ended and all its calls have settled.',

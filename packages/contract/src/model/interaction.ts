@@ -1,6 +1,7 @@
 import type { FormSchema } from '@bulkhead/kit/form'
 import type { Json } from '@bulkhead/kit/json'
 import type { ToolKind, ToolMode } from './names.ts'
+import type { Principal } from './principal.ts'
 
 /** Every question to a person. Tools and host have no other way to ask. */
 export type InteractionRequest =
@@ -42,7 +43,11 @@ export interface InteractionOption {
 
 /** One question per call. It combines all reasons for asking. */
 export interface ApprovalRequest {
+  /** The session of the call. */
+  readonly sessionId: string
   readonly callId: string
+  /** Who the session is for. */
+  readonly principal?: Principal
   readonly tool: string
   readonly label: string
   /** How the tool acts, and how an editor shows the call. */
@@ -54,6 +59,10 @@ export interface ApprovalRequest {
   /** The chain of calling tools, starting with the one that the model called. Absent for a call by the model. */
   readonly calledBy?: readonly string[]
   readonly approvalKey: string
+  /** The answers that allow the call, the one that covers the least first. Besides them: reject. */
+  readonly answers: readonly OfferedAnswer[]
+  /** The arguments that the key of a publisher leaves out: answers for more than this call cover any value of them. */
+  readonly leavesOut?: readonly string[]
   /** Set if code of a third-party tool made the key. Such an approval lasts for the session at most. */
   readonly keyByTool?: true
   /** The complete arguments as JSON, with invisible characters escaped. */
@@ -73,10 +82,26 @@ export interface ApprovalRequest {
   readonly reasons: readonly string[]
 }
 
+/**
+ * What an answer covers, from the least: this call; calls with this key, which for a file tool is this file; a folder;
+ * the whole workspace.
+ */
+export const APPROVAL_COVERS = ['call', 'key', 'folder', 'workspace'] as const
+
+/** One way to allow a call. */
+export interface OfferedAnswer {
+  readonly decision: Exclude<ApprovalAnswer['decision'], 'reject'>
+  readonly covers: (typeof APPROVAL_COVERS)[number]
+  /** What it covers, worded to follow "allow". */
+  readonly words: string
+}
+
 export const APPROVAL_ANSWERS = ['once', 'session', 'project', 'reject'] as const
 /** once: this call. session, project: this key, until the session ends or the approval expires or is revoked. */
 export interface ApprovalAnswer {
   readonly decision: (typeof APPROVAL_ANSWERS)[number]
+  /** For session and project: one of those that were offered. Default, and in place of one that was not: the least. */
+  readonly covers?: (typeof APPROVAL_COVERS)[number]
   /** The model sees the reason of a rejection; the audit records the others. */
   readonly reason?: string
   /** Who answered, for the list of approvals. */
@@ -91,6 +116,9 @@ export interface InteractionEnvelope {
   readonly source: string
   /** The call that asks. Absent for an extension that asks while it starts, and for questions outside a session. */
   readonly callId?: string
+  /** The session whose person is asked. Absent for questions outside a session. */
+  readonly sessionId?: string
+  readonly principal?: Principal
 }
 
 export type InteractionResponse =

@@ -2,7 +2,11 @@ import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } fr
 import { BulkheadError } from '../model/errors.ts'
 import { CALL_LIMITS } from '../model/limits.ts'
 
-export type ApprovalKeyTemplate = (args: JsonObject) => string
+export interface ApprovalKeyTemplate {
+  (args: JsonObject): string
+  /** The arguments that the key is made of, such as `city` or `target.host`. */
+  readonly madeOf: readonly string[]
+}
 
 /**
  * Compiles a template such as `{action}:{path}` once, at load. Two different sets of named arguments never give the
@@ -30,9 +34,18 @@ export function compileApprovalKey(template: string): ApprovalKeyTemplate {
   const separators = new Set(between.join(''))
   const paths = names.map((name) => name.split('.'))
   const madeOf = `, made of ${names.map((name) => JSON.stringify(name)).join(' and ')},`
-  return (args) => checkApprovalKey(literals.reduce((key, literal, index) =>
+  const keyFor = (args: JsonObject): string => checkApprovalKey(literals.reduce((key, literal, index) =>
     key + valueText(valueAt(args, paths[index - 1]!), separators) + literal), madeOf)
+  return Object.assign(keyFor, { madeOf: names })
 }
+
+/** Of the arguments with these names, those that a key is not made of, and those of which it is made of a part. */
+export const argumentsLeftOut = (
+  names: readonly string[], { madeOf }: Pick<ApprovalKeyTemplate, 'madeOf'> = { madeOf: [] },
+): readonly string[] => names.filter((name) => !madeOf.includes(name)).map((name) => {
+  const parts = madeOf.filter((path) => path.startsWith(`${name}.`))
+  return parts.length === 0 ? name : `${name} (besides ${parts.join(', ')})`
+})
 
 /**
  * Returns the key, or throws ApprovalKeyInvalid: 1 to 1024 bytes, well formed, no control characters. `madeOf` names
@@ -94,6 +107,10 @@ export interface CallSubject {
   readonly names?: readonly string[]
   /** Wider keys, nearest first. An approval of one of them covers this one. */
   readonly within?: readonly string[]
+  /** The file or folder that the key names, by its absolute path. */
+  readonly place?: { readonly kind: 'file' | 'folder'; readonly path: string }
+  /** What rules and the allowlist name it by besides the key: the folder of a file. */
+  readonly plain?: string
 }
 
 /** One thing that a call cannot do without. */

@@ -74,8 +74,7 @@ export class ProtectedPlaces implements NamedPlaces {
         && above.every((each, at) => each === names[at])
     }
     if (this.#never.some(isAtOrBelow)) return NEVER
-    const from = looseSegments(root).length
-    const at = names.findIndex((name, index) => index >= from && mustBeNamed(name))
+    const at = placeIndex(names, looseSegments(root).length, mustBeNamed)
     return at < 0 ? undefined : { strength: 'named', name: names[at]!, at }
   }
 }
@@ -87,6 +86,17 @@ interface Place {
   /** Whether names that only begin with it are included. */
   readonly begins: boolean
 }
+
+/**
+ * The index of the first name, from `from` on, that is one of those, or that begins one of the places. Each place
+ * includes what is below it.
+ */
+export const placeIndex = (
+  names: readonly string[], from: number, isNamed: (name: string) => boolean,
+  places: readonly (readonly string[])[] = [], fits: (place: string, name: string) => boolean = (a, b) => a === b,
+): number => names.findIndex((name, index) => index >= from && (isNamed(name)
+  || places.some((place) => place.every((each, next) =>
+    names[index + next] !== undefined && fits(each, names[index + next]!)))))
 
 export const looseSegments = (path: string): readonly string[] => path.split('/').filter((name) => name !== '').map(looseName)
 

@@ -1,5 +1,5 @@
 import { matchSegment } from '@bulkhead/kit/glob'
-import { looseName, looseSegments, type NamedPlaces } from './protected-places.ts'
+import { looseName, looseSegments, placeIndex, type NamedPlaces } from './protected-places.ts'
 
 /** Credentials and histories in a home folder. Commands do not see them. */
 export const CREDENTIALS: readonly string[] = [
@@ -22,9 +22,7 @@ export const SENSITIVE: NamedPlaces & { readonly examples: readonly (readonly st
   names: (segment) => !/^\**$/.test(segment),
   find(path, root) {
     const names = looseSegments(path)
-    const from = looseSegments(root).length
-    const at = names.findIndex((name, index) => index >= from && (name.startsWith(VARIABLES)
-      || PLACES.some((place) => place.every((each, next) => names[index + next] === each))))
+    const at = placeIndex(names, looseSegments(root).length, (name) => name.startsWith(VARIABLES), PLACES)
     return at < 0 ? undefined : { strength: 'named', name: names[at]!, at, reveals: true }
   },
 }

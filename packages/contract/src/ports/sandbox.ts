@@ -182,10 +182,13 @@ export interface LogEntry {
   readonly code?: 'LogTruncated'
 }
 
-/** The state slot of one extension. The host checks schema, version and drift. */
+/**
+ * The state slot of one extension, of the principal of a call. The host checks schema, version and drift. `callId`: the
+ * call that accesses it; undefined outside of one.
+ */
 export interface StateAccess {
-  read(): Promise<Json>
-  write(data: Json): Promise<void>
+  read(callId?: string): Promise<Json>
+  write(data: Json, callId?: string): Promise<void>
 }
 
 /** A declared secret. Only the broker sees the value, and sends it only to these hosts and commands. */

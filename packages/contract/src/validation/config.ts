@@ -196,6 +196,11 @@ const sandbox = z.strictObject({
 })
 
 const approvals = z.strictObject({
+  project: z.boolean().exactOptional()
+    .describe(
+      'Whether approvals can be given for every session of a project, and whether those that were given count. A '
+      + 'project can switch it off, never on. Default: false.',
+    ),
   sessionMinutes: positive.max(525_600).exactOptional()
     .describe('After how many minutes an approval for the session ends. Default: when the session ends.'),
   projectDays: positive.max(3_650).exactOptional()
@@ -214,7 +219,7 @@ export const configFileSchema = z.strictObject({
     z.string().regex(/^allow_[A-Za-z0-9_-]+$/, 'a flag such as allow_bash or allow_bash_reviewer'), z.boolean(),
   )
     .optional().describe('Flags allow_<tool> and allow_<tool>_<role>. A session without a role has the role agent.'),
-  approvals: approvals.optional().describe('How long approvals last.'),
+  approvals: approvals.optional().describe('Which approvals there are, and how long they last.'),
   treatment: treatment.optional()
     .describe('How calls are treated by the mode of their tool. Of no effect in the configuration of a project.'),
   toolsEnabled: z.boolean().optional().describe('false disables every tool.'),

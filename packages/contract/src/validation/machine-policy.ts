@@ -25,7 +25,9 @@ export const machinePolicySchema = z.strictObject({
   mode: z.enum(['ask', 'allowlist']).optional().describe('The loosest mode. It replaces a looser one.'),
   rules: z.array(ruleSchema.extend({ action: z.literal('deny').describe('The only action: no rule can undo it.') }))
     .optional().describe('What no tool may do.'),
-  approvals: configFileSchema.shape.approvals.describe('The longest that approvals last.'),
+  approvals: configFileSchema.shape.approvals.unwrap().extend({
+    project: z.literal(false).exactOptional().describe('The only value: no approval lasts longer than its session.'),
+  }).optional().describe('The longest that approvals last.'),
   treatment: z.strictObject(Object.fromEntries(
     TOOL_MODES.map((mode) => [mode, treated.describe(`The loosest treatment of tools of the mode ${mode}.`)]),
   ) as Record<ToolMode, typeof treated>).optional().describe('How calls are treated by the mode of their tool.'),

@@ -1,21 +1,18 @@
-import {
-  BulkheadError, powerItems, powerPhrases, type ApprovalAnswer, type ApprovalRequest, type ConnectedServer,
-  type InteractionKind, type OutcomeOrigin,
-} from '@bulkhead/contract'
+import { BulkheadError, type ApprovalAnswer, type ApprovalRequest, type InteractionKind } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
-import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { KeptApproval } from '../policy/approvals/kept-approval.ts'
 import {
   eventFields, type AllowedCall, type DecidedCall, type HostContext, type RawCall, type ValidatedCall,
 } from '../policy/call.ts'
-import type { CallAnalysis } from '../policy/checked-call.ts'
+import type { CallAnalysis, Decision } from '../policy/checked-call.ts'
+import { sessionFields } from '../policy/call-session.ts'
+import { chosenOffer, offersOf, type Offer } from '../policy/approvals/offers.ts'
 import { findApprovals } from '../policy/evaluate.ts'
 import type { PersonAnswer } from '../policy/interaction/interactions.ts'
 import { permitsIn, stageGrant } from '../policy/policies.ts'
 import { approve, deny, errorOf, headless, type Verdict } from '../policy/verdict.ts'
-import { approvalDiff } from './approval-diff.ts'
+import { approvalRequest, wholeRequest } from './approval-request.ts'
 import { beginRecord } from './decide.ts'
-import { unrecordedCommands } from './unrecorded-commands.ts'
 
 /** For a decision that needs no person. Throws the error of a deny. */
 export function requireAllowed(call: DecidedCall, host: HostContext): AllowedCall {
@@ -60,13 +57,13 @@ export function emitDecided(
 ): void {
   const { session, id, name, tool: { origin }, args, program } = call
   events.emit({
-    type: 'ToolInvocationDecided', sessionId: session.id, callId: id, tool: name, origin, decision, stage, source,
+    type: 'ToolInvocationDecided', ...sessionFields(session), callId: id, tool: name, origin, decision, stage, source,
     reason, approvalKey, arguments: args, args, ...(program !== undefined && { program }),
   })
 }
 
 async function answerOf(call: DecidedCall, host: HostContext): Promise<Verdict> {
-  const { session: { approvals, interactions }, decision: { verdicts, analysis, answerable } } = call
+  const { session: { approvals, interactions }, decision: { verdicts, analysis } } = call
   const asks = verdicts.filter(({ action }) => action === 'ask')
   const permits = permitsIn(asks)
   const unanswered = (verdict: Verdict) => {
@@ -75,23 +72,18 @@ async function answerOf(call: DecidedCall, host: HostContext): Promise<Verdict> 
   }
   approvals.noteExpired(call, analysis)
   if (!interactions.canApprove) return unanswered(headless())
-  const request = approvalRequest(call, analysis, asks)
-  const whole = async (): Promise<ApprovalRequest> => {
-    const [diff, notRecorded] = await Promise.all([
-      approvalDiff(call, analysis, host), unrecordedCommands(call, analysis, host),
-    ])
-    return {
-      ...request, ...(diff !== undefined && { diff }),
-      ...(notRecorded !== undefined && { notRecorded: visibleText(notRecorded) }),
-    }
-  }
+  const all = offersOf(call.tool, analysis, approvals.forProject)
+  // A grant of a stage is for one call.
+  const offers = permits.length > 0 ? all.slice(0, 1) : all
+  const request = approvalRequest(call, analysis, asks, offers, host)
+  const whole = () => wholeRequest(request, call, analysis, offers, host)
   const resume = call.waiting?.pause()
   try {
     if (permits.length > 0) {
       const grant = stageGrant(call, permits, request)
       return await askForGrant(call, async () => ({ ...grant, approval: await whole() }), unanswered)
     }
-    return await askForApproval(call, analysis, answerable, whole, unanswered)
+    return await askForApproval(call, { ...call.decision, offers }, whole, unanswered)
   } finally {
     resume?.()
   }
@@ -110,8 +102,8 @@ async function askForGrant(
 }
 
 async function askForApproval(
-  call: DecidedCall, analysis: CallAnalysis, answerable: boolean, request: () => Promise<ApprovalRequest>,
-  unanswered: Unanswered,
+  call: DecidedCall, { analysis, answerable, offers }: Decision & { readonly offers: readonly Offer[] },
+  request: () => Promise<ApprovalRequest>, unanswered: Unanswered,
 ): Promise<Verdict> {
   const concurrent = new ConcurrentApproval(call, analysis, answerable)
   try {
@@ -120,7 +112,7 @@ async function askForApproval(
     concurrent.dispose()
     if (answer.unavailable) return unanswered(headless(answer.reason))
     // A no to this call holds, whatever was answered to another.
-    return answer.decision === 'once' && concurrent.verdict ? concurrent.verdict : heed(answer, call, analysis)
+    return answer.decision === 'once' && concurrent.verdict ? concurrent.verdict : heed(answer, call, offers)
   } catch (thrown) {
     if (concurrent.verdict && !call.signal.aborted) return concurrent.verdict
     throw thrown
@@ -132,12 +124,12 @@ async function askForApproval(
 const rejected = ({ reason }: ApprovalAnswer): Verdict =>
   deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
 
-function heed(answer: PersonAnswer, call: ValidatedCall, { approvalKey, keyByTool }: CallAnalysis): Verdict {
-  const { decision, reason, by = 'person' } = answer
-  if (decision === 'reject') return rejected(answer)
-  const scope = decision === 'project' && keyByTool ? 'session' : decision
-  if (scope !== 'once') call.session.approvals.remember(call, approvalKey, scope, by)
-  return approve('approval', 'person', reason ?? `approved: ${scope}`)
+function heed(answer: PersonAnswer, call: ValidatedCall, offers: readonly Offer[]): Verdict {
+  const { reason, by = 'person' } = answer
+  if (answer.decision === 'reject') return rejected(answer)
+  const { decision, keys, words } = chosenOffer(offers, answer)
+  if (decision !== 'once') for (const key of keys) call.session.approvals.remember(call, key, decision, by)
+  return approve('approval', 'person', reason ?? `approved: ${visibleText(words())}`)
 }
 
 /**
@@ -211,9 +203,6 @@ export async function redeemApprovals(call: AllowedCall, host: HostContext): Pro
   throw refuse(call, deny('approval', 'ApprovalDenied', 'approval', 'its approval was revoked before it began'), host)
 }
 
-const SOURCES =
-  { mcp: 'MCP server', openapi: 'OpenAPI document' } as const satisfies Record<ConnectedServer['kind'], string>
-
 /** Ends the turn of a call that needs a person, if no one is there and the session wants that. Throws the reason. */
 export function haltIfHeadless(call: RawCall, requestKind: InteractionKind): void {
   const { session, name, scope: { turn } } = call
@@ -223,56 +212,3 @@ export function haltIfHeadless(call: RawCall, requestKind: InteractionKind): voi
   turn.cancel(new BulkheadError('TurnCancelled', message, { data }))
   call.throwIfCancelled()
 }
-
-/** The chain of tools that make a call, as a person sees it: with `code_mode`, whose calls are the session's own. */
-export const shownCallers = ({ parent, callers }: RawCall): readonly ToolEntry[] =>
-  parent?.isProgram ? [parent.tool] : callers
-
-/** Comes first: the declared powers do not confine a local process. */
-const UNCONFINED = {
-  true: 'do everything your account can: the server is a local process and is not confined',
-  network: 'reach the whole network: the jail of the server confines its files only',
-} as const
-
-/** The one question of a call. Everything third-party is shown as visible text, so it can hide or overwrite nothing. */
-export function approvalRequest(
-  call: ValidatedCall, { approvalKey, touches, keyByTool }: CallAnalysis, asks: readonly Verdict[],
-): ApprovalRequest {
-  const { tool, args, session: { policy, agent } } = call
-  const callers = shownCallers(call)
-  const { definition, origin, extension: { descriptor: { server } } } = tool
-  return {
-    callId: visibleText(call.id),
-    tool: definition.name,
-    label: visibleText(definition.label),
-    mode: definition.mode,
-    kind: definition.kind,
-    ...(agent && { agent: agent.name }),
-    origin: server
-      ? visibleText(`${serverWords(server, origin)}: ${whereTo(server, definition.name)}`)
-      : extensionWords(origin),
-    ...(callers.length > 0 && {
-      calledBy: callers.map((caller) => `${caller.name} of the ${extensionWords(caller.origin)}`),
-    }),
-    approvalKey: visibleText(approvalKey),
-    ...(keyByTool && { keyByTool }),
-    argumentsText: visibleText(JSON.stringify(args, null, 2), { keepLines: true }),
-    touches: touches.map((line) => visibleText(line)),
-    mayTouch: [
-      ...(server?.unconfined ? [UNCONFINED[`${server.unconfined}`]] : []),
-      ...powerPhrases(powerItems(policy.standing(tool).power), 'may').map((text) => visibleText(text)),
-    ],
-    reasons: [
-      ...(call.scope.reverts ? ['undo wants to revert an earlier call with these arguments'] : []),
-      ...new Set(asks.map(({ reason }) => visibleText(reason))),
-    ],
-  }
-}
-
-const extensionWords = ({ layer, extension, version }: OutcomeOrigin): string =>
-  `${layer} extension ${extension} ${version}`
-
-const serverWords = ({ kind, name }: ConnectedServer, { layer }: OutcomeOrigin): string =>
-  `${SOURCES[kind]} ${name} of the ${layer} configuration`
-
-const whereTo = ({ deeds, address }: ConnectedServer, tool: string): string => deeds?.get(tool) ?? address

@@ -2,10 +2,12 @@ import {
   BulkheadError, type CallUse, type DeniedPaths, type RuleCapability, type UseRules, type UseVerdict,
 } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
+import { THIS_CALL } from '../policy/approvals/offers.ts'
 import type { AllowedCall, HostContext } from '../policy/call.ts'
 import { ignoredIn, usesOf, type ToolUses } from '../policy/use-rules.ts'
 import { approve, ask, deny, headless, type Verdict } from '../policy/verdict.ts'
-import { approvalRequest, emitDecided, haltIfHeadless } from './authorize.ts'
+import { approvalRequest } from './approval-request.ts'
+import { emitDecided, haltIfHeadless } from './authorize.ts'
 
 /** Uses that one call puts into the audit. A tool may repeat a refused use. */
 const MOST_RECORDS = 100
@@ -72,7 +74,9 @@ class CallUses implements UseRules {
     const asking = ask('rules', rule, `${rule} asks, because the call wants to ${wordsOf(use)}`, false)
     const touched = { ...analysis, approvalKey: visibleText(use.subject), touches: [wordsOf(use)] }
     const answer = interactions.canApprove
-      ? await interactions.approve(async () => approvalRequest(call, touched, [asking]), signal, async () => undefined)
+      ? await interactions.approve(
+        async () => approvalRequest(call, touched, [asking], [THIS_CALL], this.#host), signal, async () => undefined,
+      )
       : undefined
     if (answer === undefined || answer.unavailable) haltIfHeadless(call, 'Approve')
     const verdict = answer === undefined || answer.unavailable ? headless(answer?.reason)

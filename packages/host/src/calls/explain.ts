@@ -4,7 +4,7 @@ import {
   type OutcomeOrigin, type RuleAction,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { changedWords, endedWords, standingWords, type Approval } from '../policy/approvals/approval.ts'
+import { changedWords, endedWords, standingWords, switchedOffWords, type Approval } from '../policy/approvals/approval.ts'
 import type { DecidedCall, HostContext, RawCall, ValidatedCall } from '../policy/call.ts'
 import { laterRules, type LaterRule } from '../policy/use-rules.ts'
 import { headless, isOfAgent, type DecisionStage, type Verdict } from '../policy/verdict.ts'
@@ -25,7 +25,7 @@ export interface ExplainedStep {
   readonly action: RuleAction | 'pass' | 'change'
   readonly source: string
   readonly reason: string
-  /** For rules: where each of them is that leads to this action. */
+  /** For rules: the names of all that lead to this action, with the place of each. */
   readonly rules?: readonly string[]
 }
 
@@ -137,7 +137,10 @@ async function explainDecision(call: DecidedCall, host: HostContext): Promise<Ex
   const deciding = [final, ...verdicts]
     .filter(({ action }) => action === decision || (final.source === 'headless' && action === 'ask'))
   const hints = decision === 'allow' ? [] : deciding.flatMap(({ stage, code: own, source, cure }) =>
-    remedies(stage, own, { source, cure, tool: call.tool.name, keyByTool, answeredByRule, approvalKey }))
+    remedies(stage, own, {
+      source, cure, tool: call.tool.name, answeredByRule, approvalKey,
+      forProject: !keyByTool && call.session.approvals.forProject,
+    }))
   return conclude(call, {
     decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals,
     ...(changes.length === 0 ? {} : { arguments: call.args }), ...(program && { program }),
@@ -174,6 +177,7 @@ function lostApprovals(call: DecidedCall, now: number): readonly ExplainedStep[]
   const { session: { approvals }, decision: { analysis } } = call
   const reasons = [
     ...approvals.former(call, analysis).map((approval) => endedWords(approval.view(now), now)),
+    ...approvals.switchedOff(call, analysis).map(switchedOffWords),
     ...approvals.ofOthers(call, analysis).map((approval) => changedWords(approval, call)),
   ]
   return reasons.map((reason) => ({ stage: 'approval', action: 'pass', source: 'approval', reason }))
@@ -191,8 +195,8 @@ interface RemedyContext {
   readonly cure?: string | undefined
   readonly tool: string
   readonly approvalKey: string
-  /** Third-party code derived the key. */
-  readonly keyByTool?: boolean | undefined
+  /** Whether it can be approved for the project. */
+  readonly forProject?: boolean | undefined
   /** Whether a rule that allows would answer every verdict that asks. */
   readonly answeredByRule?: boolean | undefined
 }
@@ -201,7 +205,7 @@ const NOTHING: RemedyContext = { source: '', tool: '', approvalKey: '' }
 
 /** How to change the verdict of a stage, one instruction each. */
 function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext = NOTHING): readonly string[] {
-  const { source, cure, tool, keyByTool, answeredByRule, approvalKey } = context
+  const { source, cure, tool, forProject, answeredByRule, approvalKey } = context
   switch (stage) {
     case 'receive':
       return ['Give the call an id and the name of a tool.']
@@ -227,7 +231,7 @@ function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext 
     case 'tool-mode':
     case 'security-mode':
       return [
-        `Approve the key "${approvalKey}" for the session${keyByTool ? '' : ' or the project'}.`,
+        `Approve the key "${approvalKey}" for the session${forProject ? ' or the project' : ''}.`,
         `Put "${tool}:${approvalKey}" on the allowlist, and set the mode to allowlist.`,
         ...(answeredByRule ? [`Add a rule that allows "${tool}" for this key.`] : []),
       ]

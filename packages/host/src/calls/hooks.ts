@@ -62,7 +62,7 @@ function contextOf(
     hookPoint, toolName: call.name, callId: call.id, arguments: args, parameters: args, role: session.policy.role,
     result: deepFreeze(result), error: error && Object.freeze(error),
     durationMs: Math.round(host.clock.monotonic() - call.startedAt), attempt, workspace: host.workspace,
-    sessionId: session.id,
+    sessionId: session.id, ...(session.principal && { principal: session.principal }),
   })
 }
 

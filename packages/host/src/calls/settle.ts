@@ -2,6 +2,7 @@ import { BulkheadError, CALL_LIMITS, type Outcome, type OutcomeBody, type Outcom
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
 import { deepFreeze } from '@bulkhead/kit/json-copy'
 import { eventFields, type BudgetedCall, type ExecutedCall, type HostContext, type RawCall } from '../policy/call.ts'
+import { sessionFields } from '../policy/call-session.ts'
 import { viewOf } from '../policy/checked-call.ts'
 import { notify, observe, refusalPoint } from './hooks.ts'
 import { tooManyBytesSaved } from '../records/timeouts.ts'
@@ -110,9 +111,9 @@ function announce(call: RawCall, outcome: Outcome, { events }: HostContext): voi
   const { duration_ms: durationMs } = outcome.metadata
   if (outcome.type === 'output') {
     if (events.hears('ToolInvocationSucceeded')) {
-      const { session: { id: sessionId }, id: callId, name: tool, tool: entry } = call
+      const { session, id: callId, name: tool, tool: entry } = call
       events.emit({
-        type: 'ToolInvocationSucceeded', sessionId, callId, tool, origin: entry?.origin ?? null, durationMs,
+        type: 'ToolInvocationSucceeded', ...sessionFields(session), callId, tool, origin: entry?.origin ?? null, durationMs,
       })
     }
     return

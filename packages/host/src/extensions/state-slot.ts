@@ -14,20 +14,23 @@ export interface SlotSources extends Omit<MigrationSources, 'extensionId'> {
   readonly store: Store
   readonly workspace: string
   readonly events: EventBus
+  /** The id of the principal that a call is for. undefined for none, and outside of a call. */
+  readonly principalOf: (callId: string) => string | undefined
 }
 
 /**
- * The state slot of one extension: `{ slotVersion, data }` under its own key. Reads and writes run in order. Another
- * generation or another host may write at any time; a migration does not overwrite such a write.
+ * The state slot of one extension: `{ slotVersion, data }` under its own key, one for each principal. Reads and writes
+ * run in order. Another generation or another host may write at any time; a migration does not overwrite such a write.
  */
 export function openSlot(sources: SlotSources): StateAccess {
-  const { descriptor: { id }, slot, check, store } = sources
-  const key = slotKey(sources)
+  const { descriptor: { id }, slot, check, store, principalOf } = sources
+  const keyOf = (callId: string | undefined): string =>
+    slotKey(sources, callId === undefined ? undefined : principalOf(callId))
   const order = new Mutex()
   const { signal: never } = new AbortController()
 
   /** The stored state, migrated to the present version. */
-  const current = async (): Promise<StoredState | undefined> => {
+  const current = async (key: string): Promise<StoredState | undefined> => {
     for (;;) {
       const record = await store.read('state', key)
       if (record === undefined) return undefined
@@ -36,13 +39,13 @@ export function openSlot(sources: SlotSources): StateAccess {
       const settled = await settleDrift(stored, key, sources)
       const isUnchanged = (now: Json | undefined) =>
         now !== undefined && canonicalJson(now) === canonicalJson(record)
-      if (settled === stored || await replace(settled, isUnchanged)) return settled
+      if (settled === stored || await replace(key, settled, isUnchanged)) return settled
     }
   }
   const isPresent = ({ slotVersion }: StoredState) => slotVersion === slot.slotVersion
   /** Resolves with whether the state was replaced. */
   const replace = async (
-    { slotVersion, data }: StoredState, mayGo: (now: Json | undefined) => boolean,
+    key: string, { slotVersion, data }: StoredState, mayGo: (now: Json | undefined) => boolean,
   ): Promise<boolean> => {
     let isReplaced = false
     await store.update('state', key, (now) => {
@@ -52,8 +55,12 @@ export function openSlot(sources: SlotSources): StateAccess {
     return isReplaced
   }
   return {
-    read: () => order.run(never, async () => (await current())?.data ?? null),
-    async write(data) {
+    async read(callId) {
+      const key = keyOf(callId)
+      return order.run(never, async () => (await current(key))?.data ?? null)
+    },
+    async write(data, callId) {
+      const key = keyOf(callId)
       const fault = findJsonFault(data) ?? check(data)
       if (fault) {
         const { path, message } = fault
@@ -66,8 +73,8 @@ export function openSlot(sources: SlotSources): StateAccess {
         // This version must not overwrite state that it rejects or cannot migrate.
         const mayOverwrite = (now: Json | undefined) =>
           now === undefined || slot.driftPolicy === 'warn' || isPresent(readRecord(now, id, key))
-        do await current()
-        while (!await replace(state, mayOverwrite))
+        do await current(key)
+        while (!await replace(key, state, mayOverwrite))
       })
     },
   }
@@ -89,10 +96,13 @@ async function settleDrift(stored: StoredState, key: string, sources: SlotSource
   return migrateSlot(stored, { ...sources, extensionId })
 }
 
-/** An extension of a project must not get the state of a global one with its id, or of another project. */
-function slotKey({ descriptor: { id, layer }, workspace }: SlotSources): string {
+/**
+ * An extension of a project must not get the state of a global one with its id, or of another project, and no principal
+ * that of another.
+ */
+function slotKey({ descriptor: { id, layer }, workspace }: SlotSources, principal: string | undefined): string {
   const place = layer === 'project' ? hash('sha256', workspace) : 'any'
-  return `${layer}/${place}/${id}`
+  return `${layer}/${place}/${id}${principal === undefined ? '' : `/${hash('sha256', principal)}`}`
 }
 
 function readRecord(stored: Json, id: string, key: string): StoredState {

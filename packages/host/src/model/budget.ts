@@ -144,6 +144,21 @@ const exhausted = (message: string, data: BudgetFault['data']): BudgetFault =>
  */
 export class Workflows {
   readonly #current = new AsyncLocalStorage<BudgetSource>()
+  readonly #ofPrincipals = new Map<string, { readonly budget: Budget; sessions: number }>()
+
+  /**
+   * The budget of a session that is a workflow of its own. The open sessions of one principal share one, so that a
+   * client gains nothing by opening more.
+   */
+  hold(principal: string | undefined, limits: BudgetLimits | undefined): HeldBudget {
+    if (principal === undefined) return { budget: new Budget(limits), leave: () => undefined }
+    const shared = this.#ofPrincipals.getOrInsertComputed(principal, () => ({ budget: new Budget(limits), sessions: 0 }))
+    shared.sessions++
+    return {
+      budget: shared.budget,
+      leave: () => { if (--shared.sessions === 0) this.#ofPrincipals.delete(principal) },
+    }
+  }
 
   /** A nested workflow uses both budgets. */
   run<Value>(limits: BudgetLimits | undefined, work: () => Value): Value {
@@ -161,16 +176,25 @@ export class Workflows {
   }
 }
 
+/** The budget of one session, or of several. */
+export interface HeldBudget {
+  readonly budget: Budget
+  readonly leave: () => void
+}
+
 /** The budgets of the calls of one session. */
 export class SessionBudget {
   readonly #own: Budget | undefined
   readonly #workflow: Budget
   readonly #parent: SessionBudget | undefined
+  /** Called once, when the session is closed. */
+  readonly leave: () => void
 
-  /** `workflow`: the limits of a session that is a workflow of its own, for calls made outside of one. */
-  constructor(own: BudgetLimits | undefined, workflow: BudgetLimits | undefined, parent: SessionBudget | undefined) {
+  /** `held`: that of a session that is a workflow of its own, for calls made outside of one. */
+  constructor(own: BudgetLimits | undefined, held: HeldBudget, parent: SessionBudget | undefined) {
     this.#own = own && new Budget(own)
-    this.#workflow = new Budget(workflow)
+    this.#workflow = held.budget
+    this.leave = held.leave
     this.#parent = parent
   }
 

@@ -1,4 +1,6 @@
-import type { AgentManifest, BulkheadError, Outcome, OutcomeBody, OutcomeOrigin, ToolDefinition } from '@bulkhead/contract'
+import type {
+  AgentManifest, BulkheadError, Outcome, OutcomeBody, OutcomeOrigin, Principal, ToolDefinition,
+} from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 
 /** Functions of an embedder that run around each call. docs/guides/hooks.md has their order. */
@@ -46,6 +48,8 @@ export interface HookContext {
   readonly attempt: number
   readonly workspace: string
   readonly sessionId: string
+  /** Who the session is for. */
+  readonly principal?: Principal
 }
 
 /** A call as watchdogs, guards and hooks see it. */
@@ -60,4 +64,6 @@ export interface CallView {
   readonly approvalKey: string
   /** What the session was opened for, if it has an agent. */
   readonly agent?: AgentManifest
+  /** Who the session is for. */
+  readonly principal?: Principal
 }

@@ -1,13 +1,15 @@
 import { hash } from 'node:crypto'
 import { relative } from 'node:path'
 import {
-  BulkheadError, CALL_LIMITS, checkApprovalKey, isLockedTool, SENSITIVE, type ArgumentsReading, type CallEffects,
-  type CallSubject, type Clock, type CommandReading, type CompartmentSession, type ReaderContext,
+  BulkheadError, CALL_LIMITS, checkApprovalKey, isHeldBack, isLockedTool, SENSITIVE, type ArgumentsReader,
+  type ArgumentsReading, type CallEffects, type CallSubject, type Clock, type CommandReading, type CompartmentSession,
+  type ReaderContext,
 } from '@bulkhead/contract'
 import { onAbort, untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isWithin } from '@bulkhead/kit/programs'
 import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
+import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { HostContext, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis, type NamedPath, type Subject } from './checked-call.ts'
 import { followLinks, namedPaths } from './touches.ts'
@@ -19,35 +21,60 @@ import { ask, deny } from './verdict.ts'
  */
 export function analyzeCall(call: ValidatedCall, host: HostContext): CallAnalysis | undefined {
   const { name, approvalKey: template, extension, origin } = call.tool
-  const isBundled = origin.layer === 'bundled'
-  // Another tool with a name that is not locked may have other arguments.
-  const reader = isBundled || isLockedTool(name) ? host.argumentsReaders.get(name) : undefined
+  const reader = readerOf(call.tool, host)
   if (reader) {
     const reading = readSafely(() => reader(call.args, contextOf(call, host)), name)
-    const analysis = analysisOf(reading, isBundled, host)
+    const analysis = analysisOf(reading, origin.layer === 'bundled', call.session.paths, host)
     return call.tool.canReveal ? withOwnKey(analysis, reading, call.session.paths, host) : analysis
   }
   if (template) return analysisByKey(template(call.args))
   return extension.compartment && !extension.compartment.offers.approvalKeys.has(name) ? analysisByKey(name) : undefined
 }
 
+/** Another tool with a name that is not locked may have other arguments. */
+export const readerOf = (
+  { name, origin }: Pick<ToolEntry, 'name' | 'origin'>, { argumentsReaders }: Pick<HostContext, 'argumentsReaders'>,
+): ArgumentsReader | undefined =>
+  origin.layer === 'bundled' || isLockedTool(name) ? argumentsReaders.get(name) : undefined
+
 const contextOf = ({ session: { paths } }: ValidatedCall, { readStart }: HostContext): ReaderContext =>
   readStart ? { ...paths, readStart } : paths
 
-const subjectOf = ({ key, names, within }: CallSubject): Subject =>
-  ({ key: keyOf(key), ...(names && { names }), ...(within && { within: within.map(keyOf) }) })
+const subjectOf = (
+  { key, names, within, place, plain }: CallSubject, paths: ReaderContext, { realPath }: HostContext,
+): Subject => ({
+  key: keyOf(key), ...(names && { names }), ...(within && { within: within.map(keyOf) }),
+  ...(plain !== undefined && { plain: keyOf(plain) }),
+  ...(place && { place, isHeldBack: () => isHeldBackFrom(place.path, paths, realPath) }),
+})
 
-const commandOf = ({ look, ...command }: CommandReading): CommandReading =>
-  ({ ...command, ...(look && { look: { key: keyOf(look.key), subjects: look.subjects.map(subjectOf) } }) })
+const commandOf = ({ look, ...command }: CommandReading, paths: ReaderContext, host: HostContext): CommandReading => ({
+  ...command,
+  ...(look && { look: { key: keyOf(look.key), subjects: look.subjects.map((one) => subjectOf(one, paths, host)) } }),
+})
+
+const rootOf = (path: string, { workspace, roots = [] }: ReaderContext): string =>
+  [workspace, ...roots].find((root) => isWithin(path, root)) ?? '/'
+
+/** A link that cannot be followed can lead to a file that is held back. */
+function isHeldBackFrom(path: string, paths: ReaderContext, realPath: HostContext['realPath']): boolean {
+  try {
+    return [path, ...(realPath ? [realPath(path)] : [])].some((one) => isHeldBack(one, rootOf(one, paths)))
+  } catch {
+    return true
+  }
+}
 
 /** `isBundled`: only a tool that ships with the host is known to do what its arguments say. */
-function analysisOf(reading: ArgumentsReading, isBundled: boolean, { realPath }: HostContext): CallAnalysis {
+function analysisOf(
+  reading: ArgumentsReading, isBundled: boolean, paths: ReaderContext, host: HostContext,
+): CallAnalysis {
   const { key, subjects, touches, asks, denies, onlyReads, needs, effects, writes, command } = reading
   let followed: CallEffects | undefined
   let named: readonly NamedPath[] | undefined
   return {
     approvalKey: keyOf(key),
-    subjects: subjects.map(subjectOf),
+    subjects: subjects.map((one) => subjectOf(one, paths, host)),
     touches,
     verdicts: [
       ...denies.map((reason) => deny('watchdog', 'WatchdogDenied', SOURCE, reason)),
@@ -55,23 +82,23 @@ function analysisOf(reading: ArgumentsReading, isBundled: boolean, { realPath }:
     ],
     ...(isBundled && onlyReads === true && { onlyReads }),
     ...(isBundled && onlyReads === 'walled' && { onlyReads: 'unwalled' }),
-    ...(command && isBundled ? { command: commandOf(command) } : {}),
+    ...(command && isBundled ? { command: commandOf(command, paths, host) } : {}),
     ...(needs && isBundled ? { needs } : {}),
     ...(writes && isBundled ? { writes } : {}),
-    ...(effects && isBundled ? { effects: () => (followed ??= followLinks(effects, realPath)) } : {}),
-    named: () => (named ??= namedPaths(reading, realPath)),
+    ...(effects && isBundled ? { effects: () => (followed ??= followLinks(effects, host.realPath)) } : {}),
+    named: () => (named ??= namedPaths(reading, host.realPath)),
   }
 }
 
 /** Reading a file with credentials or variables is an effect: it asks, and an approval covers this file only. */
 function withOwnKey(
   analysis: CallAnalysis, { effects: { reads: named = [] } = {} }: ArgumentsReading,
-  { workspace, roots = [] }: ReaderContext, { realPath }: HostContext,
+  paths: ReaderContext, { realPath }: HostContext,
 ): CallAnalysis {
+  const { workspace } = paths
   if (!analysis.onlyReads || !analysis.effects) return analysis
   const { reads } = analysis.effects()
-  const rootOf = (path: string): string | undefined => [workspace, ...roots].find((root) => isWithin(path, root))
-  const revealed = [...named, ...reads ?? []].find(({ path }) => SENSITIVE.find(path, rootOf(path) ?? '/'))
+  const revealed = [...named, ...reads ?? []].find(({ path }) => SENSITIVE.find(path, rootOf(path, paths)))
   // A link that cannot be followed can lead to such a file.
   const isUnknown = realPath !== undefined && reads === undefined && named.length > 0
   if (revealed === undefined) {
@@ -79,9 +106,10 @@ function withOwnKey(
   }
   const file = keyOf(isWithin(revealed.path, workspace) ? relative(workspace, revealed.path) : revealed.path)
   // That a command only reads can be a guess. Then an approval covers its words as well.
+  const subject: Subject = { key: file, place: { kind: 'file', path: revealed.path }, isHeldBack: () => true }
   return analysis.onlyReads === true
-    ? { ...analysis, approvalKey: file, subjects: [{ key: file }], onlyReads: 'reveals' }
-    : { ...analysis, subjects: [...analysis.subjects, { key: file }], onlyReads: 'reveals' }
+    ? { ...analysis, approvalKey: file, subjects: [subject], onlyReads: 'reveals' }
+    : { ...analysis, subjects: [...analysis.subjects, subject], onlyReads: 'reveals' }
 }
 
 const SOURCE = 'reading of the arguments'

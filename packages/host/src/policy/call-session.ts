@@ -1,4 +1,6 @@
-import type { AgentManifest, DelegatingCall, ReaderContext, VariableValues, WorkspaceClient } from '@bulkhead/contract'
+import type {
+  AgentManifest, DelegatingCall, Principal, ReaderContext, VariableValues, WorkspaceClient,
+} from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import type { CallIds } from '../model/call-ids.ts'
 import type { Hooks } from '../model/hooks.ts'
@@ -12,9 +14,17 @@ export interface Pausable {
   pause(): () => void
 }
 
+/** How events name a session. */
+export const sessionFields = (
+  { id: sessionId, principal }: Pick<SessionScope, 'id' | 'principal'>,
+): { readonly sessionId: string; readonly principal?: string } =>
+  principal === undefined ? { sessionId } : { sessionId, principal: principal.id }
+
 /** The session of a call, as the steps see it. */
 export interface SessionScope {
   readonly id: string
+  /** Who it is for. */
+  readonly principal: Principal | undefined
   /** An earlier session whose changes this one may undo. */
   readonly continues: string | undefined
   /** Of a sub-agent: the calls of `task` that led to it, the outermost first. */

@@ -17,7 +17,8 @@ import type { EventBus } from '../records/events.ts'
 import type { MetricsRecorder } from '../records/metrics.ts'
 import type { Sidecar } from '../records/timeouts.ts'
 import type { KeptApproval } from './approvals/kept-approval.ts'
-import type { Pausable, SessionScope } from './call-session.ts'
+import type { CountFiles } from './approvals/offers.ts'
+import { sessionFields, type Pausable, type SessionScope } from './call-session.ts'
 import type { Decision, MadeChange } from './checked-call.ts'
 import type { PausedCalls, Resumption } from './interaction/paused-calls.ts'
 
@@ -263,7 +264,7 @@ export type ExecutedCall = ClearedCall & { readonly reading: Reading }
 
 /** The fields of every event of a call. */
 export const eventFields = (call: RawCall) => ({
-  sessionId: call.session.id, callId: call.id, tool: call.name, origin: call.tool?.origin ?? null,
+  ...sessionFields(call.session), callId: call.id, tool: call.name, origin: call.tool?.origin ?? null,
 })
 
 /** The host, as the steps of a call see it. */
@@ -297,4 +298,5 @@ export interface HostContext {
   readonly readStart?: ReaderContext['readStart']
   /** What ignore files in these folders exclude now. */
   readonly ignored?: ((roots: readonly string[]) => IgnoredFiles | undefined) | undefined
+  readonly countFiles?: CountFiles | undefined
 }

@@ -1,5 +1,6 @@
 import type {
-  AffectedPath, AgentManifest, CallEffects, CallNeed, CommandReading, CommandWall, PreviewedWrites, RuleCapability,
+  AffectedPath, AgentManifest, CallEffects, CallNeed, CallSubject, CommandReading, CommandWall, PreviewedWrites,
+  Principal, RuleCapability,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
@@ -10,7 +11,9 @@ import type { DecisionStage, Verdict } from './verdict.ts'
 /** What a policy sees of a call whose arguments are validated. It sees no session, so no policy depends on another. */
 export interface CheckedCall {
   readonly id: string
-  readonly session: { readonly id: string; readonly agent?: AgentManifest | undefined }
+  readonly session: {
+    readonly id: string; readonly agent?: AgentManifest | undefined; readonly principal?: Principal | undefined
+  }
   readonly tool: ToolEntry
   readonly args: JsonObject
   readonly signal: AbortSignal
@@ -21,6 +24,7 @@ export interface CheckedCall {
 export const viewOf = (call: CheckedCall, approvalKey: string): CallView => Object.freeze({
   sessionId: call.session.id, callId: call.id, tool: call.tool.definition, origin: call.tool.origin,
   arguments: call.args, args: call.args, approvalKey, ...(call.session.agent && { agent: call.session.agent }),
+  ...(call.session.principal && { principal: call.session.principal }),
 })
 
 /** One thing that a call would do: the key that an approval covers, and other names that rules may forbid it by. */
@@ -33,6 +37,10 @@ export interface Subject {
   readonly plain?: string
   /** Set for what a wall lets through, such as a host: no command. */
   readonly ofWall?: true
+  /** The file or folder that the key names, by its absolute path. */
+  readonly place?: NonNullable<CallSubject['place']>
+  /** Whether an approval of a folder does not cover it. Follows links. */
+  readonly isHeldBack?: () => boolean
 }
 
 /** A path that the arguments of a call name. */

@@ -184,8 +184,8 @@ export class SessionPolicy {
   allowlisted(tool: ToolEntry, { subjects, wall }: CallAnalysis): boolean {
     const { allowlist, settings } = this.#sources
     const entries = wall?.wall === 'open' ? settings.allowlist(true) : allowlist
-    return this.mode === 'allowlist'
-      && subjects.every(({ key, plain = key }) => entries.some((entry) => isListed(entry, tool, plain)))
+    return this.mode === 'allowlist' && subjects.every(({ key, plain = key }) =>
+      entries.some((entry) => isListed(entry, tool, plain) || isListed(entry, tool, key)))
   }
 
   /** What the configuration leaves to a tool. Compiled again only if the variables have other values here. */

@@ -73,7 +73,7 @@ const looksAtEffects = ({ permission, pattern }: ScopedRule): boolean =>
   /^(?:fs|net)\./.test(permission) || (permission !== 'shell.run' && !/^\*{1,2}$/.test(pattern))
 
 const verdictOf = (verdict: RuleVerdict): Verdict =>
-  ({ ...plainVerdict(verdict), rules: verdict.rules.map(({ source }) => source) })
+  ({ ...plainVerdict(verdict), rules: verdict.rules.map(ruleName) })
 
 function plainVerdict({ action, rule, rules }: RuleVerdict): Verdict {
   const { written = rule.permission } = rule
@@ -82,7 +82,7 @@ function plainVerdict({ action, rule, rules }: RuleVerdict): Verdict {
   if (action === 'deny') return deny('rules', 'RuleDenied', source, `${name} forbids it`)
   if (action === 'ask') {
     const isWritten = rule.author !== 'project' && rule.author !== 'bundled'
-    const asking = { ...ask('rules', source, `${name} asks`, true), rules: rules.map(ruleName) }
+    const asking = ask('rules', source, `${name} asks`, true)
     return { ...asking, ...(isWritten && { isWritten }) }
   }
   const answer = rules.some(({ author }) => author === 'project') ? allow : approve

@@ -26,11 +26,9 @@ export interface Verdict {
    * not.
    */
   readonly answeredByApproval: boolean
-  /** Of rules: where all of them are that lead to this action. */
-  readonly rules?: readonly string[]
   /** Of a rule that neither a project nor a default has: a mode that a project chose does not answer it. */
   readonly isWritten?: true
-  /** For an ask of rules: their names. */
+  /** Of rules: the names of all that lead to this action. */
   readonly rules?: readonly string[]
   /** For an allow: a person, or a rule that is not of a project, said so. */
   readonly approves?: true

@@ -119,14 +119,17 @@ export class CallForms {
     }
   }
 
-  #learn({ type, sessionId, tool, origin }: CallEvent, words: Words | undefined): AuditForm {
+  #learn({ type, sessionId, principal, tool, origin }: CallEvent, words: Words | undefined): AuditForm {
     if (this.#count >= MOST_FORMS) {
       this.#known.clear()
       this.#count = 0
     }
     this.#count++
     const redaction = this.#redaction
-    const same = { type, sessionId, tool: textOf(tool, redaction), origin: origin && { ...origin } }
+    const same = {
+      type, sessionId, ...(principal !== undefined && { principal: textOf(principal, redaction) }),
+      tool: textOf(tool, redaction), origin: origin && { ...origin },
+    }
     const { decision, stage, source, reason, program } = words ?? NO_WORDS
     const form: AuditForm = words
       ? {

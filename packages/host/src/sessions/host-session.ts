@@ -9,7 +9,7 @@ import { explainCall, type Explanation } from '../calls/explain.ts'
 import { HookChain, HOOKS_FORM, refuseSlips } from '../calls/hooks.ts'
 import type { Hooks } from '../model/hooks.ts'
 import { deniedAlways } from '../policy/evaluate.ts'
-import type { SessionScope } from '../policy/call-session.ts'
+import { sessionFields, type SessionScope } from '../policy/call-session.ts'
 import { surfaceOf, surfaceParts, type Surface, type SurfacePart } from '../policy/surface.ts'
 import { goOnWith, type Claim, type Resumption } from '../policy/interaction/paused-calls.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
@@ -71,8 +71,8 @@ export class HostSession implements Session {
   #closing: Promise<void> | undefined
 
   /** Throws the errors of `openSession`. */
-  constructor(options: SubagentOptions, sources: SessionSources, parent?: HostSession) {
-    checkOptions(options, sources.workspace)
+  constructor(options: SessionOptions & SubagentOptions, sources: SessionSources, parent?: HostSession) {
+    checkOptions(options, sources.workspace, parent !== undefined)
     const { events } = sources.host
     const { signal, background = false } = options
     const agent = sources.agents().of(options.agent)
@@ -86,7 +86,8 @@ export class HostSession implements Session {
       .filter((names) => names !== undefined)
     if (this.codeMode) requireProgramTool(this.#offered())
     this.#budget = new SessionBudget(
-      lowerLimits(options.budget, agent?.manifest.budget), sources.settings.file.budget, parent && parent.#budget,
+      lowerLimits(options.budget, agent?.manifest.budget),
+      sources.workflows.hold(options.principal?.id, sources.settings.file.budget), parent && parent.#budget,
     )
     this.#described = new DescribedTools(sources.agents)
     this.#hooks = new HookChain(parent && parent.#hooks, [options.hooks ?? []].flat())
@@ -100,8 +101,8 @@ export class HostSession implements Session {
     sources.roles.add(this.scope.policy.role)
     sources.onOpen(this)
     events.emit({
-      type: 'SessionOpened', sessionId: this.id, workspace: sources.workspace, ...(parent && { parentId: parent.id }),
-      ...(agent && { agent: agent.name }),
+      type: 'SessionOpened', ...sessionFields(this.scope), workspace: sources.workspace,
+      ...(parent && { parentId: parent.id }), ...(agent && { agent: agent.name }),
     })
   }
 
@@ -153,7 +154,7 @@ export class HostSession implements Session {
     const read = readCallOptions(options)
     const { ended, ...frame } = this.#enter(read.signal, 1)
     const run = ({ call, resumption }: Claim) => runCall(this.#propose(call, read, frame, resumption), host)
-    return goOnWith(id, answer, run, host).finally(ended)
+    return goOnWith({ id, answer, principal: this.#scope.principal?.id }, run, host).finally(ended)
   }
 
   async callAll(calls: readonly ToolCall[], options: CallAllOptions = {}): Promise<readonly Outcome[]> {
@@ -267,6 +268,7 @@ export class HostSession implements Session {
     if (this.#turn) await this.endTurn()
     this.cancellation.end()
     await sidecar?.discard?.(this.id).catch((thrown: unknown) => events.suppressed('sidecar', thrown))
+    this.#budget.leave()
     events.emit({ type: 'SessionClosed', sessionId: this.id })
     open.delete(this.id)
     onClose(this)

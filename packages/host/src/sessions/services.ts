@@ -57,7 +57,9 @@ function createServices(sources: ServiceSources): CompartmentServices {
     env: new Map(values),
     envDeclared: declared,
     ...(manifest.secrets.length > 0 ? { secrets: secretsOf(manifest.secrets, env) } : {}),
-    ...(slot && slotCheck ? { state: openSlot({ ...sources, slot, check: slotCheck }) } : {}),
+    ...(slot && slotCheck ? { state: openSlot({
+      ...sources, slot, check: slotCheck, principalOf: (callId) => running.get(callId)?.call.session.principal?.id,
+    }) } : {}),
     ...(wants('interact') ? { interact: interactFor(sources) } : {}),
     ...(wants('tools.call') ? { callTool: callToolFor(sources) } : {}),
     ...(wants('session') ? { session: sessionMemory(sources) } : {}),

@@ -1,9 +1,11 @@
 import type { DelegatingCall } from '@bulkhead/contract'
+import { deepFreeze } from '@bulkhead/kit/json-copy'
 import type { HookChain } from '../calls/hooks.ts'
 import { CallIds } from '../model/call-ids.ts'
 import type { Settings } from '../model/settings.ts'
 import type { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
-import { approvalTerms, SessionApprovals } from '../policy/approvals/session-approvals.ts'
+import { approvalTerms } from '../policy/approvals/approval-terms.ts'
+import { SessionApprovals } from '../policy/approvals/session-approvals.ts'
 import type { HostContext } from '../policy/call.ts'
 import type { Pausable, SessionScope } from '../policy/call-session.ts'
 import { Interactions } from '../policy/interaction/interactions.ts'
@@ -55,22 +57,24 @@ export function openScope(request: ScopeRequest, sources: ScopeSources): Session
   const { host, settings, workspace, projectApprovals, agentsRequire } = sources
   const { events, clock, registry } = host
   const { interactor, approver, interactionTimeoutMs } = options
+  const principal = outer ? outer.principal : options.principal && deepFreeze(structuredClone(options.principal))
   const asksParent = interactor === undefined && approver === undefined
   // A sub-agent can do no more than its parent, so it gets no folders of its own.
   const { variables, paths } = outer ?? sessionPlaces(options, agent, sources)
   return {
-    id, variables, paths, hooks, memory: new Map(), callIds: new CallIds(),
+    id, principal, variables, paths, hooks, memory: new Map(), callIds: new CallIds(),
     agent: agent?.manifest,
     policy: policyFrom(options, {
       settings, agent, agentsRequire, variables, hasOwnValues: variables !== sources.variables,
       isTool: (name) => registry.view.listing(name) !== undefined,
     }, outer?.policy),
     approvals: new SessionApprovals({
-      sessionId: id, workspace, project: projectApprovals, events, clock,
+      sessionId: id, principal: principal?.id, workspace, project: projectApprovals, events, clock,
       terms: () => approvalTerms(registry.settings.layers),
     }),
     interactions: outer && asksParent ? outer.interactions : new Interactions({
-      sessionId: id, interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events, clock,
+      sessionId: id, asked: { sessionId: id, ...(principal && { principal }) },
+      interactors: [interactor ?? []].flat(), approver, timeoutMs: interactionTimeoutMs, events, clock,
       queue: outer?.interactions.queue, over,
     }),
     paused: options.pause ?? outer?.paused !== undefined ? host.paused : undefined,

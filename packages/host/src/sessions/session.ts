@@ -1,6 +1,6 @@
 import {
   BulkheadError, CALL_LIMITS, PROGRAM_TOOL, requireOptions, SECURITY_MODES, type AgentInput, type AgentManifest, type Approver,
-  type Ceiling, type Interactor, type Outcome, type Rule, type ScopedRule, type SecurityMode, type StateMachine,
+  type Ceiling, type Interactor, type Outcome, type Principal, type Rule, type ScopedRule, type SecurityMode, type StateMachine,
   type ToolDefinition, type WorkspaceClient,
 } from '@bulkhead/contract'
 import { ceilingSet, firstFault, ruleSchema } from '@bulkhead/contract/validation'
@@ -20,6 +20,7 @@ import type { Surface } from '../policy/surface.ts'
 import { SessionPolicy, stricterMode, type PolicySources } from '../policy/session-policy.ts'
 import { rulesOf, type UsableAgent } from './agents.ts'
 import type { BackgroundTask, EndedTask } from './background-tasks.ts'
+import { checkPrincipal } from './principal.ts'
 import { batchSizeOf, type CallAllOptions, type ExecutionStrategy, type Turn } from './turn.ts'
 
 export interface Session {
@@ -81,6 +82,11 @@ export interface Session {
 }
 
 export interface SessionOptions {
+  /**
+   * The user or client that it is for, as the embedder knows it. Approvals, state and paused calls of one principal are
+   * not another's, and its sessions share the budget of the configuration. A sub-agent has that of its parent.
+   */
+  readonly principal?: Principal
   /** The agent that it is opened for: the name of one that the host knows, or a defined one. */
   readonly agent?: string | AgentInput
   /**
@@ -149,7 +155,7 @@ export interface SessionOptions {
   readonly signal?: AbortSignal
 }
 
-export interface SubagentOptions extends SessionOptions {
+export interface SubagentOptions extends Omit<SessionOptions, 'principal'> {
   /** Continues when the turn it is opened in ends. */
   readonly background?: boolean
 }
@@ -172,7 +178,8 @@ const STATE_MACHINE: OptionForm = {
 const oneOrSeveral = (one: OptionForm): OptionForm =>
   ({ ...forms.either(forms.list(one), one), words: `${one.words}, or a list of such` })
 
-const OPTIONS: OptionForms<SubagentOptions> = {
+const OPTIONS: OptionForms<SessionOptions & SubagentOptions> = {
+  principal: forms.object,
   mode: forms.oneOf(...SECURITY_MODES), rules: forms.list(forms.anything), role: forms.text,
   roles: forms.values(forms.flag),
   tools: forms.list(forms.text), codeMode: forms.flag, interactor: oneOrSeveral(forms.having('interact')), approver: forms.having('approve'),
@@ -185,8 +192,9 @@ const OPTIONS: OptionForms<SubagentOptions> = {
 }
 
 /** Throws ConfigInvalid, ProjectPathInvalid or InputInvalid for options that make no sense. */
-export function checkOptions(options: SubagentOptions, workspace: string): void {
+export function checkOptions(options: SessionOptions, workspace: string, isSubagent: boolean): void {
   requireOptions('openSession', options, OPTIONS)
+  if (options.principal !== undefined) checkPrincipal(options.principal, isSubagent)
   for (const hooks of [options.hooks ?? []].flat()) refuseSlips(hooks)
   if (options.ceiling !== undefined) checkCeiling(options.ceiling)
   const { strategy = 'parallel' } = options

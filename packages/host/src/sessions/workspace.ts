@@ -15,6 +15,7 @@ import { Validators } from '../extensions/schema-checks.ts'
 import { Leases, TickOrder } from '../model/waiting.ts'
 import { DEFAULT_ROLE, Settings } from '../model/settings.ts'
 import { unknownNames } from '../model/unknown-names.ts'
+import type { CountFiles } from '../policy/approvals/offers.ts'
 import { ProjectApprovals } from '../policy/approvals/project-approvals.ts'
 import { patternDiagnostics } from '../policy/command-safety/command-safety.ts'
 import type { HostContext } from '../policy/call.ts'
@@ -61,6 +62,8 @@ export interface Place {
   readonly readStart?: (path: string) => string | undefined
   /** What ignore files in these canonical folders exclude now. The same object until one changes. Default: nothing. */
   readonly ignored?: (roots: readonly string[]) => IgnoredFiles | undefined
+  /** For questions about a folder. Without it they do not say how many files it has. */
+  readonly countFiles?: CountFiles
   /**
    * A folder or file beside the workspace that a session wants, with its links followed. Throws if it does not exist or
    * belongs to the host. Without it sessions work in the workspace only.
@@ -125,7 +128,8 @@ export class Workspace {
   #unloading: Promise<StopReport> | undefined
 
   constructor(place: Place, sources: WorkspaceSources) {
-    const { report, workspace, sandbox, source, neverWritten = [], realPath, readStart, ignored, commandVariables } = place
+    const { report, workspace, sandbox, source, neverWritten = [], realPath, readStart, ignored } = place
+    const { countFiles, commandVariables } = place
     this.#sandbox = sandbox
     this.findRoot = place.findRoot
     this.#agents = sources.agents
@@ -149,7 +153,8 @@ export class Workspace {
     registry.register(report.extensions)
     this.context = {
       registry, events, clock, sidecar, turns, journal, audit, metrics, argumentsReaders, workspace, neverWritten,
-      realPath, readStart, ignored, commandVariables, changes: store.changes, diff: sandbox.diff?.bind(sandbox),
+      realPath, readStart, ignored, countFiles, commandVariables, changes: store.changes,
+      diff: sandbox.diff?.bind(sandbox),
       whyUnrecorded: sandbox.whyUnrecorded?.bind(sandbox),
       commandWalls: async () => await sandbox.commandWalls?.() ?? NO_COMMAND_WALLS,
       order: new TickOrder(),

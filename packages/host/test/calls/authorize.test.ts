@@ -170,7 +170,13 @@ test('one question shows every reason to ask, as visible text', async () => {
   })
   await session.call({ id: 'c1', name: 'echo', arguments: { text: 'a\u202eb\u200bc\u001b[2J' } })
   expect(approver.asked).toEqual([{
-    callId: 'c1', tool: 'echo', label: 'E\\u{202e}cho', mode: 'local', kind: 'other', origin: 'global extension sample 1.0.0', approvalKey: 'echo',
+    sessionId: session.id, callId: 'c1', tool: 'echo', label: 'E\\u{202e}cho', mode: 'local', kind: 'other', origin: 'global extension sample 1.0.0', approvalKey: 'echo',
+    answers: [
+      { decision: 'once', covers: 'call', words: 'this call' },
+      { decision: 'session', covers: 'key', words: 'every call of echo in this session' },
+      { decision: 'project', covers: 'key', words: 'every call of echo in every session of this project' },
+    ],
+    leavesOut: ['text'],
     argumentsText: '{\n  "text": "a\\u{202e}b\\u{200b}c\\u001b[2J"\n}',
     touches: [],
     mayTouch: ['reach example.com'],

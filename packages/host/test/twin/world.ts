@@ -75,6 +75,8 @@ export interface WorldSketch extends Partial<Omit<HostOptions, 'report'>> {
   readonly extensions?: readonly ExtensionSketch[]
   readonly config?: ConfigFile
   readonly layers?: readonly LayerConfig[]
+  /** Whether the embedder leaves approvals for projects off, as they are by default. */
+  readonly sessionsOnly?: boolean
   readonly diagnostics?: readonly Diagnostic[]
 }
 
@@ -91,17 +93,23 @@ export interface World {
   stir(): void
 }
 
+const FOR_PROJECTS: LayerConfig =
+  { layer: 'embedder', location: 'overrides', config: { approvals: { project: true } } }
+
 /** A host over twins of its ports. Keeps all events. */
 export function createWorld(sketch: WorldSketch = {}): World {
-  const { repeatsIds = true, extensions = [{}], config = {}, layers, diagnostics = [], store = new MemoryStore(), ...options } = sketch
+  const {
+    repeatsIds = true, extensions = [{}], config = {}, layers, sessionsOnly = false, diagnostics = [], store = new MemoryStore(), ...options
+  } = sketch
   const sandbox = new TwinSandbox(new Map())
   let found = { extensions, config, diagnostics }
   const reportNow = (): LoadReport => {
     const sketched = found.extensions.map(sketchExtension)
     for (const { descriptor: { layer, id, version }, module } of sketched) sandbox.add(`${layer}/${id}/${version}`, module)
     const file = found.config
+    const own = layers ?? [{ layer: 'global', location: '/layers/global/config.json', config: file }]
     return {
-      config: { merged: file, layers: layers ?? [{ layer: 'global', location: '/layers/global/config.json', config: file }] },
+      config: { merged: file, layers: sessionsOnly ? own : [...own, FOR_PROJECTS] },
       extensions: sketched.map(({ descriptor }) => descriptor),
       diagnostics: found.diagnostics,
     }

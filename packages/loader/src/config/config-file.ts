@@ -197,7 +197,8 @@ const ALL_ASK: JsonObject = Object.fromEntries(TOOL_MODES.map((mode) => [mode, '
 
 const STRICTEST: ReadonlyMap<string, Json> = new Map<string, Json>([
   ['/mode', 'ask'],
-  ['/approvals', { projectDays: 1, sessionMinutes: 1 }], ['/approvals/projectDays', 1],
+  ['/approvals', { project: false, projectDays: 1, sessionMinutes: 1 }], ['/approvals/project', false],
+  ['/approvals/projectDays', 1],
   ['/approvals/sessionMinutes', 1],
   ['/budget', { calls: 1, tokens: 1 }], ['/budget/calls', 1], ['/budget/tokens', 1],
   ['/treatment', ALL_ASK],

@@ -105,6 +105,7 @@ const STRICTER: readonly (readonly [RegExp, IsStricter])[] = [
   [/^approvals\/sessionMinutes$|^budget\/|^search\/callsPerSession$|^(?:tools\/\*|search)\/timeoutMs$/, lower],
   [/^retries\/attempts$/, lowerThan(CALL_LIMITS.attempts)],
   [/^(?:tools\/\*|extensions\/\*|skills)\/enabled$/, switchedOff],
+  [/^approvals\/project$/, (value) => value === false],
   [/^audit\/enabled$/, (value) => value === true],
   [/^audit\/arguments$/, (value) => value === false],
   [/^isolation\/(?:global|project)$|^extensions\/\*\/isolation$/, placement],

@@ -63,6 +63,7 @@ const RESTRICTIONS: readonly (readonly [RegExp, IsStricter])[] = [
   [/^policy\/ceiling$/, (_, before) => before === undefined],
   // The host compares it with the preset, see treatmentTable.
   [/^treatment\//, () => false],
+  [/^approvals\/project$/, (value) => value === false],
   [/^approvals\/projectDays$/, lowerThan(PROJECT_DAYS)],
   [/^approvals\/sessionMinutes$/, lowerThan(Number.POSITIVE_INFINITY)],
   [/^watchdogs\/commandSafety\/enabled$/, (value) => value === true],

@@ -142,6 +142,7 @@ export interface ConfigWarning {
 function configWarnings(layers: readonly LayerConfig[], merged: ConfigFile): readonly ConfigWarning[] {
   return layers.flatMap((source) => [
     ...allowlistWithoutMode(source.config, layers), ...commandsOfProject(source), ...treatmentOfProject(source),
+    ...approvalsOfProject(source),
     ...keysNamedTwice(source, merged),
   ].map((fault) => ({ source, fault })))
 }
@@ -160,6 +161,14 @@ function commandsOfProject({ layer, config }: LayerConfig): Fault[] {
   const message = 'A project cannot change what commands see and get, so this has no effect. '
     + 'Set it in your own configuration.'
   return [{ stage: 'configSchema', code: 'ConfigInvalid', path: '/commands', message }]
+}
+
+/** An approval for a project would outlive the session in which a person saw what the project does. */
+function approvalsOfProject({ layer, config }: LayerConfig): Fault[] {
+  if (layer !== 'project' || config.approvals?.project !== true) return []
+  const message = 'A project cannot enable approvals for itself, so this has no effect. '
+    + 'Set approvals.project in your own configuration.'
+  return [{ stage: 'configSchema', code: 'ConfigInvalid', path: '/approvals/project', message }]
 }
 
 /** In one layer, the schema refuses a name that is in both. */

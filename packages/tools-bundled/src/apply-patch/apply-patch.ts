@@ -3,7 +3,7 @@ import {
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { commonFolder, folderKey, type NamedPath, readPaths, simpleReading, stringOr } from '../model/paths.ts'
+import { filesKey, pathKey, type NamedPath, readPaths, simpleReading, stringOr } from '../model/paths.ts'
 import { parsePatch } from './parse-patch.ts'
 import type { FilePatch } from './patch.ts'
 import { type ResolvedFile, resolvePatch } from './resolve-patch.ts'
@@ -52,7 +52,7 @@ export const applyPatch = {
         input: INPUT_SCHEMA,
         requires: REQUIRES,
         execute: ({ patch }, { fs }) => apply(patch, fs),
-        deriveApprovalKey: ({ patch }) => commonFolder(pathsIn(parsePatch(patch)).map(folderKey)),
+        deriveApprovalKey: ({ patch }) => filesKey(pathsIn(parsePatch(patch)).map(pathKey)),
       },
     },
   }),

@@ -1,6 +1,6 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
 import { ALL_FILES, BUNDLED } from '../model/bundled-extension.ts'
-import { folderKey, pathReader, refuseHome, stringOr, withPreview } from '../model/paths.ts'
+import { pathKey, pathReader, refuseHome, stringOr, withPreview } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -54,7 +54,7 @@ export const edit = {
           const { replacements, diff } = await fs.edit(path, old_string, new_string, { all: replace_all })
           return { path, replacements, diff }
         },
-        deriveApprovalKey: ({ path }) => folderKey(path),
+        deriveApprovalKey: ({ path }) => pathKey(path),
       },
     },
   }),

@@ -2,7 +2,7 @@ import {
   type AffectedPath, type ArgumentsReader, type CallNeed, type FromJsonSchema, ToolError,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { absolute, insidePath, ownFolderKey, simpleReading, stringOr } from '../model/paths.ts'
+import { absolute, insidePath, pathKey, simpleReading, stringOr } from '../model/paths.ts'
 
 const ACTIONS = ['status', 'diff', 'log', 'show', 'add', 'commit', 'branch'] as const
 type Action = (typeof ACTIONS)[number]
@@ -103,7 +103,7 @@ export const readGitArguments: ArgumentsReader = (args, { workspace, roots = [] 
   const folder = insidePath(path, { workspace, folder: '.', roots })
   const reads = READS.has(action) || (action === 'branch' && given['name'] === undefined)
   const verb = action === 'branch' && given['switch'] === true ? 'switch' : action
-  const where = folder === '.' ? '' : ` in ${ownFolderKey(folder ?? path)}`
+  const where = folder === '.' ? '' : ` in ${pathKey(folder ?? path)}`
   const denies = folder === undefined ? [`the folder ${path} is outside the workspace`] : []
   const touch = `run git ${verb}${where}${detailOf(given)}`
   // The repository is checked first. Below the workspace it is not known where it is.

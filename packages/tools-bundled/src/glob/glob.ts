@@ -1,7 +1,7 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
 import { ALL_FILES, BUNDLED } from '../model/bundled-extension.ts'
 import { leftOutWords } from '../model/left-out.ts'
-import { ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
+import { pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -56,7 +56,7 @@ export const glob = {
           const { paths, total, leftOut } = await fs.find(pattern, { path, limit: LIMIT })
           return { paths, total, ...leftOutWords(leftOut) }
         },
-        deriveApprovalKey: (args) => ownFolderKey(splitPattern(args.pattern, args.path).path),
+        deriveApprovalKey: (args) => pathKey(splitPattern(args.pattern, args.path).path),
       },
     },
   }),

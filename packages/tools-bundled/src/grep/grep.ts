@@ -1,7 +1,7 @@
 import { defineExtension, type FileReader, type FromJsonSchema, type ManifestInput } from '@bulkhead/contract'
 import { BUNDLED } from '../model/bundled-extension.ts'
 import { leftOutWords } from '../model/left-out.ts'
-import { ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
+import { pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -65,7 +65,7 @@ export const grep = {
         input: INPUT_SCHEMA,
         requires: REQUIRES,
         execute: (args, { fs }) => search(args, fs),
-        deriveApprovalKey: ({ path }) => ownFolderKey(path),
+        deriveApprovalKey: ({ path }) => pathKey(path),
       },
     },
   }),

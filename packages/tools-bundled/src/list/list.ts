@@ -4,7 +4,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { ALL_FILES, BUNDLED } from '../model/bundled-extension.ts'
 import { filesBelow, foldersOf, sizesOf } from '../model/files-below.ts'
 import { leftOutWords } from '../model/left-out.ts'
-import { ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
+import { pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -60,7 +60,7 @@ export const list = {
             ...leftOutWords(leftOut),
           }
         },
-        deriveApprovalKey: ({ path }) => ownFolderKey(path),
+        deriveApprovalKey: ({ path }) => pathKey(path),
       },
     },
   }),

@@ -3,7 +3,7 @@ import {
   type LanguageServers, type ManifestInput, type SourceFile, type TextPosition, ToolError,
 } from '@bulkhead/contract'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
-import { foldersAbove, normalPath, outermostRoot, ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
+import { foldersAbove, normalPath, outermostRoot, pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 import { columnAt, linesOf, positionAt } from './positions.ts'
 
 const INPUT_SCHEMA = {
@@ -73,7 +73,7 @@ export const createLsp = (find: FindLanguageServers = async () => undefined): Bu
         input: INPUT_SCHEMA,
         requires: REQUIRES,
         execute: (args, { fs, signal }) => ask(args, find, fs, signal),
-        deriveApprovalKey: () => ownFolderKey(),
+        deriveApprovalKey: () => pathKey(),
       },
     },
   }),

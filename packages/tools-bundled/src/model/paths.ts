@@ -1,19 +1,19 @@
 import {
-  type ArgumentsReader, type ArgumentsReading, type CallEffects, type CallNeed, type PreviewedWrites, ProtectedPlaces,
-  protectionReason, type ReaderContext, ToolError,
+  type ArgumentsReader, type ArgumentsReading, type CallEffects, type CallNeed, type CallSubject, type PreviewedWrites,
+  ProtectedPlaces, protectionReason, type ReaderContext, ToolError,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 
 /**
- * The approval key of a file: its folder as written, or `.` for the workspace. Resolves `..` where possible, so that
- * different spellings of a folder have the same key.
+ * The approval key of a file or a folder: its path as written, or `.` for the workspace. Resolves `..` where possible,
+ * so that different spellings have the same key.
  */
-export const folderKey = (path: string): string => writtenFolder(path, -1)
+export const pathKey = (path = '.'): string => writtenPath(path, 0)
 
-/** The approval key of a folder. */
-export const ownFolderKey = (path = '.'): string => writtenFolder(path, 0)
+/** What rules and the allowlist name a file by: its folder. */
+const folderKey = (path: string): string => writtenPath(path, -1)
 
-function writtenFolder(path: string, drop: 0 | -1): string {
+function writtenPath(path: string, drop: 0 | -1): string {
   const names: string[] = []
   const isAbsolute = path.startsWith('/')
   const parts = path.split('/').filter((part) => part !== '' && part !== '.')
@@ -107,7 +107,7 @@ export interface NamedPath {
   readonly path: string
   /** Shown before the path in approval prompts. */
   readonly verb: string
-  /** Whether the approval key is the path itself instead of its folder. */
+  /** Whether the call is about everything in it. */
   readonly isFolder: boolean
   readonly isWritten?: boolean
   /** Whether the tool only reads. */
@@ -121,7 +121,7 @@ const PATH_CHARS = 4_096
 
 type NamePath = (args: Readonly<Record<string, Json>>) => NamedPath
 
-/** Reads the arguments of a file tool. An approval of any parent folder covers the call. */
+/** Reads the arguments of a file tool. An approval of any folder above covers the call. */
 export const pathReader = (name: NamePath): ArgumentsReader => (args, context) => readPath(name(args), context)
 
 /** Adds what a call would write, for the diff that an approval shows. */
@@ -129,7 +129,7 @@ export const withPreview = (
   reader: ArgumentsReader, writesOf: (args: Readonly<Record<string, Json>>) => PreviewedWrites,
 ): ArgumentsReader => (args, context) => ({ ...reader(args, context), writes: writesOf(args) })
 
-/** The same for a call with several paths. An approval covers their common folder. */
+/** The same for a call with several files. */
 export function readPaths(paths: readonly NamedPath[], context: ReaderContext): ArgumentsReading {
   const readings = paths.map((path) => readPath(path, context))
   const subjects = new Map(readings.flatMap(({ subjects: each }) => each).map((subject) =>
@@ -137,7 +137,7 @@ export function readPaths(paths: readonly NamedPath[], context: ReaderContext): 
   const effects = readings.map((reading) => reading.effects).filter((effect) => effect !== undefined)
   const known = effects.length === readings.length
   return {
-    key: commonFolder(readings.map(({ key }) => key)),
+    key: filesKey(readings.map(({ key }) => key)),
     subjects: [...subjects.values()],
     touches: readings.flatMap(({ touches }) => touches),
     asks: [],
@@ -150,16 +150,8 @@ export function readPaths(paths: readonly NamedPath[], context: ReaderContext): 
   }
 }
 
-/** The approval key of several folders, given by their keys. */
-export function commonFolder(keys: readonly string[]): string {
-  const [first = [], ...others] = keys.map((key) => key === '.' ? [] : key.split('/'))
-  const common = first.slice(0, others.reduce((length, names) => {
-    const differs = names.findIndex((name, index) => name !== first[index])
-    return Math.min(length, differs < 0 ? names.length : differs)
-  }, first.length))
-  // The names of an absolute path begin with an empty one.
-  return common.join('/') || (common.length > 0 ? '/' : '.')
-}
+/** The approval key of several files, given by their keys. No path contains `//`, so no file has such a key. */
+export const filesKey = (keys: readonly string[]): string => [...new Set(keys)].toSorted().join(' // ')
 
 function readPath(
   { path, verb, isFolder, isWritten = false, reads = false, needs }: NamedPath, context: ReaderContext,
@@ -168,17 +160,20 @@ function readPath(
   const inside = insidePath(path, { ...context, folder: '.' })
   // Absolute and relative paths of the same folder have the same key. In another root the key is absolute.
   const written = path.startsWith('/') && inside !== undefined ? inside : path
-  const key = isFolder ? ownFolderKey(written) : folderKey(written)
-  if (!isPlain(path) || path.length > PATH_CHARS) {
-    return simpleReading(
-      key, [], `${verb} ${path}`,
-      isWritten && inside !== undefined ? writeDenials(absolute(workspace, inside), path, context) : [],
-    )
-  }
+  const key = pathKey(written)
   const place = inside === undefined ? path : absolute(workspace, inside)
+  const named: CallSubject = {
+    key, place: { kind: isFolder ? 'folder' : 'file', path: place }, ...(!isFolder && { plain: folderKey(written) }),
+  }
+  if (!isPlain(path) || path.length > PATH_CHARS) {
+    const denies = isWritten && inside !== undefined ? writeDenials(place, path, context) : []
+    return { key, subjects: [{ ...named, within: [] }], touches: [`${verb} ${path}`], asks: [], denies }
+  }
   const below = isFolder ? { below: true } as const : {}
-  const found = {
-    ...simpleReading(key, foldersAbove(key), `${verb} ${place}`, isWritten ? writeDenials(place, path, context) : []),
+  const above = isFolder ? foldersAbove(key) : foldersAbove(key).map(asFolder)
+  const found: ArgumentsReading = {
+    key, subjects: [{ ...named, within: above }], touches: [`${verb} ${place}`], asks: [],
+    denies: isWritten ? writeDenials(place, path, context) : [],
     needs: needs.map((kind): CallNeed => ({ kind, subject: absolute(workspace, place), ...below })),
   }
   if (inside === undefined) return found
@@ -190,6 +185,9 @@ function readPath(
 export const simpleReading = (
   key: string, within: readonly string[], touch: string, denies: readonly string[] = [],
 ): ArgumentsReading => ({ key, subjects: [{ key, within }], touches: [touch], asks: [], denies })
+
+/** The key of a folder above a file differs from that of a file with the same name. */
+const asFolder = (key: string): string => key === '/' ? key : `${key}/`
 
 /** The absolute path of a result of `insidePath`. */
 export function absolute(workspace: string, inside: string): string {

@@ -2,7 +2,7 @@ import {
   defineExtension, type FileReader, type FromJsonSchema, type ManifestInput, ToolError,
 } from '@bulkhead/contract'
 import { ALL_FILES, BUNDLED } from '../model/bundled-extension.ts'
-import { folderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
+import { pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 import type { PageRange } from '../model/pdf/pdf-text.ts'
 
 const INPUT_SCHEMA = {
@@ -53,7 +53,7 @@ export const pdfRead = {
         input: INPUT_SCHEMA,
         requires: REQUIRES,
         execute: (args, { fs, signal }) => readPdf(args, fs, signal),
-        deriveApprovalKey: ({ path }) => folderKey(path),
+        deriveApprovalKey: ({ path }) => pathKey(path),
       },
     },
   }),

@@ -2,7 +2,7 @@ import {
   defineExtension, type FileReader, type FromJsonSchema, type ManifestInput, ToolError,
 } from '@bulkhead/contract'
 import { ALL_FILES, BUNDLED } from '../model/bundled-extension.ts'
-import { folderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
+import { pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 import {
   collectLines, decodeUtf16, fileKind, leadingContinuationBytes, type LineRange, type Lines, linesOfText, SNIFF_BYTES,
   type Utf16, utf16Of, utf16Part, withoutIncompleteEnd,
@@ -69,7 +69,7 @@ export const read = {
         input: INPUT_SCHEMA,
         requires: REQUIRES,
         execute: (args, runtime) => readFile(args, runtime),
-        deriveApprovalKey: ({ path }) => folderKey(path),
+        deriveApprovalKey: ({ path }) => pathKey(path),
       },
     },
   }),

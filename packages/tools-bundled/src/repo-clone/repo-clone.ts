@@ -4,7 +4,7 @@ import {
 import { errorCode } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
-import { absolute, insidePath, ownFolderKey, refuseHome, stringOr, writeDenials } from '../model/paths.ts'
+import { absolute, insidePath, pathKey, refuseHome, stringOr, writeDenials } from '../model/paths.ts'
 import { type CloneRuntime, LocalClone } from './local-clone.ts'
 import { copyFile, download } from './sources.ts'
 
@@ -101,7 +101,7 @@ export const readCloneArguments: ArgumentsReader = ({ url, path }, context) => {
     touches: [
       source === undefined ? `reach ${given?.host ?? 'nothing: it is not a URL'}` : `read ${source}`, `write ${place}`,
     ],
-    denies: inside === undefined ? [`the folder ${ownFolderKey(written)} is outside the workspace`]
+    denies: inside === undefined ? [`the folder ${pathKey(written)} is outside the workspace`]
       : writeDenials(place, written, context),
     // After a link, `..` leads to an unknown folder.
     ...(isFile && inside !== undefined && !written.split('/').includes('..') && {

@@ -3,7 +3,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED } from '../model/bundled-extension.ts'
 import { filesBelow, foldersOf, sizesOf } from '../model/files-below.ts'
 import { leftOutWords } from '../model/left-out.ts'
-import { ownFolderKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
+import { pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 import { entryPoints } from './entry-points.ts'
 import { languageOf, testFolderOf } from './languages.ts'
 
@@ -59,7 +59,7 @@ export const repoOverview = {
           refuseHome(path)
           return overview(fs, path, depth, signal)
         },
-        deriveApprovalKey: ({ path }) => ownFolderKey(path),
+        deriveApprovalKey: ({ path }) => pathKey(path),
       },
     },
   }),

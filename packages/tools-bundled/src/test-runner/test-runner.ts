@@ -6,7 +6,7 @@ import {
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { insidePath, ownFolderKey, refuseHome, simpleReading, stringOr } from '../model/paths.ts'
+import { insidePath, pathKey, refuseHome, simpleReading, stringOr } from '../model/paths.ts'
 import { findProject, type Project, RUNNERS } from './project.ts'
 import type { RunnerOutput, TestFailure, TestReport } from './readers/report.ts'
 import { RUNNER_USES, type RunnerUse } from './runners.ts'
@@ -80,7 +80,7 @@ export const testRunner = {
   }),
 }
 
-const testKey = (runner = 'tests', path = '.'): string => `${runner} in ${ownFolderKey(path)}`
+const testKey = (runner = 'tests', path = '.'): string => `${runner} in ${pathKey(path)}`
 
 /** The key is the runner and the folder: the tests of a project run its code. */
 export const readTestArguments: ArgumentsReader = ({ runner, path }, { workspace, roots = [] }) => {
@@ -88,7 +88,7 @@ export const readTestArguments: ArgumentsReader = ({ runner, path }, { workspace
   const inside = insidePath(written, { workspace, folder: '.', roots })
   const key = testKey(typeof runner === 'string' ? runner : undefined, inside ?? written)
   const denies = inside === undefined ? [`the path ${written} is outside the workspace`] : []
-  return simpleReading(key, [], `run code of the project: the tests in ${ownFolderKey(inside ?? written)}`, denies)
+  return simpleReading(key, [], `run code of the project: the tests in ${pathKey(inside ?? written)}`, denies)
 }
 
 async function runTests(args: TestArgs, runtime: TestRuntime): Promise<JsonObject> {

@@ -1,6 +1,6 @@
 import { defineExtension, type ManifestInput } from '@bulkhead/contract'
 import { BUNDLED } from '../model/bundled-extension.ts'
-import { folderKey, pathReader, refuseHome, stringOr, withPreview } from '../model/paths.ts'
+import { pathKey, pathReader, refuseHome, stringOr, withPreview } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -46,7 +46,7 @@ export const write = {
           const { bytes, created } = await fs.write(path, content)
           return { path, bytes, created }
         },
-        deriveApprovalKey: ({ path }) => folderKey(path),
+        deriveApprovalKey: ({ path }) => pathKey(path),
       },
     },
   }),

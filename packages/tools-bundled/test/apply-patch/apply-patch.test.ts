@@ -252,9 +252,9 @@ it('any text is a patch or is refused with a reason, and what it names is what i
 })
 
 it.each([
-  [begin('*** Add File: src/a/x.ts', '+x', '*** Delete File: src/b/y.ts'), 'src'],
-  [begin('*** Add File: src/x.ts', '+x'), 'src'],
-  [begin('*** Add File: src/x.ts', '+x', '*** Update File: lib/y', '*** Move to: lib/z'), '.'],
-])('the approval key is the common folder: %j', async (patch, key) => {
+  [begin('*** Add File: src/a/x.ts', '+x', '*** Delete File: src/b/y.ts'), 'src/a/x.ts // src/b/y.ts'],
+  [begin('*** Add File: src/x.ts', '+x'), 'src/x.ts'],
+  [begin('*** Add File: src/x.ts', '+x', '*** Update File: lib/y', '*** Move to: lib/z'), 'lib/y // lib/z // src/x.ts'],
+])('the approval key names the files: %j', async (patch, key) => {
   expect(await session.key({ patch })).toBe(key)
 })

@@ -78,7 +78,7 @@ describe('edit', () => {
     expect(await text()).toMatch(/^(?:\[0\]|zero)\n\[1\]/)
   })
 
-  it('uses the folder as its approval key', async () => {
-    expect(await tool.key({ path: 'f.txt', old_string: 'a', new_string: 'b' })).toBe('.')
+  it('uses the file as its approval key', async () => {
+    expect(await tool.key({ path: 'f.txt', old_string: 'a', new_string: 'b' })).toBe('f.txt')
   })
 })

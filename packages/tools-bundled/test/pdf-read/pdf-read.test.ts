@@ -54,8 +54,8 @@ describe('pdf_read', () => {
     await expect(tool.call({ path: 'one.pdf' }, AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough')
   })
 
-  it('uses the folder as its approval key', async () => {
-    expect(await tool.key({ path: 'docs/a.pdf' })).toBe('docs')
+  it('uses the file as its approval key', async () => {
+    expect(await tool.key({ path: 'docs/a.pdf' })).toBe('docs/a.pdf')
   })
 })
 

@@ -177,9 +177,9 @@ describe('read', () => {
     await expect(reading).rejects.toThrow('enough')
   })
 
-  it('keys approvals by folder', async () => {
+  it('keys approvals by file', async () => {
     const signal = new AbortController().signal
-    for (const [path, key] of [['a.txt', '.'], ['src/a.txt', 'src'], ['./src//deep/a.txt', 'src/deep'], ['/etc/passwd', '/etc']] as const) {
+    for (const [path, key] of [['a.txt', 'a.txt'], ['./src//deep/a.txt', 'src/deep/a.txt'], ['/etc/passwd', '/etc/passwd']] as const) {
       expect(await session.deriveApprovalKey('read', { path }, signal)).toBe(key)
     }
   })

@@ -35,8 +35,8 @@ describe('write', () => {
     await expect(lstat('/tmp/bulkhead-never')).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  it('uses the folder as its approval key', async () => {
-    expect(await tool.key({ path: 'src/a.txt', content: '' })).toBe('src')
+  it('uses the file as its approval key', async () => {
+    expect(await tool.key({ path: 'src/a.txt', content: '' })).toBe('src/a.txt')
   })
 
   it('does nothing if the call is already cancelled', async () => {

@@ -1,10 +1,10 @@
 import type { Readable, Writable } from 'node:stream'
 import { confirm, isCancel, multiselect, password, select, text } from '@clack/prompts'
-import type { InteractionOption, InteractionRequest } from '@bulkhead/contract'
+import type { ApprovalRequest, InteractionOption, InteractionRequest, OfferedAnswer } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { accountName } from '../folders.ts'
-import { approvalText, type ApprovalText, questionText, screenOf } from './prompt-text.ts'
+import { answerRow, approvalText, type ApprovalText, questionText, screenOf } from './prompt-text.ts'
 
 export interface PromptTerms {
   readonly input: Readable
@@ -20,7 +20,7 @@ export async function promptPerson(
   request: InteractionRequest, source: string, terms: PromptTerms,
 ): Promise<Json | undefined> {
   const screen = screenOf(terms.output)
-  if (request.kind === 'Approve') return approve(approvalText(request.approval, screen), terms)
+  if (request.kind === 'Approve') return approve(request.approval, approvalText(request.approval, screen), terms)
   terms.output.write(questionText(request, source, screen))
   switch (request.kind) {
     case 'Ask':
@@ -44,30 +44,31 @@ export async function promptPerson(
 }
 
 async function approve(
-  { short, whole, isCut, forSession }: ApprovalText, terms: PromptTerms,
+  { answers }: ApprovalRequest, { short, whole, isCut }: ApprovalText, terms: PromptTerms,
 ): Promise<Json | undefined> {
   terms.output.write(short)
   for (;;) {
-    const decision = given(await select({
+    const chosen = given(await select<string | number>({
       ...terms,
       message: 'Run it?',
       initialValue: 'reject',
       options: [
-        { value: 'once', label: 'Yes, this once' },
-        { value: 'session', label: 'Yes, and do not ask again for this key in this session' },
-        ...(forSession ? [] : [{ value: 'project', label: 'Yes, and do not ask again for this key in this project' }]),
+        ...answers.map((answer, index) => ({ value: index, label: answerRow(labelOf(answer), screenOf(terms.output)) })),
         { value: 'reject', label: 'No' },
         { value: 'explain', label: 'No, and say why' },
         ...(isCut ? [{ value: 'show', label: 'Show the full text' }] : []),
       ],
     }))
-    if (decision === undefined) return undefined
-    if (decision === 'show') terms.output.write(whole)
-    else return decision === 'explain'
-      ? { decision: 'reject', ...await reason(terms) }
-      : { decision, by: AT_THE_TERMINAL }
+    if (chosen === undefined) return undefined
+    if (chosen === 'show') terms.output.write(whole)
+    else if (chosen === 'explain') return { decision: 'reject', ...await reason(terms) }
+    else if (typeof chosen === 'string') return { decision: chosen, by: AT_THE_TERMINAL }
+    else return { decision: answers[chosen]!.decision, covers: answers[chosen]!.covers, by: AT_THE_TERMINAL }
   }
 }
+
+const labelOf = ({ decision, words }: OfferedAnswer): string =>
+  decision === 'once' ? 'Yes, this once' : `Yes, and allow ${words}`
 
 async function reason(terms: PromptTerms): Promise<{ readonly reason?: string; readonly by: string }> {
   const why = typed(await text({ ...terms, message: 'Why not?' }))

@@ -43,6 +43,23 @@ function broken(line: string, width: number): readonly string[] {
   return [...pieces, piece]
 }
 
+/** Columns of a prompt before an answer, with some margin. */
+const ANSWER_COLUMNS = 8
+/** For how long it holds. */
+const END_COLUMNS = 34
+
+/** An answer in one row, without its middle if it is long: in a second row it could imitate the prompt. */
+export function answerRow(text: string, { columns }: Screen): string {
+  const width = columns - ANSWER_COLUMNS
+  const shown = visibleText(text)
+  const [whole] = broken(shown, width)
+  if (whole === shown) return shown
+  const end = Math.min(END_COLUMNS, Math.floor(width / 2))
+  const [head = ''] = broken(shown, width - end - 2)
+  const [tail = ''] = broken(Array.from(shown).toReversed().join(''), end)
+  return `${head}…${Array.from(tail).toReversed().join('')}`
+}
+
 /** Keeps rows from both ends and replaces the middle with a note about the hidden rows. */
 function clipped(rows: readonly string[], room: number): readonly string[] {
   if (rows.length <= room) return rows
@@ -59,12 +76,10 @@ export interface ApprovalText {
   /** Everything. */
   readonly whole: string
   readonly isCut: boolean
-  /** Whether the approval can last at most for the session. */
-  readonly forSession: boolean
 }
 
-/** Rows for the prompt, with some margin. */
-const PROMPT_ROWS = 10
+/** Rows for the prompt besides the answers, with some margin. */
+const PROMPT_ROWS = 7
 const LIST_ROWS = 5
 const LEAST_ARGUMENT_ROWS = 6
 /** For the arguments: a heading, and a note that they are hidden. */
@@ -72,7 +87,8 @@ const LEAST_ROWS_AFTER_DIFF = 2
 
 /** The text of an approval prompt: tool, effects, permissions, reasons, the diff if it is known, and exact arguments. */
 export function approvalText(approval: ApprovalRequest, screen: Screen): ApprovalText {
-  const { origin, calledBy = [], argumentsText, touches, mayTouch, reasons, approvalKey, keyByTool = false } = approval
+  const { origin, calledBy = [], argumentsText, touches, mayTouch, reasons, approvalKey, keyByTool } = approval
+  const leavesOut = leftOutWords(approval)
   const undo = approval.notRecorded === undefined ? [] : [`not recorded: ${approval.notRecorded}`]
   const labelled = (label: string, texts: readonly string[]) =>
     texts.flatMap((line, index) => {
@@ -82,20 +98,20 @@ export function approvalText(approval: ApprovalRequest, screen: Screen): Approva
   const { rows: [heading = '', ...more], namesEffect } = headingOf(approval, screen)
   const head = [styleText('bold', heading), ...more]
   const lists = [
-    labelled('from:', [origin]), labelled('called by:', calledBy), labelled('would:', namesEffect ? [] : touches),
+    labelled('from:', [origin]), labelled('for:', approval.principal ? [approval.principal.id] : []), labelled('called by:', calledBy), labelled('would:', namesEffect ? [] : touches),
     labelled('may:', mayTouch), labelled('undo:', undo), labelled('because:', reasons),
-    labelled('key:', [approvalKey, ...(keyByTool ? [KEY_BY_TOOL] : [])]),
+    labelled('key:', [approvalKey, ...(keyByTool ? [KEY_BY_TOOL] : []), ...leavesOut]),
   ]
   const args = ['  arguments:', ...rowsOf(argumentsText, screen, '  | ', '  : ')]
   const diff = approval.diff === undefined ? [] : ['  diff:', ...rowsOf(approval.diff.trimEnd(), screen, '  | ', '  : ')]
   const shortLists = lists.map((rows) => clipped(rows, LIST_ROWS)).flat()
-  const room = Math.max(screen.rows - PROMPT_ROWS - head.length - shortLists.length, LEAST_ARGUMENT_ROWS)
+  const room = Math.max(screen.rows - PROMPT_ROWS - approval.answers.length - head.length - shortLists.length, LEAST_ARGUMENT_ROWS)
   // The diff comes first: the arguments have the same text in one row.
   const shortDiff = clipped(diff, room - LEAST_ROWS_AFTER_DIFF)
   const shortArgs = clipped(args, room - shortDiff.length)
   const short = [...head, ...shortLists, ...shortDiff, ...shortArgs]
   const whole = [...head, ...lists.flat(), ...diff, ...args]
-  return { short: textOf(short), whole: textOf(whole), isCut: short.length < whole.length, forSession: keyByTool }
+  return { short: textOf(short), whole: textOf(whole), isCut: short.length < whole.length }
 }
 
 /** Names the effect if there is only one and it fits on the row. Otherwise the effects are listed below the heading. */
@@ -104,6 +120,10 @@ function headingOf({ tool, touches }: ApprovalRequest, screen: Screen) {
   const named = touches.length === 1 ? rowsFor(touches[0]!) : []
   return named.length === 1 ? { rows: named, namesEffect: true } : { rows: rowsFor('run'), namesEffect: false }
 }
+
+/** What an answer for more than this call covers besides the key. */
+const leftOutWords = ({ leavesOut = [] }: ApprovalRequest): readonly string[] =>
+  leavesOut.length === 0 ? [] : [`(covers any value of: ${leavesOut.join(', ')})`]
 
 /** Shown if the tool made the key, not the host. */
 const KEY_BY_TOOL = '(chosen by the tool; it may be the same for every call)'

@@ -19,6 +19,8 @@ export interface ApprovalFilter {
   /** Given in this session, for itself or for its project. */
   readonly session?: string
   readonly tool?: string
+  /** For sessions of this principal. */
+  readonly principal?: string
   /** Include approvals that have ended. */
   readonly ended?: boolean
 }
@@ -27,11 +29,11 @@ export interface ApprovalFilter {
 export interface ApprovalBook {
   /** Oldest first. Rejects with StoreUnavailable. */
   list(filter?: ApprovalFilter): Promise<readonly Approval[]>
-  /** Records that cannot be read, in the project or everywhere. Their tool and session are not known. */
+  /** Records that cannot be read, in the project or everywhere. Their tool, session and principal are not known. */
   damaged(filter?: ApprovalFilter): Promise<readonly DamagedApproval[]>
   /**
    * Ends one approval by its id, or all that the filter selects, and resolves with them. Damaged records are removed by
-   * id, or if the filter names neither tool nor session; they are not in the result. The approvals allow nothing here
+   * id, or if the filter names neither tool, session nor principal; they are not in the result. The approvals allow nothing here
    * from the moment of this call, and nothing in other hosts of this store a millisecond after it resolves. Rejects
    * with NotFound for an unknown id, and with StoreUnavailable if an approval for a project could not be ended in the
    * store.
@@ -53,7 +55,8 @@ export interface BookSources {
 }
 
 const FILTER: OptionForms<ApprovalFilter> = {
-  workspace: forms.text, everywhere: forms.flag, session: forms.text, tool: forms.text, ended: forms.flag,
+  workspace: forms.text, everywhere: forms.flag, session: forms.text, tool: forms.text, principal: forms.text,
+  ended: forms.flag,
 }
 
 export function createApprovalBook({ ledger, now, open }: BookSources): ApprovalBook {
@@ -97,7 +100,8 @@ export function createApprovalBook({ ledger, now, open }: BookSources): Approval
   }
 }
 
-const isOfSome = ({ session, tool }: ApprovalFilter): boolean => session !== undefined || tool !== undefined
+const isOfSome = ({ session, tool, principal }: ApprovalFilter): boolean =>
+  session !== undefined || tool !== undefined || principal !== undefined
 
 /** A session has its own folder, whatever project the host has now. */
 const folderOf = (
@@ -107,10 +111,11 @@ const folderOf = (
 
 function matching(filter: ApprovalFilter, current: string | undefined): (approval: Approval) => boolean {
   const folder = folderOf(filter, current)
-  const { session, tool, ended = false } = filter
+  const { session, tool, principal, ended = false } = filter
   return (approval) => (folder === undefined || approval.workspace === folder)
     && (session === undefined || approval.sessionId === session)
     && (tool === undefined || approval.tool === tool)
+    && (principal === undefined || approval.principal === principal)
     && (ended || approval.status === 'standing')
 }
 

@@ -141,6 +141,7 @@ function isOfForm(value: { readonly [name: string]: Json }): boolean {
   const { origin, digests, ended = null, uses, lastUsedAt = null, grantedAt, expiresAt } = value
   return haveTexts(value, ['id', 'tool', 'approvalKey', 'workspace', 'sessionId', 'grantedBy'])
     && haveTexts(origin, ['layer', 'extension', 'version']) && haveTexts(digests, ['package', 'tool', 'capability'])
+    && ['covers', 'principal'].every((name) => value[name] === undefined || isText(value[name]))
     && (value['callers'] === undefined || areCallers(value['callers'])) && isDate(grantedAt) && isDate(expiresAt)
     && (lastUsedAt === null || isDate(lastUsedAt)) && Number.isInteger(uses) && (ended === null || isEnd(ended))
 }

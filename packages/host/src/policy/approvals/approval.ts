@@ -11,6 +11,8 @@ export interface ApprovalGrant {
   readonly scope: ApprovalScope
   readonly tool: string
   readonly approvalKey: string
+  /** What the key covers, in words. Absent for approvals of earlier versions. */
+  readonly covers?: string
   /** Who implements the tool. */
   readonly origin: OutcomeOrigin
   /** The tools that make the call, from the first. Absent for calls of the model: neither covers the other. */
@@ -20,6 +22,8 @@ export interface ApprovalGrant {
   readonly workspace: string
   /** The session in which it was given. */
   readonly sessionId: string
+  /** Whose sessions it is for. Absent: those without a principal. Neither covers the other. */
+  readonly principal?: string
   readonly grantedAt: string
   readonly grantedBy: string
   /** null: it ends with the session. */
@@ -64,23 +68,26 @@ export interface GrantSources {
   readonly scope: ApprovalScope
   readonly called: Called
   readonly approvalKey: string
+  readonly covers: string
   readonly workspace: string
   readonly sessionId: string
+  readonly principal: string | undefined
   readonly by: string
   readonly now: number
   readonly lastsMs: number | undefined
 }
 
 export function makeGrant(
-  { scope, called, approvalKey, workspace, sessionId, by, now, lastsMs }: GrantSources,
+  { scope, called, approvalKey, covers, workspace, sessionId, principal, by, now, lastsMs }: GrantSources,
 ): ApprovalGrant {
   const { tool, callers } = called
   const place = scope === 'session' ? sessionId : workspace
   return {
-    id: idOf(scope, place, identityOfCalled(called), approvalKey),
-    scope, tool: tool.name, approvalKey, workspace, sessionId,
+    id: idOf(scope, place, identityOfCalled(called, principal), approvalKey),
+    scope, tool: tool.name, approvalKey, covers, workspace, sessionId,
     origin: tool.origin,
     digests: tool.digests,
+    ...(principal !== undefined && { principal }),
     ...(callers.length > 0 && { callers: callers.map(approvedCaller) }),
     grantedAt: new Date(now).toISOString(),
     grantedBy: by,
@@ -92,18 +99,22 @@ export function makeGrant(
 export const idOf = (scope: ApprovalScope, place: string, identity: string, approvalKey: string): string =>
   hash('sha256', [scope, place, identity, approvalKey].join('\0')).slice(0, 12)
 
-type Bound = Pick<ApprovalGrant, 'tool' | 'origin' | 'digests' | 'callers'>
+type Bound = Pick<ApprovalGrant, 'tool' | 'origin' | 'digests' | 'callers' | 'principal'>
 
 /**
- * What an approval is bound to besides its key: the extension, its bytes, definition and capabilities, and the callers.
+ * What an approval is bound to besides its key: the extension, its bytes, definition and capabilities, the callers, and
+ * the principal.
  */
-export const identityOf = ({ tool, origin, digests, callers = [] }: Bound): string =>
-  [toolIdentity(tool, origin, digests), ...callers.map(({ digest }) => digest)].join('\0')
+export const identityOf = ({ tool, origin, digests, callers = [], principal }: Bound): string =>
+  [toolIdentity(tool, origin, digests), ...callers.map(({ digest }) => digest), ...ofPrincipal(principal)].join('\0')
 
 /** The same for a call. */
-export const identityOfCalled = ({ tool, callers }: Called): string =>
-  callers.length === 0
-    ? tool.identity : [tool.identity, ...callers.map((caller) => hash('sha256', caller.identity))].join('\0')
+export const identityOfCalled = ({ tool, callers }: Called, principal: string | undefined): string =>
+  callers.length === 0 && principal === undefined ? tool.identity
+    : [tool.identity, ...callers.map((caller) => hash('sha256', caller.identity)), ...ofPrincipal(principal)].join('\0')
+
+/** No digest of a caller looks like this. */
+const ofPrincipal = (id: string | undefined): readonly string[] => id === undefined ? [] : [`principal ${id}`]
 
 const approvedCaller = ({ name, identity, origin: { extension, layer } }: ToolEntry): ApprovedCaller =>
   ({ tool: name, extension, layer, digest: hash('sha256', identity) })
@@ -133,8 +144,8 @@ export const byAge = (a: ApprovalGrant, b: ApprovalGrant): number =>
   a.grantedAt < b.grantedAt ? -1 : a.grantedAt > b.grantedAt ? 1 : a.id < b.id ? -1 : 1
 
 /** The fields of every event of an approval. */
-export const eventFieldsOf = ({ id: approvalId, scope, tool, approvalKey, origin }: ApprovalGrant) =>
-  ({ approvalId, scope, tool, approvalKey, origin })
+export const eventFieldsOf = ({ id: approvalId, scope, tool, approvalKey, origin, principal }: ApprovalGrant) =>
+  ({ approvalId, scope, tool, approvalKey, origin, ...(principal !== undefined && { principal }) })
 
 const UNITS = [['day', 86_400_000], ['hour', 3_600_000], ['minute', 60_000]] as const
 
@@ -165,6 +176,11 @@ export function endedWords({ id, scope, approvalKey, ended, uses }: Approval, no
   const key = visibleText(approvalKey)
   return `the ${scope} approval ${id} of the key "${key}" ${how}${by}, after ${counted(uses, 'use')}`
 }
+
+/** Why a call asks although its key was approved for the project. */
+export const switchedOffWords = ({ id }: Approval): string =>
+  `the project approval ${id} of the key does not count: approvals for projects are off, until \`approvals.project\` `
+  + 'is set in the configuration of the user or the embedder'
 
 /** Why an approval of the same name and key does not cover this call. */
 export function changedWords(

@@ -1,20 +1,30 @@
-import type { Clock, ConfigFile, LayerConfig } from '@bulkhead/contract'
+import type { Clock } from '@bulkhead/contract'
 import type { EventBus } from '../../records/events.ts'
 import type { Subject } from '../checked-call.ts'
 import {
   byAge, eventFieldsOf, identityOfCalled, makeGrant, type Approval, type ApprovalEnd, type ApprovalScope, type Called,
 } from './approval.ts'
+import type { ApprovalTerms } from './approval-terms.ts'
 import { ApprovalIndex, KeptApproval } from './kept-approval.ts'
 import type { ProjectApprovals } from './project-approvals.ts'
 
 export interface SessionApprovalSources {
   readonly sessionId: string
+  /** The id of the principal of the session. */
+  readonly principal: string | undefined
   readonly workspace: string
   readonly project: ProjectApprovals
   /** The current terms. */
   readonly terms: () => ApprovalTerms
   readonly events: EventBus
   readonly clock: Clock
+}
+
+/** A key that an answer covers, and what that means. */
+export interface CoveredKey {
+  readonly key: string
+  /** In words. */
+  readonly covers: string
 }
 
 /** What a call needs approved: the whole, or each subject. */
@@ -41,14 +51,13 @@ export class SessionApprovals {
   /** The approvals that answer a call, or undefined if a person must. Counts nothing and emits nothing. */
   answering(called: Called, { approvalKey, subjects, keyByTool }: Approvable): readonly KeptApproval[] | undefined {
     const now = this.#sources.clock.now()
-    const identity = identityOfCalled(called)
+    const identity = this.#identityOf(called)
     const find = (key: string) => keyByTool ? this.#findOwn(identity, key, now) : this.#find(identity, key, now)
     const whole = find(approvalKey)
     if (whole) return whole.alone
     const parts: KeptApproval[] = []
-    for (const { key, within = [] } of subjects) {
-      let found = find(key)
-      for (let index = 0; !found && index < within.length; index++) found = find(within[index]!)
+    for (const subject of subjects) {
+      const found = find(subject.key) ?? findAbove(subject, find)
       if (!found) return undefined
       parts.push(found)
     }
@@ -58,7 +67,12 @@ export class SessionApprovals {
   /** Whether the approvals of the project must be read again before this answer counts. */
   isStale(answering: readonly KeptApproval[] | undefined): boolean {
     const areOwn = answering?.every(isOfSession) === true
-    return !areOwn && this.#sources.project.isStale
+    return !areOwn && this.forProject && this.#sources.project.isStale
+  }
+
+  /** Whether approvals for the project are given, and count. */
+  get forProject(): boolean {
+    return this.#sources.terms().forProject
   }
 
   refresh(): Promise<void> {
@@ -68,11 +82,19 @@ export class SessionApprovals {
   /** Approvals of this call that have ended. */
   former(called: Called, { approvalKey, subjects }: Approvable): readonly KeptApproval[] {
     const now = this.#sources.clock.now()
-    const keys = new Set([approvalKey, ...subjects.flatMap(({ key, within = [] }) => [key, ...within])])
-    const identity = identityOfCalled(called)
-    const ended = [...keys]
+    const identity = this.#identityOf(called)
+    const ended = keysOf(approvalKey, subjects)
       .flatMap((key) => [this.#own.get(identity, key) ?? [], this.#sources.project.find(identity, key) ?? []].flat())
     return ended.filter((approval) => !approval.stands(now))
+  }
+
+  /** Approvals for the project that would answer this call, but do not count. */
+  switchedOff(called: Called, { approvalKey, subjects }: Approvable): readonly Approval[] {
+    if (this.forProject) return []
+    const now = this.#sources.clock.now()
+    const identity = this.#identityOf(called)
+    return keysOf(approvalKey, subjects).flatMap((key) => this.#sources.project.find(identity, key) ?? [])
+      .filter((approval) => approval.stands(now)).map((approval) => approval.view(now))
   }
 
   /** Approvals of the same name and key for another version of the tool, or for other callers. */
@@ -103,14 +125,15 @@ export class SessionApprovals {
     }
   }
 
-  remember(called: Called, approvalKey: string, scope: ApprovalScope, by: string): void {
-    const { sessionId, workspace, clock, terms, events, project } = this.#sources
-    const { sessionMs, projectMs } = terms()
-    const given = { called, approvalKey, workspace, sessionId, by, now: clock.now() }
+  /** For the project only if the terms allow it, else for the session. */
+  remember(called: Called, { key: approvalKey, covers }: CoveredKey, scope: ApprovalScope, by: string): void {
+    const { sessionId, principal, workspace, clock, terms, events, project } = this.#sources
+    const { sessionMs, projectMs, forProject } = terms()
+    const given = { called, approvalKey, covers, workspace, sessionId, principal, by, now: clock.now() }
     const grant = makeGrant({ ...given, scope: 'session', lastsMs: sessionMs })
-    const keep = () => this.#own.set(identityOfCalled(called), new KeptApproval(grant))
+    const keep = () => this.#own.set(this.#identityOf(called), new KeptApproval(grant))
     // If it cannot be stored for the project, it still holds for this session.
-    if (scope === 'project') return project.add(makeGrant({ ...given, scope, lastsMs: projectMs }), keep)
+    if (scope === 'project' && forProject) return project.add(makeGrant({ ...given, scope, lastsMs: projectMs }), keep)
     keep()
     const { grantedBy, expiresAt } = grant
     events.emit({ type: 'ApprovalGranted', ...eventFieldsOf(grant), sessionId, grantedBy, expiresAt })
@@ -130,7 +153,9 @@ export class SessionApprovals {
   /** All approvals that apply to this session, oldest first. */
   standing(): readonly Approval[] {
     const now = this.#sources.clock.now()
-    return [...this.#own.all(), ...this.#sources.project.all()].map((approval) => approval.view(now))
+    const { project, principal } = this.#sources
+    const shared = this.forProject ? project.all().filter(({ grant }) => grant.principal === principal) : []
+    return [...this.#own.all(), ...shared].map((approval) => approval.view(now))
       .filter(({ status }) => status === 'standing').toSorted(byAge)
   }
 
@@ -143,6 +168,10 @@ export class SessionApprovals {
     }
   }
 
+  #identityOf(called: Called): string {
+    return identityOfCalled(called, this.#sources.principal)
+  }
+
   #findOwn(identity: string, approvalKey: string, now: number): KeptApproval | undefined {
     const own = this.#own.get(identity, approvalKey)
     return own?.stands(now) ? own : undefined
@@ -150,39 +179,30 @@ export class SessionApprovals {
 
   #find(identity: string, approvalKey: string, now: number): KeptApproval | undefined {
     const own = this.#findOwn(identity, approvalKey, now)
-    if (own) return own
+    if (own || !this.forProject) return own
     const shared = this.#sources.project.find(identity, approvalKey)
     return shared?.stands(now) ? shared : undefined
   }
 }
 
+const keysOf = (approvalKey: string, subjects: readonly Subject[]): readonly string[] =>
+  [...new Set([approvalKey, ...subjects.flatMap(({ key, within = [] }) => [key, ...within])])]
+
+type Find = (key: string) => KeptApproval | undefined
+
+/** An approval of a folder. It does not cover files that are held back. */
+function findAbove({ within = [], isHeldBack }: Subject, find: Find): KeptApproval | undefined {
+  for (const key of within) {
+    const found = find(key) ?? findEarlier(key, find)
+    if (found) return isHeldBack?.() ? undefined : found
+  }
+  return undefined
+}
+
+/** Earlier versions stored the folder of a file without the slash, and not what an approval covers. */
+function findEarlier(key: string, find: Find): KeptApproval | undefined {
+  const found = key.endsWith('/') && key !== '/' ? find(key.slice(0, -1)) : undefined
+  return found?.grant.covers === undefined ? found : undefined
+}
+
 const isOfSession = ({ grant }: KeptApproval): boolean => grant.scope === 'session'
-
-/** How long approvals last. */
-export interface ApprovalTerms {
-  /** undefined: as long as the session. */
-  readonly sessionMs: number | undefined
-  readonly projectMs: number
-}
-
-const MINUTE_MS = 60_000
-const DAY_MS = 24 * 60 * MINUTE_MS
-const PROJECT_DAYS = 30
-
-type Term = keyof NonNullable<ConfigFile['approvals']>
-
-/** The nearest layer decides, as for any other setting. A project and the machine can only shorten the term. */
-export function approvalTerms(layers: readonly LayerConfig[]): ApprovalTerms {
-  const days = termOf('projectDays', layers, PROJECT_DAYS)
-  const minutes = termOf('sessionMinutes', layers, Infinity)
-  return { projectMs: days * DAY_MS, sessionMs: Number.isFinite(minutes) ? minutes * MINUTE_MS : undefined }
-}
-
-function termOf(name: Term, layers: readonly LayerConfig[], standard: number): number {
-  const last = (of: (layer: LayerConfig['layer']) => boolean) =>
-    layers.filter(({ layer }) => of(layer))
-      .map(({ config }) => config.approvals?.[name]).findLast((term) => term !== undefined)
-  const shortest = [last((layer) => layer === 'project'), last((layer) => layer === 'machine')]
-    .filter((term) => term !== undefined)
-  return Math.min(last((layer) => layer !== 'project' && layer !== 'machine') ?? standard, ...shortest)
-}

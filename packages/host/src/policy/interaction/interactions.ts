@@ -1,6 +1,6 @@
 import {
-  BulkheadError, type ApprovalAnswer, type ApprovalRequest, type Approver, type Clock, type InteractionRequest,
-  type InteractionResponse, type Interactor,
+  BulkheadError, type ApprovalAnswer, type ApprovalRequest, type Approver, type Clock, type InteractionEnvelope,
+  type InteractionRequest, type InteractionResponse, type Interactor,
 } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
@@ -11,6 +11,8 @@ import { Mutex } from '../../model/waiting.ts'
 export interface InteractionSources {
   /** Makes the ids of questions unique, also if one person answers several hosts. */
   readonly sessionId: string
+  /** How the person sees the session. Absent for questions outside of one. */
+  readonly asked?: Pick<InteractionEnvelope, 'sessionId' | 'principal'> | undefined
   readonly interactors: readonly Interactor[]
   readonly approver: Approver | undefined
   /** How long a person may take. */
@@ -115,11 +117,13 @@ export class Interactions {
   #send(
     request: InteractionRequest, source: string, signal: AbortSignal, callId: string | undefined,
   ): Promise<InteractionResponse> {
-    const { clock, interactors } = this.#sources
+    const { clock, interactors, asked } = this.#sources
     return this.#observed(request.kind, source, (correlationId) => {
       const issuedAt = new Date(clock.now()).toISOString()
       const terms = { signal, clock, timeoutMs: this.#timeFor(request) }
-      const envelope = { correlationId, issuedAt, request, source, ...(callId === undefined ? {} : { callId }) }
+      const envelope = {
+        correlationId, issuedAt, request, source, ...(callId === undefined ? {} : { callId }), ...asked,
+      }
       return raceInteractors(request.kind === 'Form' ? interactors.filter(takesForms) : interactors, envelope, terms)
     }, ({ status }) => status)
   }

@@ -1,5 +1,5 @@
 import {
-  APPROVAL_ANSWERS, BulkheadError, requireOptions, type ApprovalAnswer, type Clock, type InteractionEnvelope,
+  APPROVAL_ANSWERS, APPROVAL_COVERS, BulkheadError, requireOptions, type ApprovalAnswer, type Clock, type InteractionEnvelope,
   type InteractionKind, type InteractionRequest, type InteractionResponse, type Interactor,
 } from '@bulkhead/contract'
 import { onAbort } from '@bulkhead/kit/deadlines'
@@ -149,13 +149,15 @@ function readChoice(
 
 const MAX_NAME_CHARS = 200
 const decisions: ReadonlySet<unknown> = new Set(APPROVAL_ANSWERS)
+const coverings: ReadonlySet<unknown> = new Set(APPROVAL_COVERS)
 
 /** An unknown answer is a no. */
 export function readApproval(value: unknown): ApprovalAnswer {
-  const { decision = value, reason, by } = isJsonObject(value) ? value : {}
-  if (!decisions.has(decision)) return { decision: 'reject', reason: 'the answer is unknown' }
+  const { decision = value, covers, reason, by } = isJsonObject(value) ? value : {}
+  if (!decisions.has(decision) || (covers !== undefined && !coverings.has(covers))) return { decision: 'reject', reason: 'the answer is unknown' }
   return {
     decision: decision as ApprovalAnswer['decision'],
+    ...(covers === undefined ? {} : { covers: covers as NonNullable<ApprovalAnswer['covers']> }),
     ...(typeof reason === 'string' ? { reason } : {}),
     ...(typeof by === 'string' && by !== '' ? { by: by.slice(0, MAX_NAME_CHARS) } : {}),
   }

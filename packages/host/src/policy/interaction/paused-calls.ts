@@ -4,6 +4,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { EventBus } from '../../records/events.ts'
 import type { Owner } from '../../records/interrupted-calls.ts'
+import { sessionFields, type SessionScope } from '../call-session.ts'
 import { readValue } from './interactors.ts'
 
 /** A call that waits for an answer, or has one and waits to continue. */
@@ -11,6 +12,8 @@ export interface PausedCall {
   readonly id: string
   readonly status: 'clarification_needed' | 'answered'
   readonly sessionId: string
+  /** Whose session it was. Only a session of the same principal continues it. */
+  readonly principal?: string
   readonly call: { readonly id: string; readonly name: string; readonly arguments: JsonObject }
   readonly question: InteractionRequest
   readonly pausedAt: string
@@ -23,7 +26,7 @@ export interface PausableCall {
   readonly args: JsonObject
   /** The arguments as the model sent them, if they were changed. */
   readonly proposed: JsonObject | undefined
-  readonly session: { readonly id: string }
+  readonly session: Pick<SessionScope, 'id' | 'principal'>
   readonly tool: { readonly identity: string }
   readonly scope: { readonly resumption: Resumption | undefined }
 }
@@ -36,6 +39,13 @@ export interface Resumption {
   readonly asked: readonly AskedQuestion[]
   /** What the extension of the tool kept for the session. */
   readonly memory?: Json | undefined
+}
+
+/** A paused call by its id, the answer if it has none yet, and the principal of the session that continues it. */
+export interface ResumedCall {
+  readonly id: string
+  readonly answer: Json | undefined
+  readonly principal: string | undefined
 }
 
 /** A paused call that this host continues. */
@@ -84,7 +94,7 @@ export class PausedCalls {
   ): Promise<string> {
     const id = call.scope.resumption?.id ?? randomUUID()
     const record: PausedRecord = {
-      id, status: 'clarification_needed', sessionId: call.session.id, question, asked,
+      id, status: 'clarification_needed', ...sessionFields(call.session), question, asked,
       call: { id: call.id, name: call.name, arguments: call.proposed ?? call.args },
       identity: identityOf(call), pausedAt: new Date(this.#now()).toISOString(), ...(memory !== undefined && { memory }),
     }
@@ -107,13 +117,14 @@ export class PausedCalls {
 
   /**
    * Stores the answer and claims the call for this host, which must release it. Of several hosts, one gets it. Rejects
-   * with NotFound, InteractionAlreadyAnswered or InputInvalid, and then nothing has changed.
+   * with NotFound, also for a call of another principal, InteractionAlreadyAnswered or InputInvalid, and then nothing
+   * has changed.
    */
-  async claim(id: string, answer: Json | undefined): Promise<Claim> {
+  async claim({ id, answer, principal }: ResumedCall): Promise<Claim> {
     if (this.#claimed.has(id)) throw alreadyAnswered(id)
     this.#claimed.add(id)
     try {
-      const { call, identity, asked, memory } = await this.#take(id, answer)
+      const { call, identity, asked, memory } = await this.#take({ id, answer, principal })
       return { call, resumption: { id, identity, asked, memory } }
     } catch (thrown) {
       this.#claimed.delete(id)
@@ -134,10 +145,10 @@ export class PausedCalls {
     })
   }
 
-  async #take(id: string, answer: Json | undefined): Promise<PausedRecord> {
+  async #take({ id, answer, principal }: ResumedCall): Promise<PausedRecord> {
     const taken = await this.#store.update('paused', this.#prefix + id, (stored) => {
       const record = readRecord(stored)
-      if (!record) throw new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
+      if (!record || record.principal !== principal) throw new BulkheadError('NotFound', `No paused call has the id ${id}.`, { data: { id } })
       const { claimedBy } = record
       if (claimedBy !== undefined && claimedBy !== this.#owner.id && !this.#owner.isGone(claimedBy)) {
         throw continuedElsewhere(id)
@@ -227,10 +238,11 @@ const textOf = (question: InteractionRequest): string => canonicalJson(question 
  * InteractionAlreadyAnswered, InputInvalid or StoreUnavailable, and then nothing has changed.
  */
 export async function goOnWith(
-  id: string, answer: Json | undefined, run: (claim: Claim) => Promise<Outcome>,
+  resumed: ResumedCall, run: (claim: Claim) => Promise<Outcome>,
   { paused, events }: { readonly paused: PausedCalls; readonly events: EventBus },
 ): Promise<Outcome> {
-  const outcome = await run(await paused.claim(id, answer))
+  const { id } = resumed
+  const outcome = await run(await paused.claim(resumed))
   // The outcome counts also if the record cannot be updated.
   await paused.release(id, isStillPaused(outcome)).catch((thrown: unknown) => events.suppressed('paused calls', thrown))
   return outcome

@@ -15,6 +15,7 @@ describe('an approval', () => {
     expect(more).toEqual([])
     expect(approval).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{12}$/), scope: 'project', status: 'standing', ended: null, tool: 'echo', approvalKey: 'Oslo',
+      covers: 'every call with the key "Oslo"',
       origin: { layer: 'global', extension: 'sample', version: '1.0.0', digest: expect.any(String) },
       digests: { package: expect.any(String), tool: expect.any(String), capability: expect.any(String) },
       workspace: '/work space', sessionId: session.id, grantedAt: START, grantedBy: 'person', expiresAt: '2026-01-31T00:00:00.000Z',

@@ -1,6 +1,7 @@
 import type { ConfigFile, LayerConfig } from '@bulkhead/contract'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { flush, ManualClock } from '../../twin/clock.ts'
+import { ScriptedApprover } from '../../twin/people.ts'
 import { createWorld } from '../../twin/world.ts'
 import { call, createSetting, DAY_MS, EXTENSIONS, opened } from './setting.ts'
 
@@ -54,6 +55,52 @@ test.each<[string, readonly LayerConfig[], string]>([
   const setting = createSetting({ layers })
   await call((await opened(setting, 'project')).session)
   expect(await setting.approvals.list()).toMatchObject([{ expiresAt: `${until}T00:00:00.000Z` }])
+})
+
+describe('approvals for a project are off until they are enabled', () => {
+  const answered = async (layers: readonly LayerConfig[]) => {
+    const setting = createSetting({ layers, sessionsOnly: true })
+    await call((await opened(setting, 'project')).session)
+    return (await setting.approvals.list()).map(({ scope }) => scope)
+  }
+  const on = layer('global', { project: true })
+
+  test.each<[string, readonly LayerConfig[], string]>([
+    ['by default', [], 'session'],
+    ['by the user', [on], 'project'],
+    ['by the embedder', [layer('embedder', { project: true })], 'project'],
+    ['not by a project', [layer('project', { project: true })], 'session'],
+    ['unless a project forbids it', [on, layer('project', { project: false })], 'session'],
+    ['unless the machine forbids it', [on, layer('machine', { project: false })], 'session'],
+    ['unless the embedder does', [on, layer('embedder', { project: false })], 'session'],
+  ])('%s', async (_, layers, scope) => {
+    expect(await answered(layers)).toEqual([scope])
+  })
+
+  test('the question does not offer them', async () => {
+    const offered = async (layers: readonly LayerConfig[]) => {
+      const approver = new ScriptedApprover('once')
+      const { world } = createSetting({ layers, sessionsOnly: true })
+      await call(await world.host.openSession({ approver }))
+      return approver.asked[0]!.answers.map(({ decision }) => decision)
+    }
+    expect(await offered([])).toEqual(['once', 'session'])
+    expect(await offered([on])).toEqual(['once', 'session', 'project'])
+  })
+
+  test('an approval that is stored counts only while they are enabled', async () => {
+    const setting = createSetting({ layers: [on], sessionsOnly: true })
+    await call((await opened(setting, 'project')).session)
+    await setting.world.host.flush()
+    const later = createWorld({ extensions: EXTENSIONS, clock: setting.clock, store: setting.store, sessionsOnly: true })
+    const { session, asked } = await opened({ world: later }, 'once')
+    const { chain } = await session.explain({ id: 'c', name: 'echo', arguments: { city: 'Oslo' } })
+    await call(session)
+    expect(asked()).toBe(1)
+    expect(session.approvals()).toEqual([])
+    expect(chain.map(({ reason }) => reason)).toContainEqual(
+      expect.stringMatching(/^the project approval \w+ of the key does not count: approvals for projects are off/))
+  })
 })
 
 test('a session approval expires after the configured minutes', async () => {

@@ -43,3 +43,28 @@ test('a new grant replaces it', async () => {
   await world.host.flush()
   expect(await openApprovals(store).damaged()).toEqual([])
 })
+
+test('an approval of an earlier version covers its folder, except files that need an answer of their own', async () => {
+  const reads = (key: string, more: object) => new Map([['echo', (args: JsonObject) => ({
+    key: key === '' ? String(args['path']) : key, touches: [], asks: [], denies: [],
+    subjects: [{ key: key === '' ? String(args['path']) : key, ...more, place: { kind: 'file' as const, path: `/work space/${args['path']}` } }],
+  })]])
+  const extensions = [{ layer: 'bundled' as const }]
+  const setting = createSetting({ extensions, argumentsReaders: reads('src', {}) })
+  await (await opened(setting, 'project')).session.call({ id: 'c', name: 'echo', arguments: { path: 'src/a' } })
+  await setting.world.host.flush()
+  const [{ key, value } = { key: '', value: null }] = await setting.store.list('approval')
+  const { covers: _, ...earlier } = value as JsonObject
+  const asks = async (stored: JsonObject, path: string) => {
+    await setting.store.write('approval', key, stored)
+    const world = createWorld({
+      extensions, clock: setting.clock, store: setting.store, argumentsReaders: reads('', { within: ['src/', './'] }),
+    })
+    const { session, asked } = await opened({ world }, 'once')
+    await session.call({ id: 'c', name: 'echo', arguments: { path } })
+    return asked()
+  }
+  expect([await asks(earlier, 'src/b'), await asks(earlier, 'src/package.json')]).toEqual([0, 1])
+  // Of this version it is a file.
+  expect(await asks(value as JsonObject, 'src/b')).toBe(1)
+})
