@@ -154,7 +154,7 @@ export class HostSession implements Session {
     const read = readCallOptions(options)
     const { ended, ...frame } = this.#enter(read.signal, 1)
     const run = ({ call, resumption }: Claim) => runCall(this.#propose(call, read, frame, resumption), host)
-    return goOnWith({ id, answer, principal: this.#scope.principal?.id }, run, host).finally(ended)
+    return goOnWith({ id, answer, principal: this.scope.principal?.id }, run, host).finally(ended)
   }
 
   async callAll(calls: readonly ToolCall[], options: CallAllOptions = {}): Promise<readonly Outcome[]> {
