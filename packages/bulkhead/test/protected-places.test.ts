@@ -95,7 +95,7 @@ describe('the host\'s own code', () => {
   }
 
   it('includes every folder that Node would search first', async () => {
-    const code = await ownCode(install())
+    const code = ownCode(install())
     const isOwn = (path: string) => code.some((folder) => path === folder || path.startsWith(`${folder}/`))
     const own = [
       'workspace/app/node_modules/bulkhead/index.js', 'workspace/app/node_modules/near/index.js', 'workspace/app/node_modules/absent/index.js',

@@ -1,4 +1,5 @@
-import { readFile, realpath } from 'node:fs/promises'
+import { readFileSync, realpathSync } from 'node:fs'
+import { realpath } from 'node:fs/promises'
 import Module from 'node:module'
 import { homedir, userInfo } from 'node:os'
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
@@ -88,24 +89,25 @@ const DEPENDENCIES = ['dependencies', 'optionalDependencies', 'peerDependencies'
 
 /**
  * Canonical paths of all code that this process loads or could load: our packages, their dependencies, every
- * `node_modules` that Node searches, even a missing one, because a nearer folder takes precedence, and Node itself.
+ * `node_modules` that Node searches, even a missing one, because a nearer folder takes precedence, and Node itself. Not
+ * asynchronous: there are many small steps, and each host waits for them.
  */
-export async function ownCode(entry: string = fileURLToPath(import.meta.url)): Promise<readonly string[]> {
-  const folders = new Set(await Promise.all([process.execPath, ...globalPaths].filter(isAbsolute).map(canonical)))
+export function ownCode(entry: string = fileURLToPath(import.meta.url)): readonly string[] {
+  const folders = new Set([process.execPath, ...globalPaths].filter(isAbsolute).map((path) => realOf(path) ?? path))
   const seen = new Set<string>()
   const isCovered = (path: string): boolean =>
     [...folders].some((folder) => path === folder || path.startsWith(folder + sep))
-  const add = async (root: string): Promise<void> => {
+  const add = (root: string): void => {
     if (seen.has(root)) return
     seen.add(root)
     const searched = foldersAbove(root).filter((folder) => basename(folder) !== 'node_modules')
       .map((folder) => join(folder, 'node_modules'))
     for (const folder of [root, ...searched]) folders.add(folder)
-    const found = await Promise.all((await dependenciesOf(root)).map((name) => find(name, searched)))
+    const found = dependenciesOf(root).map((name) => find(name, searched))
     // A package inside a listed folder finds its dependencies there too.
-    for (const path of found) if (path !== undefined && !isCovered(path)) await add(path)
+    for (const path of found) if (path !== undefined && !isCovered(path)) add(path)
   }
-  await add(await packageRoot(await realpath(entry)))
+  add(packageRoot(realpathSync.native(entry)))
   return [...folders]
 }
 
@@ -118,24 +120,30 @@ function foldersAbove(path: string): readonly string[] {
   return above === path ? [path] : [path, ...foldersAbove(above)]
 }
 
-async function packageRoot(file: string): Promise<string> {
-  for (const folder of foldersAbove(dirname(file))) if (await exists(join(folder, 'package.json'))) return folder
-  return dirname(file)
-}
+const packageRoot = (file: string): string =>
+  foldersAbove(dirname(file)).find((folder) => realOf(join(folder, 'package.json')) !== undefined) ?? dirname(file)
 
-async function dependenciesOf(root: string): Promise<readonly string[]> {
-  const text = await readFile(join(root, 'package.json'), 'utf8').catch(() => '{}')
+function dependenciesOf(root: string): readonly string[] {
+  const text = textOf(join(root, 'package.json')) ?? '{}'
   const manifest = JSON.parse(text) as Partial<Record<(typeof DEPENDENCIES)[number], Readonly<Record<string, string>>>>
   return DEPENDENCIES.flatMap((field) => Object.keys(manifest[field] ?? {}))
 }
 
-async function find(name: string, searched: readonly string[]): Promise<string | undefined> {
+function find(name: string, searched: readonly string[]): string | undefined {
   for (const folder of searched) {
-    const found = await realpath(join(folder, name)).catch(() => undefined)
+    const found = realOf(join(folder, name))
     if (found !== undefined) return found
   }
   return undefined
 }
 
-const canonical = (path: string): Promise<string> => realpath(path).catch(() => path)
-const exists = (path: string): Promise<boolean> => realpath(path).then(() => true, () => false)
+const realOf = (path: string): string | undefined => orNothing(() => realpathSync.native(path))
+const textOf = (file: string): string | undefined => orNothing(() => readFileSync(file, 'utf8'))
+
+function orNothing<Found>(find: () => Found): Found | undefined {
+  try {
+    return find()
+  } catch {
+    return undefined
+  }
+}
