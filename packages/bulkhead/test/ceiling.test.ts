@@ -89,7 +89,8 @@ describe('a ceiling', () => {
     mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
     writeFileSync(join(folder, 'home/.bulkhead/config.json'), JSON.stringify({ policy: { ceiling: { ...GIT, fs: { read: ['src/**'] }, net: { hosts: ['docs.example.com'] } } } }))
     const { stdout } = await inside(['tools', '--powers'], folder)
-    expect(stdout.split('\n').map((line) => line.trim().replace(/ {2,}/, ' | ')).filter((line) => line !== '')).toEqual([
+    const [powers = ''] = stdout.split('\n\n')
+    expect(powers.split('\n').map((line) => line.trim().replace(/ {2,}/, ' | ')).filter((line) => line !== '')).toEqual([
       'MAY | TOOLS',
       expect.stringMatching(/^reaches docs\.example\.com \| bash, http_request, .*web_fetch$/),
       expect.stringMatching(/^reads \{workspace\}\/\*\*\/\.\* within \{workspace\}\/src\/\*\* \| .*edit, glob, list, .*read/),
