@@ -1,6 +1,7 @@
 // `pnpm check`: all checks and tests. Turbo skips those whose inputs have not changed.
 // Arguments go to turbo: `pnpm check --force` ignores its cache.
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { run } from './boot/run.mjs'
 import { readReports, removeReports } from './check/reports.mjs'
@@ -13,6 +14,9 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 // Tests start threads and processes of their own. With four tasks, two cores are busy while a test waits.
 const concurrency = Math.max(4, Math.floor(availableParallelism() / 2))
+
+const compiled = { ...process.env, NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled') }
+await run(process.execPath, [join(root, 'scripts/check/compile.mjs')], { cwd: root, env: compiled, capture: true })
 
 const missing = missingParts()
 removeReports(root)
