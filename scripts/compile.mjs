@@ -4,7 +4,7 @@ import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const root = fileURLToPath(new URL('..', import.meta.url))
 /** None of them does anything when it is loaded. */
 const MODULES = ['packages/*/src/index.ts', 'packages/bridges/src/*/index.ts', 'packages/bulkhead/src/{cli,facade}/*.ts']
 
