@@ -16,7 +16,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const concurrency = Math.max(4, Math.floor(availableParallelism() / 2))
 
 const compiled = { ...process.env, NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled') }
-await run(process.execPath, [join(root, 'scripts/check/compile.mjs')], { cwd: root, env: compiled, capture: true })
+await run(process.execPath, [join(root, 'scripts/compile.mjs')], { cwd: root, env: compiled, capture: true })
 
 const missing = missingParts()
 removeReports(root)

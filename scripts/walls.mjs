@@ -15,7 +15,10 @@ const CORPUS = '@bulkhead/sandbox'
 
 /** @param {string} folder of a package @returns {string[]} test files with the tag */
 const filesOf = (folder) => globSync('test/**/*.test.ts', { cwd: folder })
-  .filter((file) => /^\/\/ @module-tag walls|['`], WALLS,|\.\.\.WALLS\b|needs\('bubblewrap'/.test(readFileSync(join(folder, file), 'utf8')))
+  .filter((file) => /^\/\/ @module-tag walls|\bWALLS\b.* from '.*\/machine\.ts'|needs\([^)]*'bubblewrap'/.test(readFileSync(join(folder, file), 'utf8')))
+
+/** How many packages are tested at once: tests of walls often wait, for a process or for a deadline. */
+const AT_ONCE = 2
 
 /** How many packages are tested at once: tests of walls often wait, for a process or for a deadline. */
 const AT_ONCE = 2

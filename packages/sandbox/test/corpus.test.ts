@@ -1,6 +1,6 @@
-// @module-tag walls
 import { visibleText } from '@bulkhead/kit/text'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WALLS } from '../../../scripts/machine.ts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { SECTIONS } from '../corpus/case.ts'
 import type { Attack } from '../corpus/case.ts'
@@ -69,25 +69,21 @@ describe('the corpus', () => {
   })
 })
 
-describe('an attack', () => {
+describe.each([
+  // The walls of the system are around processes only.
+  { placement: 'process', attacks: ATTACKS_HERE, within: lanes, options: WALLS },
+  // A sample is too short to prepare both hosts for threads.
+  { placement: 'thread', attacks: IN_THREAD, within: thoroughly(oneLane, lanes), options: {} },
+] as const)('an attack in a $placement', ({ placement, attacks, within, options }) => {
   let seen: ReadonlyMap<string, Observation>
 
   beforeAll(async () => {
-    const inProcess = await runAttacks({ attacks: ATTACKS_HERE, placements: ['process'], lanes })
-    // A sample is too short to prepare both hosts for threads.
-    const inThread = await runAttacks(
-      { attacks: IN_THREAD, placements: ['thread'], lanes: thoroughly(oneLane, lanes) },
-    )
-    seen = byKey([...inProcess, ...inThread])
+    seen = byKey(await runAttacks({ attacks, placements: [placement], lanes: within }))
   }, ALL_MS)
 
-  const required = [
-    ...ATTACKS_HERE.map((attack) => ['process', attack] as const),
-    ...IN_THREAD.map((attack) => ['thread', attack] as const),
-  ]
-    .map(([placement, { id, title }]) => [key(id, placement), title, id] as const)
+  const required = attacks.map(({ id, title }) => [key(id, placement), title, id] as const)
 
-  it.each(required)('%s is contained: %s', (name, _title, id) => {
+  it.each(required)('%s is contained: %s', options, (name, _title, id) => {
     expect(faultsOf(attackOf(id), seen.get(name)!)).toEqual([])
   })
 })

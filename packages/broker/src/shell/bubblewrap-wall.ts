@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
@@ -50,6 +51,15 @@ export interface BubblewrapOptions {
   readonly folders?: HostFolders
   /** A folder of the workspace that no command may write or create. */
   readonly projectLayer?: string | undefined
+}
+
+/** The trials that succeeded. All walls of this process have the same system, so each command line is tried once. */
+const succeeded = new Set<string>()
+
+async function hasWorked(argv: Argv): Promise<boolean> {
+  const trial = hash('sha256', JSON.stringify(argv))
+  if (!succeeded.has(trial) && await isWorking(argv)) succeeded.add(trial)
+  return succeeded.has(trial)
 }
 
 /**
@@ -139,7 +149,7 @@ export class BubblewrapWall {
   async #try(form: WallForm): Promise<string | undefined> {
     const [bwrap, trial] = await Promise.all(['bwrap', 'true'].map((name) => this.#options.executables.find(name)))
     const argv = [bwrap!.path, ...this.#args(form, form.roots), '--', trial!.path]
-    return await isWorking(argv) ? bwrap!.path : undefined
+    return await hasWorked(argv) ? bwrap!.path : undefined
   }
 
   /** `folders`: the workspace and others, and folders in them that stay where they are. */

@@ -101,6 +101,17 @@ it('runs a command without a sandbox if one is required and works', async () => 
   ).prepare({ wall: 'open' })).argv).toEqual([])
 })
 
+it('is tried once in a process if it works, and by each host if it does not', async () => {
+  const tries = join(setup.root, 'tries')
+  const tried = async (code: number): Promise<number> => {
+    setup.sh('bwrap', `echo >> '${tries}'; exit ${code}`)
+    for (const standing of [newSandbox(), newSandbox()]) await prefix(standing, 'look')
+    return readFileSync(tries, 'utf8').length
+  }
+  expect(await tried(1)).toBe(2)
+  expect(await tried(0)).toBe(3)
+})
+
 it('is tried again after a shortage of resources, and commands fail until then', async () => {
   const tried = join(setup.root, 'tried')
   const words = 'bwrap: Creating new namespace failed: Resource temporarily unavailable'

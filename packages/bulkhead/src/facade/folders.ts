@@ -140,9 +140,9 @@ function find(name: string, searched: readonly string[]): string | undefined {
 const realOf = (path: string): string | undefined => orNothing(() => realpathSync.native(path))
 const textOf = (file: string): string | undefined => orNothing(() => readFileSync(file, 'utf8'))
 
-function orNothing<Found>(find: () => Found): Found | undefined {
+function orNothing<Found>(look: () => Found): Found | undefined {
   try {
-    return find()
+    return look()
   } catch {
     return undefined
   }
