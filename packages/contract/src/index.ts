@@ -81,7 +81,7 @@ export {
   BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
   type CompartmentRequest, type CompartmentServices, type CompartmentSession, type CompartmentTool, type DryRun,
   type LogEntry, type MissingWall, type RuntimePart, type Sandbox, type SecretGrant, type SessionAccess,
-  type StateAccess, type ToolInvocation, type Wall,
+  type StateAccess, type ToolInvocation, type Wall, type WholeOutput,
 } from './ports/sandbox.ts'
 export type { CodeDiagnostic, CodeLocation, CodeSymbol, LanguageServers } from './ports/language-servers.ts'
 export type { SourceFile, TextPosition } from './ports/language-servers.ts'

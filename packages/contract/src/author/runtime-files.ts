@@ -44,11 +44,15 @@ export interface FindOptions {
   readonly limit?: number
   /** Default: newest. */
   readonly order?: 'newest' | 'any'
+  /** For bundled tools: whether the file of a long result gets all that was found. */
+  readonly save?: boolean
 }
 export interface FilesFound {
   readonly paths: readonly string[]
   /** How many there are, including those beyond the limit. */
   readonly total: number
+  /** The end of what was saved, if it was more. */
+  readonly last?: readonly string[]
 }
 export interface SearchOptions {
   /** A folder, or one file. Default: the workspace. */
@@ -66,6 +70,8 @@ export interface SearchOptions {
   readonly want?: 'lines' | 'counts'
   /** Maximum number of matches, or files, in the order of their paths. */
   readonly limit?: number
+  /** For bundled tools: whether the file of a long result gets all that was found. */
+  readonly save?: boolean
 }
 export interface LineFound {
   readonly path: string
@@ -86,6 +92,9 @@ export interface LinesFound {
   readonly files: number
   /** How many files and folders could not be read. */
   readonly unread: number
+  /** The end of what was saved, if it was more. */
+  readonly lastMatches?: readonly LineFound[]
+  readonly lastCounts?: LinesFound['counts']
 }
 export interface FileChange {
   readonly path: string

@@ -25,7 +25,8 @@ const manifest = {
     name: 'glob',
     label: 'Find files',
     description: 'Finds files by a glob pattern, newest first. Files listed in ignore files are left out, unless the '
-      + 'pattern begins with their folder. Returns at most 1000 paths. `total` is the number of all matches.',
+      + 'pattern begins with their folder. Returns at most 1000 paths, and of more the `last` ones, too. `total` is the '
+      + 'number of all matches. A file has all of them, one in a line.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,
@@ -37,7 +38,7 @@ const manifest = {
   }],
 } satisfies ManifestInput
 
-/** More than the model is shown, so that the rest can be saved to a file. */
+/** As many as an operator may show to a model. All of them are saved to a file. */
 const LIMIT = 10_000
 
 export const glob = {
@@ -51,8 +52,8 @@ export const glob = {
           refuseHome(args.path)
           refuseHome(args.pattern)
           const { pattern, path } = splitPattern(args.pattern, args.path)
-          const { paths, total } = await fs.find(pattern, { path, limit: LIMIT })
-          return { paths, total }
+          const { paths, total, last } = await fs.find(pattern, { path, limit: LIMIT, save: true })
+          return { paths, total, ...(last && { last }) }
         },
         deriveApprovalKey: (args) => ownFolderKey(splitPattern(args.pattern, args.path).path),
       },
