@@ -21,8 +21,7 @@ export {
 export { carriesKeys, hostOfKey, isKeyWithin, keyGrant } from './model/keys.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState } from './model/lifecycle.ts'
 export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './model/lifecycle.ts'
-export { declaresSetting, unknownSettings, withCommonConfig } from './model/common-config.ts'
-export { byteSize } from './model/sizes.ts'
+export { byteSize, declaresSetting, unknownSettings, withCommonConfig } from './model/common-config.ts'
 export {
   CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS, MCP_HTTP_LIMITS, POOL_LIMITS,
   RECORD_LIMITS, type CompartmentLimits,

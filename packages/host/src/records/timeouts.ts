@@ -159,8 +159,14 @@ export function sidecarWithTimeout(
       return inTime(() => sidecar.save(sessionId, callId, text))
     },
     async open(sessionId, callId) {
-      const file = sidecar.open === undefined ? fileInMemory((text) => sidecar.save(sessionId, callId, text))
-        : await inTime(() => sidecar.open!(sessionId, callId))
+      const opening = sidecar.open === undefined
+        ? Promise.resolve(fileInMemory((text) => sidecar.save(sessionId, callId, text)))
+        : Promise.try(() => sidecar.open!(sessionId, callId))
+      const file = await inTime(() => opening).catch((thrown: unknown) => {
+        // It may be opened later.
+        opening.then((late) => late.remove()).catch(() => undefined)
+        throw thrown
+      })
       let written = 0
       return {
         async write(bytes) {
