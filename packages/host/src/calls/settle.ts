@@ -46,7 +46,7 @@ export function endingOf(call: RawCall, ended: ExecutedCall | BulkheadError, hos
 
 /** Whether a bundled tool says that its result is not all there is. */
 const leavesOut = ({ data }: Pick<OutputOutcome, 'data'>): boolean =>
-  isJsonObject(data) && (data['truncated'] === true || data['last'] !== undefined)
+  isJsonObject(data) && (data['truncated'] === true || data['incomplete'] === true || data['last'] !== undefined)
 
 function wholeOrRefused(body: OutcomeBody, outputBytes: number): OutcomeBody {
   if (isWhole(body, outputBytes)) return body

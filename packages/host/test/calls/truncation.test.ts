@@ -148,7 +148,7 @@ test('long members share the room, so that none takes the place of another', () 
 test('a stream keeps its end, and a list has its end beside it', () => {
   const stdout = Array.from({ length: 1_000 }, (_, index) => `${index}\n`).join('')
   const { body, whole } = truncate(output({ stdout, exit_code: 1 }), 500, Infinity, true)
-  const { stdout: shown } = (body as { data: { stdout: string } }).data
+  const { stdout: shown } = (body as unknown as { data: { stdout: string } }).data
   expect([shown.startsWith('0\n1\n'), shown.endsWith('\n999\n'), whole === stdout]).toEqual([true, true, true])
   const paths = Array.from({ length: 100 }, (_, index) => index)
   expect(truncate(output({ paths, total: 100 }), 5_000, 10, true).body)
