@@ -159,9 +159,9 @@ export function sidecarWithTimeout(
       return inTime(() => sidecar.save(sessionId, callId, text))
     },
     async open(sessionId, callId) {
-      const opening = sidecar.open === undefined
-        ? Promise.resolve(fileInMemory((text) => sidecar.save(sessionId, callId, text)))
-        : Promise.try(() => sidecar.open!(sessionId, callId))
+      const start = async (): Promise<SidecarFile> => sidecar.open?.(sessionId, callId)
+        ?? fileInMemory((text) => sidecar.save(sessionId, callId, text))
+      const opening = start()
       const file = await inTime(() => opening).catch((thrown: unknown) => {
         // It may be opened later.
         opening.then((late) => late.remove()).catch(() => undefined)
