@@ -105,14 +105,14 @@ export class Broker {
       ...(anyHas('fs.read') || anyHas('fs.write')
         ? [fsCapability(workspace, {
           ...folders, journal, extraFiles: services.lentFiles, clientOf: services.client, changes: services.changes,
-          undo: services.undo,
+          undo: services.undo, wholeOutput: services.wholeOutput,
         })] : []),
       ...(secrets !== undefined ? [secrets] : []),
       ...(anyHas('net') ? [netCapability({ secrets, answeredBy: dryRun?.port })] : []),
       ...(anyHas('shell') ? [shellCapability({
         workspace, tools, secrets, operator, projectLayer, missingSandbox, requiresSandbox, spares, ...folders,
         concurrentCommands: limits.concurrentCommands, runsNothing: dryRun !== undefined, clientOf: services.client,
-        changes: services.changes, journal,
+        changes: services.changes, journal, wholeOutput: services.wholeOutput,
         isBundled: extension?.layer === 'bundled' && code?.kind === 'module', choosesWalls: code?.kind === 'module',
       })] : []),
     ]

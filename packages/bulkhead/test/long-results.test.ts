@@ -65,7 +65,7 @@ describe('a result that is too long for a model', () => {
     expect(read).toMatchObject({ type: 'output', data: { path, lines: { from: 1, to: 2 } } })
     const whole = readFileSync(path, 'utf8')
     expect(await call('read', { path, byte_start: 10, byte_end: 30 })).toMatchObject({ data: { content: whole.slice(10, 30) } })
-    expect(await call('grep', { pattern: '"line": 599', path })).toMatchObject({ data: { total: 1, matches: [{ path }] } })
+    expect(await call('grep', { pattern: '^hay.txt:599:', path })).toMatchObject({ data: { total: 1, matches: [{ path }] } })
     expect(await call('grep', { pattern: 'needle', path, output_mode: 'count' })).toMatchObject({ data: { counts: [{ path, count: 600 }] } })
   })
 
@@ -129,8 +129,8 @@ describe('each tool with long output', () => {
     const outcome = await call(name, args())
     holds(dataOf(outcome))
     const path = pathIn(outcome)
-    const { content, lines } = dataOf<{ content: string; lines: { to: number; total: number } }>(await call('read', { path, offset: 1_000 }))
-    expect([lines.to > 1_000, content.length > 100]).toEqual([true, true])
+    const { content, lines } = dataOf<{ content: string; lines: { to: number; total: number } }>(await call('read', { path, offset: 500 }))
+    expect([lines.to > 500, content.length > 100]).toEqual([true, true])
   })
 
   it('read reports which part of a file it returned, and can return the next', async () => {

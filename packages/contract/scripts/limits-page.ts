@@ -5,7 +5,7 @@ const INTRODUCTION = `# Limits
 
 Generated from \`packages/contract/src/model/limits.ts\`. Exceeding a limit gives an error with a code; for compartment limits \`data.limit\` is the
 limit's name. Only the part of a result that a model sees is cut without an error: \`metadata.truncated\` is set, and \`output_path\` names the file
-with the whole result.
+with the whole result, or with its beginning if \`output_cut\` is set. See [long results](../guides/tools.md#long-results).
 
 ## Compartment
 Set them with \`limits\` in the configuration for all extensions, with \`extensions.<id>.limits\` for one. \`memoryMb\` and \`cpuMs\` are measured in

@@ -23,8 +23,7 @@ export type { Principal } from './model/principal.ts'
 export { carriesKeys, hostOfKey, isKeyWithin, keyGrant } from './model/keys.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState } from './model/lifecycle.ts'
 export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './model/lifecycle.ts'
-export { declaresSetting, unknownSettings, withCommonConfig } from './model/common-config.ts'
-export { byteSize } from './model/sizes.ts'
+export { byteSize, declaresSetting, unknownSettings, withCommonConfig } from './model/common-config.ts'
 export {
   CALL_LIMITS, COMPARTMENT_LIMITS, DEFAULT_LIMITS, LONGEST_TIMER_MS, MANIFEST_LIMITS, MCP_HTTP_LIMITS, POOL_LIMITS,
   RECORD_LIMITS, type CompartmentLimits,
@@ -84,7 +83,7 @@ export {
   BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
   type CompartmentRequest, type CompartmentServices, type CompartmentSession, type CompartmentTool, type DryRun,
   type LogEntry, type MissingWall, type RuntimePart, type Sandbox, type SecretGrant, type SessionAccess,
-  type StateAccess, type ToolInvocation, type Wall,
+  type StateAccess, type ToolInvocation, type Wall, type WholeOutput,
 } from './ports/sandbox.ts'
 export type { CodeDiagnostic, CodeLocation, CodeSymbol, LanguageServers } from './ports/language-servers.ts'
 export type { SourceFile, TextPosition } from './ports/language-servers.ts'

@@ -86,3 +86,24 @@ export const isSecretName = (name: string): boolean => SECRET_NAME.test(name)
 
 /** A shorter secret would remove parts of ordinary text. */
 export const MIN_SECRET_CHARS = 6
+
+/** Stands for what a text lost between its beginning and its end. */
+export const LEFT_OUT = '\n[… the middle is left out …]\n'
+
+/** At most so many bytes of UTF-8, without cutting a character: the beginning, and where there is room the end. */
+export function headAndTail(text: string, maxBytes: number): string {
+  if (text.length * 3 <= maxBytes) return text
+  const bytes = new TextEncoder().encode(text)
+  if (bytes.length <= maxBytes) return text
+  const room = maxBytes - new TextEncoder().encode(LEFT_OUT).length
+  if (room < LEFT_OUT.length) return decoded(bytes.subarray(0, Math.max(0, maxBytes)))
+  const half = Math.ceil(room / 2)
+  return decoded(bytes.subarray(0, half)) + LEFT_OUT + decoded(bytes.subarray(bytes.length - (room - half)))
+}
+
+/** Without the incomplete characters at both ends of a part of a text. */
+export function decoded(part: Uint8Array): string {
+  let from = 0
+  while (from < Math.min(3, part.length) && (part[from]! & 0xc0) === 0x80) from++
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(part.subarray(from), { stream: true })
+}

@@ -36,7 +36,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   ],
   'schema-types': ['commentOf', 'memberName', 'typeOfSchema'],
   'thread-image': ['ThreadImage', 'compileCacheEnvironment'],
-  text: ['MIN_SECRET_CHARS', 'closeNames', 'givesAdvice', 'isSecretName', 'meantNames', 'visibleJson', 'visibleText', 'writtenForms'],
+  text: ['LEFT_OUT', 'MIN_SECRET_CHARS', 'closeNames', 'decoded', 'givesAdvice', 'headAndTail', 'isSecretName', 'meantNames', 'visibleJson', 'visibleText', 'writtenForms'],
 }
 
 describe('the exports', () => {

@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import { BulkheadError, type ChangeRecorder, type UndoAccess } from '@bulkhead/contract'
+import { BulkheadError, type ChangeRecorder, type UndoAccess, type WholeOutput } from '@bulkhead/contract'
 import { stringArgument, type CapabilityUnit, type OpenCall } from '../model/capability.ts'
 import { applyUpdates } from './apply-updates.ts'
 import type { RecordChange } from './change-record.ts'
@@ -13,7 +13,7 @@ import { compileFilePattern } from './search/file-pattern.ts'
 import { findFiles } from './search/find-files.ts'
 import { findRipgrep } from './search/ripgrep.ts'
 import { searchLines } from './search/search-lines.ts'
-import { readFindRequest, readGlobRequest, readSearchRequest } from './search/request.ts'
+import { readFindRequest, readGlobRequest, readSearchRequest, type FindRequest } from './search/request.ts'
 import { shownPath } from './paths.ts'
 import { removeTree } from './remove-tree.ts'
 import { readUpdates } from './update-request.ts'
@@ -31,6 +31,8 @@ export interface FsOptions extends HostFolders {
   readonly journal?: string | undefined
   readonly changes?: ChangeRecorder | undefined
   readonly undo?: UndoAccess | undefined
+  /** What takes the whole output of a call, by the host's id. */
+  readonly wholeOutput?: ((callId: string) => WholeOutput | undefined) | undefined
   readonly globLimits?: Partial<GlobLimits>
   readonly watchLimits?: Partial<WatchLimits>
 }
@@ -57,6 +59,9 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
   const reading = (call: OpenCall, path: string): FileScope =>
     options.extraFiles?.(call.hostCallId ?? call.callId).has(path) === true
       ? singleFileScope(path, workspace) : scopesOf(call).read
+
+  const wholeOf = ({ callId, hostCallId = callId }: OpenCall, { save }: FindRequest): WholeOutput | undefined =>
+    save ? options.wholeOutput?.(hostCallId) : undefined
 
   const { changes } = options
   const recorderOf = ({ callId, hostCallId = callId }: OpenCall): RecordChange =>
@@ -103,14 +108,15 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
       async 'fs.find'(call, args) {
         const pattern = compileFilePattern(stringArgument(args, 0, 'The pattern'))
         const request = readFindRequest(args[1])
-        const found = await long.run(call, (signal) => findFiles(scopesOf(call).read, pattern, request, signal))
+        const whole = wholeOf(call, request)
+        const found = await long.run(call, (signal) => findFiles(scopesOf(call).read, pattern, request, signal, whole))
         return found as unknown as JsonObject
       },
       async 'fs.search'(call, args) {
         const request = readSearchRequest(stringArgument(args, 0, 'The pattern'), args[1])
         const read = reading(call, request.path)
         const found = await long.run(call, async (signal) =>
-          searchLines(read, await read.locate(request.path, 'leads'), request, signal))
+          searchLines(read, await read.locate(request.path, 'leads'), { ...request, whole: wholeOf(call, request) }, signal))
         return found as unknown as JsonObject
       },
       async 'fs.watch'(call, args) {

@@ -1,5 +1,5 @@
 import {
-  BulkheadError, type ClientCommand, type ClientRun, type PipeResult, type WorkspaceClient,
+  BulkheadError, type ClientCommand, type ClientRun, type PipeResult, type WholeOutput, type WorkspaceClient,
 } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { StageRequest } from './request.ts'
@@ -16,6 +16,7 @@ export interface TerminalRunParts {
   readonly command: ClientCommand
   readonly callId: string
   readonly timeoutMs: number | undefined
+  readonly whole: WholeOutput | undefined
   /** Releases the sandbox of the command. */
   release(): Promise<void>
 }
@@ -31,12 +32,15 @@ export class TerminalRun {
   #timer: NodeJS.Timeout | undefined
   #timedOut = false
 
-  constructor({ run, command, callId, timeoutMs, release }: TerminalRunParts) {
+  constructor({ run, command, callId, timeoutMs, whole, release }: TerminalRunParts) {
     this.result = this.#settled.promise
     this.result.catch(() => undefined)
     const start = async (): Promise<ClientRun> => run(command, { callId, signal: this.#stop.signal })
     const ended = start().then((found) => bounded(found, command.outputBytes)).then(
-      (found) => this.#settle(found),
+      (found) => {
+        void whole?.add('stdout', Buffer.from(found.output))
+        this.#settle(found)
+      },
       (error: unknown) => this.#timedOut ? this.#settle(NOTHING) : this.#settled.reject(clientError(error)),
     )
     this.gone = Promise.race([ended, this.#abandoned()])

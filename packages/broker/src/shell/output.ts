@@ -1,4 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
+import { decoded, LEFT_OUT } from '@bulkhead/kit/text'
 
 /**
  * The head of a stream, up to a number of bytes. One growing buffer: a list of one-byte chunks would use far more
@@ -33,10 +34,59 @@ export class BoundedOutput {
     return kept
   }
 
+  bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#length)
+  }
+
   /** Decodes the whole, so that no character is split between chunks or at the end. */
   text(): string {
-    const bytes = this.#buffer.subarray(0, this.#length)
+    const bytes = this.bytes()
     return (this.#truncated ? bytes.subarray(0, wholeCharacters(bytes)) : bytes).toString('utf8')
+  }
+}
+
+/** The head and the tail of a stream, each up to half of a number of bytes. */
+export class BothEnds {
+  readonly #head: BoundedOutput
+  readonly #most: number
+  #tail = Buffer.alloc(0)
+  #length = 0
+  #truncated = false
+
+  constructor(maxBytes: number) {
+    this.#most = Math.ceil(maxBytes / 2)
+    this.#head = new BoundedOutput(this.#most)
+  }
+
+  get truncated(): boolean {
+    return this.#truncated
+  }
+
+  /** Returns the part that belongs to the head. */
+  add(bytes: Buffer): Buffer {
+    const first = this.#head.add(bytes)
+    const rest = bytes.subarray(first.length)
+    if (rest.length === 0) return first
+    if (this.#tail.length === 0) this.#tail = Buffer.alloc(2 * this.#most)
+    for (let from = 0; from < rest.length; from += this.#most) this.#append(rest.subarray(from, from + this.#most))
+    return first
+  }
+
+  text(): string {
+    const tail = this.#tail.subarray(Math.max(0, this.#length - this.#most), this.#length)
+    return this.#truncated
+      ? this.#head.text() + LEFT_OUT + decoded(tail) : Buffer.concat([this.#head.bytes(), tail]).toString('utf8')
+  }
+
+  /** Contract: at most half of the buffer. */
+  #append(bytes: Buffer): void {
+    if (this.#length + bytes.length > this.#tail.length) {
+      this.#tail.copyWithin(0, this.#length - this.#most, this.#length)
+      this.#length = this.#most
+    }
+    bytes.copy(this.#tail, this.#length)
+    this.#length += bytes.length
+    if (this.#length > this.#most) this.#truncated = true
   }
 }
 

@@ -1,4 +1,6 @@
-import { ANY_COMMAND, BulkheadError, matchArguments, type CompartmentTool, type Power } from '@bulkhead/contract'
+import {
+  ANY_COMMAND, BulkheadError, matchArguments, type CompartmentTool, type Power, type WholeOutput,
+} from '@bulkhead/contract'
 import { readHostPattern } from '@bulkhead/kit/hosts'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { Denial, stringArgument, type Remedies } from '../model/capability.ts'
@@ -114,6 +116,9 @@ export interface PipeRequest {
   readonly hosts: readonly string[] | 'all'
   readonly isolated: boolean
   readonly quiet: boolean
+  readonly save: boolean
+  /** Set by the host if the output is saved. */
+  readonly whole?: WholeOutput | undefined
   /** Each secret is for some of the commands, so each command has a wall of its own. */
   readonly hasSecrets?: boolean
 }
@@ -126,7 +131,7 @@ export function readPipeRequest(given: readonly Json[]): PipeRequest {
     throw invalidPipe(`it must be an array of 1 to ${STAGES} commands`)
   }
   if (!isJsonObject(options)) throw invalidPipe('its options must be an object')
-  const { cwd, timeoutMs, wall, hosts, isolated, quiet } = options
+  const { cwd, timeoutMs, wall, hosts, isolated, quiet, save } = options
   if (isGiven(wall) && !isWall(wall)) throw invalidPipe('its wall must be look, work or open')
   if (isGiven(hosts) && wall !== 'work') throw invalidPipe('only the wall work has hosts')
   if (isGiven(timeoutMs) && !isTimeout(timeoutMs)) {
@@ -140,6 +145,7 @@ export function readPipeRequest(given: readonly Json[]): PipeRequest {
     hosts: isGiven(hosts) ? readHosts(hosts) : [],
     isolated: isolated === true,
     quiet: quiet === true,
+    save: save === true,
   }
 }
 

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Duplex, Readable } from 'node:stream'
+import type { WholeOutput } from '@bulkhead/contract'
 import type { LeftoverProcesses } from '../process/run-processes.ts'
 import { sendWhole, startError, startMasked, type Stdio } from '../process/spawn.ts'
 import type { Redaction } from '../secrets/redaction.ts'
@@ -21,6 +22,8 @@ export interface RunParts {
   /** How long output may pause after the command has ended, while a process it started still holds its pipes. */
   readonly drainMs: number
   readonly live: LiveOutput | undefined
+  /** Takes all output. The result then has the head and the tail. */
+  readonly whole?: WholeOutput | undefined
   readonly leftovers: LeftoverProcesses
   /** Removes secrets from the output. */
   readonly redaction?: Redaction | undefined

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import type { BulkheadError, ShellResult } from '@bulkhead/contract'
 import type { RedactingStream } from '../secrets/redaction.ts'
 import { reaper } from '../process/reaper.ts'
-import { BoundedOutput, type StreamName } from './output.ts'
+import { BothEnds, BoundedOutput, type StreamName } from './output.ts'
 import { startError } from '../process/spawn.ts'
 import { reportOf, startRun, type RunParts } from './run-start.ts'
 import {
@@ -40,7 +40,7 @@ export class Run {
   /** Rejects if the launcher started nothing. */
   readonly #started: Promise<void> | undefined
   readonly #identity: RunIdentity | undefined
-  readonly #outputs: Readonly<Record<StreamName, BoundedOutput>>
+  readonly #outputs: Readonly<Record<StreamName, BoundedOutput | BothEnds>>
   readonly #redactions: Readonly<Record<StreamName, RedactingStream | undefined>>
   readonly #settled = Promise.withResolvers<BoundedShellResult>()
   readonly #exited = Promise.withResolvers<void>()
@@ -50,6 +50,8 @@ export class Run {
   #closed = false
   #over = false
   #received = 0
+  /** Parts of the output that are being saved. */
+  #saving = 0
   #report: string | undefined
   #drainTimer: NodeJS.Timeout | undefined
 
@@ -60,7 +62,8 @@ export class Run {
     // It may reject before the caller can attach a handler.
     this.result.catch(() => undefined)
     this.gone = this.#gone.promise
-    this.#outputs = { stdout: new BoundedOutput(parts.outputBytes), stderr: new BoundedOutput(parts.outputBytes) }
+    const Output = parts.whole === undefined ? BoundedOutput : BothEnds
+    this.#outputs = { stdout: new Output(parts.outputBytes), stderr: new Output(parts.outputBytes) }
     this.#redactions = { stdout: parts.redaction?.stream(), stderr: parts.redaction?.stream() }
     // Before the start, because the host may be killed at any time after it.
     const releaseMark = reaper.hold('mark', parts.mark)
@@ -142,6 +145,17 @@ export class Run {
   #keep(name: StreamName, bytes: Buffer): void {
     const kept = this.#outputs[name].add(bytes)
     if (kept.length > 0) this.#parts.live?.add(name, kept)
+    const saved = bytes.length > 0 ? this.#parts.whole?.add(name, bytes) : undefined
+    if (saved) this.#waitFor(saved)
+  }
+
+  /** Nothing is read meanwhile, so that output does not gather in memory. */
+  #waitFor(saved: Promise<void>): void {
+    this.#saving++
+    for (const name of STREAMS) this.#child[name]?.pause()
+    void saved.then(() => {
+      if (--this.#saving === 0) for (const name of STREAMS) this.#child[name]?.resume()
+    })
   }
 
   /** Reads what was written before the end, then what follows without a pause, for a bounded time. */
@@ -151,7 +165,7 @@ export class Run {
       // A busy event loop runs a late timer before it reads. Let it read first.
       setImmediate(() => {
         if (this.#over || this.#exit === undefined) return
-        if (this.#received > before && performance.now() < until) this.#drain(until)
+        if (this.#saving > 0 || (this.#received > before && performance.now() < until)) this.#drain(until)
         else this.#complete(this.#exit)
       })
     }, this.#parts.drainMs)

@@ -1,4 +1,6 @@
-import { DEFAULT_LIMITS, type ChangeRecorder, type CompartmentTool, type WorkspaceClient } from '@bulkhead/contract'
+import {
+  DEFAULT_LIMITS, type ChangeRecorder, type CompartmentTool, type WholeOutput, type WorkspaceClient,
+} from '@bulkhead/contract'
 import type { ClientOf } from '../fs/client-files.ts'
 import type { HostFolders } from '../fs/file-scope.ts'
 import type { CapabilityUnit, OpenCall } from '../model/capability.ts'
@@ -57,6 +59,8 @@ export interface ShellOptions extends HostFolders {
   readonly changes?: ChangeRecorder | undefined
   /** Of the home of the host. What commands may change is copied beside it. */
   readonly journal?: string | undefined
+  /** What takes the whole output of a call, by the host's id. */
+  readonly wholeOutput?: ((callId: string) => WholeOutput | undefined) | undefined
 }
 
 /** Runs the commands of the grant by name and argument vector, without a shell. */
@@ -147,7 +151,8 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
           stderr: `The command did not start before its timeout: ${concurrentCommands} others were running.\n`,
         }
         return running.run(call, async (stop, timeoutMs) => {
-          const request = { ...whole, timeoutMs }
+          const output = asked.save && isBundled ? options.wholeOutput?.(call.hostCallId ?? call.callId) : undefined
+          const request = { ...whole, timeoutMs, whole: output }
           const starter = starterOf(call)
           const start = (): Promise<StartedCommand> =>
             run ? starter.startInTerminal(call, request, run, stop) : starter.startPipe(call, request, stop)

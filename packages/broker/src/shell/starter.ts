@@ -52,7 +52,7 @@ export interface Walled {
   readonly hosts: readonly string[] | 'all'
 }
 
-type SpawnParts = Pick<RunParts, 'input' | 'streams' | 'redaction'> & {
+type SpawnParts = Pick<RunParts, 'input' | 'streams' | 'redaction' | 'whole'> & {
   readonly command: Argv
   readonly launch: Launch
   /** No updates while it runs. */
@@ -156,7 +156,8 @@ export class Starter {
       const [program = executable.path, ...rest] = [...inside(sandbox), executable.path, ...args]
       const command = { program, args: rest, cwd: cwd.path, outputBytes }
       const callId = call.hostCallId ?? call.callId
-      return new TerminalRun({ run, command, callId, timeoutMs: request.timeoutMs, release: sandbox.release })
+      const { timeoutMs, whole } = request
+      return new TerminalRun({ run, command, callId, timeoutMs, whole, release: sandbox.release })
     } catch (error) {
       await sandbox.release()
       throw error
@@ -204,7 +205,8 @@ export class Starter {
         return new Pipeline(bash === undefined ? stages.length : 1, (index) => {
           const { input } = stages[index]!
           const given = { input: typeof input === 'string' ? input : undefined, ...partsOf(index) }
-          return this.#spawn(call, cwd, { ...given, launch, sandbox, redaction, path, isQuiet: request.quiet })
+          const { quiet: isQuiet, whole } = request
+          return this.#spawn(call, cwd, { ...given, launch, sandbox, redaction, path, isQuiet, whole })
         }, request)
       })
     } finally {

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { BoundedOutput } from '../../src/shell/output.ts'
+import { LEFT_OUT } from '@bulkhead/kit/text'
+import { BothEnds, BoundedOutput } from '../../src/shell/output.ts'
 
 /** Adds bytes in arbitrary chunks. */
-function feed(output: BoundedOutput, bytes: Buffer, cuts: readonly number[]): void {
+function feed(output: Pick<BoundedOutput, 'add'>, bytes: Buffer, cuts: readonly number[]): void {
   const ends = [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].toSorted((a, b) => a - b)
   ends.reduce((from, end) => {
     output.add(bytes.subarray(from, end))
@@ -34,6 +35,25 @@ it('keeps the longest head that fits and does not end inside a character', () =>
     }
     expect(output.text()).toBe(head)
     expect(output.truncated).toBe(head !== text)
+  }))
+})
+
+it('keeps both ends, and does not cut inside a character', () => {
+  fc.assert(fc.property(texts, cuts, fc.integer({ min: 8, max: 40 }), (text, where, limit) => {
+    const output = new BothEnds(limit)
+    feed(output, Buffer.from(text), where)
+    const half = Math.ceil(limit / 2)
+    expect(output.truncated).toBe(Buffer.byteLength(text) > 2 * half)
+    if (!output.truncated) {
+      expect(output.text()).toBe(text)
+      return
+    }
+    const [head, tail] = output.text().split(LEFT_OUT)
+    expect([text.startsWith(head!), text.endsWith(tail!)]).toEqual([true, true])
+    for (const end of [head!, tail!]) {
+      expect(Buffer.byteLength(end)).toBeLessThanOrEqual(half)
+      expect(Buffer.byteLength(end)).toBeGreaterThan(half - 4)
+    }
   }))
 })
 

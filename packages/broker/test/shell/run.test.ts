@@ -100,6 +100,26 @@ describe('output', () => {
     expect(Math.max(peak, process.memoryUsage.rss()) - before).toBeLessThan(128 * MB)
   })
 
+  it('is not read while what came before is saved, and is saved whole', async () => {
+    const [count, tail] = [thoroughly(40, 400), 'end\n']
+    setup.sh('pours', `head -c ${count}000000 /dev/zero; head -c ${count}000000 /dev/zero >&2; printf 'end\\n'`)
+    let [bytes, open, most] = [0, 0, 0]
+    const wholeOutput = () => ({
+      add: async (_source: string, part: Uint8Array) => {
+        bytes += part.length
+        most = Math.max(most, ++open)
+        await new Promise(setImmediate)
+        open--
+      },
+    })
+    const { shell } = setup.open({ shell: any('pours') }, { outputBytes: 1_000, wholeOutput, isBundled: true })
+    const { stdout, truncated } = await shell.pipe([{ cmd: 'pours' }], { save: true })
+    expect({ bytes, truncated }).toEqual({ bytes: 2_000_000 * count + tail.length, truncated: true })
+    expect(stdout.endsWith(tail)).toBe(true)
+    // One part of each stream.
+    expect(most).toBeLessThanOrEqual(2)
+  })
+
   it('that is not UTF-8 contains replacement characters', async () => {
     setup.sh('bytes', String.raw`printf 'a\377b\303'`)
     expect((await setup.open({ shell: any('bytes') }).shell.run('bytes')).stdout).toBe('a\ufffdb\ufffd')

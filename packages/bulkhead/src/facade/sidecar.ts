@@ -1,9 +1,9 @@
-import { lstat, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, mkdtemp, open, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { hasProcessEnded, processIdentity } from '@bulkhead/kit/processes'
-import type { Owner, Sidecar } from '@bulkhead/host'
+import type { Owner, Sidecar, SidecarFile } from '@bulkhead/host'
 
 const PREFIX = 'bulkhead-results-'
 /** Process id and start time, which identify a live process. */
@@ -52,16 +52,38 @@ export function createSidecar(
     return known
   }
 
+  const openFile = async (sessionId: string, callId: string): Promise<SidecarFile> => {
+    const folder = join(await folderOf(sessionId), 'results')
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    // The model chooses the call id, so it must be encoded before use in a file name.
+    const path = join(folder, `${Buffer.from(callId).toString('base64url').slice(0, 64)}-${crypto.randomUUID()}.txt`)
+    const file = await open(path, 'wx', 0o600)
+    return {
+      write: (bytes) => file.appendFile(bytes),
+      async close() {
+        await file.close()
+        if (!over.has(sessionId)) saved.set(sessionId, (saved.get(sessionId) ?? new Set()).add(path))
+        return path
+      },
+      async remove() {
+        await file.close()
+        await rm(path, { force: true })
+      },
+    }
+  }
+
   return {
-    async save(sessionId: string, callId: string, text: string): Promise<string> {
-      const folder = join(await folderOf(sessionId), 'results')
-      await mkdir(folder, { recursive: true, mode: 0o700 })
-      // The model chooses the call id, so it must be encoded before use in a file name.
-      const path = join(folder, `${Buffer.from(callId).toString('base64url').slice(0, 64)}-${crypto.randomUUID()}.txt`)
-      await writeFile(path, text, { mode: 0o600, flag: 'wx' })
-      if (!over.has(sessionId)) saved.set(sessionId, (saved.get(sessionId) ?? new Set()).add(path))
-      return path
+    async save(sessionId, callId, text) {
+      const file = await openFile(sessionId, callId)
+      try {
+        await file.write(Buffer.from(text))
+        return await file.close()
+      } catch (error) {
+        await file.remove().catch(() => undefined)
+        throw error
+      }
     },
+    open: openFile,
     files(sessionId) {
       const [own, others] = [saved.get(sessionId) ?? NONE, lent(sessionId)]
       return others.size === 0 ? own : own.union(others)

@@ -47,6 +47,8 @@ export interface FindOptions {
   readonly limit?: number
   /** Default: newest. */
   readonly order?: 'newest' | 'any'
+  /** For bundled tools: whether the file of a long result gets all that was found. */
+  readonly save?: boolean
 }
 export interface FilesFound {
   readonly paths: readonly string[]
@@ -54,6 +56,8 @@ export interface FilesFound {
   readonly total: number
   /** How many files are not among them because rules deny them or ask about them. Absent: none. */
   readonly leftOut?: number
+  /** The end of what was saved, if it was more. */
+  readonly last?: readonly string[]
 }
 export interface SearchOptions {
   /** A folder, or one file. Default: the workspace. */
@@ -71,6 +75,8 @@ export interface SearchOptions {
   readonly want?: 'lines' | 'counts'
   /** Maximum number of matches, or files, in the order of their paths. */
   readonly limit?: number
+  /** For bundled tools: whether the file of a long result gets all that was found. */
+  readonly save?: boolean
 }
 export interface LineFound {
   readonly path: string
@@ -93,6 +99,9 @@ export interface LinesFound {
   readonly unread: number
   /** How many files were not searched because rules deny them or ask about them. Absent: none. */
   readonly leftOut?: number
+  /** The end of what was saved, if it was more. */
+  readonly lastMatches?: readonly LineFound[]
+  readonly lastCounts?: LinesFound['counts']
 }
 export interface FileChange {
   readonly path: string

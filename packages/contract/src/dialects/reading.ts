@@ -80,9 +80,12 @@ export function textOfBlock(block: Content): string {
 }
 
 /** A note for the model below a result that was cut. undefined for a complete result. */
-export function noteOfCut({ truncated, output_path: path }: OutcomeMetadata, besides = ''): string | undefined {
+export function noteOfCut(
+  { truncated, output_path: path, output_cut: isPart }: OutcomeMetadata, besides = '',
+): string | undefined {
   if (!truncated) return undefined
-  return `[The result was too long and is cut here${besides}.${path === undefined ? '' : ` The whole is in ${path}`}]`
+  const where = path === undefined ? '' : ` ${isPart ? 'More of it, but not the whole,' : 'The whole'} is in ${path}`
+  return `[The result was too long and is cut here${besides}.${where}]`
 }
 
 export const FAILED_WITHOUT_TEXT = 'The tool failed and did not say why.'

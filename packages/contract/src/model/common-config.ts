@@ -2,6 +2,8 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { CALL_LIMITS } from './limits.ts'
 import { MOST_BYTES, MOST_ENTRIES, SIZE_PATTERN } from './sizes.ts'
 
+export { byteSize } from './sizes.ts'
+
 /** Keys that every tool configuration accepts besides its own. */
 const COMMON_CONFIG_PROPERTIES: JsonObject = {
   enabled: { type: 'boolean', description: 'Whether the tool is offered.' },

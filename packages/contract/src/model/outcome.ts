@@ -73,6 +73,8 @@ export interface OutcomeMetadata {
   readonly attempt: number
   readonly truncated?: boolean
   readonly output_path?: string
+  /** Set if the file at `output_path` does not have everything. */
+  readonly output_cut?: true
   readonly tokens_used?: number
   readonly child_loop_id?: string
 }

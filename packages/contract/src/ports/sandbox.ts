@@ -208,6 +208,12 @@ export interface SessionAccess {
   write(callId: string, data: Json): Promise<void>
 }
 
+/** What a call puts out, as it arrives. A file keeps what a model cannot see of it. */
+export interface WholeOutput {
+  /** `source`: lines of different ones are not mixed. Never rejects. While it is pending, add nothing more. */
+  add(source: string, bytes: Uint8Array): Promise<void> | undefined
+}
+
 /**
  * What the broker needs from the host, per compartment. An absent service is a power that the compartment does not
  * have.
@@ -228,6 +234,8 @@ export interface CompartmentServices {
   readonly session?: SessionAccess
   /** Files of the host that a call may read in addition to its grant, by exact path. */
   lentFiles?(callId: string): ReadonlySet<string>
+  /** Takes the whole output of a running call of a bundled tool, of which the result has a part. */
+  wholeOutput?(callId: string): WholeOutput | undefined
   /** The client of the session that makes a call. */
   client?(callId: string): WorkspaceClient | undefined
   /** Absent: nothing can be undone. */

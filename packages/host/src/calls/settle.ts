@@ -1,25 +1,27 @@
-import { BulkheadError, CALL_LIMITS, type Outcome, type OutcomeBody, type OutcomeMetadata } from '@bulkhead/contract'
+import {
+  BulkheadError, CALL_LIMITS, type Outcome, type OutcomeBody, type OutcomeMetadata, type OutputOutcome,
+} from '@bulkhead/contract'
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
+import { isJsonObject } from '@bulkhead/kit/json'
 import { deepFreeze } from '@bulkhead/kit/json-copy'
-import { eventFields, type BudgetedCall, type ExecutedCall, type HostContext, type RawCall } from '../policy/call.ts'
+import {
+  eventFields, type BudgetedCall, type ClearedCall, type ExecutedCall, type HostContext, type RawCall,
+} from '../policy/call.ts'
 import { sessionFields } from '../policy/call-session.ts'
 import { viewOf } from '../policy/checked-call.ts'
+import { isResultGuarded } from './guard-result.ts'
 import { notify, observe, refusalPoint } from './hooks.ts'
 import { tooManyBytesSaved } from '../records/timeouts.ts'
 import { wasCancelled } from '../records/metrics.ts'
 import { errorBody } from '../model/outcome.ts'
 import { isWhole, truncate } from './truncation.ts'
+import { outputOf, type CallOutput, type SavedResult } from './whole-output.ts'
 
 /** A call that ended, before its outcome is announced. `whole`: the result was too long, and this is all of it. */
 export interface Ending {
   readonly body: OutcomeBody
   readonly claimed: CarriedMetadata
-  readonly whole?: string | undefined
-}
-
-/** Where the whole result is, if it could be saved. */
-export interface SavedResult {
-  readonly output_path?: string
+  readonly whole?: string | CallOutput | undefined
 }
 
 /** The result or the error of a call, as long as a model may see it. The observers are notified. */
@@ -34,9 +36,18 @@ export function endingOf(call: RawCall, ended: ExecutedCall | BulkheadError, hos
   if (tool === undefined) return { body, claimed }
   // The result of a nested call goes to a program, which could fill the disk with files that no model sees.
   if (call.parent) return { body: wholeOrRefused(body, tool.extension.limits.outputBytes), claimed }
-  const { body: head, whole } = truncate(body, tool.maxOutputBytes, tool.maxEntries)
+  const output = tool.origin.layer === 'bundled' ? outputOf(call) : undefined
+  const { body: head, whole } = truncate(body, tool.maxOutputBytes, tool.maxEntries, output !== undefined)
+  // What a guard has checked or changed is saved, and not what the tool put out.
+  const isUsed = output !== undefined && !output.isEmpty && body.type === 'output' && !isResultGuarded(call as ClearedCall)
+  if (isUsed && (whole !== undefined || leavesOut(body))) return { body: head, claimed, whole: output }
+  output?.drop()
   return { body: head, claimed, whole }
 }
+
+/** Whether a bundled tool says that its result is not all there is. */
+const leavesOut = ({ data }: Pick<OutputOutcome, 'data'>): boolean =>
+  isJsonObject(data) && (data['truncated'] === true || data['incomplete'] === true || data['last'] !== undefined)
 
 function wholeOrRefused(body: OutcomeBody, outputBytes: number): OutcomeBody {
   if (isWhole(body, outputBytes)) return body
@@ -59,16 +70,26 @@ function notifyObservers(call: RawCall, ended: ExecutedCall | BulkheadError, hos
 const NOTHING_CLAIMED: CarriedMetadata = {}
 
 /** A result that is too long for a model is saved whole, if the host has a place for it. */
-export async function saveWhole(call: RawCall, whole: string, { sidecar, events }: HostContext): Promise<SavedResult> {
+export async function saveWhole(
+  call: RawCall, whole: string | CallOutput, { sidecar, events }: HostContext,
+): Promise<SavedResult> {
+  if (typeof whole !== 'string') return whole.close()
   if (!sidecar) return {}
   try {
     const { savedBytes } = call.tool!.extension.limits
     if (Buffer.byteLength(whole) > savedBytes) throw tooManyBytesSaved('savedBytes', savedBytes)
-    return { output_path: await sidecar.save(call.session.id, call.id, whole) }
+    const output_path = await sidecar.save(call.session.id, call.id, whole)
+    return isPart(call) ? { output_path, output_cut: true } : { output_path }
   } catch (thrown) {
     events.suppressed('sidecar', thrown)
     return {}
   }
+}
+
+/** Whether a bundled tool has cut its result itself. */
+function isPart({ tool, reading }: RawCall): boolean {
+  const body = reading?.body
+  return tool?.origin.layer === 'bundled' && body?.type === 'output' && leavesOut(body)
 }
 
 /** The host accepts only those claims of a tool that it cannot check itself. */

@@ -1,5 +1,6 @@
 import { CALL_LIMITS, type Completion, type Content, type OutcomeBody } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { headAndTail } from '@bulkhead/kit/text'
 
 /** The part of a result that fits, and the whole as text if something was cut. */
 export interface Truncated {
@@ -12,30 +13,40 @@ export interface Truncated {
  * rest keeps the form of the tool's result. Images, audio and binary resources are kept whole, up to the number that a
  * model is shown. Links are kept whole while they fit.
  */
-export function truncate(body: OutcomeBody, maxBytes: number, maxEntries = Infinity): Truncated {
-  const shown = body.type === 'output' && maxEntries !== Infinity ? firstEntries(body.data, maxEntries) : undefined
-  if (body.type !== 'output' || shown === undefined || shown === body.data) return truncateBytes(body, maxBytes)
-  const cut = truncateBytes({ ...body, data: shown }, maxBytes)
+export function truncate(
+  body: OutcomeBody, maxBytes: number, maxEntries = Infinity, keepsTail = false,
+): Truncated {
+  const shown = body.type === 'output' && maxEntries !== Infinity
+    ? firstEntries(body.data, maxEntries, keepsTail) : undefined
+  if (body.type !== 'output' || shown === undefined || shown === body.data) {
+    return truncateBytes(body, maxBytes, keepsTail)
+  }
+  const cut = truncateBytes({ ...body, data: shown }, maxBytes, keepsTail)
   return { body: cut.body, whole: JSON.stringify(body.data, null, 2) }
 }
 
+/** Shown of the end of a list, as a member of its own. */
+const LAST_ENTRIES = 20
+
 /** Returns the value itself if neither it nor a member is a longer list. */
-function firstEntries(data: Json, maxEntries: number): Json {
+function firstEntries(data: Json, maxEntries: number, keepsTail: boolean): Json {
   if (Array.isArray(data)) return data.length > maxEntries ? data.slice(0, maxEntries) : data
   if (typeof data !== 'object' || data === null) return data
   const isLong = (value: Json): value is readonly Json[] => Array.isArray(value) && value.length > maxEntries
-  if (!Object.values(data).some(isLong)) return data
-  return Object.fromEntries(
+  const long = Object.values(data).find(isLong)
+  if (long === undefined) return data
+  const last = keepsTail ? { last: long.slice(Math.max(maxEntries, long.length - LAST_ENTRIES)) } : {}
+  return { ...last, ...Object.fromEntries(
     Object.entries(data).map(([key, value]) => [key, isLong(value) ? value.slice(0, maxEntries) : value]),
-  )
+  ) }
 }
 
 /** Whether it has at most so many bytes as JSON. */
 export const isWhole = (body: OutcomeBody, maxBytes: number): boolean =>
   jsonBytes(body as unknown as Json, maxBytes, exactly) <= maxBytes
 
-function truncateBytes(body: OutcomeBody, maxBytes: number): Truncated {
-  const proper = truncateProper(body, maxBytes)
+function truncateBytes(body: OutcomeBody, maxBytes: number, keepsTail: boolean): Truncated {
+  const proper = truncateProper(body, maxBytes, keepsTail)
   if (body.type === 'output' && body.details === undefined && body.completion === undefined) return proper
   const beside = truncateBeside(proper.body, maxBytes)
   const wholes = [proper.whole, beside.whole].filter((whole) => whole !== undefined)
@@ -64,7 +75,7 @@ function truncateBeside(body: OutcomeBody, maxBytes: number): Truncated {
   return wholes.length === 0 ? { body, whole: undefined } : { body: cut, whole: wholes.join('\n') }
 }
 
-function truncateProper(body: OutcomeBody, maxBytes: number): Truncated {
+function truncateProper(body: OutcomeBody, maxBytes: number, keepsTail: boolean): Truncated {
   const main: Json = body.type === 'output' ? body.data : body.error_text
   if (body.content === undefined && fits(main, maxBytes)) return { body, whole: undefined }
   const blocks = body.content ?? []
@@ -73,7 +84,7 @@ function truncateProper(body: OutcomeBody, maxBytes: number): Truncated {
   const isLong = !fits(main, maxBytes)
   if (!isLong && textBytes <= maxBytes && !isMany) return { body, whole: undefined }
   const content = body.content === undefined ? {} : { content: headOfContent(body.content, maxBytes) }
-  const head = typeof main === 'string' ? headOfText(main, maxBytes) : headOf(main, { left: maxBytes }) ?? null
+  const head = typeof main === 'string' ? headOfText(main, maxBytes) : headOf(main, { left: maxBytes, keepsTail }) ?? null
   const wholes = isMany || textBytes > maxBytes ? [wholeOfContent(blocks, isMany)] : []
   return {
     body: body.type === 'output'
@@ -142,6 +153,8 @@ function jsonBytes(value: Json, enough: number, textBytes: TextBytes): number {
 /** How many bytes of JSON may follow. */
 interface Room {
   left: number
+  /** Whether a text keeps its end, too. */
+  readonly keepsTail?: boolean
 }
 
 /** Returns undefined if not even its beginning fits. */
@@ -154,7 +167,7 @@ function headOf(value: Json, room: Room): Json | undefined {
 
 function headOfString(text: string, room: Room): string | undefined {
   if (!take(room, 2)) return undefined
-  const head = headOfText(text, room.left)
+  const head = room.keepsTail ? headAndTail(text, room.left) : headOfText(text, room.left)
   take(room, Buffer.byteLength(head))
   return head
 }
@@ -170,15 +183,23 @@ function headOfList(list: readonly Json[], room: Room): Json {
   return head
 }
 
-/** Short members first: a count is worth more than the end of a long text. The order of the members stays. */
+/**
+ * Short members first: a count is worth more than the end of a long text. Long ones share what is left, so that none
+ * takes the place of another. The order of the members stays.
+ */
 function headOfObject(object: JsonObject, room: Room): Json {
   const heads = new Map<string, Json>()
   const keys = Object.keys(object)
   const sized = keys.map((key) => ({ key, value: object[key]!, bytes: jsonBytes(object[key]!, room.left, atMost) }))
-  for (const { key, value } of sized.toSorted((one, other) => one.bytes - other.bytes)) {
+  const sorted = sized.toSorted((one, other) => one.bytes - other.bytes)
+  for (const [index, { key, value, bytes }] of sorted.entries()) {
     if (room.left < SMALLEST_MEMBER) break
     if (!take(room, Buffer.byteLength(key) + 4)) continue
-    const fitting = headOf(value, room)
+    // The members after it are as long.
+    const share = bytes > room.left / 2 ? Math.floor(room.left / (sorted.length - index)) : room.left
+    const own = { ...room, left: share }
+    const fitting = headOf(value, own)
+    room.left -= share - own.left
     if (fitting !== undefined) heads.set(key, fitting)
   }
   return Object.fromEntries(keys.flatMap((key) => heads.has(key) ? [[key, heads.get(key)!]] : []))

@@ -104,29 +104,82 @@ const unanswered = () =>
 export interface Sidecar {
   /** Resolves with the path a person can open. */
   save(sessionId: string, callId: string, text: string): Promise<string>
+  /** A file for a result that arrives in parts. Without it the parts are kept in memory, and saved together. */
+  open?(sessionId: string, callId: string): Promise<SidecarFile>
   /** The paths of the files a session has saved. Without it no tool can open them. */
   files?(sessionId: string): ReadonlySet<string>
   /** Removes everything a closed session saved. */
   discard?(sessionId: string): Promise<void>
 }
 
+/** A file that is being written. Contract: one call at a time. */
+export interface SidecarFile {
+  write(bytes: Uint8Array): Promise<void>
+  /** Resolves with the path a person can open. */
+  close(): Promise<string>
+  /** Instead of `close`. */
+  remove(): Promise<void>
+}
+
 const SIDECAR_TIMEOUT_MS = 10_000
+
+/** For a sidecar that takes whole texts only. */
+function fileInMemory(save: (text: string) => Promise<string>): SidecarFile {
+  const parts: Uint8Array[] = []
+  return {
+    async write(bytes) {
+      parts.push(bytes)
+    },
+    close: () => save(Buffer.concat(parts).toString('utf8')),
+    async remove() {
+      parts.length = 0
+    },
+  }
+}
+
+type BoundedSidecar = Sidecar & Required<Pick<Sidecar, 'open' | 'discard'>>
 
 /** The embedder's sidecar with a timeout and a limit of bytes per session, so that it cannot hold up an outcome. */
 export function sidecarWithTimeout(
   sidecar: Sidecar, clock: Clock, sessionSavedBytes: number = CALL_LIMITS.sessionSavedBytes,
-): Sidecar & Required<Pick<Sidecar, 'discard'>> {
+): BoundedSidecar {
   const inTime = <Value>(work: () => Promise<Value>): Promise<Value> => within({
     clock, ms: SIDECAR_TIMEOUT_MS,
     late: () => new BulkheadError('InternalError', `The sidecar did not answer within ${SIDECAR_TIMEOUT_MS} ms.`),
   }, work)
   const saved = new Map<string, number>()
+  const count = (sessionId: string, more: number): void => {
+    const bytes = (saved.get(sessionId) ?? 0) + more
+    if (bytes > sessionSavedBytes) throw tooManyBytesSaved('sessionSavedBytes', sessionSavedBytes)
+    saved.set(sessionId, bytes)
+  }
   return {
     async save(sessionId, callId, text) {
-      const bytes = (saved.get(sessionId) ?? 0) + Buffer.byteLength(text)
-      if (bytes > sessionSavedBytes) throw tooManyBytesSaved('sessionSavedBytes', sessionSavedBytes)
-      saved.set(sessionId, bytes)
+      count(sessionId, Buffer.byteLength(text))
       return inTime(() => sidecar.save(sessionId, callId, text))
+    },
+    async open(sessionId, callId) {
+      const start = async (): Promise<SidecarFile> => sidecar.open?.(sessionId, callId)
+        ?? fileInMemory((text) => sidecar.save(sessionId, callId, text))
+      const opening = start()
+      const file = await inTime(() => opening).catch((thrown: unknown) => {
+        // It may be opened later.
+        opening.then((late) => late.remove()).catch(() => undefined)
+        throw thrown
+      })
+      let written = 0
+      return {
+        async write(bytes) {
+          count(sessionId, bytes.length)
+          written += bytes.length
+          await inTime(() => file.write(bytes))
+        },
+        close: () => inTime(() => file.close()),
+        async remove() {
+          if (saved.has(sessionId)) count(sessionId, -written)
+          await inTime(() => file.remove())
+        },
+      }
     },
     ...(sidecar.files ? { files: (sessionId: string) => sidecar.files!(sessionId) } : {}),
     discard(sessionId) {

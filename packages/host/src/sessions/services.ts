@@ -9,6 +9,7 @@ import { runCall } from '../calls/pipeline.ts'
 import { changeServices } from './change-services.ts'
 import type { ToolCall } from '../calls/receive.ts'
 import { askForTool, pauseFor, type RunningCall } from '../calls/running-call.ts'
+import { openOutput } from '../calls/whole-output.ts'
 import type { ExtensionServices, ServiceRequest } from '../extensions/registry/candidate.ts'
 import { RunningCalls } from '../extensions/running-calls.ts'
 import { openSlot } from '../extensions/state-slot.ts'
@@ -64,6 +65,7 @@ function createServices(sources: ServiceSources): CompartmentServices {
     ...(wants('tools.call') ? { callTool: callToolFor(sources) } : {}),
     ...(wants('session') ? { session: sessionMemory(sources) } : {}),
     ...lendFiles(sources),
+    ...saveOutput(sources),
     client: (callId) => running.get(callId)?.call.session.client,
     ...changeServices(sources),
   }
@@ -143,6 +145,25 @@ export function lendFiles(
       const call = running.get(callId)?.call
       const isNested = call?.parent !== undefined && !call.parent.isProgram
       return call === undefined || isNested ? NONE : sidecar.files?.(call.session.id) ?? NONE
+    },
+  }
+}
+
+/** The bundled tools whose output may be long. */
+const SAVERS: ReadonlySet<string> = new Set(['bash', 'glob', 'grep'])
+
+/** Their output goes to a file while they run. What a nested call returns goes to a program, which gets the result. */
+function saveOutput(
+  { descriptor: { id, layer }, running, sidecar, events }: LendingSources & Pick<ServiceSources, 'events'>,
+): Pick<CompartmentServices, 'wholeOutput'> {
+  const open = sidecar?.open
+  if (open === undefined || layer !== 'bundled' || !SAVERS.has(id)) return {}
+  return {
+    wholeOutput: (callId) => {
+      const call = running.get(callId)?.call
+      if (call === undefined || call.parent !== undefined) return undefined
+      const { tool: { maxOutputBytes: shownBytes, extension: { limits: { savedBytes } } } } = call
+      return openOutput(call, { sidecar: { open }, events, savedBytes, shownBytes })
     },
   }
 }

@@ -134,3 +134,25 @@ test('a list has the requested number of items, and the whole is saved', () => {
   expect(truncate(output(['a', 'b']), 1_000, 1).body).toEqual(output(['a']))
   expect(truncate(output({ long: ['x'.repeat(50), 'y'.repeat(50), 'z'] }), 80, 2).body).toMatchObject({ data: { long: [expect.any(String), expect.any(String)] } })
 })
+
+test('long members share the room, so that none takes the place of another', () => {
+  const data = { stdout: 'o'.repeat(5_000), stderr: 'e'.repeat(9_000), exit_code: 0, note: 'n'.repeat(50) }
+  const { body } = truncate(output(data), 1_000)
+  if (body.type !== 'output') throw new Error('it was an output')
+  const cut = body.data as typeof data
+  expect({ ...cut, stdout: cut.stdout.length > 350, stderr: cut.stderr.length > 350 })
+    .toEqual({ stdout: true, stderr: true, exit_code: 0, note: data.note })
+  expect(bytes(body.data)).toBeLessThanOrEqual(1_000)
+})
+
+test('a stream keeps its end, and a list has its end beside it', () => {
+  const stdout = Array.from({ length: 1_000 }, (_, index) => `${index}\n`).join('')
+  const { body, whole } = truncate(output({ stdout, exit_code: 1 }), 500, Infinity, true)
+  const { stdout: shown } = (body as unknown as { data: { stdout: string } }).data
+  expect([shown.startsWith('0\n1\n'), shown.endsWith('\n999\n'), whole === stdout]).toEqual([true, true, true])
+  const paths = Array.from({ length: 100 }, (_, index) => index)
+  expect(truncate(output({ paths, total: 100 }), 5_000, 10, true).body)
+    .toEqual(output({ paths: paths.slice(0, 10), total: 100, last: paths.slice(-20) }))
+  expect(truncate(output({ paths: paths.slice(0, 12) }), 5_000, 10, true).body)
+    .toEqual(output({ paths: paths.slice(0, 10), last: [10, 11] }))
+})

@@ -106,7 +106,7 @@ export const crossedGuard = (crossings: Crossings): Guard => ({
 export const crossedWatchdog = (name: string, watchdog: Judge, crossings: Crossings): Judge =>
   crossings.port(name, async (call, signal) => watchdog(call, signal))
 
-export const crossedSidecar = (sidecar: Required<Omit<Sidecar, 'files'>>, crossings: Crossings): Sidecar => ({
+export const crossedSidecar = (sidecar: Required<Omit<Sidecar, 'files' | 'open'>>, crossings: Crossings): Sidecar => ({
   save: crossings.port('sidecar.save', (sessionId, callId, text) => sidecar.save(sessionId, callId, text)),
   discard: crossings.port('sidecar.discard', (sessionId) => sidecar.discard(sessionId)),
 })

@@ -205,8 +205,8 @@ export function shellAccess(callBroker: CallBroker): Shell {
 
 const stageRequest = ({ cmd, args = [], input, stdout, stderr, as }: ShellStage): object =>
   ({ cmd, args, input, stdout, stderr, as })
-const optionsRequest = ({ cwd, timeoutMs, wall, hosts, isolated, quiet }: PipeOptions = {}): object =>
-  ({ cwd, timeoutMs, wall, hosts, isolated, quiet })
+const optionsRequest = ({ cwd, timeoutMs, wall, hosts, isolated, quiet, save }: PipeOptions = {}): object =>
+  ({ cwd, timeoutMs, wall, hosts, isolated, quiet, save })
 
 /** Questions to a person. Each method sends one request and checks the kind of the response. */
 export function interaction(callBroker: CallBroker): Interact {

@@ -123,7 +123,7 @@ async function runBash(args: BashArgs, runtime: BashRuntime): Promise<JsonObject
   } else {
     if (analyzed.kind === 'plan' && analyzed.analysis.onlyReads === true) await checkInside(analyzed, runtime)
     const as = requestedCommands(command, analyzed)
-    const options = { cwd: folder, timeoutMs, wall: look === undefined ? 'work' : 'look' } as const
+    const options = { cwd: folder, timeoutMs, wall: look === undefined ? 'work' : 'look', save: true } as const
     await runWhole({ cmd: 'bash', args: shellArguments(command), as }, options, runtime, transcript)
   }
   return transcript.result()

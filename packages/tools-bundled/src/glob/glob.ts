@@ -26,8 +26,9 @@ const manifest = {
     name: 'glob',
     label: 'Find files',
     description: 'Finds files by a glob pattern, newest first. Files listed in ignore files are left out, unless the '
-      + 'pattern begins with their folder. Returns at most 1000 paths. `total` is the number of all matches, and `left_out` '
-      + 'the number of those that rules deny or ask about.',
+      + 'pattern begins with their folder. Returns at most 1000 paths, and of more the `last` ones, too. `total` is the '
+      + 'number of all matches, and `left_out` of those that rules deny or ask about. A file has all of them, one in a '
+      + 'line.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,
@@ -39,7 +40,7 @@ const manifest = {
   }],
 } satisfies ManifestInput
 
-/** More than the model is shown, so that the rest can be saved to a file. */
+/** As many as an operator may show to a model. All of them are saved to a file. */
 const LIMIT = 10_000
 
 export const glob = {
@@ -53,8 +54,8 @@ export const glob = {
           refuseHome(args.path)
           refuseHome(args.pattern)
           const { pattern, path } = splitPattern(args.pattern, args.path)
-          const { paths, total, leftOut } = await fs.find(pattern, { path, limit: LIMIT })
-          return { paths, total, ...leftOutWords(leftOut) }
+          const { paths, total, last, leftOut } = await fs.find(pattern, { path, limit: LIMIT, save: true })
+          return { paths, total, ...(last && { last }), ...leftOutWords(leftOut) }
         },
         deriveApprovalKey: (args) => pathKey(splitPattern(args.pattern, args.path).path),
       },

@@ -40,9 +40,10 @@ const manifest = {
     name: 'grep',
     label: 'Search in files',
     description: 'Searches the text files of the workspace with a regular expression, ordered by path. Binary files '
-      + 'and files listed in ignore files are left out. Returns at most 200 matches. `total` is the number of all '
-      + 'matches, `unread` the number of files and folders that could not be read, and `left_out` of those that rules '
-      + 'deny or ask about. `path` can also be the `output_path` of a long result.',
+      + 'and files listed in ignore files are left out. Returns at most 200 matches, and of more the `last` ones, '
+      + 'too; a file has all of them, as path:line:text. `total` is the number of all matches, `unread` the number of '
+      + 'files and folders that could not be read, and `left_out` of those that rules deny or ask about. `path` can '
+      + 'also be the `output_path` of a long result.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,
@@ -54,8 +55,8 @@ const manifest = {
   }],
 } satisfies ManifestInput
 
-/** More than the model is shown, so that the rest can be saved to a file. */
-const LIMIT = 5_000
+/** As many as an operator may show to a model. All of them are saved to a file. */
+const LIMIT = 10_000
 
 export const grep = {
   manifest,
@@ -74,8 +75,9 @@ export const grep = {
 async function search(args: FromJsonSchema<typeof INPUT_SCHEMA>, fs: FileReader) {
   const { pattern, path, glob, type, ignore_case, context, multiline, output_mode = 'content' } = args
   refuseHome(path)
-  const { matches, counts, total, files, unread, leftOut } = await fs.search(pattern, {
+  const { matches, counts, total, files, unread, leftOut, lastMatches, lastCounts } = await fs.search(pattern, {
     limit: LIMIT,
+    save: true,
     want: output_mode === 'content' ? 'lines' : 'counts',
     ...(path !== undefined && { path }),
     ...(glob !== undefined && { glob }),
@@ -87,11 +89,13 @@ async function search(args: FromJsonSchema<typeof INPUT_SCHEMA>, fs: FileReader)
   const missed = { ...(unread > 0 && { unread }), ...leftOutWords(leftOut) }
   switch (output_mode) {
     case 'content':
-      return { matches, total, ...missed }
-    case 'files':
-      return { files: counts.map((file) => file.path), total: files, ...missed }
+      return { matches, total, ...(lastMatches && { last: lastMatches }), ...missed }
+    case 'files': {
+      const last = lastCounts?.map((file) => file.path)
+      return { files: counts.map((file) => file.path), total: files, ...(last && { last }), ...missed }
+    }
     case 'count':
-      return { counts, total, ...missed }
+      return { counts, total, ...(lastCounts && { last: lastCounts }), ...missed }
   }
 }
 

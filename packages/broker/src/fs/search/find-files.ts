@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { BulkheadError, type FilesFound } from '@bulkhead/contract'
+import { BulkheadError, type FilesFound, type WholeOutput } from '@bulkhead/contract'
 import type { FileScope } from '../file-scope.ts'
 import type { FolderHandle } from '../disk.ts'
 import type { ResolvedPath } from '../path-policy.ts'
@@ -19,7 +19,7 @@ const STATS_PER_TURN = 50
  * even if ignore files exclude them.
  */
 export async function findFiles(
-  scope: FileScope, pattern: FilePattern, request: FindRequest, signal: AbortSignal,
+  scope: FileScope, pattern: FilePattern, request: FindRequest, signal: AbortSignal, whole?: WholeOutput,
 ): Promise<FilesFound> {
   const base = await scope.locate(request.path, 'leads')
   const resolved = await startOf(scope, base, pattern)
@@ -44,8 +44,14 @@ export async function findFiles(
     const counted = leftOut.size === 0 ? {} : { leftOut: leftOut.size }
     if (!isSorted) return { paths: shown(first), total, ...counted }
     const isSortedHere = total <= SORTED_HERE
-    const newest = isSortedHere ? await newestFirst(folder, first) : await sortedByRipgrep(search, request.limit)
-    return { paths: shown(newest), total: isSortedHere ? newest.length : total, ...counted }
+    if (isSortedHere) {
+      const newest = await newestFirst(folder, first)
+      await whole?.add('paths', linesOf(newest.map((path) => shownPath(request.path, [named(path)]))))
+      return { paths: shown(newest), total: newest.length, ...counted }
+    }
+    if (whole === undefined) return { paths: shown(await sortedByRipgrep(search, request.limit)), total, ...counted }
+    const saved = new SavedPaths(request.limit, whole, (path) => shownPath(request.path, [named(path)]))
+    return { ...await saved.collect({ ...search, args: [...search.args, SORTED] }), total, ...counted }
   })
 }
 
@@ -86,14 +92,59 @@ async function list(search: Search, most: number): Promise<Listed> {
   return { first, total }
 }
 
+const SORTED = '--sortr=modified'
+/** The end of the list that a model sees. */
+const LAST = 20
+
+const linesOf = (lines: readonly string[]): Buffer => Buffer.from(lines.map((line) => `${line}\n`).join(''))
+
+/** Saves all paths, and keeps the first and the last. */
+class SavedPaths {
+  readonly #limit: number
+  readonly #whole: WholeOutput
+  readonly #shown: (path: string) => string
+  readonly #paths: string[] = []
+  #last: string[] = []
+  #waiting: string[] = []
+
+  constructor(limit: number, whole: WholeOutput, shown: (path: string) => string) {
+    this.#limit = limit
+    this.#whole = whole
+    this.#shown = shown
+  }
+
+  async collect(search: Search): Promise<Pick<FilesFound, 'paths' | 'last'>> {
+    await eachPath(search, (path) => this.#take(this.#shown(path)), () => this.#save())
+    await this.#save()
+    const last = this.#last.slice(-LAST)
+    return { paths: this.#paths, ...(last.length > 0 && { last }) }
+  }
+
+  #take(path: string): true {
+    this.#waiting.push(path)
+    if (this.#paths.length < this.#limit) this.#paths.push(path)
+    else if (this.#last.push(path) > 2 * LAST) this.#last = this.#last.slice(-LAST)
+    return true
+  }
+
+  #save(): Promise<void> | undefined {
+    const lines = linesOf(this.#waiting)
+    this.#waiting = []
+    return lines.length === 0 ? undefined : this.#whole.add('paths', lines)
+  }
+}
+
 async function sortedByRipgrep(search: Search, limit: number): Promise<readonly string[]> {
   const newest: string[] = []
-  await eachPath({ ...search, args: [...search.args, '--sortr=modified'] }, (path) => newest.push(path) < limit)
+  await eachPath({ ...search, args: [...search.args, SORTED] }, (path) => newest.push(path) < limit)
   return newest
 }
 
-/** The files below a folder that ripgrep would search. Until `take` returns false. */
-export async function eachPath({ folder, args, isWanted, signal }: Search, take: (path: string) => boolean): Promise<void> {
+/** The files below a folder that ripgrep would search. Until `take` returns false. `pause` is awaited before more is read. */
+export async function eachPath(
+  { folder, args, isWanted, signal }: Search, take: (path: string) => boolean,
+  pause: () => Promise<void> | undefined = () => undefined,
+): Promise<void> {
   const takeWanted = (path: string): boolean => !isWanted(path) || take(path)
   let rest: Buffer = Buffer.alloc(0)
   // Split in bulk: there may be a hundred thousand paths.
@@ -107,6 +158,7 @@ export async function eachPath({ folder, args, isWanted, signal }: Search, take:
       signal.throwIfAborted()
       if (!takeWanted(path.startsWith('./') ? path.slice(2) : path)) return false
     }
+    await pause()
     return true
   }
   await runRipgrep({ args: ['--files', '--null', ...args], cwd: folder.at('.'), signal, take: takeAll })

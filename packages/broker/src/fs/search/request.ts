@@ -19,6 +19,8 @@ export interface FindRequest {
   readonly path: string
   readonly limit: number
   readonly order: 'newest' | 'any'
+  /** Whether all that was found is saved. */
+  readonly save: boolean
 }
 
 export type SearchRequest = Required<Omit<SearchOptions, 'glob' | 'type'>> & FindRequest & {
@@ -39,7 +41,8 @@ export function readFindRequest(options: Json | undefined): FindRequest {
   const given = objectOf(options)
   const order = text(given, 'order') ?? 'newest'
   if (order !== 'newest' && order !== 'any') throw invalid('its order must be newest or any')
-  return { path: text(given, 'path') ?? '.', limit: count(given, 'limit', 1, MAX_RESULTS) ?? MAX_RESULTS, order }
+  const limit = count(given, 'limit', 1, MAX_RESULTS) ?? MAX_RESULTS
+  return { path: text(given, 'path') ?? '.', limit, order, save: given['save'] === true }
 }
 
 export function readSearchRequest(pattern: string, options: Json | undefined): SearchRequest {

@@ -8,6 +8,14 @@ const KEPT_CHARS = 4 * ANSWER_CHARS
 /** Overhead of a buffered line. */
 const LINE_CHARS = 64
 
+/** The end of what was found that a model sees. */
+const LAST = 10
+
+interface FileEnd {
+  readonly path: string
+  found: readonly LineFound[]
+}
+
 interface Line {
   readonly text: string
   readonly cut: boolean
@@ -27,6 +35,8 @@ interface FileLines {
 export interface LineResultsOptions {
   readonly limit: number
   readonly context: number
+  /** Whether everything is also written as text, in the order in which it is found. */
+  readonly saves?: boolean
   /** Characters to buffer. */
   readonly keptChars?: number
   /** The path for the result; undefined for a file that is not wanted. */
@@ -38,6 +48,10 @@ export interface LineResultsOptions {
  * are only counted, so that memory is bounded.
  */
 export class LineResults {
+  readonly #text = new FoundText()
+  /** The last matches of the file at hand, and of the last file by its path. */
+  #own: FileEnd = { path: '', found: [] }
+  #ending: FileEnd = this.#own
   readonly #options: LineResultsOptions
   readonly #keptMost: number
   readonly #splitter = new Splitter('\n', (record) => this.#take(record))
@@ -59,9 +73,16 @@ export class LineResults {
     return this.#splitter.add(bytes)
   }
 
+  /** What was found since the last call, as text. */
+  saved(): Buffer {
+    return this.#text.taken()
+  }
+
   end(): Omit<LinesFound, 'unread'> {
     this.#prune()
-    return { total: this.#total, files: this.#files, counts: [], matches: this.#matches() }
+    const matches = this.#matches()
+    const rest = this.#options.saves && this.#total > matches.length ? { lastMatches: this.#ending.found } : {}
+    return { total: this.#total, files: this.#files, counts: [], matches, ...rest }
   }
 
   #take(record: Buffer): true {
@@ -73,11 +94,13 @@ export class LineResults {
       case 'match':
         if (file === undefined) break
         file.count++
+        if (this.#options.saves) this.#save(file, record)
         if (file.shown && (file.matched.length < this.#options.limit || this.#options.context > 0)) {
           this.#keep(file, record)
         }
         break
       case 'context':
+        if (file !== undefined && this.#options.saves) this.#save(file, record)
         if (file?.shown === true && this.#options.context > 0) this.#keep(file, record)
         break
       case 'end':
@@ -97,6 +120,18 @@ export class LineResults {
     }
     const shown = this.#last === undefined || path <= this.#last
     this.#file = { path, matched: [], lines: new Map(), chars: 0, count: 0, shown }
+  }
+
+  #save({ path }: FileLines, record: Buffer): void {
+    const read = readRecord(record)
+    if (read === undefined || read.type === 'begin') return
+    if (read.type === 'match') {
+      if (path !== this.#own.path) this.#own = { path, found: [] }
+      this.#own.found = [...this.#own.found, { path, line: read.line, text: read.text }].slice(-LAST)
+      if (path >= this.#ending.path) this.#ending = this.#own
+    }
+    const mark = read.type === 'match' ? ':' : '-'
+    this.#text.add(`${path}${mark}${read.line}${mark}${read.text}${read.cut ? ' […]' : ''}`)
   }
 
   #keep(file: FileLines, record: Buffer): void {
@@ -129,7 +164,7 @@ export class LineResults {
   #prune(): void {
     let [matches, chars] = [0, 0]
     const isFull = (): boolean => matches >= this.#options.limit || chars >= this.#keptMost
-    this.#kept = this.#kept.toSorted((one, other) => (one.path < other.path ? -1 : 1)).filter((file) => {
+    this.#kept = sorted(this.#kept).filter((file) => {
       if (isFull()) return false
       matches += file.matched.length
       chars += file.chars
@@ -170,19 +205,38 @@ export class LineResults {
   }
 }
 
+/** Lines of text that wait to be saved. */
+class FoundText {
+  #lines: string[] = []
+
+  add(line: string): void {
+    this.#lines.push(line, '\n')
+  }
+
+  taken(): Buffer {
+    const text = Buffer.from(this.#lines.join(''))
+    this.#lines = []
+    return text
+  }
+}
+
 /** Collects the output of `--count --null`: path, NUL, count, line end. */
 export class CountResults {
+  readonly #text = new FoundText()
+  readonly #saves: boolean
   readonly #limit: number
   readonly #shownPath: (path: string) => string | undefined
   readonly #splitter = new Splitter('\0', (piece) => this.#take(piece))
   #counts: { readonly path: string; readonly count: number }[] = []
+  #last: { readonly path: string; readonly count: number }[] = []
   #path: string | undefined
   #open: Buffer = Buffer.alloc(0)
   #total = 0
   #files = 0
 
-  constructor({ limit, shownPath }: Pick<LineResultsOptions, 'limit' | 'shownPath'>) {
+  constructor({ limit, saves = false, shownPath }: Pick<LineResultsOptions, 'limit' | 'saves' | 'shownPath'>) {
     this.#limit = limit
+    this.#saves = saves
     this.#shownPath = shownPath
   }
 
@@ -193,10 +247,15 @@ export class CountResults {
     return this.#splitter.add(bytes)
   }
 
+  saved(): Buffer {
+    return this.#text.taken()
+  }
+
   end(): Omit<LinesFound, 'unread'> {
     this.#take(this.#open)
     this.#prune()
-    return { total: this.#total, files: this.#files, counts: this.#counts, matches: [] }
+    const rest = this.#saves && this.#files > this.#counts.length ? { lastCounts: sorted(this.#last).slice(-LAST) } : {}
+    return { total: this.#total, files: this.#files, counts: this.#counts, matches: [], ...rest }
   }
 
   /** A piece has the count of the previous file and the path of the next. */
@@ -214,10 +273,17 @@ export class CountResults {
     this.#total += count
     this.#files++
     this.#counts.push({ path, count })
+    if (this.#saves) {
+      this.#text.add(`${path}:${count}`)
+      if (this.#last.push({ path, count }) > 10 * LAST) this.#last = sorted(this.#last).slice(-LAST)
+    }
     if (this.#counts.length > 4 * this.#limit) this.#prune()
   }
 
   #prune(): void {
-    this.#counts = this.#counts.toSorted((one, other) => (one.path < other.path ? -1 : 1)).slice(0, this.#limit)
+    this.#counts = sorted(this.#counts).slice(0, this.#limit)
   }
 }
+
+const sorted = <Named extends { readonly path: string }>(all: readonly Named[]): Named[] =>
+  all.toSorted((one, other) => one.path < other.path ? -1 : 1)

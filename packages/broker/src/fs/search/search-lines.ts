@@ -1,4 +1,4 @@
-import type { LinesFound } from '@bulkhead/contract'
+import type { LinesFound, WholeOutput } from '@bulkhead/contract'
 import type { FileScope } from '../file-scope.ts'
 import { notRegular } from '../file-errors.ts'
 import type { ResolvedPath } from '../path-policy.ts'
@@ -10,9 +10,21 @@ import { eachPath } from './find-files.ts'
 import { runRipgrep } from './ripgrep.ts'
 import type { SearchRequest } from './request.ts'
 
+/** A search with what takes everything that it finds. */
+export type SavedSearch = SearchRequest & { readonly whole: WholeOutput | undefined }
+
+type Collector = CountResults | LineResults
+
+/** Nothing more is read while what was found is saved. */
+const takeInto = (lines: Collector, { whole }: SavedSearch) => (bytes: Buffer): boolean | Promise<boolean> => {
+  const more = lines.add(bytes)
+  const saved = whole?.add('lines', lines.saved())
+  return saved === undefined ? more : saved.then(() => more)
+}
+
 /** Searches the files of the grant below a folder, or one file. */
 export async function searchLines(
-  scope: FileScope, resolved: ResolvedPath, request: SearchRequest, signal: AbortSignal,
+  scope: FileScope, resolved: ResolvedPath, request: SavedSearch, signal: AbortSignal,
 ): Promise<LinesFound> {
   const found = await scope.lstat(resolved)
   const search = found?.kind === 'file' ? searchFile : searchFolder
@@ -21,19 +33,21 @@ export async function searchLines(
 
 /** Passes a descriptor, so that ripgrep reads the file that was checked. */
 function searchFile(
-  scope: FileScope, resolved: ResolvedPath, request: SearchRequest, signal: AbortSignal,
+  scope: FileScope, resolved: ResolvedPath, request: SavedSearch, signal: AbortSignal,
 ): Promise<LinesFound> {
   return scope.withFile(resolved, READ, async (handle) => {
     if (!(await handle.stat()).isFile()) throw notRegular(resolved.given)
     const lines = collectorOf(request, () => resolved.given)
     const args = argumentsOf(request)
-    const unread = await runRipgrep({ args, cwd: '/', input: handle.fd, signal, take: (bytes) => lines.add(bytes) })
-    return { ...lines.end(), unread }
+    const unread = await runRipgrep({ args, cwd: '/', input: handle.fd, signal, take: takeInto(lines, request) })
+    const found = lines.end()
+    await request.whole?.add('lines', lines.saved())
+    return { ...found, unread }
   })
 }
 
 function searchFolder(
-  scope: FileScope, resolved: ResolvedPath, request: SearchRequest, signal: AbortSignal,
+  scope: FileScope, resolved: ResolvedPath, request: SavedSearch, signal: AbortSignal,
 ): Promise<LinesFound> {
   const wanted = request.glob === undefined ? undefined : globTest(request.glob)
   return scope.asFolder(resolved, async (folder) => {
@@ -45,22 +59,26 @@ function searchFolder(
     })
     const narrowed = request.glob === undefined || request.type !== undefined ? [] : narrowingArguments(request.glob)
     const args = [...argumentsOf(request), ...narrowed]
-    const unread = await runRipgrep({ args, cwd: folder.at('.'), signal, take: (bytes) => lines.add(bytes) })
-    if (!scope.isRuled) return { ...lines.end(), unread }
+    const unread = await runRipgrep({ args, cwd: folder.at('.'), signal, take: takeInto(lines, request) })
+    const found = lines.end()
+    await request.whole?.add('lines', lines.saved())
+    if (!scope.isRuled) return { ...found, unread }
     // Counted by name: the number must not tell whether the content of such a file matches.
     let leftOut = 0
     const isWanted = (path: string): boolean =>
       wanted?.(path) !== false && granted(joinNames(resolved.real, path)).isLeftOut === true
     await eachPath({ folder, args: [...typeArguments(request), ...narrowed], isWanted, signal }, () => ++leftOut > 0)
-    return { ...lines.end(), unread, ...(leftOut > 0 && { leftOut }) }
+    return { ...found, unread, ...(leftOut > 0 && { leftOut }) }
   })
 }
 
 type ShownPath = (path: string) => string | undefined
 
-const collectorOf = ({ want, limit, context }: SearchRequest, shown: ShownPath): CountResults | LineResults =>
-  want === 'counts'
-    ? new CountResults({ limit, shownPath: shown }) : new LineResults({ limit, context, shownPath: shown })
+function collectorOf({ want, limit, context, whole }: SavedSearch, shown: ShownPath): Collector {
+  const saves = whole !== undefined
+  return want === 'counts' ? new CountResults({ limit, saves, shownPath: shown })
+    : new LineResults({ limit, context, saves, shownPath: shown })
+}
 
 const typeArguments = ({ type }: Pick<SearchRequest, 'type'>): readonly string[] =>
   type === undefined ? [] : [`--type=${type}`]

@@ -48,7 +48,7 @@ export class PlanRunner {
     try {
       const commands = await Promise.all(stages.map((stage) => stageCommand(stage, folder, fs)))
       const timeoutMs = Math.max(1, Math.ceil(this.#until - performance.now()))
-      transcript.add(await shell.pipe(commands, { cwd: folder, wall: 'work', timeoutMs }), negated)
+      transcript.add(await shell.pipe(commands, { cwd: folder, wall: 'work', timeoutMs, save: true }), negated)
     } catch (error) {
       const { code, data, message } = error as BrokerError
       if (code !== 'NotFound') throw error

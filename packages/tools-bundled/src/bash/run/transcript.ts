@@ -1,9 +1,10 @@
 import type { PipeResult } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
+import { headAndTail } from '@bulkhead/kit/text'
 import { type Needs, STOPPED_NOTES, type StoppedBy, stoppedBy } from './stopped.ts'
 
-/** For both streams and all steps together. The host decides how much of it the model sees. */
-const MAX_CHARS = 2 * 1024 * 1024
+/** For each stream of all steps together. The host decides how much of it the model sees. */
+const MOST_BYTES = 1024 * 1024
 
 /** The exit code that shells use for a program that cannot be run. */
 const NOT_RUN = 126
@@ -31,8 +32,8 @@ export class Transcript {
   }
 
   add({ stdout, stderr, exits, truncated, timedOut, wall }: PipeResult, negated: boolean): void {
-    this.#stdout += this.#fit(stdout)
-    this.#stderr += this.#fit(stderr)
+    this.#stdout = this.#fit(this.#stdout + stdout)
+    this.#stderr = this.#fit(this.#stderr + stderr)
     this.#truncated ||= truncated
     this.#timedOut = timedOut
     const { exitCode, signal } = exits.at(-1)!
@@ -46,7 +47,7 @@ export class Transcript {
   }
 
   fail(exitCode: number, message: string): void {
-    this.#stderr += this.#fit(`${message}\n`)
+    this.#stderr = this.#fit(`${this.#stderr}${message}\n`)
     this.#exit = { exitCode, signal: null }
   }
 
@@ -68,9 +69,8 @@ export class Transcript {
   }
 
   #fit(text: string): string {
-    const left = MAX_CHARS - this.#stdout.length - this.#stderr.length
-    if (text.length <= left) return text
-    this.#truncated = true
-    return text.slice(0, Math.max(0, left))
+    const both = headAndTail(text, MOST_BYTES)
+    if (both !== text) this.#truncated = true
+    return both
   }
 }
