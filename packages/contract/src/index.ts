@@ -16,7 +16,7 @@ export type {
 } from './model/events.ts'
 export {
   APPROVAL_ANSWERS, TOOL_INTERACTION_KINDS, type ApprovalAnswer, type ApprovalRequest, type InteractionEnvelope,
-  type InteractionKind, type InteractionOption, type InteractionRequest, type InteractionResponse,
+  type InteractionKind, type InteractionOption, type InteractionRequest, type InteractionResponse, type ProjectTool,
 } from './model/interaction.ts'
 export { carriesKeys, hostOfKey, isKeyWithin, keyGrant } from './model/keys.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState } from './model/lifecycle.ts'
