@@ -23,7 +23,7 @@ const SECTIONS: readonly (readonly [title: string, guide: string, names: string]
     'ToolDefinition ToolCall CallOptions CallProgress CallLog CallAllOptions Outcome OutputOutcome ErrorOutcome OutcomeMetadata Completion Content EmbeddedResource ResourceLink Json JsonObject ErrorCode BulkheadError Explanation ExplainedStep Surface SurfaceItem'],
   ['Events', 'Each event is listed in the [event reference](events.md).', 'BulkheadEvent EventType EventOf EventListener'],
   ['People', 'See [people](../guides/sessions.md#people).',
-    'createTerminalInteractor TerminalStreams createProgrammaticInteractor ProgrammaticInteractor createHeadlessInteractor PermissionRequired Interactor InteractionEnvelope InteractionRequest InteractionResponse PausedCall InterruptedCall'],
+    'createTerminalInteractor TerminalStreams createProgrammaticInteractor ProgrammaticInteractor createHeadlessInteractor PermissionRequired Interactor InteractionEnvelope InteractionRequest ProjectTool InteractionResponse PausedCall InterruptedCall'],
   ['Approvals', 'See [approvals](../guides/approvals.md).',
     'Approver ApprovalRequest ApprovalAnswer Approval ApprovalBook ApprovalEnd ApprovalFilter ApprovalGrant ApprovalScope DamagedApproval'],
   ['Policy in code', 'See [policy in code](../guides/hooks.md).',

@@ -17,7 +17,7 @@ export type {
 export {
   APPROVAL_ANSWERS, APPROVAL_COVERS, TOOL_INTERACTION_KINDS, type ApprovalAnswer, type ApprovalRequest,
   type InteractionEnvelope, type InteractionKind, type InteractionOption, type InteractionRequest,
-  type InteractionResponse, type OfferedAnswer,
+  type InteractionResponse, type OfferedAnswer, type ProjectTool,
 } from './model/interaction.ts'
 export type { Principal } from './model/principal.ts'
 export { carriesKeys, hostOfKey, isKeyWithin, keyGrant } from './model/keys.ts'

@@ -4,6 +4,7 @@ import {
 } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { capabilityDiffInWords, signerInWords, type InstallPlan, type Packed } from '@bulkhead/loader'
+import { describeTool, toolWords, type Shadows } from '../facade/project-tools.ts'
 import { UsageError } from './command.ts'
 import { terminal } from './host-options.ts'
 
@@ -45,7 +46,7 @@ export function planText(plan: InstallPlan, packed?: Sources): string {
 }
 
 export function extensionLines(
-  { id, version, manifest, digests, signer, integrity }: ExtensionDescriptor,
+  { id, version, manifest, digests, signer, integrity }: ExtensionDescriptor, shadows?: Shadows,
 ): readonly string[] {
   const unsigned = integrity === 'unpinned' ? 'no, and no integrity file' : 'no'
   return [
@@ -53,9 +54,7 @@ export function extensionLines(
     ...(manifest.description === undefined ? [] : [line('about', manifest.description)]),
     line('digest', digests.package.slice(0, DIGEST_SHOWN)),
     line('signed', signer === undefined ? unsigned : signerInWords(signer)),
-    ...manifest.tools.flatMap(
-      (tool) => [line('tool', `${tool.name}: ${wordsOf(declaredPower(tool.requires)).join(', ') || 'nothing'}`)],
-    ),
+    ...manifest.tools.map((tool) => line('tool', toolWords(describeTool(tool, id, shadows)))),
     ...wordsOf(declaredPower({}, { ...manifest, state: manifest.stateSlot === null ? [] : [id] }))
       .map((words) => line(words.slice(0, words.indexOf(' ')), words.slice(words.indexOf(' ') + 1))),
   ]
@@ -71,7 +70,7 @@ export function planJson({ contents: _, extension, ...plan }: InstallPlan, packe
 export const extensionJson = ({ id, version, manifest, digests, signer, integrity }: ExtensionDescriptor): object => ({
   id, version, integrity, signer: signer ?? null,
   digests: { package: digests.package, capability: digests.capability, tools: Object.fromEntries(digests.tools) },
-  tools: manifest.tools.map(({ name, description, requires }) => ({ name, description, requires })), env: manifest.env,
+  tools: manifest.tools.map(({ name, description, requires, gated }) => ({ name, description, requires, gated })), env: manifest.env,
   secrets: manifest.secrets,
 })
 

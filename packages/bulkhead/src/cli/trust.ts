@@ -9,6 +9,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import { createLoader, looseningSettings, reviewNpmrc, type LooseningSetting } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
+import { shadowsOf, toolsOfProject, type Shadows } from '../facade/project-tools.ts'
 import { defineCommand, UsageError } from './command.ts'
 import { agreeToProject, extensionJson, extensionLines, line, readConsent } from './review.ts'
 import { diagnosticText, grantPhrases, jsonText, printJson, table, UNCONFINED } from './output.ts'
@@ -134,6 +135,7 @@ interface ProjectContents {
   /** Digest of the whole layer. Trust decisions apply to this digest. */
   readonly digest: string
   readonly extensions: readonly ExtensionDescriptor[]
+  readonly shadows: Shadows
   readonly agents: readonly (AgentDescriptor & { readonly hidesYours: boolean })[]
   readonly skills: readonly SkillDescriptor[]
   readonly settings: readonly LooseningSetting[]
@@ -158,14 +160,15 @@ async function readContents(loader: Loader, path: string): Promise<ProjectConten
     throw new BulkheadError('ProjectTrustRequired', `"${path}" changed while it was read. Run the command again.`)
   }
   const own = config.layers.find(({ layer }) => layer === 'project')?.config ?? {}
-  const below = (await loader.load({ workspace: path, trust: 'declined', projectDigest: digest })).config.merged
+  const below = await loader.load({ workspace: path, trust: 'declined', projectDigest: digest })
   return {
     path, digest,
     extensions: extensions.filter(({ layer }) => layer === 'project'),
+    shadows: shadowsOf(below),
     agents: agents.filter(({ layer }) => layer === 'project').map((agent) =>
       ({ ...agent, hidesYours: agents.some(({ layer, name }) => layer === 'global' && name === agent.name) })),
     skills: skills.filter(({ layer }) => layer === 'project'),
-    settings: looseningSettings(own, below),
+    settings: looseningSettings(own, below.config.merged),
     servers: Object.entries(own.mcp ?? {}).filter(([, { enabled }]) => enabled !== false),
     languages: Object.entries(own.lsp ?? {}).filter(([, { enabled }]) => enabled !== false),
     documents: Object.entries(own.openapi ?? {}).filter(([, { enabled }]) => enabled !== false),
@@ -176,11 +179,11 @@ async function readContents(loader: Loader, path: string): Promise<ProjectConten
 
 function contentsText(
   {
-    path, digest, extensions, agents, skills, settings, servers, languages, documents, npm, diagnostics,
+    path, digest, extensions, shadows, agents, skills, settings, servers, languages, documents, npm, diagnostics,
   }: ProjectContents,
 ): string {
   const lines = [
-    ...extensions.flatMap(extensionLines),
+    ...extensions.flatMap((extension) => extensionLines(extension, shadows)),
     ...agents.flatMap((agent) => [line('agent', agentWords(agent)), ...promptLines(agent)]),
     ...skills.map(({ name, description }) => line('skill', `${name}: ${visibleText(description)}`)),
     ...settings.map((setting) => line('setting', settingWords(setting))),
@@ -207,9 +210,11 @@ export function documentWords(document: NonNullable<ConfigFile['openapi']>[strin
 }
 
 const contentsJson = (
-  { digest, extensions, agents, skills, settings, servers, languages, documents, npm, diagnostics }: ProjectContents,
+  {
+    digest, extensions, shadows, agents, skills, settings, servers, languages, documents, npm, diagnostics,
+  }: ProjectContents,
 ): object => ({
-  digest, npm, extensions: extensions.map(extensionJson),
+  digest, npm, extensions: extensions.map(extensionJson), tools: toolsOfProject(extensions, shadows),
   agents: agents.map(({ name, location, manifest, hidesYours }) =>
     ({ name, location, manifest: manifest ?? null, hidesYours })),
   skills: skills.map(({ name, description, location, files }) =>

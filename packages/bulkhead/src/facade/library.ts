@@ -45,7 +45,7 @@ export type {
   CommandClassification,
   CommandSafetyPattern, Completion, ConfigFile, Content, Diagnostic, EmbeddedResource, ErrorCode, ErrorOutcome, EventListener, EventOf,
   EventType, ExtensionDescriptor, InteractionEnvelope, InteractionRequest, InteractionResponse, Interactor,
-  MachineStage, Outcome, OutcomeMetadata, OutputOutcome, ProjectTrust, ResourceLink, Rule, SecurityMode, StateMachine,
+  MachineStage, Outcome, OutcomeMetadata, OutputOutcome, ProjectTool, ProjectTrust, ResourceLink, Rule, SecurityMode, StateMachine,
   Store, ToolDefinition, ToolListing, WorkspaceClient,
 } from '@bulkhead/contract'
 export type { Json, JsonObject } from '@bulkhead/kit/json'

@@ -1,8 +1,9 @@
 import {
-  mayLoad, type Diagnostic, type InteractionRequest, type Interactor, type Loader, type ProjectStanding,
+  mayLoad, type Diagnostic, type InteractionRequest, type Interactor, type Loader, type ProjectStanding, type ProjectTool,
   type TrustDecision, type TrustStanding,
 } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
+import { shadowsOf, toolLines, toolsOfProject } from './project-tools.ts'
 
 /** The trust decision for a load request, with diagnostics of the decision file. */
 export interface TrustOutcome extends ProjectStanding {
@@ -10,7 +11,7 @@ export interface TrustOutcome extends ProjectStanding {
 }
 
 export interface ConsentOptions {
-  readonly loader: Pick<Loader, 'trust'>
+  readonly loader: Pick<Loader, 'trust' | 'load'>
   readonly workspace: string
   readonly interactor?: Interactor | undefined
   /** Withdraws an open question. */
@@ -77,11 +78,20 @@ export class ProjectConsent {
     if (!interactor) return { trust: 'declined', projectDigest: 'any' }
     // Measure before asking: the answer must not cover changes made while the question is open.
     const projectDigest = await trust.measure(workspace)
-    const summary = SUMMARIES[why === 'changed' ? 'changed' : 'unknown']
-    const decision = await answerTo({ kind: 'trustProject', path: workspace, summary }, interactor, signal)
+    const tools = await this.#tools(projectDigest)
+    const summary = [SUMMARIES[why === 'changed' ? 'changed' : 'unknown'], ...toolLines(tools)].join('\n')
+    const decision = await answerTo({ kind: 'trustProject', path: workspace, summary, tools }, interactor, signal)
     if (decision === 'declined' || decision === 'trusted') await trust.decide(workspace, decision, projectDigest)
     else this.#answer = { trust: decision ?? 'declined', projectDigest }
     return { trust: decision ?? 'declined', projectDigest }
+  }
+
+  /** As `bulkhead trust` shows them: verified, and nothing has run. */
+  async #tools(projectDigest: string): Promise<readonly ProjectTool[]> {
+    const { loader, workspace } = this.#options
+    const below = await loader.load({ workspace, trust: 'declined', projectDigest })
+    const { extensions } = await loader.load({ workspace, trust: 'once', projectDigest })
+    return toolsOfProject(extensions, shadowsOf(below))
   }
 }
 

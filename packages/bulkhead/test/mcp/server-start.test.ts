@@ -52,6 +52,18 @@ it('a server that cannot start is a diagnostic and an event, until it starts', a
   }, { timeout: 20_000, interval: 100 })
 })
 
+it('a session that opens reports a server that cannot start', async () => {
+  const config: ConfigFile = { mcp: { ship: free('no-such-program') } }
+  const host = await createHost({ workspace: join(folder, 'work'), home: join(folder, 'home'), config })
+  ending.push(() => host.close())
+  const events: BulkheadEvent[] = []
+  host.on((event) => void events.push(event), ['ServerStartFailed'])
+  expect(host.diagnostics).toEqual([])
+  await host.openSession()
+  expect(host.diagnostics).toMatchObject([{ code: 'ServerUnavailable', extensionId: 'mcp-ship', path: '/mcp/ship' }])
+  expect(events).toMatchObject([{ server: 'ship' }])
+})
+
 it.each([
   ['at once', 0], ['after it has refused the newer era', 1],
 ])('a remote server that closes the connection %s has not exited', async (_, answered) => {

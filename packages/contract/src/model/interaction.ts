@@ -27,7 +27,25 @@ export type InteractionRequest =
       readonly approval: ApprovalRequest
     }
   /** The answer is trusted, once, declined, or false for no decision. */
-  | { readonly kind: 'trustProject'; readonly path: string; readonly summary: string }
+  | {
+      readonly kind: 'trustProject'
+      readonly path: string
+      /** Why it is asked, then one line for each tool. */
+      readonly summary: string
+      readonly tools?: readonly ProjectTool[]
+    }
+
+/** A tool that a project brings. None of its code has run. */
+export interface ProjectTool {
+  readonly name: string
+  readonly extension: string
+  /** What it may do, in words. */
+  readonly may: readonly string[]
+  /** false: it declares that it needs no approval. */
+  readonly gated: boolean
+  /** What it takes the place of, in words. */
+  readonly shadows?: string
+}
 
 export type InteractionKind = InteractionRequest['kind']
 

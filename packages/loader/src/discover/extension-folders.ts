@@ -32,8 +32,8 @@ export interface Discovery {
 }
 
 /**
- * The extension folders of a layer in byte order: the folders directly below `tools`. Files and folders that start with
- * a dot are ignored. Links are refused, because they could lead out of the trusted content.
+ * The extension folders of a layer in byte order: the folders directly below `tools`. Files, and folders that start with
+ * a dot or an underscore, are ignored. Links are refused, because they could lead out of the trusted content.
  */
 export function discover(layer: Layer, root: string, maxExtensions: number): Discovery {
   const tools = join(root, TOOLS_FOLDER)
@@ -54,7 +54,7 @@ export function discover(layer: Layer, root: string, maxExtensions: number): Dis
       refused.push({ candidate, fault: unusable(candidate.location, `"${visibleText(name)}" ${what}.`, cure) })
     if (kind === 'link') refuse('is a link', 'Replace the link with the folder.')
     else if (nameFault !== undefined) refuse(nameFault, 'Rename the folder.')
-    else if (kind === 'folder' && !name.startsWith('.')) found.push(candidate)
+    else if (kind === 'folder' && !/^[._]/.test(name)) found.push(candidate)
   }
   return { found, refused, faults: [] }
 }

@@ -76,10 +76,11 @@ describe('discovery', () => {
     ])
   })
 
-  test('ignores files, dot folders and other folders, and refuses links', async () => {
+  test('ignores files, folders with a dot or an underscore, and other folders, and refuses links', async () => {
     using home = new HomeFixture()
     const elsewhere = home.extension(join(home.base, 'elsewhere'), 'linked')
     home.extension(home.globalRoot, '.staging')
+    home.extension(home.globalRoot, '_shared')
     home.extension(home.globalRoot, 'weather/nested')
     home.extension(home.globalRoot, 'weather')
     home.extension(join(home.workspace, 'sub', '.bulkhead'), 'below')
