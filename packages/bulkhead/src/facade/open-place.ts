@@ -3,10 +3,10 @@ import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
 import type {
-  CapabilityUse, ConfigFile, Interactor, LanguageServers, Loader, LoadReport, ProjectStanding, ProjectTrust, ResolvedConfig,
-  SkillDescriptor,
+  CapabilityUse, ConfigFile, Diagnostic, Interactor, LanguageServers, Loader, LoadReport, ProjectStanding, ProjectTrust,
+  ResolvedConfig, SkillDescriptor,
 } from '@bulkhead/contract'
-import { namesIn } from '@bulkhead/kit/folders'
+import { isAbsent, namesIn } from '@bulkhead/kit/folders'
 import type { FoundRoot, Host, Place, SwitchReport } from '@bulkhead/host'
 import { PROJECT_FOLDER } from '@bulkhead/loader'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
@@ -94,7 +94,8 @@ export async function openPlace(
     watcher.follow({ trust, projectDigest })
     const found = await loader.load({ workspace, trust, projectDigest, ...(config ? { overrides: config } : {}) })
     skills = found.skills ?? []
-    return servers.beside({ ...found, diagnostics: [...diagnostics, ...found.diagnostics] })
+    const unread = otherLayers.filter((path) => !isAbsent(path)).map((path) => unreadLayer(path, projectFolder))
+    return servers.beside({ ...found, diagnostics: [...diagnostics, ...unread, ...found.diagnostics] })
   }
   const report = await load()
   const watching = watch === true ? (onChange: () => void) => watcher.start(onChange) : watch || undefined
@@ -162,6 +163,13 @@ function findRoot(given: string, kept: readonly string[], projectFolder: string)
 /** The folder that hosts without another name for it use. Tools write neither. */
 const otherLayersIn = (folder: string, projectFolder: string): readonly string[] =>
   projectFolder === PROJECT_FOLDER ? [] : [join(folder, PROJECT_FOLDER)]
+
+/** Its rules do not apply, which should not go unnoticed. */
+const unreadLayer = (location: string, projectFolder: string): Diagnostic => ({
+  severity: 'warning', stage: 'read', code: 'ConfigInvalid', layer: 'project', extensionId: null, location, path: '',
+  message: `This folder is not read, because the project layer of this host is in "${projectFolder}".`,
+  cure: `Move what should apply to "${projectFolder}".`,
+})
 
 /** Watches the project layer only as far as the trust decision allows. */
 class LayerWatcher {
