@@ -189,7 +189,7 @@ export const GRIDA: readonly SpecifiedRequirement[] = [
       POLICY, 'rules of the agent, the session and the project decide together'),
     differs('S1.93', 'The most specific rule wins.',
       'A rule inside another one wins. Of rules that only overlap the strictest wins, so no new deny allows anything.',
-      55, 'guides/dialects', POLICY,
+      148, 'guides/dialects', POLICY,
       'of two rules the one inside the other decides, and of two that overlap the strictest'),
     holds('S1.94', 'A deny of the manifest is final.', PERMISSIONS,
       'no rule of a session or project overrides a deny of the manifest'),

@@ -82,7 +82,7 @@ export const MORPHIX: readonly SpecifiedRequirement[] = [
       PERMISSIONS, 'the flag of tool and role decides, else the flag of the tool, else it is allowed'),
     differs('S2-30', 'The budget is checked after the approval.',
       'A spent budget denies before a person is asked, because the answer could change nothing.',
-      55, 'guides/sessions', PERMISSIONS,
+      148, 'guides/sessions', PERMISSIONS,
       'the budget is checked after the approval; if it is exceeded, on_token_budget_exceeded fires'),
     holds('S2-31', 'Tokens are estimated from the arguments, apart for concurrent workflows.',
       'host/calls/budget', 'tokens are estimated from the arguments, reported, and limited'),
