@@ -3,12 +3,11 @@ import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
 import type {
-  CapabilityUse, ConfigFile, Diagnostic, Interactor, LanguageServers, Loader, LoadReport, ProjectStanding, ProjectTrust,
-  ResolvedConfig, SkillDescriptor,
+  CapabilityUse, ConfigFile, Interactor, LanguageServers, Loader, LoadReport, ProjectStanding, ProjectTrust, ResolvedConfig,
+  SkillDescriptor,
 } from '@bulkhead/contract'
-import { isAbsent, namesIn } from '@bulkhead/kit/folders'
+import { namesIn } from '@bulkhead/kit/folders'
 import type { FoundRoot, Host, Place, SwitchReport } from '@bulkhead/host'
-import { PROJECT_FOLDER } from '@bulkhead/loader'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { commandEnvironment, shownVariables, type Variables } from './command-environment.ts'
 import { ConnectedServers } from './connected-servers.ts'
@@ -16,6 +15,7 @@ import { fileStart } from './file-start.ts'
 import { changesFolder, keptFolders, ownCode } from './folders.ts'
 import { lateJail, lateSandbox, loadLateCode } from './late-sandbox.ts'
 import { userFolder, userSkills, workspaceError } from './loader-options.ts'
+import { otherLayersIn, unreadLayers } from './other-layers.ts'
 import { ProjectConsent, type TrustOutcome } from './project-trust.ts'
 
 export interface PlaceOptions {
@@ -94,7 +94,7 @@ export async function openPlace(
     watcher.follow({ trust, projectDigest })
     const found = await loader.load({ workspace, trust, projectDigest, ...(config ? { overrides: config } : {}) })
     skills = found.skills ?? []
-    const unread = otherLayers.filter((path) => !isAbsent(path)).map((path) => unreadLayer(path, projectFolder))
+    const unread = unreadLayers(otherLayers, projectFolder)
     return servers.beside({ ...found, diagnostics: [...diagnostics, ...unread, ...found.diagnostics] })
   }
   const report = await load()
@@ -159,17 +159,6 @@ function findRoot(given: string, kept: readonly string[], projectFolder: string)
   const neverWritten = [join(path, projectFolder), ...otherLayersIn(path, projectFolder)]
   return { path, isFolder: statSync(path).isDirectory(), neverWritten }
 }
-
-/** The folder that hosts without another name for it use. Tools write neither. */
-const otherLayersIn = (folder: string, projectFolder: string): readonly string[] =>
-  projectFolder === PROJECT_FOLDER ? [] : [join(folder, PROJECT_FOLDER)]
-
-/** Its rules do not apply, which should not go unnoticed. */
-const unreadLayer = (location: string, projectFolder: string): Diagnostic => ({
-  severity: 'warning', stage: 'read', code: 'ConfigInvalid', layer: 'project', extensionId: null, location, path: '',
-  message: `This folder is not read, because the project layer of this host is in "${projectFolder}".`,
-  cure: `Move what should apply to "${projectFolder}".`,
-})
 
 /** Watches the project layer only as far as the trust decision allows. */
 class LayerWatcher {
