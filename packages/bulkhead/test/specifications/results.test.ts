@@ -73,7 +73,8 @@ it('both long streams of bash stay in data', async () => {
     stdout: expect.stringMatching(/^a{1000}/), stderr: expect.stringMatching(/^b{1000}/),
   } })
   const saved = readFileSync(outcome.metadata.output_path!, 'utf8')
-  expect([saved.includes('a'.repeat(300_000)), saved.includes('b'.repeat(300_000))]).toEqual([true, true])
+  // The streams may take turns in the file.
+  for (const letter of ['a', 'b']) expect(saved.split(letter).length).toBeGreaterThan(300_000)
 })
 
 it('a result beyond savedBytes does not claim that the whole is saved', async () => {
