@@ -9,7 +9,6 @@ import type {
 import { namesIn } from '@bulkhead/kit/folders'
 import { IgnoreFiles } from '@bulkhead/loader'
 import type { FoundRoot, Host, Place, SwitchReport } from '@bulkhead/host'
-import { PROJECT_FOLDER } from '@bulkhead/loader'
 import type { OperatorEnvironment } from '@bulkhead/sandbox'
 import { commandEnvironment, shownVariables, type Variables } from './command-environment.ts'
 import { ConnectedServers } from './connected-servers.ts'
@@ -18,6 +17,7 @@ import { fileStart } from './file-start.ts'
 import { changesFolder, keptFolders, ownCode } from './folders.ts'
 import { lateJail, lateSandbox, loadLateCode } from './late-sandbox.ts'
 import { userFolder, userSkills, workspaceError } from './loader-options.ts'
+import { otherLayersIn, unreadLayers } from './other-layers.ts'
 import { ProjectConsent, type TrustOutcome } from './project-trust.ts'
 
 export interface PlaceOptions {
@@ -98,7 +98,8 @@ export async function openPlace(
     watcher.follow({ trust, projectDigest })
     const found = await loader.load({ workspace, trust, projectDigest, ...(config ? { overrides: config } : {}) })
     skills = found.skills ?? []
-    return servers.beside({ ...found, diagnostics: [...diagnostics, ...found.diagnostics] })
+    const unread = unreadLayers(otherLayers, projectFolder)
+    return servers.beside({ ...found, diagnostics: [...diagnostics, ...unread, ...found.diagnostics] })
   }
   const report = await load()
   const watching = watch === true ? (onChange: () => void) => watcher.start(onChange) : watch || undefined
@@ -164,10 +165,6 @@ function findRoot(given: string, kept: readonly string[], projectFolder: string)
   const neverWritten = [join(path, projectFolder), ...otherLayersIn(path, projectFolder)]
   return { path, isFolder: statSync(path).isDirectory(), neverWritten }
 }
-
-/** The folder that hosts without another name for it use. Tools write neither. */
-const otherLayersIn = (folder: string, projectFolder: string): readonly string[] =>
-  projectFolder === PROJECT_FOLDER ? [] : [join(folder, PROJECT_FOLDER)]
 
 /** Watches the project layer only as far as the trust decision allows. */
 class LayerWatcher {

@@ -54,6 +54,12 @@ it('a glob over paths matches the arguments of a tool', async () => {
   expect(await world.call('read', { path: 'src/a.ts' })).toMatchObject({ type: 'output' })
 })
 
+it('a rule for * is for every tool and capability', async () => {
+  await using world = await opened({ mode: 'yolo', rules: [rule('*', '*', 'deny')] })
+  expect(await world.call('read', { path: 'src/a.ts' })).toFailWith('RuleDenied')
+  expect(await world.call('todo', { todos: [] })).toFailWith('RuleDenied')
+})
+
 it('of two rules the one inside the other decides, and of two that overlap the strictest', async () => {
   const rules = [rule('read', 'src/*', 'deny'), rule('read', 'src/a.ts', 'allow'), rule('read', '**/*.py', 'allow')]
   await using world = await opened({ mode: 'yolo', rules: rules.toReversed() })

@@ -22,6 +22,9 @@ it('stud: the project layer is in .stud, and the files of the user stay in force
   const session = await host.openSession({ mode: 'yolo' })
   expect(await session.call({ id: 'a', name: 'echo', arguments: {} })).toSucceedWith('here')
   expect(await session.call({ id: 'b', name: 'list', arguments: {} })).toFailWith('RuleDenied')
+  mkdirSync(join(host.workspace, '.bulkhead'))
+  await host.reload()
+  expect(host.diagnostics).toMatchObject([{ location: join(host.workspace, '.bulkhead'), severity: 'warning' }])
 })
 
 it('morphix: a workflow has 8000 tokens, unless the embedder says otherwise', async () => {

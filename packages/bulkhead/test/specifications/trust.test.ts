@@ -27,7 +27,7 @@ it('the question about a project lists its tools, what they hide and what is not
   expect(asked).toEqual([expect.stringMatching(/greet[\s\S]*echo|echo[\s\S]*greet/)])
   const { stdout } = await inside(['trust'], folder)
   for (const text of [asked[0]!, stdout]) {
-    expect(text).toMatch(/hides|shadows|replaces/i)
-    expect(text).toMatch(/not gated|gated: false|without approval/i)
+    expect(text).toContain('takes the place of your greeter 1.0.0')
+    expect(text).toContain('echo: nothing; declares that it needs no approval (gated: false)')
   }
 })

@@ -82,7 +82,7 @@ export const MORPHIX: readonly SpecifiedRequirement[] = [
       PERMISSIONS, 'the flag of tool and role decides, else the flag of the tool, else it is allowed'),
     differs('S2-30', 'The budget is checked after the approval.',
       'A spent budget denies before a person is asked, because the answer could change nothing.',
-      55, 'guides/sessions', PERMISSIONS,
+      148, 'guides/sessions', PERMISSIONS,
       'the budget is checked after the approval; if it is exceeded, on_token_budget_exceeded fires'),
     holds('S2-31', 'Tokens are estimated from the arguments, apart for concurrent workflows.',
       'host/calls/budget', 'tokens are estimated from the arguments, reported, and limited'),
@@ -118,7 +118,7 @@ export const MORPHIX: readonly SpecifiedRequirement[] = [
   ...section('Loader', [
     differs('S2-46', 'Each file of a folder is a tool.',
       'A tool is a package with a manifest, which can be read and reviewed before any of its code runs.',
-      148, 'guides/dialects', 'loader/load/load', 'ignores files, dot folders and other folders, and refuses links'),
+      148, 'guides/dialects', 'loader/load/load', 'loads a folder with a manifest and one module'),
     holds('S2-47', 'Names that begin with _ are skipped.', 'bulkhead/specifications/agents',
       'folders that begin with _ are not loaded'),
     holds('S2-48', 'A workspace has tools of its own.', REGISTRY,

@@ -86,7 +86,7 @@ export const PHI: readonly SpecifiedRequirement[] = [
       'the tools of a server share one process'),
     differs('S4-34', 'A prefix with two underscores is optional.',
       'The name always begins with the server. server__tool, mcp__server__tool and mcp:server.tool are understood.',
-      66, 'guides/dialects', 'contract/dialects/names', 'for the MCP form %s is %s'),
+      148, 'guides/dialects', 'contract/dialects/names', 'for the MCP form %s is %s'),
   ]),
   ...section('Callbacks', [
     holds('S4-35', 'before_tool_execution skips a call if it returns false.', PERMISSIONS,
