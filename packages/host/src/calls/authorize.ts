@@ -63,8 +63,7 @@ export function emitDecided(
 }
 
 async function answerOf(call: DecidedCall, host: HostContext): Promise<Verdict> {
-  const { session: { approvals, interactions }, decision: { verdicts, analysis } } = call
-  const asks = verdicts.filter(({ action }) => action === 'ask')
+  const { session: { approvals, interactions }, decision: { asks, analysis } } = call
   const permits = permitsIn(asks)
   const unanswered = (verdict: Verdict) => {
     haltIfHeadless(call, permits.length > 0 ? 'grantStageTool' : 'Approve')
@@ -112,7 +111,7 @@ async function askForApproval(
     concurrent.dispose()
     if (answer.unavailable) return unanswered(headless(answer.reason))
     // A no to this call holds, whatever was answered to another.
-    return answer.decision === 'once' && concurrent.verdict ? concurrent.verdict : heed(answer, call, offers)
+    return answer.decision === 'once' && concurrent.verdict ? concurrent.verdict : heed(answer, call, offers, analysis)
   } catch (thrown) {
     if (concurrent.verdict && !call.signal.aborted) return concurrent.verdict
     throw thrown
@@ -124,11 +123,14 @@ async function askForApproval(
 const rejected = ({ reason }: ApprovalAnswer): Verdict =>
   deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
 
-function heed(answer: PersonAnswer, call: ValidatedCall, offers: readonly Offer[]): Verdict {
+function heed(
+  answer: PersonAnswer, call: ValidatedCall, offers: readonly Offer[], { questions }: CallAnalysis,
+): Verdict {
   const { reason, by = 'person' } = answer
   if (answer.decision === 'reject') return rejected(answer)
   const { decision, keys, words } = chosenOffer(offers, answer)
-  if (decision !== 'once') for (const key of keys) call.session.approvals.remember(call, key, decision, by)
+  const { approvals } = call.session
+  if (decision !== 'once') for (const key of keys) approvals.remember(call, key, decision, by, questions)
   return approve('approval', 'person', reason ?? `approved: ${visibleText(words())}`)
 }
 

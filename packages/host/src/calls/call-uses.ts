@@ -71,7 +71,7 @@ class CallUses implements UseRules {
   async #askPerson(use: CallUse, rule: string): Promise<void> {
     const call = this.#call
     const { session: { interactions }, decision: { analysis }, signal } = call
-    const asking = ask('rules', rule, `${rule} asks, because the call wants to ${wordsOf(use)}`, false)
+    const asking = ask('rules', rule, `${rule} asks, because the call wants to ${wordsOf(use)}`)
     const touched = { ...analysis, approvalKey: visibleText(use.subject), touches: [wordsOf(use)] }
     const answer = interactions.canApprove
       ? await interactions.approve(

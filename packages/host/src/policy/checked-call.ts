@@ -48,6 +48,8 @@ export interface NamedPath extends AffectedPath {
   readonly capability: RuleCapability
   /** Where its links lead. */
   readonly real?: string
+  /** The manifest of the tool says so, and not a reader of the host. */
+  readonly isClaim?: true
 }
 
 /** What a call would do, as far as its arguments tell. */
@@ -80,6 +82,10 @@ export interface CallAnalysis {
   readonly effects?: (() => CallEffects) | undefined
   /** The paths that its arguments name, as far as the host reads them. Others are possible unless the effects are known. */
   readonly named?: () => readonly NamedPath[]
+  /** Commands that its arguments name, as the manifest of its tool says. */
+  readonly commands?: readonly string[]
+  /** What asks, if something does and an approval can answer all of it. */
+  readonly questions?: readonly string[]
 }
 
 export const analysisByKey = (approvalKey: string): CallAnalysis =>
@@ -91,6 +97,8 @@ export interface Decision {
   /** An `ask` holds only if nothing but a person's answer to this call settles it. */
   readonly verdict: Verdict
   readonly analysis: CallAnalysis
+  /** What asks, without what the mode or the allowlist answers. */
+  readonly asks: readonly Verdict[]
   /** For an ask: whether an approval answers it. */
   readonly answerable: boolean
   /** The approvals that answer it. */

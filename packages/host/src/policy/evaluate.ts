@@ -1,19 +1,19 @@
 import {
-  allowsNeed, beyond, CALL_LIMITS, powerPhrases, PROGRAM_TOOL, SUBAGENTS, type PowerItem,
+  allowsNeed, beyond, CALL_LIMITS, powerPhrases, PROGRAM_TOOL, SUBAGENTS, type CallNeed, type Power, type PowerItem,
 } from '@bulkhead/contract'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import { analyzeCall, deriveKey } from './call-analysis.ts'
+import { withClaims } from './claims.ts'
 import { withWall } from './command-walls.ts'
 import type { EvaluatedCall, HostContext, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis, type Decision, type MadeChange } from './checked-call.ts'
 import type { ArgumentsChange, Opinion } from './guards.ts'
 import type { Evaluation } from './policies.ts'
-import { treat } from './mode-treatment.ts'
 import { keepsForModel } from './session-memory.ts'
 import type { SessionPolicy } from './session-policy.ts'
-import { ignoredIn, ignoredPath } from './use-rules.ts'
+import { ignoredPath } from './use-rules.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
-import { allow, approve, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
+import { allow, approve, ceilingVerdict, deny, grantVerdict, strictest, type Verdict } from './verdict.ts'
 
 /** Applies a change that a policy wants. Returns the verdict that denies the call if the change cannot be made. */
 type ApplyChange = (change: ArgumentsChange, call: ValidatedCall, changesBefore: number) => MadeChange | Verdict
@@ -33,8 +33,9 @@ export async function evaluate(
   for (;;) {
     const found = needsKey(call, host)
       ? analyzeCall(call, host) ?? await deriveKey(call, host.clock) : analysisByKey(tool.name)
-    const analysis = found.command ? await withWall(found, call, host) : found
-    const excess = beyondCeiling(call, analysis)
+    const claimed = withClaims(found, call, host)
+    const analysis = claimed.command ? await withWall(claimed, call, host) : claimed
+    const excess = beyondGrant(call, analysis, host)
     if (excess) return call.evaluated(final(excess, analysis), changes)
     const ignored = ignoredPath(call, analysis, host)
     if (ignored) return call.evaluated(final(ignored, analysis), changes)
@@ -48,10 +49,10 @@ export async function evaluate(
         addOpinion(evaluation, each.kind === 'built-in' ? each.evaluate(evaluation) : await each.evaluate(evaluation))
     }
     if (change === undefined) {
-      const decision = conclude(evaluation, call, host)
+      const decision = conclude(evaluation, call)
       if (!needsFreshApprovals(decision, call)) return call.evaluated(decision, changes)
       await call.session.approvals.refresh()
-      return call.evaluated(conclude(evaluation, call, host), changes)
+      return call.evaluated(conclude(evaluation, call), changes)
     }
     const made = applyChange(change, call, changes.length)
     if ('action' in made) {
@@ -75,7 +76,7 @@ export function deniedAlways(
 }
 
 const final = (verdict: Verdict, analysis: CallAnalysis): Decision =>
-  ({ verdicts: [verdict], verdict, analysis, answerable: false })
+  ({ verdicts: [verdict], verdict, analysis, asks: [], answerable: false })
 
 const isDenied = ({ verdicts }: Evaluation): boolean => verdicts.some(({ action }) => action === 'deny')
 
@@ -88,18 +89,22 @@ function addOpinion({ verdicts }: Evaluation, opinion: Opinion | undefined): Arg
 }
 
 /** What follows from the verdicts, the mode and earlier approvals. */
-function conclude({ analysis, verdicts: found }: Evaluation, call: ValidatedCall, host: HostContext): Decision {
-  const verdicts = treat(found, call.tool, analysis, host.registry.settings.treatments)
-  const verdict = strictest(verdicts) ?? (analysis.onlyReads === true ? ONLY_READS : NO_OBJECTION)
-  if (verdict.action !== 'ask') return { verdicts, verdict, analysis, answerable: false }
-  const asks = verdicts.filter(({ action }) => action === 'ask')
-  const answerable = asks.every(({ answeredByApproval }) => answeredByApproval)
+function conclude({ analysis: found, verdicts }: Evaluation, call: ValidatedCall): Decision {
+  const verdict = strictest(verdicts) ?? (found.onlyReads === true ? ONLY_READS : NO_OBJECTION)
+  if (verdict.action !== 'ask') return { verdicts, verdict, analysis: found, asks: [], answerable: false }
+  const all = verdicts.filter(({ action }) => action === 'ask')
   // No earlier answer covers a tool that the stage does not list.
-  if (asks.some(({ permit }) => permit)) return { verdicts, verdict, analysis, answerable }
-  const answer = answerByMode(call, analysis, asks)
-  if (answer || !answerable) return { verdicts, verdict: answer ?? verdict, analysis, answerable }
+  const isStaged = all.some(({ permit }) => permit)
+  const answer = isStaged ? undefined : answerByMode(call, found, all)
+  const asks = answer ? all.filter((one) => !answer.answers(one)) : all
+  const [first] = asks
+  if (first === undefined) return { verdicts, verdict: answer!.verdict, analysis: found, asks, answerable: true }
+  const questions = [...new Set(asks.flatMap(({ questions: own = [] }) => own))]
+  const analysis: CallAnalysis = { ...found, questions }
+  const answerable = asks.every(({ questions: own }) => own !== undefined)
+  if (isStaged || !answerable) return { verdicts, verdict: first, analysis, asks, answerable }
   const approvals = call.session.approvals.answering(call, analysis)
-  return { verdicts, verdict: approvals?.[0]?.verdict ?? verdict, analysis, answerable, approvals }
+  return { verdicts, verdict: approvals?.[0]?.verdict ?? first, analysis, asks, answerable, approvals }
 }
 
 /** Another process changed the approvals that were looked at. */
@@ -120,30 +125,52 @@ export async function findApprovals(
 const ONLY_READS = allow('rules', 'no rule', 'it only reads inside the workspace, and nothing else asks')
 const NO_OBJECTION = allow('rules', 'no rule', 'this tool requires no approval, and nothing else asks')
 
+interface ModeAnswer {
+  readonly verdict: Verdict
+  answers(ask: Verdict): boolean
+}
+
+/** Modes answer their own questions. What a rule, watchdog or guard asks stays a question. */
 function answerByMode(
   { tool, session: { policy } }: ValidatedCall, analysis: CallAnalysis, asks: readonly Verdict[],
-): Verdict | undefined {
+): ModeAnswer | undefined {
   if (policy.isModeOfProject && asks.some(({ isWritten }) => isWritten)) return undefined
-  if (policy.mode === 'yolo') return allow('approval', 'mode yolo', 'this mode allows every call that would ask')
-  const isListed = asks.every(({ answeredByApproval }) => answeredByApproval) && policy.allowlisted(tool, analysis)
-  return isListed ? approve('approval', 'allowlist', 'the key is on the allowlist') : undefined
+  if (policy.mode === 'yolo') return { verdict: YOLO, answers: ({ ofMode }) => ofMode === true }
+  if (!policy.allowlisted(tool, analysis)) return undefined
+  return { verdict: LISTED, answers: ({ ofMode, questions }) => ofMode === true && questions !== undefined }
 }
+
+const YOLO = allow('approval', 'mode yolo', 'this mode skips its own questions')
+const LISTED = approve('approval', 'allowlist', 'the key is on the allowlist')
 
 /** Whether the host itself reads from the arguments what a call needs. Of a program it reads only which tools it names. */
 const isReadByHost = ({ name, origin }: ToolEntry, { argumentsReaders }: HostContext): boolean =>
   origin.layer === 'bundled' && argumentsReaders.has(name) && name !== PROGRAM_TOOL
 
-/** Under a ceiling, a call that is known to need more is denied before a person is asked. */
-function beyondCeiling(
-  { tool, session: { policy } }: ValidatedCall, { needs = [] }: CallAnalysis,
+/** A call that is known to need more than its tool may do is denied before a watchdog, a person or the budget sees it. */
+function beyondGrant(
+  { tool, session: { policy } }: ValidatedCall, { needs = [], command }: CallAnalysis, { realPath }: HostContext,
 ): Verdict | undefined {
-  const { power, ceilings } = policy.standing(tool)
-  if (power.ceilings === undefined) return undefined
-  for (const step of ceilings) {
-    const more = needs.filter((need) => !allowsNeed(step.power, need))
-    if (more.length > 0) return ceilingVerdict(more, step.source)
+  if (needs.length === 0) return undefined
+  const { configured, ceilings } = policy.standing(tool)
+  for (const { source, power } of ceilings) {
+    const more = needs.filter((need) => !mayAllow(power, need, realPath))
+    if (more.length > 0) return ceilingVerdict(more, source)
   }
-  return undefined
+  // The hosts of a command are those that its wall lets through.
+  const more = needs.filter((need) => !(command && need.kind === 'net') && !mayAllow(configured, need, realPath))
+  return more.length === 0 ? undefined : grantVerdict(more, tool.name)
+}
+
+/** A path that leads elsewhere by links is allowed where it leads. What is not known is left to the broker. */
+function mayAllow(power: Power, need: CallNeed, realPath: HostContext['realPath']): boolean {
+  if (allowsNeed(power, need)) return true
+  if (realPath === undefined || (need.kind !== 'fs.read' && need.kind !== 'fs.write')) return false
+  try {
+    return allowsNeed(power, { ...need, subject: realPath(need.subject) })
+  } catch {
+    return true
+  }
 }
 
 const HAND_BACK = 'Hand it back for the model to call.'
@@ -181,9 +208,8 @@ const isOfOneTool = ({ kind, subject }: PowerItem): boolean => kind === 'state' 
 /** Deriving a key can start a compartment: it is derived only if something looks at it. */
 function needsKey(call: ValidatedCall, host: HostContext): boolean {
   const { tool, session: { policy } } = call
-  const { floor, power } = policy.standing(tool)
+  const { floor } = policy.standing(tool)
   if (tool.definition.gated || floor) return true
-  if (isReadByHost(tool, host) && ignoredIn(call, host) !== undefined) return true
-  if (isReadByHost(tool, host) && (power.ceilings !== undefined || tool.canReveal)) return true
+  if (isReadByHost(tool, host) || tool.claims.length > 0) return true
   return policy.lineage.some(({ rules, watchdogs }) => rules.all.length > 0 || watchdogs.length > 0)
 }

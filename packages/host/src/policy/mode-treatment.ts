@@ -1,28 +1,21 @@
-import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
+import type { ToolMode } from '@bulkhead/contract'
 import type { TreatmentTable } from '../model/treatment-table.ts'
 import type { CallAnalysis } from './checked-call.ts'
-import { allow, ask, type Verdict } from './verdict.ts'
+import { allow, askOfMode, type Verdict } from './verdict.ts'
 
-/**
- * The verdicts with the questions that the mode of the tool asks. `run` leaves out the question of the security mode,
- * except where it protects more than the tool: a command without a wall, or a file that can hold credentials. Rules,
- * watchdogs, guards and state machines decide as before.
- */
-export function treat(
-  verdicts: readonly Verdict[], { definition: { mode } }: ToolEntry, analysis: CallAnalysis, table: TreatmentTable,
-): readonly Verdict[] {
-  const treatment = table[mode]
-  const asks = verdicts.some(({ stage }) => stage === 'tool-mode')
-  if (treatment === 'ask') {
-    return asks || analysis.onlyReads === true
-      ? verdicts : [...verdicts, ask('tool-mode', `mode ${mode}`, `tools of the mode ${mode} require approval`, true)]
-  }
-  const own = asks ? verdicts.filter(({ stage }) => stage !== 'tool-mode') : verdicts
-  if (treatment === 'gate' || isExposed(analysis)) return own
-  const without = own.filter(({ stage, action }) => stage !== 'security-mode' || action !== 'ask')
-  return without.length === verdicts.length
-    ? verdicts : [...without, allow('tool-mode', `treatment ${mode}`, `tools of the mode ${mode} run without a question`)]
+/** What the mode of a tool asks, also about a tool that is not gated. */
+export function questionOfMode(mode: ToolMode, table: TreatmentTable): Verdict | undefined {
+  if (table[mode] !== 'ask') return undefined
+  const reason = mode === 'local' ? 'the tool acts on this machine' : `tools of the mode ${mode} require approval`
+  return askOfMode('tool-mode', `mode ${mode}`, reason)
 }
 
-const isExposed = ({ wall, onlyReads }: CallAnalysis): boolean =>
-  wall?.wall === 'open' || onlyReads === 'unwalled' || onlyReads === 'reveals'
+/**
+ * The allow in place of the question of the security mode. Not where that protects more than the tool: for a command
+ * without a wall, or a file that can hold credentials.
+ */
+export function runsByMode(mode: ToolMode, { wall, onlyReads }: CallAnalysis, table: TreatmentTable): Verdict | undefined {
+  const isExposed = wall?.wall === 'open' || onlyReads === 'unwalled' || onlyReads === 'reveals'
+  return table[mode] !== 'run' || isExposed ? undefined
+    : allow('tool-mode', `treatment ${mode}`, `tools of the mode ${mode} run without a question`)
+}

@@ -7,7 +7,7 @@ import type { CommandSafety } from './command-safety/command-safety.ts'
 import { consult, nameOf, type Guard, type Judge, type Opinion } from './guards.ts'
 import { evaluatePlanMode } from './plan-mode.ts'
 import { presentStage, StagePermit } from './stage-permit.ts'
-import { allow, ask, deny, type Verdict } from './verdict.ts'
+import { allow, ask, askOfMode, deny, type Verdict } from './verdict.ts'
 
 /** One call while the policies evaluate it. */
 export interface Evaluation {
@@ -47,6 +47,8 @@ export interface PolicyParts {
   /** Whether the session is in plan mode now. */
   readonly planning: boolean
   standing(tool: ToolEntry): { readonly floor: Verdict | undefined }
+  /** The allow of a call whose tool runs without a question, because of its mode. */
+  runsByMode(tool: ToolEntry, analysis: CallAnalysis): Verdict | undefined
   evaluateRules(tool: ToolEntry, analysis: CallAnalysis): Verdict | undefined
   answersMode(tool: ToolEntry, analysis: CallAnalysis): boolean
 }
@@ -77,7 +79,8 @@ const rulesAndToolMode = (session: PolicyParts): Policy => builtIn((evaluation) 
   if (ruled?.action === 'allow') {
     evaluation.ruled = session.answersMode(tool, analysis) ? 'answers the mode' : 'allowed'
   } else evaluation.ruled = 'no'
-  return analysis.onlyReads === true ? undefined : session.standing(tool).floor
+  // A rule that allows answers the tool's own mode as it answers that of the session.
+  return analysis.onlyReads === true || evaluation.ruled === 'answers the mode' ? undefined : session.standing(tool).floor
 })
 
 /**
@@ -89,7 +92,7 @@ const commands = (commandSafety: CommandSafety): Policy => builtIn(({ call: { to
     const [source, reason] = [`command safety ${id}`, `${label}: ${description.replace(/\.$/, '')}`]
     const isCritical = severity === 'critical'
     verdicts.push(
-      isCritical ? deny('watchdog', 'WatchdogDenied', source, reason) : ask('watchdog', source, reason, false),
+      isCritical ? deny('watchdog', 'WatchdogDenied', source, reason) : ask('watchdog', source, reason),
     )
   }
   return undefined
@@ -99,8 +102,9 @@ const watchdogPolicy = (watchdog: Judge): Policy => custom(({ call, analysis, cl
   consult(watchdog, { stage: 'watchdog', source: `watchdog ${nameOf(watchdog)}` }, call, analysis.approvalKey, clock))
 
 /** A state machine replaces the mode. A rule that allows answers what the mode would ask. */
-const gate = ({ stateMachine, mode }: PolicyParts): Policy => {
-  const asks = (reason: string): Verdict => ask('security-mode', `mode ${mode}`, reason, true)
+const gate = (session: PolicyParts): Policy => {
+  const { stateMachine, mode } = session
+  const asks = (reason: string): Verdict => askOfMode('security-mode', `mode ${mode}`, reason)
   const gated = asks('this tool requires approval')
   const written = asks('this tool requires approval, and a rule of a project does not answer a mode that was chosen')
   // A mode that a project chose does not answer these.
@@ -110,6 +114,8 @@ const gate = ({ stateMachine, mode }: PolicyParts): Policy => {
     if (!call.tool.definition.gated && analysis.onlyReads !== 'reveals') return undefined
     const staged = stateMachine && evaluateStage(stateMachine, call)
     if (staged || ruled === 'answers the mode' || analysis.onlyReads === true) return staged
+    const runs = session.runsByMode(call.tool, analysis)
+    if (runs) return runs
     if (analysis.wall?.wall === 'open' && analysis.onlyReads !== 'unwalled') return open
     if (ruled === 'allowed') return written
     if (analysis.onlyReads === 'reveals') return reveals
@@ -136,7 +142,7 @@ function evaluateStage(machine: StateMachine, call: CheckedCall): Verdict | unde
     if (stage.allowedTools.includes(call.tool.name)) {
       return { ...allow('state-machine', 'sm-envelope', `${named} lists it`), permit }
     }
-    return { ...ask('state-machine', `state machine ${machine.id}`, `${named} does not list it`, false), permit }
+    return { ...ask('state-machine', `state machine ${machine.id}`, `${named} does not list it`), permit }
   } catch (thrown) {
     const reason = `the state machine ${machine.id} failed: ${messageOf(thrown)}`
     return deny('state-machine', 'ApprovalDenied', `state machine ${machine.id}`, reason)

@@ -9,10 +9,11 @@ import { roleFlag, type ModeAuthor, type Settings } from '../model/settings.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallAnalysis } from './checked-call.ts'
 import { inOrder, type Guard, type Judge } from './guards.ts'
+import { questionOfMode, runsByMode } from './mode-treatment.ts'
 import { policiesOf, type Policy } from './policies.ts'
 import { SessionRules } from './session-rules.ts'
 import { unknownTouches } from './touches.ts'
-import { ask, ceilingVerdict, deny, type CeilingSource, type Verdict } from './verdict.ts'
+import { ceilingVerdict, deny, type CeilingSource, type Verdict } from './verdict.ts'
 
 export interface PolicySources {
   readonly mode: SecurityMode
@@ -153,8 +154,7 @@ export class SessionPolicy {
       configured,
       power,
       ceilings,
-      floor: tool.definition.mode === 'local'
-        ? ask('tool-mode', 'mode local', 'the tool acts on this machine', true) : undefined,
+      floor: questionOfMode(tool.definition.mode, this.#sources.settings.treatments),
       unknown: unknownTouches(power),
     }
     this.#standings.set(tool, standing)
@@ -164,6 +164,10 @@ export class SessionPolicy {
   /** What the rules of this session decide, or undefined. */
   evaluateRules(tool: ToolEntry, analysis: CallAnalysis): Verdict | undefined {
     return this.rules.evaluate(tool, this.standing(tool).unknown, analysis)
+  }
+
+  runsByMode({ definition: { mode } }: ToolEntry, analysis: CallAnalysis): Verdict | undefined {
+    return runsByMode(mode, analysis, this.#sources.settings.treatments)
   }
 
   /** The rules that deny or ask, and that a call may meet only while it runs. */

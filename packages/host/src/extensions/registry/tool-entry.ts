@@ -1,7 +1,7 @@
 import {
   BulkheadError, byteSize, CALL_LIMITS, classifyToolMode, compileApprovalKey, declaresSetting, hasEffects, namesSensitiveFiles, powerItems, REQUIREMENT_VARIABLES,
   type ApprovalKeyTemplate, type ExtensionDescriptor, type LockedTool, type OutcomeOrigin, type Power, type PowerItem,
-  type ToolDefinition, type ToolKind, type ToolManifest, type VariableValues,
+  type RuleCapability, type ToolDefinition, type ToolKind, type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
 import type { ReturnForm } from '@bulkhead/contract/dialects'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
@@ -46,6 +46,8 @@ export interface ToolEntry extends ToolPowers {
   readonly returns: ReturnForm
   /** Absent: the tool's code derives the key if it can, else the name of the tool is the key. */
   readonly approvalKey: ApprovalKeyTemplate | undefined
+  /** Arguments that name a path, host or command, as the manifest says. */
+  readonly claims: readonly (readonly [argument: string, capability: RuleCapability])[]
   readonly timeoutMs: number
   /** Set for a tool whose calls choose the time of their commands with `timeout_ms`. */
   readonly commandTime: typeof commandTimeOf | undefined
@@ -95,7 +97,10 @@ export function compileTool(source: ToolSource, validators: Validators, settings
   const { id, version, layer, digests, server } = descriptor
   // The manifests of bundled tools are trusted: they are reviewed with the host.
   const isTrusted = layer === 'bundled'
-  const mode = isTrusted && manifest.mode ? manifest.mode : classifyToolMode(manifest, descriptor.manifest)
+  const isConfined = descriptor.code.kind === 'files' && !server
+  const mode = isTrusted && manifest.mode ? manifest.mode : classifyToolMode(manifest, {
+    env: descriptor.manifest.env, secrets: descriptor.manifest.secrets, ...(isConfined && descriptor.manifest),
+  })
   // In the order in which records are written.
   const origin = Object.freeze({ digest: digests.package, extension: id, layer, version })
   const bound = Object.freeze({
@@ -138,6 +143,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
       : located('/inputSchema', () => validators.compile(manifest.inputSchema)),
     returns: returnsOf(manifest, server, validators),
     approvalKey: template === undefined ? undefined : located('/approvalKey', () => compileApprovalKey(template)),
+    claims: Object.entries(manifest.touches ?? {}),
     timeoutMs: timeoutOf(manifest, descriptor, settings, isTimed),
     commandTime,
     maxOutputBytes: settings.bound('maxOutput', manifest.name, descriptor)

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Layer, OutcomeOrigin } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
+import { MODE_QUESTION } from '../verdict.ts'
 import { toolIdentity, type ToolDigests, type ToolEntry } from '../../extensions/registry/tool-entry.ts'
 
 export type ApprovalScope = 'session' | 'project'
@@ -17,6 +18,8 @@ export interface ApprovalGrant {
   readonly origin: OutcomeOrigin
   /** The tools that make the call, from the first. Absent for calls of the model: neither covers the other. */
   readonly callers?: readonly ApprovedCaller[]
+  /** What asked when it was given. Absent: the mode. It answers nothing else. */
+  readonly answers?: readonly string[]
   /** It is bound to these too: if one of them changes, the approval no longer holds. */
   readonly digests: ToolDigests
   readonly workspace: string
@@ -69,6 +72,7 @@ export interface GrantSources {
   readonly called: Called
   readonly approvalKey: string
   readonly covers: string
+  readonly answers: readonly string[]
   readonly workspace: string
   readonly sessionId: string
   readonly principal: string | undefined
@@ -78,7 +82,7 @@ export interface GrantSources {
 }
 
 export function makeGrant(
-  { scope, called, approvalKey, covers, workspace, sessionId, principal, by, now, lastsMs }: GrantSources,
+  { scope, called, approvalKey, covers, answers, workspace, sessionId, principal, by, now, lastsMs }: GrantSources,
 ): ApprovalGrant {
   const { tool, callers } = called
   const place = scope === 'session' ? sessionId : workspace
@@ -88,6 +92,7 @@ export function makeGrant(
     origin: tool.origin,
     digests: tool.digests,
     ...(principal !== undefined && { principal }),
+    answers,
     ...(callers.length > 0 && { callers: callers.map(approvedCaller) }),
     grantedAt: new Date(now).toISOString(),
     grantedBy: by,
@@ -160,13 +165,21 @@ const ago = (at: string, now: number): string => `${spanWords(Math.max(0, now - 
 
 /** Why a call is allowed. */
 export function standingWords(
-  { id, scope, approvalKey, grantedAt, grantedBy, expiresAt, uses }: Approval, now: number,
+  { id, scope, approvalKey, grantedAt, grantedBy, expiresAt, uses, answers }: Approval, now: number,
 ): string {
   const ends = expiresAt === null
     ? 'ends with the session' : `expires in ${spanWords(Math.max(0, Date.parse(expiresAt) - now))}`
-  return `${scope} approval ${id} of the key "${visibleText(approvalKey)}", `
+  return `${scope} approval ${id} of the key "${visibleText(approvalKey)}", which answers ${answersWords(answers)}, `
     + `given ${ago(grantedAt, now)} by ${visibleText(grantedBy)}, ${ends}, used ${counted(uses, 'time')}`
 }
+
+/** What an approval answers. */
+const answersWords = (answers: readonly string[] = [MODE_QUESTION]): string =>
+  answers.map((one) => visibleText(one.replace(/ for the arguments [0-9a-f]+$/, ' for the same arguments'))).join(', ')
+
+/** Why a call asks although an approval of its key stands. */
+export const otherQuestionWords = ({ id, scope, answers }: Approval): string =>
+  `the ${scope} approval ${id} of the key answers ${answersWords(answers)}, and something else asks`
 
 /** Why a call asks although its key was approved. */
 export function endedWords({ id, scope, approvalKey, ended, uses }: Approval, now: number): string {

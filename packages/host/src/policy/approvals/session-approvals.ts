@@ -1,6 +1,7 @@
 import type { Clock } from '@bulkhead/contract'
 import type { EventBus } from '../../records/events.ts'
 import type { Subject } from '../checked-call.ts'
+import { MODE_QUESTION } from '../verdict.ts'
 import {
   byAge, eventFieldsOf, identityOfCalled, makeGrant, type Approval, type ApprovalEnd, type ApprovalScope, type Called,
 } from './approval.ts'
@@ -31,6 +32,8 @@ export interface CoveredKey {
 export interface Approvable {
   readonly approvalKey: string
   readonly subjects: readonly Subject[]
+  /** What asks. */
+  readonly questions?: readonly string[]
   /** Third-party code derived the key: only an approval of this session covers it. */
   readonly keyByTool?: true
 }
@@ -49,10 +52,13 @@ export class SessionApprovals {
   }
 
   /** The approvals that answer a call, or undefined if a person must. Counts nothing and emits nothing. */
-  answering(called: Called, { approvalKey, subjects, keyByTool }: Approvable): readonly KeptApproval[] | undefined {
+  answering(
+    called: Called, { approvalKey, subjects, keyByTool, questions = [MODE_QUESTION] }: Approvable,
+  ): readonly KeptApproval[] | undefined {
     const now = this.#sources.clock.now()
     const identity = this.#identityOf(called)
-    const find = (key: string) => keyByTool ? this.#findOwn(identity, key, now) : this.#find(identity, key, now)
+    const find = (key: string) => keyByTool
+      ? this.#findOwn(identity, key, now, questions) : this.#find(identity, key, now, questions)
     const whole = find(approvalKey)
     if (whole) return whole.alone
     const parts: KeptApproval[] = []
@@ -125,11 +131,21 @@ export class SessionApprovals {
     }
   }
 
-  /** For the project only if the terms allow it, else for the session. */
-  remember(called: Called, { key: approvalKey, covers }: CoveredKey, scope: ApprovalScope, by: string): void {
+  /**
+   * For the project only if the terms allow it, else for the session. `questions`: what asked. What an approval of the
+   * same key answers stays answered.
+   */
+  remember(
+    called: Called, { key: approvalKey, covers }: CoveredKey, scope: ApprovalScope, by: string,
+    questions: readonly string[] = [MODE_QUESTION],
+  ): void {
     const { sessionId, principal, workspace, clock, terms, events, project } = this.#sources
     const { sessionMs, projectMs, forProject } = terms()
-    const given = { called, approvalKey, covers, workspace, sessionId, principal, by, now: clock.now() }
+    const identity = this.#identityOf(called)
+    const before = scope === 'session' ? this.#own.get(identity, approvalKey) : project.find(identity, approvalKey)
+    const kept = before?.stands(clock.now()) ? before.grant.answers ?? [MODE_QUESTION] : []
+    const answers = [...new Set([...kept, ...questions])].slice(-MOST_ANSWERS)
+    const given = { called, approvalKey, covers, answers, workspace, sessionId, principal, by, now: clock.now() }
     const grant = makeGrant({ ...given, scope: 'session', lastsMs: sessionMs })
     const keep = () => this.#own.set(this.#identityOf(called), new KeptApproval(grant))
     // If it cannot be stored for the project, it still holds for this session.
@@ -172,16 +188,18 @@ export class SessionApprovals {
     return identityOfCalled(called, this.#sources.principal)
   }
 
-  #findOwn(identity: string, approvalKey: string, now: number): KeptApproval | undefined {
+  #findOwn(
+    identity: string, approvalKey: string, now: number, questions: readonly string[],
+  ): KeptApproval | undefined {
     const own = this.#own.get(identity, approvalKey)
-    return own?.stands(now) ? own : undefined
+    return own?.stands(now) && own.covers(questions) ? own : undefined
   }
 
-  #find(identity: string, approvalKey: string, now: number): KeptApproval | undefined {
-    const own = this.#findOwn(identity, approvalKey, now)
+  #find(identity: string, approvalKey: string, now: number, questions: readonly string[]): KeptApproval | undefined {
+    const own = this.#findOwn(identity, approvalKey, now, questions)
     if (own || !this.forProject) return own
     const shared = this.#sources.project.find(identity, approvalKey)
-    return shared?.stands(now) ? shared : undefined
+    return shared?.stands(now) && shared.covers(questions) ? shared : undefined
   }
 }
 
@@ -204,5 +222,7 @@ function findEarlier(key: string, find: Find): KeptApproval | undefined {
   const found = key.endsWith('/') && key !== '/' ? find(key.slice(0, -1)) : undefined
   return found?.grant.covers === undefined ? found : undefined
 }
+/** How many questions one approval answers. The oldest are asked again. */
+const MOST_ANSWERS = 64
 
 const isOfSession = ({ grant }: KeptApproval): boolean => grant.scope === 'session'
