@@ -70,7 +70,7 @@ describe('a further root', () => {
     expect(await run('git', { action: 'add', path: library, paths: ['b.txt'] })).toContain('"staged":"added"')
     const tests = { runner: 'node', path: join(library, 'a.test.mjs') }
     const { run: without } = await opened({})
-    expect(await without('git', { action: 'status', path: library })).toMatch(/^WatchdogDenied/)
+    expect(await without('git', { action: 'status', path: library })).toMatch(/^CapabilityDenied/)
     expect(await without('test_runner', tests)).toMatch(/^WatchdogDenied/)
     if (thoroughly(true, false)) return
     expect(await run('git', { action: 'commit', path: library, message: 'One' })).toContain('"author":"Ada"')

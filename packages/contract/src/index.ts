@@ -31,8 +31,9 @@ export {
   AGENT_TOOL, ANY_COMMAND, BUNDLED_TOOLS, COMMAND_SEVERITIES, CONFIG_FILE, CONTRACT_VERSION, EXTENSION_ID_PATTERN,
   HEADER_NAME_PATTERN, IGNORE_FILE, isBundledTool, isLockedTool, LAYERS, layerRank, LOCK_FILE, LOCK_VERSION, LOCKED_TOOLS,
   MANIFEST_FILE, NPM_NAME_CHARS, NPM_NAME_PATTERN, PLACEMENTS, PROGRAM_TOOL, REQUIREMENT_VARIABLES, RULE_ACTIONS,
-  SECURITY_MODES, TOOL_NAME_PATTERN, type BundledTool, type CapabilityName, type CommandSeverity, type Layer,
-  type LockedTool, type Placement, type RuleAction, type SecurityMode, type ToolKind, type ToolMode,
+  RULE_CAPABILITIES, SECURITY_MODES, TOOL_NAME_PATTERN, type BundledTool, type CapabilityName, type CommandSeverity,
+  type Layer, type LockedTool, type Placement, type RuleAction, type RuleCapability, type SecurityMode, type ToolKind,
+  type ToolMode,
 } from './model/names.ts'
 export type {
   Completion, Content, EmbeddedResource, ErrorOutcome, Outcome, OutcomeBody, OutcomeError, OutcomeMetadata,
@@ -56,7 +57,7 @@ export {
 export { checkRequirements, classifyToolMode, hasEffects, matchArguments, mayChange } from './policy/requirements.ts'
 export type { PatternSource, VariableValues } from './policy/requirements.ts'
 export { CREDENTIALS, namesSensitiveFiles, SENSITIVE } from './policy/sensitive-files.ts'
-export { RULE_CAPABILITIES, type RuleCapability, type Touch } from './policy/rule-patterns.ts'
+export type { Touch } from './policy/rule-patterns.ts'
 export { capabilitiesMeant, denyingRule, judgeRules, judgeUse, possibleRules, rulesFor } from './policy/rules.ts'
 export type { RuleAuthor, RuledTool, RuleQuestion, RuleVerdict, ScopedRule, UnknownParts } from './policy/rules.ts'
 export type {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { RULE_ACTIONS, type RuleAction } from '../src/model/names.ts'
-import { RULE_CAPABILITIES, type Touch } from '../src/policy/rule-patterns.ts'
+import { RULE_ACTIONS, RULE_CAPABILITIES, type RuleAction } from '../src/model/names.ts'
+import type { Touch } from '../src/policy/rule-patterns.ts'
 import {
   denyingRule, judgeRules, judgeUse, possibleRules, type RuleAuthor, type RuleQuestion, type ScopedRule,
 } from '../src/policy/rules.ts'

@@ -53,6 +53,20 @@ describe('the mode of a tool', () => {
     expect(classifyToolMode({ name: 'get_it', requires }, extension)).toBe(mode)
   })
 
+  it('is read for an ungated tool that can do nothing but answer', () => {
+    const nothing = { requires: {} }
+    const of = (extension: Parameters<typeof classifyToolMode>[1], gated = false) =>
+      classifyToolMode({ name: 'exec_words', requires: {}, gated }, extension)
+    expect(of({ tools: [nothing] })).toBe('read')
+    expect(of({ tools: [nothing] }, true)).toBe('local')
+    for (const more of [{ env: ['A'] }, { secrets: [{}] }, { stateSlot: {} }, { tools: undefined as never }]) {
+      expect(of({ tools: [nothing], ...more })).toBe('local')
+    }
+    for (const requires of [{ fs: { read: ['a'] } }, { capabilities: ['session' as const] }, { capabilities: ['tools.call' as const] }]) {
+      expect(of({ tools: [nothing, { requires }] })).toBe('local')
+    }
+  })
+
   it('is fixed for the locked tools', () => {
     expect(Object.fromEntries(LOCKED_TOOLS.map((name) => [name,
       classifyToolMode({ name, requires: { shell: [{ cmd: 'sh' }] } })]))).toEqual({

@@ -50,6 +50,10 @@ export const ANY_COMMAND = '*'
 export const RULE_ACTIONS = ['allow', 'ask', 'deny'] as const
 export type RuleAction = (typeof RULE_ACTIONS)[number]
 
+/** The permissions of a rule besides tool names and `*`. */
+export const RULE_CAPABILITIES = ['fs.read', 'fs.write', 'shell.run', 'net.fetch'] as const
+export type RuleCapability = (typeof RULE_CAPABILITIES)[number]
+
 /** From mild to severe. A warning asks a person; a critical command is refused. */
 export const COMMAND_SEVERITIES = ['warning', 'critical'] as const
 export type CommandSeverity = (typeof COMMAND_SEVERITIES)[number]

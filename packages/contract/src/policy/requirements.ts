@@ -73,6 +73,16 @@ export function expandPattern(
 export interface SharedPowers {
   readonly env?: readonly unknown[]
   readonly secrets?: readonly unknown[]
+  /** Of an extension that runs in a compartment: all of its tools, and the state that they share. */
+  readonly tools?: readonly { readonly requires: RequirementSet }[]
+  readonly stateSlot?: unknown
+}
+
+/** Whether the code of an extension can do nothing but answer: it runs in a compartment and no tool of it requires anything. */
+function isPowerless({ tools, stateSlot, env = [], secrets = [] }: SharedPowers): boolean {
+  return tools !== undefined && (stateSlot ?? null) === null && env.length + secrets.length === 0
+    && tools.every(({ requires: { fs, net, shell, capabilities } }) =>
+      [fs?.read, fs?.write, net?.hosts, shell, capabilities].every((list) => (list?.length ?? 0) === 0))
 }
 
 /**
@@ -116,17 +126,20 @@ const NAME_PATTERNS: readonly (readonly [RegExp, ToolMode])[] = [
 ]
 
 /**
- * The declared mode, else by name, else by requirements, else `local`, which asks. `read` counts only for a tool that
+ * The declared mode, else `read` for an ungated tool without powers, else by name, else by requirements, else `local`,
+ * which asks. `read` counts only for a tool that
  * requires no more than to read files: neither the manifest of a package nor a name can hide powers.
  */
 export function classifyToolMode(tool: {
   readonly name: string; readonly mode?: ToolMode | undefined; readonly requires?: RequirementSet | undefined
+  readonly gated?: boolean
 }, extension: SharedPowers = {}): ToolMode {
   const requires = tool.requires ?? {}
   const reads = onlyReads(requires, extension)
   const counts = (mode: ToolMode | undefined): mode is ToolMode => mode !== undefined && (mode !== 'read' || reads)
   if (counts(tool.mode)) return tool.mode
   if (isLockedTool(tool.name)) return LOCKED_MODES[tool.name]
+  if (tool.gated === false && isPowerless(extension)) return 'read'
   const named = NAME_PATTERNS.find(([pattern]) => pattern.test(tool.name))?.[1]
   if (counts(named)) return named
   if (requires.shell?.length || requires.fs?.write?.length) return 'local'

@@ -1,10 +1,7 @@
 import { globContains, globsOverlap, matchGlob, matchSegment, textContains, textsOverlap } from '@bulkhead/kit/glob'
 import { hostCovers, hostsOverlap } from '@bulkhead/kit/hosts'
+import type { RuleCapability } from '../model/names.ts'
 import type { Rule } from '../validation/policy.ts'
-
-/** The permissions of a rule besides tool names and `*`. */
-export const RULE_CAPABILITIES = ['fs.read', 'fs.write', 'shell.run', 'net.fetch'] as const
-export type RuleCapability = (typeof RULE_CAPABILITIES)[number]
 
 /**
  * One thing that a call touches: a path, a host, a command or its approval key. Rules for tools and rules for

@@ -1,9 +1,8 @@
 import { matchSegment, textContains } from '@bulkhead/kit/glob'
-import type { RuleAction } from '../model/names.ts'
+import { RULE_CAPABILITIES, type RuleAction, type RuleCapability } from '../model/names.ts'
 import type { Rule } from '../validation/policy.ts'
 import {
-  comparePatterns, isEverything, kindOfTouch, matchesTouch, RULE_CAPABILITIES, SUBJECT_KINDS, type RuleCapability,
-  type RulePattern, type SubjectKind, type Touch,
+  comparePatterns, isEverything, kindOfTouch, matchesTouch, SUBJECT_KINDS, type RulePattern, type SubjectKind, type Touch,
 } from './rule-patterns.ts'
 
 /** Whose rule it is. The sessions of an embedder are its own, and the command line is the user's. */

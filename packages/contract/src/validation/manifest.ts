@@ -2,7 +2,7 @@ import parse from 'semver/functions/parse.js'
 import satisfies from 'semver/functions/satisfies.js'
 import { z } from 'zod'
 import { CALL_LIMITS, MANIFEST_LIMITS } from '../model/limits.ts'
-import { CONTRACT_VERSION, EXTENSION_ID_PATTERN, TOOL_KINDS, TOOL_MODES } from '../model/names.ts'
+import { CONTRACT_VERSION, EXTENSION_ID_PATTERN, RULE_CAPABILITIES, TOOL_KINDS, TOOL_MODES } from '../model/names.ts'
 import {
   anySchema, byteSize, configSchema, envName, exactVersion, objectSchema, packageVersion, toolName,
 } from './fields.ts'
@@ -40,6 +40,10 @@ const toolManifest = z.strictObject({
       'Template of the approval key over the arguments, such as "{city}". Without it, and without deriveApprovalKey '
       + 'in code, the key is the name of the tool.',
     ),
+  touches: z.record(z.string().min(1).max(128), z.enum(RULE_CAPABILITIES)).optional().describe(
+    'Arguments that name a path, host or command, such as { "path": "fs.read" }. Rules and the capability check see them '
+    + 'before the call. The tool may touch other things that it requires, too.',
+  ),
   mode: z.enum(TOOL_MODES).optional().describe(
     'How the tool acts. read applies only to a tool that requires no more than fs.read. Default: derived from name and '
     + 'requirements.',

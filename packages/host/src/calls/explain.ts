@@ -7,7 +7,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { changedWords, endedWords, standingWords, type Approval } from '../policy/approvals/approval.ts'
 import type { DecidedCall, HostContext, RawCall, ValidatedCall } from '../policy/call.ts'
 import { laterRules, type LaterRule } from '../policy/use-rules.ts'
-import { headless, isOfAgent, type DecisionStage, type Verdict } from '../policy/verdict.ts'
+import { headless, isOfAgent, isOfGrant, type DecisionStage, type Verdict } from '../policy/verdict.ts'
 import { decide, evaluateCall } from './decide.ts'
 import { programTools, type ProgramTool } from './explain-program.ts'
 import { check } from './pipeline.ts'
@@ -130,8 +130,9 @@ async function explainDecision(call: DecidedCall, host: HostContext): Promise<Ex
     ...later.map(laterStep),
     ...(decision === 'deny' ? [] : pendingHooks(call)),
   ]
-  // A rule answers what the mode asks, but not what a tool that acts on this machine asks.
-  const answeredByRule = verdicts.every(({ action, stage }) => action !== 'ask' || stage === 'security-mode')
+  // A rule that allows answers what a mode asks, and nothing else.
+  const answeredByRule = verdicts.every(({ action, stage }) =>
+    action !== 'ask' || stage === 'security-mode' || stage === 'tool-mode')
   const deciding = [final, ...verdicts]
     .filter(({ action }) => action === decision || (final.source === 'headless' && action === 'ask'))
   const hints = decision === 'allow' ? [] : deciding.flatMap(({ stage, code: own, source, cure }) =>
@@ -207,6 +208,7 @@ function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext 
     case 'validate':
       return ['Send arguments that satisfy the input schema of the tool.']
     case 'capability':
+      if (cure !== undefined && isOfGrant(source)) return [cure]
       return [
         `${isOfAgent(source) ? `Add it to the ${source}` : 'Raise the ceiling'}, or call a tool that can do less.`,
       ]

@@ -40,6 +40,8 @@ export interface NamedPath extends AffectedPath {
   readonly capability: RuleCapability
   /** Where its links lead. */
   readonly real?: string
+  /** The manifest of the tool says so, and not a reader of the host. */
+  readonly isClaim?: true
 }
 
 /** What a call would do, as far as its arguments tell. */
@@ -72,6 +74,8 @@ export interface CallAnalysis {
   readonly effects?: (() => CallEffects) | undefined
   /** The paths that its arguments name, as far as the host reads them. Others are possible unless the effects are known. */
   readonly named?: () => readonly NamedPath[]
+  /** Commands that its arguments name, as the manifest of its tool says. */
+  readonly commands?: readonly string[]
 }
 
 export const analysisByKey = (approvalKey: string): CallAnalysis =>

@@ -1,8 +1,9 @@
 import {
-  allowsNeed, beyond, CALL_LIMITS, powerPhrases, PROGRAM_TOOL, SUBAGENTS, type PowerItem,
+  allowsNeed, beyond, CALL_LIMITS, powerPhrases, PROGRAM_TOOL, SUBAGENTS, type CallNeed, type Power, type PowerItem,
 } from '@bulkhead/contract'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import { analyzeCall, deriveKey } from './call-analysis.ts'
+import { withClaims } from './claims.ts'
 import { withWall } from './command-walls.ts'
 import type { EvaluatedCall, HostContext, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis, type Decision, type MadeChange } from './checked-call.ts'
@@ -10,9 +11,9 @@ import type { ArgumentsChange, Opinion } from './guards.ts'
 import type { Evaluation } from './policies.ts'
 import { keepsForModel } from './session-memory.ts'
 import type { SessionPolicy } from './session-policy.ts'
-import { ignoredIn, ignoredPath } from './use-rules.ts'
+import { ignoredPath } from './use-rules.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
-import { allow, approve, ceilingVerdict, deny, strictest, type Verdict } from './verdict.ts'
+import { allow, approve, ceilingVerdict, deny, grantVerdict, strictest, type Verdict } from './verdict.ts'
 
 /** Applies a change that a policy wants. Returns the verdict that denies the call if the change cannot be made. */
 type ApplyChange = (change: ArgumentsChange, call: ValidatedCall, changesBefore: number) => MadeChange | Verdict
@@ -32,8 +33,9 @@ export async function evaluate(
   for (;;) {
     const found = needsKey(call, host)
       ? analyzeCall(call, host) ?? await deriveKey(call, host.clock) : analysisByKey(tool.name)
-    const analysis = found.command ? await withWall(found, call, host) : found
-    const excess = beyondCeiling(call, analysis)
+    const claimed = withClaims(found, call, host)
+    const analysis = claimed.command ? await withWall(claimed, call, host) : claimed
+    const excess = beyondGrant(call, analysis, host)
     if (excess) return call.evaluated(final(excess, analysis), changes)
     const ignored = ignoredPath(call, analysis, host)
     if (ignored) return call.evaluated(final(ignored, analysis), changes)
@@ -131,17 +133,30 @@ function answerByMode(
 const isReadByHost = ({ name, origin }: ToolEntry, { argumentsReaders }: HostContext): boolean =>
   origin.layer === 'bundled' && argumentsReaders.has(name) && name !== PROGRAM_TOOL
 
-/** Under a ceiling, a call that is known to need more is denied before a person is asked. */
-function beyondCeiling(
-  { tool, session: { policy } }: ValidatedCall, { needs = [] }: CallAnalysis,
+/** A call that is known to need more than its tool may do is denied before a watchdog, a person or the budget sees it. */
+function beyondGrant(
+  { tool, session: { policy } }: ValidatedCall, { needs = [], command }: CallAnalysis, { realPath }: HostContext,
 ): Verdict | undefined {
-  const { power, ceilings } = policy.standing(tool)
-  if (power.ceilings === undefined) return undefined
-  for (const step of ceilings) {
-    const more = needs.filter((need) => !allowsNeed(step.power, need))
-    if (more.length > 0) return ceilingVerdict(more, step.source)
+  if (needs.length === 0) return undefined
+  const { configured, ceilings } = policy.standing(tool)
+  for (const { source, power } of ceilings) {
+    const more = needs.filter((need) => !mayAllow(power, need, realPath))
+    if (more.length > 0) return ceilingVerdict(more, source)
   }
-  return undefined
+  // The hosts of a command are those that its wall lets through.
+  const more = needs.filter((need) => !(command && need.kind === 'net') && !mayAllow(configured, need, realPath))
+  return more.length === 0 ? undefined : grantVerdict(more, tool.name)
+}
+
+/** A path that leads elsewhere by links is allowed where it leads. What is not known is left to the broker. */
+function mayAllow(power: Power, need: CallNeed, realPath: HostContext['realPath']): boolean {
+  if (allowsNeed(power, need)) return true
+  if (realPath === undefined || (need.kind !== 'fs.read' && need.kind !== 'fs.write')) return false
+  try {
+    return allowsNeed(power, { ...need, subject: realPath(need.subject) })
+  } catch {
+    return true
+  }
 }
 
 const HAND_BACK = 'Hand it back for the model to call.'
@@ -179,9 +194,8 @@ const isOfOneTool = ({ kind, subject }: PowerItem): boolean => kind === 'state' 
 /** Deriving a key can start a compartment: it is derived only if something looks at it. */
 function needsKey(call: ValidatedCall, host: HostContext): boolean {
   const { tool, session: { policy } } = call
-  const { floor, power } = policy.standing(tool)
+  const { floor } = policy.standing(tool)
   if (tool.definition.gated || floor) return true
-  if (isReadByHost(tool, host) && ignoredIn(call, host) !== undefined) return true
-  if (isReadByHost(tool, host) && (power.ceilings !== undefined || tool.canReveal)) return true
+  if (isReadByHost(tool, host) || tool.claims.length > 0) return true
   return policy.lineage.some(({ rules, watchdogs }) => rules.all.length > 0 || watchdogs.length > 0)
 }

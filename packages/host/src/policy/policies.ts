@@ -77,7 +77,8 @@ const rulesAndToolMode = (session: PolicyParts): Policy => builtIn((evaluation) 
   if (ruled?.action === 'allow') {
     evaluation.ruled = session.answersMode(tool, analysis) ? 'answers the mode' : 'allowed'
   } else evaluation.ruled = 'no'
-  return analysis.onlyReads === true ? undefined : session.standing(tool).floor
+  // A rule that allows answers the tool's own mode as it answers that of the session.
+  return analysis.onlyReads === true || evaluation.ruled === 'answers the mode' ? undefined : session.standing(tool).floor
 })
 
 /**

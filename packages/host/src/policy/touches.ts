@@ -45,12 +45,12 @@ export interface TouchSources {
  * approval key is one more entry. Paths that a key is the folder of stand for that key.
  */
 export function touchesOf(analysis: CallAnalysis, { workspace, unknown, withEffects }: TouchSources): readonly Touch[] {
-  const { subjects, needs = [] } = analysis
+  const { subjects, needs = [], commands = [] } = analysis
   const powers = new Set(unknown.map(({ capability }) => capability))
   // A tool cannot do more than it may, whatever its arguments say.
   const paths = (withEffects ? analysis.named?.() ?? [] : []).filter(({ capability }) => powers.has(capability))
   const inKey = ({ key, names }: Subject) => names === undefined
-    ? paths.filter(({ path }) => isWithin(path, resolve(workspace, key))) : []
+    ? paths.filter(({ path, isClaim }) => !isClaim && isWithin(path, resolve(workspace, key))) : []
   const keyed = new Set(subjects.flatMap(inKey))
   const hasCommands = subjects.some(({ names, ofWall }) => names !== undefined && !ofWall)
   const known = knownCapabilities(analysis, withEffects, hasCommands)
@@ -62,6 +62,7 @@ export function touchesOf(analysis: CallAnalysis, { workspace, unknown, withEffe
       return kind === 'shell' && !hasCommands
         ? [{ capability: 'shell.run', subject: [subject, ...args].join(' '), names: [] }] : []
     }),
+    ...commands.map((subject): Touch => ({ capability: 'shell.run', subject, names: [] })),
     ...unknown.filter(({ capability }) => !known.has(capability!)),
   ]
 }
@@ -101,15 +102,16 @@ export function namedPaths({ effects = {}, needs = [] }: ArgumentsReading, realP
   const of = (capability: 'fs.read' | 'fs.write', paths: readonly AffectedPath[] | undefined): readonly NamedPath[] =>
     (paths ?? needs.filter(({ kind }) => kind === capability)
       .map(({ subject, below = false }) => ({ path: subject, below })))
-      .map((path) => ({ ...path, capability, ...realOf(path.path, realPath) }))
+      .map((path) => withReal({ ...path, capability }, realPath))
   return [...of('fs.read', effects.reads), ...of('fs.write', effects.writes)]
 }
 
-function realOf(path: string, realPath: RealPath): { readonly real?: string } {
+/** Adds where the links of a path lead, if they can be followed. */
+export function withReal(path: NamedPath, realPath: RealPath): NamedPath {
   try {
-    return realPath ? { real: realPath(path) } : {}
+    return realPath ? { ...path, real: realPath(path.path) } : path
   } catch {
-    return {}
+    return path
   }
 }
 

@@ -63,6 +63,16 @@ export function ceilingVerdict(more: readonly Pick<PowerItem, 'kind' | 'subject'
   return { ...deny('capability', 'CapabilityDenied', source, reason), cure: `Call a tool that can do less, or ${raise}.` }
 }
 
+/** A tool may not do `more`, whatever is approved. */
+export function grantVerdict(more: readonly Pick<PowerItem, 'kind' | 'subject'>[], tool: string): Verdict {
+  const reason = `"${tool}" may not ${powerPhrases(more, 'may').join('; ')}`
+  const cure = 'Pass what its requirements name, or call a tool that may do it.'
+  return { ...deny('capability', 'CapabilityDenied', `${GRANT}${tool}`, reason), cure }
+}
+
+const GRANT = 'requires of the tool '
+export const isOfGrant = (source: string): boolean => source.startsWith(GRANT)
+
 export const isOfAgent = (source: string): boolean => source.startsWith('requires of the agent ')
 
 /** The verdict on an ask that no one can answer. */

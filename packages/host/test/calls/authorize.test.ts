@@ -42,7 +42,7 @@ test.each<[string, Case, string, number]>([
   ['an allow rule answers the mode', { session: { rules: [rule('allow')] } }, 'output', 0],
   ['an allow rule for this key', { session: { rules: [rule('allow', 'echo', 'Oslo')] } }, 'output', 0],
   ['an allow rule for another key', { session: { rules: [rule('allow', 'echo', 'Bergen')] } }, 'output', 1],
-  ['an allow rule does not lower the floor of a local tool', { tool: LOCAL, session: { rules: [rule('allow')] } }, 'output', 1],
+  ['an allow rule answers what a local tool asks', { tool: LOCAL, session: { rules: [rule('allow')] } }, 'output', 0],
   ['an ask rule applies to an ungated tool', { tool: UNGATED, session: { rules: [rule('ask')] } }, 'output', 1],
   ['a deny rule', { session: { rules: [rule('deny')] } }, 'RuleDenied', 0],
   ['a deny rule under yolo', { session: { mode: 'yolo', rules: [rule('deny')] } }, 'RuleDenied', 0],

@@ -15,6 +15,6 @@ async function explained(mode: 'local' | 'external', config: ConfigFile) {
 it('explain suggests a rule only if it would change the decision', async () => {
   expect(await explained('external', {})).toEqual({ decision: 'ask', advisesRule: true })
   expect(await explained('external', ALLOW)).toEqual({ decision: 'allow', advisesRule: false })
-  expect(await explained('local', {})).toEqual({ decision: 'ask', advisesRule: false })
-  expect(await explained('local', ALLOW)).toEqual({ decision: 'ask', advisesRule: false })
+  expect(await explained('local', {})).toEqual({ decision: 'ask', advisesRule: true })
+  expect(await explained('local', ALLOW)).toEqual({ decision: 'allow', advisesRule: false })
 })

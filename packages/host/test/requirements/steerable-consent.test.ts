@@ -43,12 +43,13 @@ proveAll('steerable', [
   {
     id: 'steerable.local-needs-consent',
     statement: 'a tool that acts on the machine of the user always needs consent',
+    overruledBy: 'an allow rule answers the question of the tool mode',
     async prove() {
       const tool: ToolSketch = { mode: 'local', gated: false, requires: {} }
       expect(await (await opened({ tool })).verdict({})).toEqual(['output', 1])
       expect(await (await opened({ tool, person: 'reject' })).verdict({})).toEqual(['ApprovalDenied', 1])
       const allowed = await opened({ tool, rules: [{ permission: 'echo', pattern: '*', action: 'allow' }] })
-      expect(await allowed.verdict({})).toEqual(['output', 1])
+      expect(await allowed.verdict({})).toEqual(['output', 0])
     },
   },
   ...(['read', 'safe_write', 'destructive', 'external'] as const).map((mode) => ({

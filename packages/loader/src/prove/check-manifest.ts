@@ -5,7 +5,7 @@ import {
 import {
   connectedManifestSchema, contractCompatible, coreSatisfies, manifestSchema, placeIssues, pointerOf,
 } from '@bulkhead/contract/validation'
-import { findJsonFault, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { findJsonFault, isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import validRange from 'semver/ranges/valid.js'
 import {
@@ -156,10 +156,14 @@ function faultOf(requires: RequirementSet, path: string, source: PatternSource):
   }
 }
 
-/** Approval key templates must compile and use arguments that exist. Otherwise the first call would fail. */
+/** Approval key templates must compile, and arguments that they and `touches` name must exist. */
 export function checkApprovalKeys(shaped: Shaped): StageResult<Shaped> {
-  return passUnless(shaped.manifest.tools.flatMap(({ approvalKey, inputSchema }, index): Fault[] => {
-    if (approvalKey === undefined) return []
+  return passUnless(shaped.manifest.tools.flatMap(({ approvalKey, touches = {}, inputSchema }, index): Fault[] => {
+    const claimed = Object.keys(touches).filter((name) => isUnknown(name, inputSchema)).map((name): Fault => ({
+      stage: 'shape', code: 'ShapeInvalid', path: `/tools/${index}/touches${pointerStep(name)}`,
+      message: `"touches" names the argument "${name}", which inputSchema does not have. Use one of its properties.`,
+    }))
+    if (approvalKey === undefined || claimed.length > 0) return claimed
     const path = `/tools/${index}/approvalKey`
     const refused = (message: string): Fault[] => [{ stage: 'shape', code: 'ApprovalKeyInvalid', path, message }]
     try {
@@ -175,14 +179,16 @@ export function checkApprovalKeys(shaped: Shaped): StageResult<Shaped> {
   }), shaped)
 }
 
-/** The first argument of a template that no call can have, because the schema is closed and does not list it. */
-function unknownArgument(
-  template: string, { properties, patternProperties, additionalProperties }: JsonObject,
-): string | undefined {
-  if (additionalProperties !== false || patternProperties !== undefined) return undefined
-  const known = isJsonObject(properties) ? properties : {}
+/** The first argument of a template that no call can have. */
+function unknownArgument(template: string, inputSchema: JsonObject): string | undefined {
   const names = [...template.matchAll(/\{([^{}.]+)(?:\.[^{}]*)?\}/g)].map(([, name]) => name!)
-  return names.find((name) => !Object.hasOwn(known, name))
+  return names.find((name) => isUnknown(name, inputSchema))
+}
+
+/** Whether no call can have this argument, because the schema is closed and does not list it. */
+function isUnknown(name: string, { properties, patternProperties, additionalProperties }: JsonObject): boolean {
+  if (additionalProperties !== false || patternProperties !== undefined) return false
+  return !isJsonObject(properties) || !Object.hasOwn(properties, name)
 }
 
 /** The main module must be JavaScript in the package. Its code is not read here. */

@@ -224,8 +224,11 @@ describe('definitions and capabilities', () => {
       ['major extension /stateSlot/slotVersion was 1, is 2; stored state is rejected']],
     ['state that is migrated', state('1', 'migrate'), state('2', 'migrate'),
       ['patch extension /stateSlot/slotVersion changed']],
-    ['approval', tool({ gated: false }), {}, ['major tool forecast /gated requires approval now; calls may be denied']],
-    ['no approval', {}, tool({ gated: false }), ['major tool forecast /gated no longer requires approval']],
+    ['approval', tool({ gated: false, mode: 'local' }), tool({ mode: 'local' }), ['major tool forecast /gated requires approval now; calls may be denied']],
+    ['no approval', tool({ mode: 'local' }), tool({ gated: false, mode: 'local' }), ['major tool forecast /gated no longer requires approval']],
+    ['no approval of a tool without powers', {}, tool({ gated: false }), [
+      'major tool forecast /gated no longer requires approval', 'minor tool forecast /mode was local, is read; policies decide by it',
+    ]],
     ['a mode', tool({ mode: 'read' }), tool({ mode: 'destructive' }),
       ['major tool forecast /mode was read, is destructive; policies decide by it']],
     ['a mode that asks less', tool({ mode: 'local' }), tool({ mode: 'read' }),

@@ -1,7 +1,7 @@
 import {
   BulkheadError, CALL_LIMITS, classifyToolMode, compileApprovalKey, hasEffects, namesSensitiveFiles, powerItems, REQUIREMENT_VARIABLES,
   type ApprovalKeyTemplate, type ExtensionDescriptor, type LockedTool, type OutcomeOrigin, type Power, type PowerItem,
-  type ToolDefinition, type ToolKind, type ToolManifest, type VariableValues,
+  type RuleCapability, type ToolDefinition, type ToolKind, type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
 import { isJsonObject } from '@bulkhead/kit/json'
 import type { Settings } from '../../model/settings.ts'
@@ -43,6 +43,8 @@ export interface ToolEntry extends ToolPowers {
   readonly check: SchemaCheck
   /** Absent: the tool's code derives the key if it can, else the name of the tool is the key. */
   readonly approvalKey: ApprovalKeyTemplate | undefined
+  /** Arguments that name a path, host or command, as the manifest says. */
+  readonly claims: readonly (readonly [argument: string, capability: RuleCapability])[]
   readonly timeoutMs: number
   readonly maxOutputBytes: number
   /** The most entries of a list in a result. */
@@ -75,7 +77,10 @@ export function compileTool(source: ToolSource, validators: Validators, settings
   const { id, version, layer, digests, server } = descriptor
   // The manifests of bundled tools are trusted: they are reviewed with the host.
   const isTrusted = layer === 'bundled'
-  const mode = isTrusted && manifest.mode ? manifest.mode : classifyToolMode(manifest, descriptor.manifest)
+  const isConfined = descriptor.code.kind === 'files' && !server
+  const mode = isTrusted && manifest.mode ? manifest.mode : classifyToolMode(manifest, {
+    env: descriptor.manifest.env, secrets: descriptor.manifest.secrets, ...(isConfined && descriptor.manifest),
+  })
   // In the order in which records are written.
   const origin = Object.freeze({ digest: digests.package, extension: id, layer, version })
   const bound = Object.freeze({
@@ -113,6 +118,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
       ? validators.compileLate(manifest.inputSchema)
       : located('/inputSchema', () => validators.compile(manifest.inputSchema)),
     approvalKey: template === undefined ? undefined : located('/approvalKey', () => compileApprovalKey(template)),
+    claims: Object.entries(manifest.touches ?? {}),
     timeoutMs: timeoutOf(manifest, descriptor, settings),
     maxOutputBytes: manifest.maxOutput === undefined ? CALL_LIMITS.shownBytes : byteSize(manifest.maxOutput),
     maxEntries: manifest.maxEntries ?? Infinity,
