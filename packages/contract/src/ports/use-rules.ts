@@ -1,5 +1,5 @@
 import type { BulkheadError } from '../model/errors.ts'
-import type { RuleCapability } from '../policy/rule-patterns.ts'
+import type { RuleCapability } from '../model/names.ts'
 
 /** One path, host or command that a call uses. */
 export interface CallUse {
