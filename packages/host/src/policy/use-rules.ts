@@ -140,7 +140,7 @@ function capabilitiesOf({ permission, pattern }: ScopedRule): readonly RuleCapab
 const isOfFiles = (rule: ScopedRule): boolean => capabilitiesOf(rule).some((each) => FILES.includes(each))
 
 /** The paths that a rule names without wildcards, except one at the end for everything below. */
-export const placesOf = (rule: ScopedRule): readonly string[] => !isOfFiles(rule) ? [] : patternsOf(rule, 'fs.read')
+const placesOf = (rule: ScopedRule): readonly string[] => !isOfFiles(rule) ? [] : patternsOf(rule, 'fs.read')
   .map((pattern) => pattern.replace(/\/\*\*$/, '')).filter((path) => /^\/[^*]+$/.test(path))
 
 const patternsOf = ({ pattern, paths = [pattern] }: ScopedRule, capability: RuleCapability): readonly string[] =>
