@@ -20,9 +20,6 @@ const filesOf = (folder) => globSync('test/**/*.test.ts', { cwd: folder })
 /** How many packages are tested at once: tests of walls often wait, for a process or for a deadline. */
 const AT_ONCE = 2
 
-/** How many packages are tested at once: tests of walls often wait, for a process or for a deadline. */
-const AT_ONCE = 2
-
 /** @param {readonly string[]} prefix */
 async function runHidden([program = '', ...args]) {
   const reports = mkdtempSync(join(tmpdir(), 'bulkhead-walls-'))

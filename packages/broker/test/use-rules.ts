@@ -37,6 +37,7 @@ export function useRules(
     deniedPaths: ofFiles && {
       hasExceptions: false,
       rule: ofFiles.rule,
+      places: rules.filter(({ action, pattern }) => action === 'deny' && /^\/[^*]*$/.test(pattern)).map(({ pattern }) => pattern),
       ruleFor(capability, path) {
         const verdict = judge(capability, path)
         return verdict?.action === 'deny' ? verdict.rule : undefined

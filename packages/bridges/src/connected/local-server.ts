@@ -106,8 +106,8 @@ interface LocalEntry {
 }
 
 /**
- * Throws CapabilityUnavailable if the server needs a jail and there is none, EnvNameNotSet if a key has no value.
- * `noun`: the kind, in messages.
+ * Throws CapabilityUnavailable if the server needs a jail and there is none, EnvNameNotSet if a key has no value, and
+ * RuleDenied if rules deny files to a language server without a jail. `noun`: the kind, in messages.
  */
 export function localTarget(
   noun: RuledServer['kind'], { name, extensionId, config }: LocalEntry,
@@ -123,12 +123,19 @@ export function localTarget(
     const message = `The ${noun} "${name}" runs in a jail, and this host has none. Set "jail": false in its entry.`
     throw new BulkheadError('CapabilityUnavailable', message, { data: { server: name } })
   }
+  const denied = surroundings.deniedTo?.({ kind: noun, name })
+  // Calls of an MCP server without a jail are denied before they reach it.
+  if (!isJailed && denied !== undefined && noun === 'language server') {
+    const message = `The ${noun} "${name}" was not started: ${denied.rule} denies files, and it is not confined. Remove `
+      + '"jail": false from its entry, or change the rule.'
+    throw new BulkheadError('RuleDenied', message, { data: { server: name } })
+  }
   return {
     command: config.command, cwd: workspace, env: { ...base, ...Object.fromEntries(declared) },
     jail: isJailed && jail
       ? {
         of: jail, grant: grantOf(config, surroundings), keys: keysOf(noun, name, config, env),
-        denied: surroundings.deniedTo?.({ kind: noun, name }),
+        denied,
         onKeyUse: (use) => onKeyUse?.({ extensionId, ...use }),
       }
       : undefined,

@@ -78,12 +78,12 @@ export async function openRelay(
   })
   /** The status for the client. Only a refused host is reported. */
   const statusOf = (error: unknown, what: string): 403 | 502 => {
-    const isDenied = BulkheadError.is(error) && (error.code === 'CapabilityDenied' || error.code === 'InputInvalid')
-    if (isDenied && !refused.has(what) && refused.size < MOST_REPORTS) {
+    const isRefused = BulkheadError.is(error) && (error.code === 'CapabilityDenied' || error.code === 'InputInvalid')
+    if (isRefused && !refused.has(what) && refused.size < MOST_REPORTS) {
       refused.add(what)
       onRefused(what)
     }
-    return isDenied ? 403 : 502
+    return isRefused ? 403 : 502
   }
 
   const server = createServer((request, response) => {

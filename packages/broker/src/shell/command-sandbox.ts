@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { BulkheadError, type CommandWalls, type DeniedPaths } from '@bulkhead/contract'
+import { isOfSystem } from '@bulkhead/kit/programs'
 import { withFileErrors } from '../fs/file-errors.ts'
 import { proxyVariables, RELAY_INSIDE, relayCode } from '../net/inner-relay.ts'
 import { RELAY_SOCKET } from '../net/relay.ts'
@@ -9,7 +10,7 @@ import { ownNetwork, RELAY_URL, type OwnNetwork } from '../walls/own-network.ts'
 import { BubblewrapWall, type BubblewrapOptions } from './bubblewrap-wall.ts'
 import { openCommandRelay, type CommandKeys, type CommandRelay } from './command-relay.ts'
 import { lookWall, type WallTrial } from '../walls/trial.ts'
-import { findDenied, notHidden, type DeniedPlace } from './denied-places.ts'
+import { findDenied, notHidden } from './denied-places.ts'
 import { GitSettings } from './git-settings.ts'
 import { launcherWall } from './launcher-wall.ts'
 import { openPrivateFolder, type PrivateFolder } from './private-folder.ts'
@@ -176,9 +177,10 @@ export class CommandSandbox {
 
 /** The launcher grants the entries beside a denied one. New ones could not be created there. */
 function requireGrantable({ wall, denied = [] }: WallForm): void {
-  const [place]: readonly (DeniedPlace | undefined)[] = denied
-  if (place === undefined || wall === 'look') return
-  throw notHidden(place.rule, `without bubblewrap a command that writes cannot be kept from "${place.path}"`)
+  const ofSystem = denied.find(({ path, isElsewhere }) => isElsewhere && isOfSystem(path))
+  if (ofSystem) throw notHidden(ofSystem.rule, `without bubblewrap a command cannot be kept from "${ofSystem.path}"`)
+  const place = wall === 'work' ? denied.find(({ isElsewhere }) => !isElsewhere) : undefined
+  if (place) throw notHidden(place.rule, `without bubblewrap a command that writes cannot be kept from "${place.path}"`)
 }
 
 const unavailable = (): BulkheadError => new BulkheadError(

@@ -13,12 +13,14 @@ const FOLDERS_AT_ONCE = 256
 export interface DeniedPlace extends Place {
   /** Its content is not read. Otherwise it is only not written. */
   readonly isHidden: boolean
+  /** A rule names this place, which is in none of the folders that were searched. */
+  readonly isElsewhere?: true
   /** As the subject of a sentence. */
   readonly rule: string
 }
 
 /**
- * The files and folders in these folders that exist now and that rules deny. What is in such a folder is not listed,
+ * The files and folders in these folders that exist now and that rules deny, and others that rules name. What is in such a folder is not listed,
  * unless a rule allows some of it. Rejects with RuleDenied for a tree that is too large to be looked through.
  */
 export async function findDenied(
@@ -36,7 +38,14 @@ export async function findDenied(
     found.push(...places.filter(({ path }) => roots.some((root) => isWithin(path, root))))
     waiting.push(...folders)
   }
-  return found
+  return [...found, ...denied.places.flatMap((path) => elsewhere(path, roots, denied))]
+}
+
+function elsewhere(path: string, roots: readonly string[], denied: DeniedPaths): readonly DeniedPlace[] {
+  const real = realOf(path)
+  const rule = real === undefined ? undefined : denied.ruleFor('fs.read', path)
+  if (real === undefined || rule === undefined || roots.some((root) => isWithin(real, root) || isWithin(root, real))) return []
+  return [{ path: real, isFolder: isFolderAt(real), isHidden: true, isElsewhere: true, rule }]
 }
 
 /** Not started, because a wall cannot keep it from what a rule denies. `why` ends a sentence. */

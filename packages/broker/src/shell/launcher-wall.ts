@@ -29,11 +29,12 @@ export async function launcherWall(
     : notHidden(denied[0]!.rule, 'without bubblewrap there are too many entries beside them to grant one by one'))
   const system = SYSTEM_FOLDERS.flatMap(realPaths)
   const seen = isolated ? [] : ['/opt', ...visible.filter((path) => !isOfSystem(path))].flatMap(realPaths)
-  const hidden = [...sensitivePaths(home), ...reserved].flatMap(realPaths)
+  const named = denied.filter(({ isElsewhere }) => isElsewhere).map(({ path }) => path)
+  const hidden = [...sensitivePaths(home), ...reserved, ...named].flatMap(realPaths)
   const sensitive = wall === 'look' ? (await findPlaces(roots, wall)).sensitive : []
   const masked = [...sensitive, ...denied.filter(({ isHidden }) => isHidden)].map(({ path }) => path)
   // A hidden place that an operator names is seen.
-  for (const path of seen) grants.add('run', path, hidden.filter((place) => !seen.includes(place)))
+  for (const path of seen) grants.add('run', path, hidden.filter((place) => !seen.includes(place) || named.includes(place)))
   for (const root of roots) {
     grants.add(wall === 'work' ? 'write' : 'run', root, [...hidden, ...masked, ...storeFiles].filter((path) => path !== root))
   }

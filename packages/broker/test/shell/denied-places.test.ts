@@ -1,7 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { errorCode } from '@bulkhead/kit/error-message'
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { has, needs, WALLS } from '../../../../scripts/machine.ts'
 import { asks, denies, useRules, type TestRule } from '../use-rules.ts'
 import { ShellSetup } from './shell-setup.ts'
@@ -52,6 +54,16 @@ describe('a command', WALLS, () => {
   it('runs where nothing that exists is denied', needs('Linux'), async () => {
     const { stdout } = await run('work', 'cat b > made; cat made', [denies('fs.read', inWorkspace('**/.env'))])
     expect(stdout).toBe('content of b\n')
+  })
+
+  it('does not see a place outside of the workspace that a rule names', needs('Linux', 'root'), async () => {
+    const outside = realpathSync(mkdtempSync('/opt/bulkhead-named-'))
+    onTestFinished(() => rmSync(outside, { recursive: true }))
+    writeFileSync(join(outside, 'k'), 'named\n')
+    writeFileSync(join(outside, 'free'), 'free\n')
+    const script = `cat ${outside}/k ${outside}/free`
+    expect((await run('look', script, [denies('fs.read', join(outside, 'k'))])).stdout).toBe('free\n')
+    expect((await run('work', script, [denies('fs.read', join(outside, 'k'))])).stdout).toBe('free\n')
   })
 
   it('does not run without a wall', async () => {

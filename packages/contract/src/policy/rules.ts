@@ -5,6 +5,8 @@ import {
   comparePatterns, isEverything, kindOfTouch, matchesTouch, SUBJECT_KINDS, type RulePattern, type SubjectKind, type Touch,
 } from './rule-patterns.ts'
 
+export type { Touch }
+
 /** Whose rule it is. The sessions of an embedder are its own, and the command line is the user's. */
 export type RuleAuthor = 'bundled' | 'user' | 'project' | 'embedder' | 'machine'
 

@@ -21,6 +21,8 @@ export interface DeniedPaths {
   ruleFor(capability: 'fs.read' | 'fs.write', path: string): string | undefined
   /** Whether a rule allows something inside of what another denies: then a denied folder has to be looked into. */
   readonly hasExceptions: boolean
+  /** Absolute paths without wildcards that rules name, each with everything below it. */
+  readonly places: readonly string[]
   /** One of the rules, for a command that no wall can keep from what they deny. */
   readonly rule: string
 }

@@ -15,10 +15,18 @@ const MOST_RECORDS = 100
 /** What a person has answered about the uses of a call. It holds for all its attempts. */
 const answers = new WeakMap<AllowedCall, CallAnswers>()
 
-/** `pause` stops the time of the call, and returns the function that continues it. undefined if no rule can matter. */
-export function callUses(call: AllowedCall, host: HostContext, pause: () => () => void): UseRules | undefined {
+/** The attempt of a call that uses something. */
+interface Attempt {
+  /** Aborted when it ends. */
+  readonly signal: AbortSignal
+  /** Stops the time of the call. Returns the function that continues it. */
+  pause(): () => void
+}
+
+/** undefined if no rule can deny a use of the call or ask about one. */
+export function callUses(call: AllowedCall, host: HostContext, attempt: Attempt): UseRules | undefined {
   const uses = usesOf(call.session.policy, call.tool, ignoredIn(call, host))
-  return uses && new CallUses(uses, call, host, pause)
+  return uses && new CallUses(uses, call, host, attempt)
 }
 
 /** The rules about what one call uses, and the answers of a person to those that ask. */
@@ -26,14 +34,14 @@ class CallUses implements UseRules {
   readonly #uses: ToolUses
   readonly #call: AllowedCall
   readonly #host: HostContext
-  readonly #pause: () => () => void
+  readonly #attempt: Attempt
   readonly #answers: CallAnswers
 
-  constructor(uses: ToolUses, call: AllowedCall, host: HostContext, pause: () => () => void) {
+  constructor(uses: ToolUses, call: AllowedCall, host: HostContext, attempt: Attempt) {
     this.#uses = uses
     this.#call = call
     this.#host = host
-    this.#pause = pause
+    this.#attempt = attempt
     this.#answers = answers.getOrInsertComputed(call, () => new CallAnswers(call))
   }
 
@@ -54,7 +62,7 @@ class CallUses implements UseRules {
   }
 
   async ask(use: CallUse, { rule }: UseVerdict): Promise<void> {
-    const resume = this.#pause()
+    const resume = this.#attempt.pause()
     try {
       await this.#answers.of(rule, () => this.#askPerson(use, rule))
     } finally {
@@ -70,7 +78,9 @@ class CallUses implements UseRules {
 
   async #askPerson(use: CallUse, rule: string): Promise<void> {
     const call = this.#call
-    const { session: { interactions }, decision: { analysis }, signal } = call
+    const { session: { interactions }, decision: { analysis } } = call
+    const { signal } = this.#attempt
+    signal.throwIfAborted()
     const asking = ask('rules', rule, `${rule} asks, because the call wants to ${wordsOf(use)}`)
     const touched = { ...analysis, approvalKey: visibleText(use.subject), touches: [wordsOf(use)] }
     const answer = interactions.canApprove
@@ -112,7 +122,10 @@ class CallAnswers {
     const known = this.#asked.get(rule)
     if (known) return known
     const asking = this.#last.then(askPerson).then(() => void this.#yes.add(rule))
-    this.#last = asking.catch(() => undefined)
+    this.#last = asking.catch((error: unknown) => {
+      // The attempt ended before the answer: the next one asks again.
+      if (!BulkheadError.is(error) || error.code !== 'ApprovalDenied') this.#asked.delete(rule)
+    })
     this.#asked.set(rule, asking)
     return asking
   }

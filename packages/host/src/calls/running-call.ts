@@ -75,7 +75,7 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
 
   /** Looked up with the first use: ignore files may have changed. */
   get uses(): UseRules | undefined {
-    this.#uses ??= { rules: callUses(this.call, this.#host, () => pauseFor(this)) }
+    this.#uses ??= { rules: callUses(this.call, this.#host, { signal: this.signal, pause: () => pauseFor(this) }) }
     return this.#uses.rules
   }
 

@@ -296,7 +296,6 @@ export interface HostContext {
   /** Follows the links of a path. */
   readonly realPath?: ((path: string) => string) | undefined
   readonly readStart?: ReaderContext['readStart']
-  /** What ignore files in these folders exclude now. */
   readonly ignored?: ((roots: readonly string[]) => IgnoredFiles | undefined) | undefined
   readonly countFiles?: CountFiles | undefined
 }

@@ -34,6 +34,8 @@ export function deniedToServer({ config, variables, tools, ignored }: ServerDeni
   if (rule === undefined) return undefined
   return {
     rule,
+    // A server sees its grant only.
+    places: [],
     hasExceptions: rules.some(({ permission, action }) => action === 'allow' && !/^(?:net|shell)\./.test(permission)),
     ruleFor(capability, subject) {
       const line = ignored?.lineFor(capability, subject)

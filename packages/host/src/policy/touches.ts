@@ -1,6 +1,7 @@
 import {
-  allowedPatterns, capabilitiesMeant, compileGrant, isBundledTool, type AffectedPath, type ArgumentsReading, type CallEffects,
-  type Power, type RuleCapability, type ScopedRule, type Touch, type UnknownParts, type VariableValues,
+  allowedPatterns, capabilitiesMeant, compileGrant, isBundledTool, type AffectedPath, type ArgumentsReading,
+  type BundledTool, type CallEffects, type Power, type RuleCapability, type ScopedRule, type Touch, type UnknownParts,
+  type VariableValues,
 } from '@bulkhead/contract'
 import { isWithin } from '@bulkhead/kit/programs'
 import { resolve } from 'node:path'
@@ -16,6 +17,9 @@ export function unknownTouches(power: Power): readonly Touch[] {
   return [...of('fs.read', read), ...of('fs.write', write), ...of('net.fetch', hosts), ...of('shell.run', shell)]
 }
 
+/** The bundled tool that asks language servers, which run in jails. */
+const LANGUAGES: BundledTool = 'lsp'
+
 /** How rules apply to what is not known before a call. */
 export function unknownPartsOf(tool: ToolEntry, { command, wall }: CallAnalysis): UnknownParts {
   const { name, origin, extension: { descriptor: { server, code } } } = tool
@@ -23,6 +27,7 @@ export function unknownPartsOf(tool: ToolEntry, { command, wall }: CallAnalysis)
   if (server) return server.kind === 'mcp' && server.unconfined !== true ? 'jailed' : 'decided'
   // Code of the embedder runs in the process of the host, and need not use the broker.
   if (code.kind === 'module' && !(origin.layer === 'bundled' && isBundledTool(name))) return 'decided'
+  if (name === LANGUAGES) return 'jailed'
   if (command === undefined) return 'left'
   return wall?.wall === 'open' ? 'decided' : 'asked'
 }

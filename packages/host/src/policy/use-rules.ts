@@ -119,6 +119,7 @@ function findUses(policy: SessionPolicy, tool: ToolEntry, ignored: IgnoredFiles 
         const verdict = judge({ capability, subject }, NEVER)
         return verdict?.action === 'deny' ? verdict.rule : undefined
       },
+      places: denies.flatMap(placesOf),
       rule: denies.filter(isOfFiles).map(ruleName)[0] ?? ignored!.files[0]!.path,
       hasExceptions: rules.some((rule) => rule.action === 'allow' && isOfFiles(rule)),
     },
@@ -137,6 +138,10 @@ function capabilitiesOf({ permission, pattern }: ScopedRule): readonly RuleCapab
 }
 
 const isOfFiles = (rule: ScopedRule): boolean => capabilitiesOf(rule).some((each) => FILES.includes(each))
+
+/** The paths that a rule names without wildcards, except one at the end for everything below. */
+const placesOf = (rule: ScopedRule): readonly string[] => !isOfFiles(rule) ? [] : patternsOf(rule, 'fs.read')
+  .map((pattern) => pattern.replace(/\/\*\*$/, '')).filter((path) => /^\/[^*]+$/.test(path))
 
 const patternsOf = ({ pattern, paths = [pattern] }: ScopedRule, capability: RuleCapability): readonly string[] =>
   FILES.includes(capability) ? paths : [pattern]

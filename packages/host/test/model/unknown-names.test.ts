@@ -174,15 +174,15 @@ describe('a rule for an unknown capability', () => {
 
   it.each([
     ['net', NET, 'fetcher'], ['net.ftech', NET, 'fetcher'], ['NET.fetch', NET, 'fetcher'], ['fs', FILES, 'scribe'], ['fs.wrtie', FILES, 'scribe'], ['fs.*', FILES, 'scribe'],
-  ])('denies all capabilities with its prefix: %s', async (permission, tools, name) => {
+  ])('denies each use of all capabilities with its prefix: %s', async (permission, tools, name) => {
     expect(await decide({ permission, pattern: '*', action: 'deny' }, tools, name))
-      .toEqual(['deny', `user rule ${permission} * ${PLACE}`, 'RuleDenied'])
+      .toEqual(['allow', `the rule "${permission} *" of ${PLACE.slice(1, -1)}`, 'done'])
   })
 
   it('with its own pattern', async () => {
     expect(await decide({ permission: 'net', pattern: 'other.example.com', action: 'deny' }, NET, 'fetcher')).toEqual(['allow', undefined, 'done'])
     expect(await decide({ permission: 'net', pattern: 'evil.example.com', action: 'deny' }, NET, 'fetcher'))
-      .toEqual(['deny', `user rule net evil.example.com ${PLACE}`, 'RuleDenied'])
+      .toEqual(['allow', `the rule "net evil.example.com" of ${PLACE.slice(1, -1)}`, 'done'])
   })
 
   it('does not affect another family, and allows nothing', async () => {

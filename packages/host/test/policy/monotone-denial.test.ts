@@ -73,12 +73,12 @@ function ruledOut({ rules, shell }: Situation, city: string): boolean {
   const expanded = scoped.map(
     (one) => one.permission.startsWith('fs.') && one.pattern !== '*' ? { ...one, pattern: `/ws/${one.pattern}` } : one,
   )
-  // The tool may read the whole workspace, so a rule about a part of it applies.
+  // The tool may read the whole workspace. A rule about a part of it is left to the use.
   const touches: readonly Touch[] = [
     { subject: city, isKey: true }, { capability: 'fs.read', subject: '/ws', isUnknown: true },
     ...(shell ? [{ capability: 'shell.run', subject: '* …', isUnknown: true } as const] : []),
   ]
-  return judgeRules(expanded, { tool: 'echo', touches, unknown: 'decided' })?.action === 'deny'
+  return judgeRules(expanded, { tool: 'echo', touches, unknown: 'left' })?.action === 'deny'
 }
 
 /** The expected code, or undefined if nothing denies: a second, simple implementation of the policy chain. */

@@ -16,7 +16,7 @@ beforeEach(() => {
 afterEach(() => rmSync(work, { recursive: true }))
 
 const denying = (capability: 'fs.read' | 'fs.write', ...patterns: readonly string[]): DeniedPaths => ({
-  hasExceptions: false, rule: 'the rule',
+  hasExceptions: false, rule: 'the rule', places: [],
   ruleFor: (asked, path) =>
     asked === capability && patterns.some((pattern) => matchGlob(join(work, pattern), path)) ? 'the rule' : undefined,
 })
