@@ -8,6 +8,7 @@ import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
 import type { StopReport } from './extensions/reload/retirement.ts'
 import type { SmokeCheck } from './extensions/reload/trial.ts'
 import type { BudgetLimits } from './model/budget.ts'
+import type { Hooks } from './model/hooks.ts'
 import type { ApprovalBook } from './policy/approvals/approval-book.ts'
 import type { PausedCall } from './policy/interaction/paused-calls.ts'
 import type { InterruptedCall, Owner } from './records/interrupted-calls.ts'
@@ -37,6 +38,8 @@ export interface HostOptions extends Place {
   readonly argumentsReaders?: ReadonlyMap<string, ArgumentsReader>
   /** Agents that `openSession` knows by name, besides those of the report, which they hide. */
   readonly agents?: readonly AgentInput[]
+  /** Hooks of every session, before those of the session itself. */
+  readonly hooks?: Hooks | readonly Hooks[]
   /** How long running calls may take when they must end. */
   readonly drainMs?: number
   /** Whether extensions with eager activation start with the host. Default: true. */

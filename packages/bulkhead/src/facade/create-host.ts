@@ -5,7 +5,7 @@ import {
 } from '@bulkhead/contract'
 import {
   type ApprovalFilter, createHost as createHostCore, type Host as CoreHost, type Session,
-  type SmokeCheck, type SwitchReport, systemClock,
+  type Hooks, type SmokeCheck, type SwitchReport, systemClock,
 } from '@bulkhead/host'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { createLoader, PROJECT_FOLDER } from '@bulkhead/loader'
@@ -47,6 +47,8 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   readonly discover?: 'first-session' | 'when-asked'
   /** Agents that `openSession` knows by name, besides those in `agents` of the layers, which they hide. */
   readonly agents?: readonly AgentInput[]
+  /** Hooks of every session, before those of the session itself. */
+  readonly hooks?: Hooks | readonly Hooks[]
 }
 
 /** A host with its layers, servers and bundled tools. */
@@ -90,6 +92,7 @@ export const HOST_OPTIONS: OptionForms<CreateHostOptions> = {
   watch: forms.either(forms.flag, forms.method), config: forms.object,
   mcp: forms.fields({ roots: forms.method, sample: forms.method }),
   discover: forms.oneOf('first-session', 'when-asked'), agents: forms.list(forms.object),
+  hooks: forms.either(forms.object, forms.list(forms.object)),
 }
 
 const SWITCHED = { trust: HOST_OPTIONS.trust }
@@ -150,6 +153,7 @@ export async function assembleHost(
     env: lookUp,
     ...(options.interactor ? { interactor: options.interactor } : {}),
     ...(options.agents ? { agents: options.agents } : {}),
+    ...(options.hooks ? { hooks: options.hooks } : {}),
     ...(options.smokeCheck ? { smokeCheck: options.smokeCheck } : {}),
   })
   const places = new OpenPlaces(host, first)

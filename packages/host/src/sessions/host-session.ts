@@ -34,6 +34,8 @@ import { lowerLimits, SessionBudget, type Workflows } from '../model/budget.ts'
 export interface SessionSources extends ScopeSources {
   readonly agents: () => Agents
   readonly workflows: Workflows
+  /** Those of every session. */
+  readonly hooks: HookChain
   /** All open sessions by their ids, sub-agents included. */
   readonly open: Map<string, HostSession>
   /** Runs before the session is announced. */
@@ -84,7 +86,7 @@ export class HostSession implements Session {
     this.#budget = new SessionBudget(
       lowerLimits(options.budget, agent?.manifest.budget), sources.settings.file.budget, parent && parent.#budget,
     )
-    this.#hooks = new HookChain(parent && parent.#hooks, [options.hooks ?? []].flat())
+    this.#hooks = new HookChain(parent ? parent.#hooks : sources.hooks, [options.hooks ?? []].flat())
     this.#scope = openScope({
       id: this.id, options, agent, outer: parent && parent.#scope, hooks: this.#hooks, over: () => this.#cancel.signal,
     }, sources)

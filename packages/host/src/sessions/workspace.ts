@@ -5,6 +5,7 @@ import {
   type Sandbox, type Store, type VariableValues,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
+import type { HookChain } from '../calls/hooks.ts'
 import { stopAll, Retirement, type StopReport } from '../extensions/reload/retirement.ts'
 import { Registry } from '../extensions/registry/registry.ts'
 import { Reloader } from '../extensions/reload/reloader.ts'
@@ -85,6 +86,8 @@ export interface WorkspaceSources {
   readonly drainMs: number
   readonly startsEager: boolean
   readonly workflows: Workflows
+  /** Those of every session. */
+  readonly hooks: HookChain
   readonly journal: CallJournal
   readonly audit: () => AuditTrail | undefined
   readonly metrics: MetricsRecorder
@@ -109,6 +112,7 @@ export class Workspace {
   /** By id, sub-agents included. */
   readonly openSessions = new Map<string, HostSession>()
   readonly #workflows: Workflows
+  readonly #hooks: HookChain
   readonly #sandbox: Sandbox
   readonly #agents: readonly AgentDescriptor[]
   readonly #missingWalls: Diagnostic[] = []
@@ -120,6 +124,7 @@ export class Workspace {
     this.findRoot = place.findRoot
     this.#agents = sources.agents
     this.#workflows = sources.workflows
+    this.#hooks = sources.hooks
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, owner } = sources
     const { metrics, argumentsReaders, audit } = sources
     const turns = new Leases()
@@ -168,7 +173,7 @@ export class Workspace {
   openSession(options: SessionOptions, left: () => void): HostSession {
     const { context: host, settings, variables, path: workspace, findRoot, projectApprovals, sessions } = this
     return new HostSession(options, {
-      host, settings, variables, workspace, findRoot, projectApprovals, workflows: this.#workflows,
+      host, settings, variables, workspace, findRoot, projectApprovals, workflows: this.#workflows, hooks: this.#hooks,
       neverWritten: host.neverWritten ?? [],
       open: this.openSessions,
       agents: () => this.agents,
