@@ -11,9 +11,7 @@ export {
 export { BulkheadError, ERRORS, isErrorCode, requireOptions, RETRIED_CLASSES, VALIDATION_STAGES } from './model/errors.ts'
 export type { Diagnostic, ErrorClass, ErrorCode, ErrorFault, ValidationStage } from './model/errors.ts'
 export { EVENT_TYPES } from './model/events.ts'
-export type {
-  BulkheadEvent, CallLog, CallProgress, EventBody, EventListener, EventOf, EventType,
-} from './model/events.ts'
+export type { BulkheadEvent, CallLog, CallProgress, EventBody, EventListener, EventOf, EventType } from './model/events.ts'
 export {
   APPROVAL_ANSWERS, APPROVAL_COVERS, TOOL_INTERACTION_KINDS, type ApprovalAnswer, type ApprovalRequest,
   type InteractionEnvelope, type InteractionKind, type InteractionOption, type InteractionRequest,

@@ -8,6 +8,7 @@ import type { ReloadReport, ReloadRequest } from './extensions/reload/report.ts'
 import type { StopReport } from './extensions/reload/retirement.ts'
 import type { SmokeCheck } from './extensions/reload/trial.ts'
 import type { BudgetLimits } from './model/budget.ts'
+import type { Hooks } from './model/hooks.ts'
 import type { ApprovalBook } from './policy/approvals/approval-book.ts'
 import type { PausedCall } from './policy/interaction/paused-calls.ts'
 import type { AgentsRequire } from './policy/agent-bound.ts'
@@ -45,6 +46,8 @@ export interface HostOptions extends Place {
   readonly agentsRequire?: AgentsRequire
   /** Roles that later sessions may have, so that flags for them are not reported as unknown. Default: none. */
   readonly roles?: () => Iterable<string>
+  /** Hooks of every session, before those of the session itself. */
+  readonly hooks?: Hooks | readonly Hooks[]
   /** How long running calls may take when they must end. */
   readonly drainMs?: number
   /** Whether extensions with eager activation start with the host. Default: true. */

@@ -6,6 +6,7 @@ import {
 import { settlesWithin } from '@bulkhead/kit/deadlines'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { requireNodeVersion } from '@bulkhead/kit/node-version'
+import { HookChain, HOOKS_FORM, refuseSlips } from './calls/hooks.ts'
 import { createApprovalBook, type ApprovalBook, type OpenApprovals } from './policy/approvals/approval-book.ts'
 import { openAudit, type AuditTrail } from './records/audit-trail.ts'
 import { EventBus, requireSubscription } from './records/events.ts'
@@ -38,14 +39,15 @@ const OPTIONS: OptionForms<HostOptions> = {
   argumentsReaders: forms.having('get'), neverWritten: forms.list(forms.text), realPath: forms.method,
   readStart: forms.method, ignored: forms.method, countFiles: forms.method,
   findRoot: forms.method, commandVariables: forms.list(forms.object), watchServers: forms.method,
-  drainMs: forms.from(0), startsEager: forms.flag, agents: forms.list(forms.object), roles: forms.method,
-  agentsRequire: forms.oneOf('narrows', 'adds'),
+  hooks: forms.either(HOOKS_FORM, forms.list(HOOKS_FORM)), drainMs: forms.from(0), startsEager: forms.flag,
+  agents: forms.list(forms.object), roles: forms.method, agentsRequire: forms.oneOf('narrows', 'adds'),
 }
 
 /** Creates a host. Throws ConfigInvalid for invalid options. */
 export function createHost(options: HostOptions): Host {
   requireNodeVersion()
   requireOptions('createHost', options, OPTIONS, 'report', 'workspace', 'sandbox', 'store', 'userData', 'env')
+  for (const hooks of [options.hooks ?? []].flat()) refuseSlips(hooks)
   return new ToolHost(options)
 }
 
@@ -73,7 +75,7 @@ class ToolHost implements Host {
     this.#sources = {
       store, userData, env, events, clock, sidecar, smokeCheck, interactor, argumentsReaders, drainMs, journal, owner,
       startsEager, workflows: new Workflows(), metrics: this.#metrics, audit: () => this.#audit,
-      agents: readAgents(agents), roles, agentsRequire,
+      agents: readAgents(agents), roles, agentsRequire, hooks: new HookChain(undefined, [options.hooks ?? []].flat()),
     }
     this.#workspace = new Workspace(options, this.#sources)
     const { config: { merged: { audit: config } } } = options.report

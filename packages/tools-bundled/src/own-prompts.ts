@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { BUNDLED_TOOLS, isBundledTool, type Content } from '@bulkhead/contract'
 import { type Guidance, parseGuidance } from './prompts/guidance.ts'
-import { fillKit, type Kit, parseKit } from './prompts/kits.ts'
+import { fillKit, type Kit, kitNamed, parseKit } from './prompts/kits.ts'
 import { type FaultReader, type FileParser, MAX_FILES, readYamlFiles } from './prompts/yaml-files.ts'
 
 /** The files of the user, which replace ours by name, and then ours. */
@@ -54,7 +54,7 @@ export function createKitPrompts(userFolder: string): KitPrompts {
     return new Map(all.map((kit) => [kit.name, kit]))
   }
   const find = async (name: string, reader: FaultReader): Promise<Kit> => {
-    const kit = (await kits(reader)).get(name)
+    const kit = kitNamed([...(await kits(reader)).values()], name)
     if (kit) return kit
     throw new Error(`There is no kit "${name}".`)
   }

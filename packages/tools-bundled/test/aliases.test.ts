@@ -11,6 +11,7 @@ const tools = new Map(createBundledExtensions().flatMap(({ manifest }) => manife
 const CALLS: readonly (readonly [name: string, args: JsonObject, ours: string])[] = [
   ['read_file', { path: 'a', offset: 1, limit: 2 }, 'read'], ['write_file', { path: 'a', content: 'b' }, 'write'],
   ['edit_file', { path: 'a', old_text: 'b', new_text: 'c' }, 'edit'], ['list_files', { path: 'a', pattern: '*.ts' }, 'glob'],
+  ['list_files', { path: '.', max_depth: 1 }, 'list'],
   ['search', { pattern: 'x', path: 'a' }, 'grep'], ['bash', { command: 'ls' }, 'bash'], ['bash_manager', { command: 'ls' }, 'bash'],
   ['file_manager', { action: 'read', path: 'a' }, 'read'], ['file_manager', { action: 'write', path: 'a', content: 'b' }, 'write'],
   ['file_manager', { action: 'append', path: 'a', content: 'b' }, 'apply_patch'],

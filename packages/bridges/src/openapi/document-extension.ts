@@ -62,9 +62,6 @@ export function documentExtension(
     ...(api.shortened.length === 0 ? [] : [diagnosticOf(entry, 'ConfigSchemaInvalid',
       `The document "${name}" has ${api.shortened.length} operations whose schemas are too large. They are offered `
       + `with a part of their schemas: ${listOf(api.shortened)}.`, REPORT, 'warning')]),
-    ...(api.unnamed.length === 0 ? [] : [diagnosticOf(entry, 'ShapeInvalid',
-      `The document "${name}" has ${api.unnamed.length} operations without an operationId. They are not offered: `
-      + `${listOf(api.unnamed)}.`, CURE, 'warning')]),
   ]
   if (byName.size === 0) return { extension: undefined, diagnostics }
   const digests = new Map([...byName].map(([tool, operation]) => [tool, digestOf(operation, credentials, config)]))

@@ -112,7 +112,7 @@ export class OpenapiDocuments {
 }
 
 /** Version of the parser. Increment it when the result for a document changes. */
-const READER = 7
+const READER = 8
 
 const QUERY_STYLES = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'] as const
 const parameter = z.strictObject({
@@ -144,7 +144,6 @@ const scheme = z.discriminatedUnion('kind', [
 const api = z.strictObject({
   version: z.string(), server: z.string().nullable(), operations: z.array(operation), schemes: z.array(scheme),
   faults: z.array(z.string()), mended: z.array(z.string()), shortened: z.array(z.string()),
-  unnamed: z.array(z.string()),
 })
 const cached = z.strictObject({ reader: z.literal(READER), of: z.string(), api })
 

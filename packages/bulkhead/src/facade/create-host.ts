@@ -5,7 +5,7 @@ import {
 } from '@bulkhead/contract'
 import {
   type ApprovalFilter, createHost as createHostCore, type Host as CoreHost, type Session,
-  type SmokeCheck, type SwitchReport, systemClock,
+  type Hooks, type SmokeCheck, type SwitchReport, systemClock,
 } from '@bulkhead/host'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { createLoader, PROJECT_FOLDER } from '@bulkhead/loader'
@@ -54,6 +54,8 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
    * no protected place. Default: none.
    */
   readonly profile?: ProfileName
+  /** Hooks of every session, before those of the session itself. */
+  readonly hooks?: Hooks | readonly Hooks[]
 }
 
 /** A host with its layers, servers and bundled tools. */
@@ -98,6 +100,7 @@ export const HOST_OPTIONS: OptionForms<CreateHostOptions> = {
   mcp: forms.fields({ roots: forms.method, sample: forms.method }),
   discover: forms.oneOf('first-session', 'when-asked'), agents: forms.list(forms.object),
   profile: forms.oneOf(...Object.keys(PROFILES)),
+  hooks: forms.either(forms.object, forms.list(forms.object)),
 }
 
 const SWITCHED = { trust: HOST_OPTIONS.trust }
@@ -164,6 +167,7 @@ export async function assembleHost(
     env: lookUp,
     ...(options.interactor ? { interactor: options.interactor } : {}),
     ...(options.agents ? { agents: options.agents } : {}),
+    ...(options.hooks ? { hooks: options.hooks } : {}),
     ...(options.smokeCheck ? { smokeCheck: options.smokeCheck } : {}),
     ...(agentsRequire && { agentsRequire }),
   })

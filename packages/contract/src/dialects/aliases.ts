@@ -20,11 +20,19 @@ function asQuestions(args: JsonObject): JsonObject {
 
 const asOption = (option: Json): Json => isJsonObject(option) ? option : { label: String(option) }
 
-/** A listing without a pattern is of every file below the folder, and a pattern is of names at any depth. */
-function asGlob({ pattern, ...args }: JsonObject): JsonObject {
-  if (typeof pattern !== 'string') return { pattern: '**/*', ...args }
-  return { pattern: pattern.includes('/') ? pattern : `**/${pattern}`, ...args }
+/** Some models pass null for a pattern that they leave out. */
+function asList({ pattern, ...args }: JsonObject): JsonObject {
+  return pattern === undefined || pattern === null ? args : { pattern, ...args }
 }
+
+/** A pattern is of names at any depth. `glob` goes as deep as there are folders. */
+function asGlob({ pattern, max_depth: _, action: __, ...args }: JsonObject): JsonObject {
+  const text = String(pattern)
+  return { pattern: text.includes('/') ? text : `**/${text}`, ...args }
+}
+
+/** A listing with a pattern, which `list` does not take. */
+const PATTERN_LISTING: ToolAlias = { tool: 'glob', shape: asGlob }
 
 /** `include` filters by file name. `max_results` is dropped: `grep` has a limit of its own. */
 function asGrep({ include, max_results: _, ...args }: JsonObject): JsonObject {
@@ -63,7 +71,7 @@ export const TOOL_ALIASES: ReadonlyMap<string, ToolAlias> = new Map<string, Tool
   ['read_file', { tool: 'read' }],
   ['write_file', { tool: 'write' }],
   ['edit_file', { tool: 'edit' }],
-  ['list_files', { tool: 'glob', shape: asGlob }],
+  ['list_files', { tool: 'list', shape: asList }],
   ['search', { tool: 'grep' }],
   ['code_search', { tool: 'grep', shape: asGrep }],
   ['bash_manager', { tool: 'bash' }],
@@ -71,7 +79,7 @@ export const TOOL_ALIASES: ReadonlyMap<string, ToolAlias> = new Map<string, Tool
   ['file_manager.read', { tool: 'read', shape: withoutAction }],
   ['file_manager.write', { tool: 'write', shape: withoutAction }],
   ['file_manager.edit', { tool: 'edit', shape: withoutAction }],
-  ['file_manager.list', { tool: 'glob', shape: (args) => asGlob(withoutAction(args)) }],
+  ['file_manager.list', { tool: 'list', shape: (args) => asList(withoutAction(args)) }],
   ['file_manager.append', { tool: 'apply_patch', shape: asAddition }],
   ['file_manager.delete', { tool: 'apply_patch', shape: asDeletion }],
   ['diff_editor.apply', { tool: 'apply_patch', shape: asPatch }],
@@ -109,6 +117,8 @@ export const ARGUMENT_ALIASES: ReadonlyMap<string, string> = new Map([
 
 /** A tool with an action is named with it: `file_manager` with `{ action: 'read' }` is `file_manager.read`. */
 export function aliasOf(name: string, args?: Json): ToolAlias | undefined {
-  const { action } = isJsonObject(args) ? args : {}
+  const { action, pattern } = isJsonObject(args) ? args : {}
+  const isListing = name === 'list_files' || (name === 'file_manager' && action === 'list')
+  if (isListing && typeof pattern === 'string') return PATTERN_LISTING
   return TOOL_ALIASES.get(name) ?? (typeof action === 'string' ? TOOL_ALIASES.get(`${name}.${action}`) : undefined)
 }

@@ -65,7 +65,7 @@ function stringOf(code: ErrorCode, tool = 'unknown', data?: Json): string {
 }
 
 /** In the numbers of morphix's tool, or of ours. */
-const COUNTS = ['failed_count', 'error_count', 'failed'] as const
+const COUNTS = ['failed_count', 'error_count', 'failed', 'errors'] as const
 const hasFailedTests = (data: Json | undefined): boolean =>
   isJsonObject(data) && COUNTS.some((name) => typeof data[name] === 'number' && data[name] > 0)
 

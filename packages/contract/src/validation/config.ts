@@ -152,7 +152,7 @@ const openapiSource = z.strictObject({
   baseUrl: webUrl.optional()
     .describe('Base URL of the operations. Default: the first server of the document. Required if a secret is sent.'),
   prefix: toolName.optional().describe('Prefix of each tool name, followed by two underscores.'),
-  operations: z.array(z.string()).optional().describe('Only these operationIds.'),
+  operations: z.array(z.string()).optional().describe('Only these operationIds, or the names of operations without one.'),
   tags: z.array(z.string()).optional().describe('Only operations with one of these tags.'),
   paths: z.array(z.string().regex(/^\//, 'a path that begins with a slash')).optional()
     .describe('Only operations at one of these paths, or below it.'),
@@ -235,7 +235,7 @@ export const configFileSchema = z.strictObject({
       + 'needed.',
     ),
   openapi: z.record(toolName, openapiSource).optional()
-    .describe('OpenAPI documents by name. Each operation becomes a tool with its operationId as name.'),
+    .describe('OpenAPI documents by name. Each operation becomes a tool with its operationId as name, or its method and path.'),
   lsp: z.record(toolName, languageServer).optional()
     .describe('Language servers by name, for the tool lsp. A server is started when the tool is used.'),
   search: search.optional().describe('Settings of web_search.'),

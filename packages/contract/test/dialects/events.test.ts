@@ -174,7 +174,7 @@ describe('events of steerable', () => {
   it('carry a closed call and a result', () => {
     expect(toSteerableEvents(stamp(every.ToolInvocationProposed)))
       .toStrictEqual([{ type: 'tool_call', payload: { id: 'c1', name: 'forecast', arguments: { city: 'Oslo' } } }])
-    expect(toSteerableEvents(stamp({ ...every.ToolInvocationProposed, args: [1] })))
+    expect(toSteerableEvents(stamp({ ...every.ToolInvocationProposed, arguments: [1], args: [1] })))
       .toMatchObject([{ payload: { arguments: { value: [1] } } }])
     const outcome = { type: 'error' as const, error_text: 'no', error: errorOf('InputInvalid'), metadata: base }
     expect(toSteerableEvents(stamp(every.ToolInvocationFailed), { outcome })).toStrictEqual([

@@ -16,7 +16,7 @@ describe('the tool name', () => {
     ['web-fetch', 'web_fetch'], ['web-search', 'web_search'], ['tool-search', 'tool_search'], ['ask-user', 'question'],
     ['ask_user', 'question'], ['ask_clarification', 'question'], ['read_file', 'read'], ['write_file', 'write'],
     ['edit_file', 'edit'],
-    ['list_files', 'glob'], ['search', 'grep'], ['code_search', 'grep'], ['bash_manager', 'bash'],
+    ['list_files', 'list'], ['search', 'grep'], ['code_search', 'grep'], ['bash_manager', 'bash'],
     ['file_manager.read', 'read'],
     ['file_manager.write', 'write'], ['file_manager.delete', 'apply_patch'], ['diff_editor.apply', 'apply_patch'],
     ['git_manager.commit', 'git'], ['lsp_manager.hover', 'lsp'], ['http-request', 'http_request'],
@@ -174,8 +174,10 @@ describe('a call with names of another agent', () => {
   }))
 
   it.each<[string, JsonObject, string, JsonObject]>([
-    ['list_files', {}, 'glob', { pattern: '**/*' }],
-    ['list_files', { path: 'src' }, 'glob', { pattern: '**/*', path: 'src' }],
+    ['list_files', {}, 'list', {}],
+    ['list_files', { path: 'src', max_depth: 2 }, 'list', { path: 'src', depth: 2 }],
+    ['file_manager', { action: 'list', path: 'src' }, 'list', { path: 'src' }],
+    ['list_files', { path: 'src', pattern: null }, 'list', { path: 'src' }],
     ['list_files', { path: 'src', pattern: '*.rs' }, 'glob', { pattern: '**/*.rs', path: 'src' }],
     ['list_files', { pattern: 'src/*.rs' }, 'glob', { pattern: 'src/*.rs' }],
     ['ask_clarification', { question: 'Which?' }, 'question', { questions: [{ question: 'Which?' }] }],
@@ -192,7 +194,7 @@ describe('a call with names of another agent', () => {
       'file_manager', { action: 'edit', path: 'a', old_text: 'b', new_text: 'c' }, 'edit',
       { path: 'a', old_string: 'b', new_string: 'c' },
     ],
-    ['file_manager', { action: 'list', path: 'a' }, 'glob', { pattern: '**/*', path: 'a' }],
+    ['file_manager', { action: 'list', path: 'a', pattern: '*.ts' }, 'glob', { pattern: '**/*.ts', path: 'a' }],
     ['file_manager.read', { path: 'a' }, 'read', { path: 'a' }],
     [
       'file_manager', { action: 'delete', path: 'a' }, 'apply_patch',

@@ -34,6 +34,8 @@ import { lowerLimits, SessionBudget, type Workflows } from '../model/budget.ts'
 export interface SessionSources extends ScopeSources {
   readonly agents: () => Agents
   readonly workflows: Workflows
+  /** Those of every session. */
+  readonly hooks: HookChain
   /** All open sessions by their ids, sub-agents included. */
   readonly open: Map<string, HostSession>
   /** Every role that a session had so far. */
@@ -90,7 +92,7 @@ export class HostSession implements Session {
       sources.workflows.hold(options.principal?.id, sources.settings.file.budget), parent && parent.#budget,
     )
     this.#described = new DescribedTools(sources.agents)
-    this.#hooks = new HookChain(parent && parent.#hooks, [options.hooks ?? []].flat())
+    this.#hooks = new HookChain(parent ? parent.#hooks : sources.hooks, [options.hooks ?? []].flat())
     this.scope = openScope({
       id: this.id, options, agent, outer: parent && parent.scope, hooks: this.#hooks, over: () => this.cancellation.signal,
     }, sources)

@@ -5,6 +5,7 @@ import {
   type LoadReport, type MissingWall, type Sandbox, type Store, type ToolDefinition, type VariableValues,
 } from '@bulkhead/contract'
 import { settlesWithin } from '@bulkhead/kit/deadlines'
+import type { HookChain } from '../calls/hooks.ts'
 import { stopAll, Retirement, type StopReport } from '../extensions/reload/retirement.ts'
 import { Registry } from '../extensions/registry/registry.ts'
 import { Reloader } from '../extensions/reload/reloader.ts'
@@ -92,6 +93,8 @@ export interface WorkspaceSources {
   readonly drainMs: number
   readonly startsEager: boolean
   readonly workflows: Workflows
+  /** Those of every session. */
+  readonly hooks: HookChain
   readonly journal: CallJournal
   readonly audit: () => AuditTrail | undefined
   readonly metrics: MetricsRecorder
@@ -122,6 +125,7 @@ export class Workspace {
   readonly #laterRoles: WorkspaceSources['roles']
   readonly #agentsRequire: AgentsRequire
   readonly #workflows: Workflows
+  readonly #hooks: HookChain
   readonly #sandbox: Sandbox
   readonly #agents: readonly AgentDescriptor[]
   readonly #missingWalls: Diagnostic[] = []
@@ -136,6 +140,7 @@ export class Workspace {
     this.#laterRoles = sources.roles
     this.#agentsRequire = sources.agentsRequire
     this.#workflows = sources.workflows
+    this.#hooks = sources.hooks
     const { store, userData, env, events, clock, sidecar, smokeCheck, interactor, drainMs, journal, owner } = sources
     const { metrics, argumentsReaders, audit } = sources
     const turns = new Leases()
@@ -185,7 +190,7 @@ export class Workspace {
   openSession(options: SessionOptions, left: () => void): HostSession {
     const { context: host, settings, variables, path: workspace, findRoot, projectApprovals, sessions } = this
     return new HostSession(options, {
-      host, settings, variables, workspace, findRoot, projectApprovals, workflows: this.#workflows,
+      host, settings, variables, workspace, findRoot, projectApprovals, workflows: this.#workflows, hooks: this.#hooks,
       neverWritten: host.neverWritten ?? [], agentsRequire: this.#agentsRequire,
       open: this.openSessions, roles: this.#roles,
       agents: () => this.agents,

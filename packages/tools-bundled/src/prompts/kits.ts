@@ -1,5 +1,6 @@
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
+import { readSteps, STEP_KEYS } from './kit-steps.ts'
 import { isNeeds, isText, type Needs, NEEDS_FAULT, parseMapping } from './yaml-files.ts'
 
 /** A prompt in a file: guidance for one kind of work. */
@@ -31,10 +32,15 @@ const PLACEHOLDER = /\{\{([^{}]*)\}\}/g
 /** Returns the kit in a YAML text, or a description of the fault. */
 export async function parseKit(name: string, text: string): Promise<Kit | string> {
   if (!NAME.test(name)) return 'the name of its file must begin with a-z and have a-z, digits, "-" and "_" only'
-  const read = await parseMapping(text, ['title', 'description', 'arguments', 'needs', 'text'])
+  const read = await parseMapping(text, ['title', 'description', 'arguments', 'needs', 'text', ...STEP_KEYS])
   if (typeof read === 'string') return read
-  const { title, description, arguments: list = [], needs = [], text: body } = read
-  if (!isText(description) || !isText(body)) return '"description" and "text" must be strings that are not empty'
+  const steps = read['steps'] === undefined ? undefined : readSteps(read['steps'])
+  if (typeof steps === 'string') return steps
+  const { title, goal, description = goal, arguments: list = [], needs = steps?.tools ?? [], text: own = steps?.text } = read
+  if (!isText(description) || !isText(own)) {
+    return '"description" and "text", or "goal" and "steps", must be there and not be empty'
+  }
+  const body = steps !== undefined && isText(goal) ? `Goal: ${goal.trim()}\n\n${own}` : own
   if (title !== undefined && !isText(title)) return '"title" must be a string that is not empty'
   if (!Array.isArray(list) || list.length > MAX_ARGUMENTS) {
     return `"arguments" must be a list of at most ${MAX_ARGUMENTS}`
@@ -66,6 +72,15 @@ function isArgument(value: Json): boolean {
   return typeof name === 'string' && NAME.test(name) && typeof description === 'string' && typeof required === 'boolean'
     && typeof preset === 'string' && Array.isArray(values) && values.every((one) => typeof one === 'string')
 }
+
+/** Names of the kits of morphix. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ['tdd_workflow', 'tdd'], ['debug_cycle', 'debug'], ['project_setup', 'project-setup'], ['code_quality', 'code-quality'],
+])
+
+/** The kit with this name, ours or that of morphix. */
+export const kitNamed = <One extends { readonly name: string }>(kits: readonly One[], name: string): One | undefined =>
+  kits.find((kit) => kit.name === name) ?? kits.find((kit) => kit.name === OTHER_NAMES.get(name))
 
 /** Values are inserted once: a value that looks like a placeholder stays as it is. */
 export function fillKit({ arguments: args, text }: Kit, values: ReadonlyMap<string, string>): string {

@@ -63,7 +63,7 @@ export const RUNNER_USES: Readonly<Record<TestRunner, UseRunner>> = {
     const env = [...CALM, 'PYTHONDONTWRITEBYTECODE=1']
     const args = [
       '--quiet', '--no-header', '--color=no', '--tb=short', '--continue-on-collection-errors', '-p', 'no:cacheprovider',
-      '-o', 'junit_family=xunit1', '--junitxml=/dev/stdout', ...given(filter, '-k', `${filter}`),
+      '-o', 'junit_family=xunit1', '-o', 'junit_logging=all', '--junitxml=/dev/stdout', ...given(filter, '-k', `${filter}`),
       ...given(target, `./${target}`),
     ]
     return {

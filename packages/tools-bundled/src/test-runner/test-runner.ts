@@ -51,8 +51,8 @@ const manifest = {
     name: 'test_runner',
     label: 'Run tests',
     description: 'Runs the tests of a project with vitest, jest, node:test, pytest, go test or cargo test. Returns how '
-      + 'many passed, failed and were skipped, and each failure with its name, file, line and message. The tests may '
-      + 'write to the workspace only. The timeout is at most 600 s.',
+      + 'many passed, failed, could not run (errors) and were skipped, and each failure with its name, file, line, message '
+      + 'and output. The tests may write to the workspace only. The timeout is at most 600 s.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,
@@ -171,17 +171,17 @@ class TestRun {
       const text = `${runner} ended with exit code ${exitCode} and without a report: ${tail}`
       throw new ToolError('ToolExecutionFailed', text, { exit_code: exitCode })
     }
-    const total = report.passed + report.failed + report.skipped
+    const total = report.passed + report.failed + report.errors + report.skipped
     if (total === 0) {
       throw new ToolError('NotFound', `${runner} found no tests in "${root}". Check "path" and "filter".`)
     }
     const failures = await this.#failures(report)
     const isExplained = exitCode === 0 || (failures.length > 0 && failures.every(({ line }) => line !== undefined))
     return {
-      runner, path: root, passed: report.passed, failed: report.failed, skipped: report.skipped, total,
+      runner, path: root, passed: report.passed, failed: report.failed, errors: report.errors, skipped: report.skipped, total,
       duration_ms: durationMs, exit_code: exitCode, failures,
       ...(report.failures.length > failures.length && { failures_omitted: report.failures.length - failures.length }),
-      ...(!isExplained && { output: tail }),
+      ...(!isExplained ? { output: tail } : outputOf(failures, stderr)),
     }
   }
 
@@ -189,9 +189,10 @@ class TestRun {
     const options = { cwd: this.#project.root, quiet: true }
     const { stdout } = await this.#runtime.shell.pipe([{ cmd: 'pwd', args: ['-P'] }], options)
     const folder = stdout.replace(/\n$/, '')
-    return failures.slice(0, SHOWN_FAILURES).map(({ name, file, line, message }: TestFailure) => ({
+    return failures.slice(0, SHOWN_FAILURES).map(({ name, file, line, message, isError, output }: TestFailure) => ({
       name: shown(name, folder), ...(file !== undefined && { file: this.#workspacePath(file, folder) }),
-      ...(line !== undefined && { line }), message: shown(message, folder),
+      ...(line !== undefined && { line }), message: shown(message, folder), ...(isError && { error: true }),
+      ...(output !== undefined && { output: lastChars(output) }),
     }))
   }
 
@@ -207,6 +208,11 @@ const shown = (text: string, folder: string): string => {
   const near = text.replaceAll(`${folder}/`, '')
   return near.length > MESSAGE_CHARS ? `${near.slice(0, MESSAGE_CHARS)}…` : near
 }
+
+/** What failed tests printed, if the report does not have it. */
+const outputOf = (failures: readonly JsonObject[], stderr: string): JsonObject =>
+  failures.length > 0 && stderr.trim() !== '' && !failures.some((each) => 'output' in each)
+    ? { output: lastChars(stderr) } : {}
 
 const lastChars = (text: string): string => text.trim().slice(-OUTPUT_CHARS)
 

@@ -24,7 +24,9 @@ it.each([
   ['1x', 'notes: [a]', /name of a tool/],
   ['x', 'a: &a [*a]', /aliases/],
   ['x', 'notes: a', /"notes" must be a list/],
-  ['x', 'notes: []', /"notes" must be a list/],
+  ['x', 'notes: []', /must have 1 to 50 notes/],
+  ['x', 'tips: [5]', /"tips" must be a list of strings/],
+  ['x', 'tool: "a b"\ntips: [a]', /"tool" must be the name of a tool/],
   ['x', 'note: [a]', /unknown key "note"\. Did you mean "notes"\?$/],
   ['x', 'notes: [5]', /a note must be a string/],
   ['x', 'notes: [{ text: " " }]', /"text" of a note/],
@@ -60,4 +62,12 @@ it('takes the guidance of the user too, replaces ours by name, and reports what 
     [expect.stringMatching(/read\.yaml is left out: "notes" must/), join(folder, 'read.yaml')],
     [expect.stringMatching(/write\.yaml is left out: it is not a file\.$/), join(folder, 'write.yaml')],
   ])
+})
+
+it('reads the skills of morphix, under our names of tools', async () => {
+  const text = 'tool: bash_manager\nwhen_to_use: [to build]\nwhen_not_to_use: [for git]\nexamples: [npm test, { command: ls }]\ntips: Quote paths.'
+  const guidance = await parseGuidance('bash_manager', text) as Guidance
+  expect(guidance.tool).toBe('bash')
+  expect(notesFor(guidance, new Set(['bash'])))
+    .toBe('Use it: to build Do not use it: for git Example: npm test Example: {"command":"ls"} Quote paths.')
 })

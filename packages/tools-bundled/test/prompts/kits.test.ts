@@ -80,3 +80,26 @@ it('accepts the kit of the guide', async () => {
   expect(fillKit(await parseKit(name!, text!) as Kit, new Map([['version', '1.2.0']])))
     .toBe('Write release notes for 1.2.0, in a plain tone.\n')
 })
+
+it('reads the kits of morphix, with our names of tools', async () => {
+  const text = `
+tool_kit: tdd_workflow
+goal: A feature with tests
+steps:
+  - { order: 2, tool: test_runner, action: run, params: { path: tests }, note: It fails. }
+  - { order: 1, tool: file_manager, action: write, note: Write a test. }
+  - { order: 3, note: Refactor. }`
+  const kit = await parseKit('tdd_workflow', text) as Kit
+  expect(kit).toMatchObject({ name: 'tdd_workflow', description: 'A feature with tests', needs: ['write', 'test_runner'] })
+  expect(kit.text).toBe('Goal: A feature with tests\n\n1. write, with `write`: Write a test.\n'
+    + '2. run, with `test_runner` {"path":"tests"}: It fails.\n3. Refactor.')
+  expect(await parseKit('kit', 'goal: a\nsteps: []')).toMatch(/"steps" must be a list/)
+  expect(await parseKit('kit', 'goal: a\nsteps: [{ tol: x }]')).toMatch(/a step must be a string/)
+})
+
+it.each([['tdd_workflow', 'tdd'], ['debug_cycle', 'debug'], ['project_setup', 'project-setup'], ['code_quality', 'code-quality']])(
+  'finds %s, which is %s here', async (theirs, ours) => {
+    const prompts = createKitPrompts('/nowhere')
+    expect(await prompts.get(theirs, new Map(), silent)).toEqual(await prompts.get(ours, new Map(), silent))
+  },
+)

@@ -67,7 +67,8 @@ test('throws', () => { throw new Error('boom') })
   // Node 20 escapes quotes twice, and reports no file for one that cannot be loaded.
   it('returns counts, and failures with file and line', async () => {
     expect(await tool.call({ path: 'js/a.test.js' })).toEqual({
-      runner: 'node', path: 'js', passed: 1, failed: 2, skipped: 1, total: 4, duration_ms: expect.any(Number) as number, exit_code: 1, failures: [
+      runner: 'node', path: 'js', passed: 1, failed: 2, errors: 0, skipped: 1, total: 4, duration_ms: expect.any(Number) as number, exit_code: 1,
+      output: expect.stringContaining('failing tests') as string, failures: [
         { name: 'sums > fails <&', file: 'js/a.test.js', line: 6, message: expect.stringContaining('1 !== 2') as string },
         { name: 'throws', file: 'js/a.test.js', line: 10, message: 'boom' },
       ],
@@ -113,7 +114,7 @@ ${SKIPPED}
     put('b.test.ts', "import './missing.ts'\n", folder)
     const path = relative(repository, folder)
     expect(await here.call({ path })).toMatchObject({
-      runner: 'vitest', path, passed: 1, failed: 2, skipped: 1, total: 4, exit_code: 1, failures: [
+      runner: 'vitest', path, passed: 1, failed: 1, errors: 1, skipped: 1, total: 4, exit_code: 1, failures: [
         { name: 'fails', file: `${path}/a.test.ts`, line: 5, message: expect.stringContaining('to deeply equal') as string },
         { name: 'b.test.ts', file: `${path}/b.test.ts`, message: expect.stringContaining('missing.ts') as string },
       ],
@@ -129,19 +130,24 @@ it('runs pytest', { ...runsIf(has('python3', '-m', 'pytest', '--version') || has
 def test_ok(): pass
 def test_bad():
     x = 1
+    print("CAPTURED")
     assert x == 2, "nope <&>"
 @pytest.mark.skip(reason="later")
 def test_skip(): pass
+@pytest.fixture
+def fixed(): raise RuntimeError("fixture")
+def test_fixed(fixed): pass
 class TestK:
     def test_m(self): raise ValueError("v")
 `)
   put('py/test_b.py', 'import nothing_here\n')
-  expect(await tool.call({ path: 'py/test_b.py' })).toMatchObject({ runner: 'pytest', path: 'py', failed: 1 })
+  expect(await tool.call({ path: 'py/test_b.py' })).toMatchObject({ runner: 'pytest', path: 'py', failed: 0, errors: 1 })
   expect(await tool.call({ path: 'py' })).toMatchObject({
-    runner: 'pytest', passed: 1, failed: 3, skipped: 1, total: 5, failures: [
-      { name: 'test_b', file: 'py/test_b.py', line: 1, message: "ModuleNotFoundError: No module named 'nothing_here'" },
-      { name: 'test_a.test_bad', file: 'py/test_a.py', line: 5, message: expect.stringContaining('nope <&>') as string },
-      { name: 'test_a.TestK.test_m', file: 'py/test_a.py', line: 9, message: 'ValueError: v' },
+    runner: 'pytest', passed: 1, failed: 2, errors: 2, skipped: 1, total: 6, failures: [
+      { name: 'test_b', file: 'py/test_b.py', line: 1, message: "ModuleNotFoundError: No module named 'nothing_here'", error: true },
+      { name: 'test_a.test_bad', file: 'py/test_a.py', line: 6, message: expect.stringContaining('nope <&>') as string, output: expect.stringContaining('CAPTURED') as string },
+      { name: 'test_a.test_fixed', message: expect.stringContaining('fixture') as string, error: true },
+      { name: 'test_a.TestK.test_m', file: 'py/test_a.py', line: 13, message: 'ValueError: v' },
     ],
   })
 })

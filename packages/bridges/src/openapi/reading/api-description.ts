@@ -70,8 +70,6 @@ export interface DescribedApi {
   readonly mended: readonly string[]
   /** Operations whose schemas are too large and were cut, one line each. */
   readonly shortened: readonly string[]
-  /** Method and path of operations without an operationId. They are not offered as tools. */
-  readonly unnamed: readonly string[]
 }
 
 /** The filters of the configuration. */

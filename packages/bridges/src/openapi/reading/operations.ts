@@ -28,7 +28,7 @@ export function readOperations(document: Json, wanted: Wanted): DescribedApi {
   if (minor === undefined) throw new Unusable('has an unsupported version; use OpenAPI 3.0 or 3.1')
   const faults: string[] = []
   const all = [...operationsOf(document, paths, faults)]
-  const chosen = all.filter((found): found is Found => found.id !== undefined && isWanted(found, wanted))
+  const chosen = all.filter((found) => isWanted(found, wanted))
   const byId = Map.groupBy(chosen, ({ id }) => id)
   const missing = (wanted.operations ?? []).filter((id) => !byId.has(id))
   faults.push(...missing.map((id) => `there is no operation "${visibleText(id)}"`))
@@ -41,7 +41,7 @@ export function readOperations(document: Json, wanted: Wanted): DescribedApi {
   }
   const repaired: string[] = []
   const shortened: string[] = []
-  const operations = groups.flatMap(([found, ...others]) => attempt(faults, whereOf(found!), () => {
+  const operations = groups.map((group) => namedFirst(group, faults)).flatMap(([found, ...others]) => attempt(faults, whereOf(found!), () => {
     if (others.length > 0) {
       throw new Unusable(`has the same operationId as ${others.slice(0, 3).map(whereOf).join(' and ')}`)
     }
@@ -51,13 +51,13 @@ export function readOperations(document: Json, wanted: Wanted): DescribedApi {
     version: isJsonObject(info) && typeof info['version'] === 'string' ? info['version'].slice(0, 64) : '',
     server: firstServer(servers), operations, schemes: readSchemes(document), faults: faults.slice(0, MOST_FAULTS),
     mended: repaired.slice(0, MOST_FAULTS), shortened,
-    unnamed: all.filter(({ id }) => id === undefined).slice(0, MOST_FAULTS)
-      .map(({ method, path }) => `${method} ${visibleText(path).slice(0, 200)}`),
   }
 }
 
-interface Found<Id = string> {
-  readonly id: Id
+interface Found {
+  readonly id: string
+  /** The document gives the id. */
+  readonly isNamed: boolean
   readonly method: string
   readonly path: string
   readonly item: JsonObject
@@ -69,7 +69,7 @@ const whereOf = ({ id, method, path }: Found): string =>
 
 function* operationsOf(
   root: JsonObject, paths: Json | undefined, faults: string[],
-): Generator<Found<string | undefined>> {
+): Generator<Found> {
   for (const [path, written] of Object.entries(isJsonObject(paths) ? paths : {})) {
     if (path.startsWith('x-')) continue
     const item = attempt(faults, `the path "${visibleText(path).slice(0, 200)}"`, () => resolveReference(root, written))
@@ -82,18 +82,35 @@ function* operationsOf(
       const operation = attempt(faults, where, () => resolveReference(root, own))
       if (operation === null) continue
       const { operationId } = operation
-      const id = typeof operationId === 'string' && operationId !== '' && operationId.length <= ID_CHARS
-        ? operationId
-        : undefined
-      yield { id, method: name.toUpperCase(), path, item, operation }
+      const isNamed = typeof operationId === 'string' && operationId !== '' && operationId.length <= ID_CHARS
+      const id = isNamed ? operationId : madeId(name, path)
+      yield { id, isNamed, method: name.toUpperCase(), path, item, operation }
     }
   }
 }
 
+/**
+ * The id of an operation without one, such as `get_users_by_id` for GET /users/{id}. It depends on nothing else, so it
+ * stays when the document changes.
+ */
+const madeId = (method: string, path: string): string => [
+  method, ...path.split('/').filter((part) => part !== '').map((part) =>
+    part.replaceAll(/\{([^{}]*)\}/g, 'by_$1').replaceAll(/[^A-Za-z0-9_]+/g, '_').replaceAll(/^_+|_+$/g, '')),
+].join('_')
+
+/** An id that is made does not cost the operation that the document gives the same. */
+function namedFirst(group: readonly Found[], faults: string[]): readonly Found[] {
+  const named = group.filter(({ isNamed }) => isNamed)
+  if (named.length === 0) return group
+  faults.push(...group.filter(({ isNamed }) => !isNamed)
+    .map((found) => `${whereOf(found)} has no operationId, and another operation has that name`))
+  return named
+}
+
 /** An operation must match all filters. */
-function isWanted({ id, method, path, operation: { tags } }: Found<string | undefined>, wanted: Wanted): boolean {
+function isWanted({ id, method, path, operation: { tags } }: Found, wanted: Wanted): boolean {
   const tagged: ReadonlySet<Json> = new Set(Array.isArray(tags) ? tags : [])
-  return (wanted.operations?.includes(id ?? '') ?? true)
+  return (wanted.operations?.includes(id) ?? true)
     && (wanted.tags?.some((tag) => tagged.has(tag)) ?? true)
     && (wanted.paths?.some((prefix) => isBelow(path, prefix)) ?? true)
     && (wanted.methods?.includes(method.toLowerCase()) ?? true)

@@ -5,7 +5,7 @@ import { ALL, document, operation, read } from './read.ts'
 const plain = (operationId: string, more: object = {}) => ({ operationId, ...more })
 const ids = (api: ReturnType<typeof read>) => api.operations.map(({ operationId }) => operationId)
 
-it('describes operations with an id, and names those without', () => {
+it('describes operations, and names those without an id by method and path', () => {
   const api = read({
     '/a': {
       get: plain('one', { summary: 'Short', description: 'Long' }), post: plain('two', { summary: 'Short' }), put: {},
@@ -14,10 +14,11 @@ it('describes operations with an id, and names those without', () => {
     '/b': { head: plain('three') }, 'x-other': { get: plain('never') },
   }, { servers: [{ url: 'https://{host}.example/{v}', variables: { host: { default: 'api' }, v: { default: '2' } } }] })
   expect(api).toMatchObject({
-    version: '1.0.0', server: 'https://api.example/2', unnamed: ['PUT /a', 'DELETE /a'], shortened: [], faults: [], mended: [],
+    version: '1.0.0', server: 'https://api.example/2', shortened: [], faults: [], mended: [],
     operations: [
       { operationId: 'one', method: 'GET', path: '/a', label: 'Short', description: 'Long' },
       { operationId: 'two', method: 'POST', label: 'Short', description: 'Short', body: null },
+      { operationId: 'put_a', method: 'PUT' }, { operationId: 'delete_a', method: 'DELETE' },
       { operationId: 'three', method: 'HEAD', label: 'three', description: '/b', inputSchema: { type: 'object', properties: {}, additionalProperties: false } },
     ],
   })
@@ -28,6 +29,16 @@ it.each([
   ['a list', []], ['null', null],
 ])('rejects %s', (_, written) => {
   expect(() => readOperations(written as never, ALL)).toThrow(/has an unsupported version|is not an object/)
+})
+
+it('gives an operation without an id a name that does not depend on the others', () => {
+  expect(ids(read({
+    '/': { get: {} }, '/users/{id}/posts': { get: { parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] } },
+    '/v1.2/a-b': { delete: {} },
+  }))).toEqual(['get', 'get_users_by_id_posts', 'delete_v1_2_a_b'])
+  const api = read({ '/a': { get: {} }, '/b': { get: plain('get_a') } })
+  expect(api.operations).toMatchObject([{ operationId: 'get_a', path: '/b' }])
+  expect(api.faults).toEqual(['"get_a" (GET /a) has no operationId, and another operation has that name'])
 })
 
 it('rejects operations with a duplicate id', () => {

@@ -111,3 +111,18 @@ test('a denial has the role of the session, by default agent', async () => {
   await session.call(call)
   expect(seen).toMatchObject([{ role: 'agent', error: { code: 'RoleDenied' }, attempt: 0 }])
 })
+
+test('hooks of the host run in every session and sub-agent, before those of the session', async () => {
+  const ran: string[] = []
+  const hook = (name: string): Hooks => ({ beforeToolExecution: () => { ran.push(name) } })
+  const { host } = createWorld({ hooks: [hook('host'), hook('second')] })
+  const session = await host.openSession({ mode: 'yolo', hooks: hook('session') })
+  await session.call(call)
+  const other = await host.openSession({ mode: 'yolo' })
+  await (await other.openSubagent({ mode: 'yolo', hooks: hook('sub-agent') })).call(call)
+  expect(ran).toEqual(['host', 'second', 'session', 'host', 'second', 'sub-agent'])
+})
+
+test('a misspelled hook of the host is refused', () => {
+  expect(() => createWorld({ hooks: { beforeToolExecutions: () => true } as Hooks })).toThrow(/beforeToolExecutions/)
+})

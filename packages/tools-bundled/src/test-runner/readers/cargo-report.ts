@@ -10,7 +10,7 @@ export function readCargoReport({ stdout, stderr }: RunnerOutput): TestReport | 
   const broken = compilerErrors(stderr)
   if (summaries.length === 0 && broken.length === 0) return undefined
   const failures = [...stdout.split(/^failures:$/m).flatMap(sectionFailures), ...broken]
-  return { passed: sum(1), failed: sum(2) + broken.length, skipped: sum(3), failures }
+  return { passed: sum(1), failed: sum(2), errors: broken.length, skipped: sum(3), failures }
 }
 
 /** What failed tests printed. Each part begins with the name of its test. */
@@ -33,4 +33,4 @@ const COMPILER_ERROR = /^error(?:\[\w+\])?: (.+)\n\s+--> (.+?):(\d+):\d+$/gm
 
 const compilerErrors = (stderr: string): readonly TestFailure[] =>
   Array.from(stderr.matchAll(COMPILER_ERROR), ([, message = '', file = '', line]) =>
-    ({ name: file, file, line: Number(line), message }))
+    ({ name: file, file, line: Number(line), message, isError: true }))

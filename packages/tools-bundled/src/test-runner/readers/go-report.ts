@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, parseJson } from '@bulkhead/kit/json'
-import type { RunnerOutput, TestFailure, TestReport } from './report.ts'
+import { countFailures, type RunnerOutput, type TestFailure, type TestReport } from './report.ts'
 
 interface GoTest {
   readonly name: string
@@ -32,7 +32,7 @@ export function readGoReport({ stdout, stderr }: RunnerOutput, module: string): 
     ...failed.map((test) => testFailure(test, module)), ...broken.map((found) => packageFailure(found, compiler)),
   ]
   const count = (state: string): number => leaves.filter((test) => test.state === state).length
-  return { passed: count('pass'), failed: failures.length, skipped: count('skip'), failures }
+  return { passed: count('pass'), skipped: count('skip'), ...countFailures(failures) }
 }
 
 /** `package Test/a/b` has the parents `package Test/a` and `package Test`. */
@@ -78,5 +78,7 @@ function packageFailure({ name, output }: GoTest, compiler: string): TestFailure
   const section = compiler.split(/^# /m).find((text) => text.startsWith(`${name} `) || text.startsWith(`${name}\n`))
   const message = (section?.replace(/^.*\n/, '') ?? output).trim()
   const [, file, line] = /^(\S+\.go):(\d+):/m.exec(message) ?? []
-  return { name, file, line: line === undefined ? undefined : Number(line), message: message || 'The package failed.' }
+  return {
+    name, file, line: line === undefined ? undefined : Number(line), message: message || 'The package failed.', isError: true,
+  }
 }

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, parseJson } from '@bulkhead/kit/json'
-import { lineIn, type RunnerOutput, type TestFailure, type TestReport, withoutColors } from './report.ts'
+import { countFailures, lineIn, type RunnerOutput, type TestFailure, type TestReport, withoutColors } from './report.ts'
 
 const START = '{"num'
 const LIMITS = { maxDepth: 64, maxNodes: 5_000_000, maxChars: 64 * 1024 * 1024 }
@@ -15,7 +15,7 @@ export function readJsonReport({ stdout }: RunnerOutput): TestReport | undefined
     tests.filter(({ status }) => states.includes(String(status))).length
   const failures = files.flatMap(failuresOf)
   const skipped = count('skipped', 'pending', 'todo', 'disabled')
-  return { passed: count('passed'), failed: failures.length, skipped, failures }
+  return { passed: count('passed'), skipped, ...countFailures(failures) }
 }
 
 const testsOf = ({ assertionResults }: JsonObject): readonly JsonObject[] =>
@@ -27,7 +27,7 @@ function failuresOf(file: JsonObject): readonly TestFailure[] {
   const failed = testsOf(file).filter(({ status }) => status === 'failed')
   if (failed.length === 0 && file['status'] === 'failed') {
     const message = withoutColors(stringOf(file['message']))
-    return [{ name: path, file: path, line: lineIn(message, path), message: withoutStack(message) }]
+    return [{ name: path, file: path, line: lineIn(message, path), message: withoutStack(message), isError: true }]
   }
   return failed.map((test) => {
     const { failureMessages } = test

@@ -1,15 +1,18 @@
 import { Parser } from 'htmlparser2'
-import { lineIn, type RunnerOutput, type TestFailure, type TestReport } from './report.ts'
+import { countFailures, lineIn, type RunnerOutput, type TestFailure, type TestReport } from './report.ts'
 
 interface Case {
   readonly suites: readonly string[]
   readonly attributes: Readonly<Record<string, string>>
   skipped: boolean
   failed: boolean
+  isError: boolean
+  output: string
   message: string
   text: string
 }
 
+const OUTPUTS: ReadonlySet<string> = new Set(['system-out', 'system-err'])
 const START = '<?xml '
 const END = '</testsuites>'
 
@@ -21,25 +24,30 @@ function casesOf(output: string): readonly Case[] | undefined {
   const suites: string[] = []
   let open: Case | undefined
   let inFailure = false
+  let inOutput = false
   const parser = new Parser({
     onopentag(name, attributes) {
       if (name === 'testsuite') suites.push(attributes['name'] ?? '')
       else if (name === 'testcase') {
-        open = { suites: [...suites], attributes, skipped: false, failed: false, message: '', text: '' }
+        open = { suites: [...suites], attributes, skipped: false, failed: false, isError: false, output: '', message: '', text: '' }
       }
       else if (open !== undefined && name === 'skipped') open.skipped = true
       else if (open !== undefined && (name === 'failure' || name === 'error')) {
         inFailure = true
+        // A test that failed can have an error in its teardown as well.
+        open.isError = name === 'error' && !(open.failed && !open.isError)
         open.failed = true
         open.message ||= attributes['message'] ?? ''
-      }
+      } else if (OUTPUTS.has(name)) inOutput = true
     },
     ontext(text) {
       if (inFailure && open !== undefined) open.text += text
+      if (inOutput && open !== undefined) open.output += text
     },
     onclosetag(name) {
       if (name === 'testsuite') suites.pop()
       if (name === 'failure' || name === 'error') inFailure = false
+      if (OUTPUTS.has(name)) inOutput = false
       if (name !== 'testcase' || open === undefined) return
       cases.push(open)
       open = undefined
@@ -53,9 +61,11 @@ function casesOf(output: string): readonly Case[] | undefined {
 function readCases(output: string, failureOf: (found: Case) => TestFailure): TestReport | undefined {
   const cases = casesOf(output)
   if (cases === undefined) return undefined
-  const failures = cases.filter(({ failed }) => failed).map(failureOf)
+  const failures = cases.filter(({ failed }) => failed).map((found) => ({
+    ...failureOf(found), ...(found.isError && { isError: true }), ...(found.output.trim() !== '' && { output: found.output.trim() }),
+  }))
   const skipped = cases.filter((found) => found.skipped && !found.failed).length
-  return { passed: cases.length - failures.length - skipped, failed: failures.length, skipped, failures }
+  return { passed: cases.length - failures.length - skipped, skipped, ...countFailures(failures) }
 }
 
 /** Reads the report of `node --test`. */

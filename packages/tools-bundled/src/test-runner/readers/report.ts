@@ -5,13 +5,24 @@ export interface TestFailure {
   readonly file?: string | undefined
   readonly line?: number | undefined
   readonly message: string
+  /** It could not run: a fixture or a file failed, not an assertion. */
+  readonly isError?: boolean
+  /** What the test printed. */
+  readonly output?: string | undefined
 }
 
 export interface TestReport {
   readonly passed: number
   readonly failed: number
+  readonly errors: number
   readonly skipped: number
   readonly failures: readonly TestFailure[]
+}
+
+/** The counts of failures that are none of the runner's own. */
+export const countFailures = (failures: readonly TestFailure[]): Pick<TestReport, 'failed' | 'errors' | 'failures'> => {
+  const errors = failures.filter(({ isError }) => isError).length
+  return { failed: failures.length - errors, errors, failures }
 }
 
 /** The output of a runner. */
