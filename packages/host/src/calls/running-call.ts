@@ -3,11 +3,12 @@ import {
   type InteractionRequest, type InteractionResponse, type KeyUse, type Power, type ToolInvocation,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { eventFields } from '../model/event-fields.ts'
 import { overdue } from '../extensions/lifecycle/start.ts'
 import type { Running } from '../extensions/running-calls.ts'
 import type { Cancelled } from '../model/cancel-scope.ts'
 import { Deadline } from '../model/deadline.ts'
-import { eventFields, type ClearedCall, type HostContext } from '../policy/call.ts'
+import type { ClearedCall, HostContext } from '../policy/call.ts'
 import { identityOf, QuestionLog } from '../policy/interaction/paused-calls.ts'
 import { memoryOf } from '../policy/session-memory.ts'
 import { shownCallers } from './approval-request.ts'

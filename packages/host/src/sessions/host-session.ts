@@ -11,7 +11,7 @@ import { explainCall, type Explanation } from '../calls/explain.ts'
 import { HookChain, HOOKS_FORM, refuseSlips } from '../calls/hooks.ts'
 import type { Hooks } from '../model/hooks.ts'
 import { deniedAlways } from '../policy/evaluate.ts'
-import { sessionFields, type SessionScope } from '../policy/call-session.ts'
+import type { SessionScope } from '../policy/call-session.ts'
 import { goOnWith, type Claim, type Resumption } from '../policy/interaction/paused-calls.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import { WaitGroup } from '../model/waiting.ts'
@@ -95,8 +95,8 @@ export class HostSession implements Session {
     sources.open.set(this.id, this)
     sources.onOpen(this)
     events.emit({
-      type: 'SessionOpened', ...sessionFields(this.#scope), workspace: sources.workspace,
-      ...(parent && { parentId: parent.id }), ...(agent && { agent: agent.name }),
+      type: 'SessionOpened', sessionId: this.id, workspace: sources.workspace, ...(parent && { parentId: parent.id }),
+      ...(agent && { agent: agent.name }), ...(this.#scope.principal && { principal: this.#scope.principal.id }),
     })
   }
 
@@ -230,7 +230,6 @@ export class HostSession implements Session {
     return this.background.cancel(id)
   }
 
-  /** Aborted when it is cancelled. */
   get signal(): AbortSignal {
     return this.#cancel.signal
   }
