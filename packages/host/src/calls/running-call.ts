@@ -3,7 +3,7 @@ import {
   type InteractionRequest, type InteractionResponse, type KeyUse, type Power, type ToolInvocation,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import { eventFields } from '../model/event-fields.ts'
+import { eventFields, sessionFields } from '../model/event-fields.ts'
 import { overdue } from '../extensions/lifecycle/start.ts'
 import type { Running } from '../extensions/running-calls.ts'
 import type { Cancelled } from '../model/cancel-scope.ts'
@@ -99,8 +99,8 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
 
   /** Also after the call has ended: the key was sent. */
   onKeyUse({ refused: reason, ...use }: KeyUse): void {
-    const { id: callId, session: { id: sessionId }, tool: { origin: { extension: extensionId } } } = this.call
-    const fields = { extensionId, sessionId, callId, ...use }
+    const { id: callId, session, tool: { origin: { extension: extensionId } } } = this.call
+    const fields = { extensionId, ...sessionFields(session), callId, ...use }
     this.#host.events.emit(
       reason === undefined ? { type: 'KeyUsed', ...fields } : { type: 'KeyRefused', ...fields, reason })
   }
