@@ -7,6 +7,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createHost, type Host, type Session } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 import { IN_THREADS, writeExtension } from './extension-folder.ts'
+import { BLOCKS, ROOT } from './pages/blocks.ts'
+import { runProgram } from './program-inside.ts'
 
 let folder: string
 let host: Host
@@ -158,4 +160,18 @@ it.each<[string, JsonObject, readonly string[] | undefined, string]>([
   await call(name, args)
   expect(asked[0]?.leavesOut).toEqual(leavesOut)
   expect(words()[1]).toContain(covered)
+})
+
+it('the program of the guide prints what the page says', async () => {
+  const own = BLOCKS.filter(({ page }) => page === 'docs/guides/approvals.md')
+  const at = own.findIndex(({ file }) => file === 'approve.ts')
+  const guide = join(folder, 'guide')
+  for (const name of ['guide/src', 'guide-home']) mkdirSync(join(folder, name), { recursive: true })
+  for (const name of ['a.ts', 'b.ts']) writeFileSync(join(guide, 'src', name), '')
+  // Not in the workspace, whose files are counted.
+  mkdirSync(join(folder, 'node_modules'))
+  symlinkSync(join(ROOT, 'packages/bulkhead'), join(folder, 'node_modules/bulkhead'))
+  writeFileSync(join(folder, 'approve.ts'), own[at]!.text)
+  const ran = await runProgram({ file: '../approve.ts', cwd: guide, env: { PATH: process.env['PATH'], HOME: join(folder, 'guide-home') } })
+  expect(ran).toMatchObject({ code: 0, stdout: own[at + 1]!.text })
 })

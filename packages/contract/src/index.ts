@@ -15,9 +15,8 @@ export type { BulkheadEvent, CallLog, CallProgress, EventBody, EventListener, Ev
 export {
   APPROVAL_ANSWERS, APPROVAL_COVERS, TOOL_INTERACTION_KINDS, type ApprovalAnswer, type ApprovalRequest,
   type InteractionEnvelope, type InteractionKind, type InteractionOption, type InteractionRequest,
-  type InteractionResponse, type OfferedAnswer, type ProjectTool,
+  type InteractionResponse, type OfferedAnswer, type Principal, type ProjectTool,
 } from './model/interaction.ts'
-export type { Principal } from './model/principal.ts'
 export { carriesKeys, hostOfKey, isKeyWithin, keyGrant } from './model/keys.ts'
 export { LIFECYCLE, LIFECYCLE_PHASES, LIFECYCLE_STATES, nextState } from './model/lifecycle.ts'
 export type { LifecyclePhase, LifecycleSignal, LifecycleState } from './model/lifecycle.ts'
@@ -40,9 +39,9 @@ export type {
   OutcomeOrigin, OutputOutcome, ResourceLink,
 } from './model/outcome.ts'
 export {
-  argumentsLeftOut, checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate, type AffectedPath, type ArgumentsReader,
-  type ArgumentsReading, type CallEffects, type CallNeed, type CallSubject, type CommandReading, type PreviewedWrite,
-  type PreviewedWrites, type ReaderContext,
+  argumentsLeftOut, checkApprovalKey, compileApprovalKey, type ApprovalKeyTemplate, type AffectedPath,
+  type ArgumentsReader, type ArgumentsReading, type CallEffects, type CallNeed, type CallSubject, type CommandReading,
+  type PreviewedWrite, type PreviewedWrites, type ReaderContext,
 } from './policy/approval-key.ts'
 export { compileCeiling, compileGrant, declaredCeiling, declaredPower, NO_GRANT, SUBAGENTS } from './policy/power.ts'
 export type { ExtensionPower, Power, PowerCapability } from './policy/power.ts'

@@ -141,7 +141,8 @@ async function serveUntilGone(
     info: { name: 'bulkhead', title: 'Bulkhead', version: CORE_VERSION },
     openSession: (interactor, client) => host.openSession({
       ...policy, interactor,
-      ...(client && { principal: { id: client.name } }), ...(client?.role !== undefined && { role: client.role }),
+      // A token that was given or made for this start has a number, and no name.
+      ...(client?.revoked && { principal: { id: client.name } }), ...(client?.role !== undefined && { role: client.role }),
     }),
     prompts,
     onFault,

@@ -204,6 +204,10 @@ describe('mcp token', () => {
     expect((await sessionOf(first.serving, editor)).status).toBe(401)
     expect(first.printed()).not.toContain(secret)
     await first.stop()
+    const { stdout } = await inside(['audit', 'tail', '--json', '--count', '50', '--home', join(folder, 'home')], folder)
+    const opened = (JSON.parse(stdout) as readonly { readonly record: { readonly type: string; readonly principal?: string } }[])
+      .filter(({ record }) => record.type === 'SessionOpened')
+    expect(opened.map(({ record }) => record.principal)).toEqual([undefined, 'editor'])
 
     const builder = await added('builder')
     const second = await start([], { BULKHEAD_MCP_TOKEN: secret })

@@ -77,12 +77,13 @@ export type BulkheadEvent = Stamped & (
     }
   | {
       readonly type: 'KeyUsed'; readonly extensionId: string; readonly key: string; readonly host: string
-      readonly method: string; readonly path: string; readonly sessionId?: string; readonly callId?: string
+      readonly method: string; readonly path: string; readonly sessionId?: string; readonly principal?: string
+      readonly callId?: string
     }
   | {
       readonly type: 'KeyRefused'; readonly extensionId: string; readonly key: string; readonly host: string
       readonly method: string; readonly path: string; readonly reason: string; readonly sessionId?: string
-      readonly callId?: string
+      readonly principal?: string; readonly callId?: string
     }
   | { readonly type: 'WorkspaceSwitched'; readonly from: string; readonly to: string }
   | {

@@ -1,7 +1,17 @@
 import type { FormSchema } from '@bulkhead/kit/form'
-import type { Json } from '@bulkhead/kit/json'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { ToolKind, ToolMode } from './names.ts'
-import type { Principal } from './principal.ts'
+
+/**
+ * The user or client that a session is for. An embedder names it, or the token of a client does; a client never chooses
+ * it. Approvals, session state and paused calls of one principal are not another's.
+ */
+export interface Principal {
+  /** 1 to 200 characters, without control characters. */
+  readonly id: string
+  /** What hooks, guards and approvers see besides the id. Not in events and not in the audit. */
+  readonly attributes?: JsonObject
+}
 
 /** Every question to a person. Tools and host have no other way to ask. */
 export type InteractionRequest =

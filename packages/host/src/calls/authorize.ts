@@ -1,11 +1,9 @@
 import { BulkheadError, type ApprovalAnswer, type ApprovalRequest, type InteractionKind } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
+import { eventFields, sessionFields } from '../model/event-fields.ts'
 import type { KeptApproval } from '../policy/approvals/kept-approval.ts'
-import {
-  eventFields, type AllowedCall, type DecidedCall, type HostContext, type RawCall, type ValidatedCall,
-} from '../policy/call.ts'
+import type { AllowedCall, DecidedCall, HostContext, RawCall, ValidatedCall } from '../policy/call.ts'
 import type { CallAnalysis, Decision } from '../policy/checked-call.ts'
-import { sessionFields } from '../policy/call-session.ts'
 import { chosenOffer, offersOf, type Offer } from '../policy/approvals/offers.ts'
 import { findApprovals } from '../policy/evaluate.ts'
 import type { PersonAnswer } from '../policy/interaction/interactions.ts'

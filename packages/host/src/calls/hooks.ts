@@ -5,10 +5,11 @@ import { pointerStep, type Json } from '@bulkhead/kit/json'
 import { deepFreeze } from '@bulkhead/kit/json-copy'
 import { forms, type OptionForm, type OptionForms } from '@bulkhead/kit/options'
 import { closeNames, visibleText } from '@bulkhead/kit/text'
+import { eventFields } from '../model/event-fields.ts'
 import type { CallView, HookContext, Hooks, Observers } from '../model/hooks.ts'
 import { inTime } from '../model/deadline.ts'
 import { SKIPPED_BY_HOOK } from '../model/outcome.ts'
-import { eventFields, type BudgetedCall, type ClearedCall, type HostContext, type RawCall } from '../policy/call.ts'
+import type { BudgetedCall, ClearedCall, HostContext, RawCall } from '../policy/call.ts'
 import { viewOf } from '../policy/checked-call.ts'
 
 /**

@@ -1,9 +1,9 @@
 import { BulkheadError, type Outcome } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
+import { eventFields } from '../model/event-fields.ts'
 import { SKIPPED_BY_STEERING } from '../model/outcome.ts'
-import {
-  eventFields, type AllowedCall, type ExecutedCall, type HostContext, type RawCall, type ResolvedCall,
-  type ValidatedCall,
+import type {
+  AllowedCall, ExecutedCall, HostContext, RawCall, ResolvedCall, ValidatedCall,
 } from '../policy/call.ts'
 import { askPerson, redeemApprovals, redeemPermits, requireAllowed } from './authorize.ts'
 import {

@@ -4,11 +4,12 @@ import {
   type UseRules,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { eventFields, sessionFields } from '../model/event-fields.ts'
 import { overdue } from '../extensions/lifecycle/start.ts'
 import type { Running } from '../extensions/running-calls.ts'
 import type { Cancelled } from '../model/cancel-scope.ts'
 import { Deadline } from '../model/deadline.ts'
-import { eventFields, type ClearedCall, type HostContext } from '../policy/call.ts'
+import type { ClearedCall, HostContext } from '../policy/call.ts'
 import { identityOf, QuestionLog } from '../policy/interaction/paused-calls.ts'
 import { memoryOf } from '../policy/session-memory.ts'
 import { shownCallers } from './approval-request.ts'
@@ -113,8 +114,8 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
 
   /** Also after the call has ended: the key was sent. */
   onKeyUse({ refused: reason, ...use }: KeyUse): void {
-    const { id: callId, session: { id: sessionId }, tool: { origin: { extension: extensionId } } } = this.call
-    const fields = { extensionId, sessionId, callId, ...use }
+    const { id: callId, session, tool: { origin: { extension: extensionId } } } = this.call
+    const fields = { extensionId, ...sessionFields(session), callId, ...use }
     this.#host.events.emit(
       reason === undefined ? { type: 'KeyUsed', ...fields } : { type: 'KeyRefused', ...fields, reason })
   }

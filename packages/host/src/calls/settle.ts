@@ -4,10 +4,8 @@ import {
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { deepFreeze } from '@bulkhead/kit/json-copy'
-import {
-  eventFields, type BudgetedCall, type ClearedCall, type ExecutedCall, type HostContext, type RawCall,
-} from '../policy/call.ts'
-import { sessionFields } from '../policy/call-session.ts'
+import { eventFields, sessionFields } from '../model/event-fields.ts'
+import type { BudgetedCall, ClearedCall, ExecutedCall, HostContext, RawCall } from '../policy/call.ts'
 import { viewOf } from '../policy/checked-call.ts'
 import { isResultGuarded } from './guard-result.ts'
 import { notify, observe, refusalPoint } from './hooks.ts'

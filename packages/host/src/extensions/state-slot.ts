@@ -14,7 +14,7 @@ export interface SlotSources extends Omit<MigrationSources, 'extensionId'> {
   readonly store: Store
   readonly workspace: string
   readonly events: EventBus
-  /** The id of the principal that a call is for. undefined for none, and outside of a call. */
+  /** The id of the principal of a running call. Throws CapabilityDenied for another call. */
   readonly principalOf: (callId: string) => string | undefined
 }
 

@@ -14,12 +14,6 @@ export interface Pausable {
   pause(): () => void
 }
 
-/** How events name a session. */
-export const sessionFields = (
-  { id: sessionId, principal }: Pick<SessionScope, 'id' | 'principal'>,
-): { readonly sessionId: string; readonly principal?: string } =>
-  principal === undefined ? { sessionId } : { sessionId, principal: principal.id }
-
 /** The session of a call, as the steps see it. */
 export interface SessionScope {
   readonly id: string

@@ -18,7 +18,7 @@ import type { MetricsRecorder } from '../records/metrics.ts'
 import type { Sidecar } from '../records/timeouts.ts'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import type { CountFiles } from './approvals/offers.ts'
-import { sessionFields, type Pausable, type SessionScope } from './call-session.ts'
+import type { Pausable, SessionScope } from './call-session.ts'
 import type { Decision, MadeChange } from './checked-call.ts'
 import type { PausedCalls, Resumption } from './interaction/paused-calls.ts'
 
@@ -261,11 +261,6 @@ export type ClearedCall = BudgetedCall & { readonly cleared: true }
 
 /** The tool has answered. */
 export type ExecutedCall = ClearedCall & { readonly reading: Reading }
-
-/** The fields of every event of a call. */
-export const eventFields = (call: RawCall) => ({
-  ...sessionFields(call.session), callId: call.id, tool: call.name, origin: call.tool?.origin ?? null,
-})
 
 /** The host, as the steps of a call see it. */
 export interface HostContext {

@@ -58,9 +58,7 @@ function createServices(sources: ServiceSources): CompartmentServices {
     env: new Map(values),
     envDeclared: declared,
     ...(manifest.secrets.length > 0 ? { secrets: secretsOf(manifest.secrets, env) } : {}),
-    ...(slot && slotCheck ? { state: openSlot({
-      ...sources, slot, check: slotCheck, principalOf: (callId) => running.get(callId)?.call.session.principal?.id,
-    }) } : {}),
+    ...(slot && slotCheck ? { state: openSlot({ ...sources, slot, check: slotCheck, principalOf: principalFor(sources) }) } : {}),
     ...(wants('interact') ? { interact: interactFor(sources) } : {}),
     ...(wants('tools.call') ? { callTool: callToolFor(sources) } : {}),
     ...(wants('session') ? { session: sessionMemory(sources) } : {}),
@@ -69,6 +67,15 @@ function createServices(sources: ServiceSources): CompartmentServices {
     client: (callId) => running.get(callId)?.call.session.client,
     ...changeServices(sources),
   }
+}
+
+/** Whose state a running call uses. A call that is over gets none: it could be that of another. */
+const principalFor = ({ descriptor: { id }, running }: MemorySources) => (callId: string): string | undefined => {
+  const current = running.get(callId)
+  if (current) return current.call.session.principal?.id
+  throw new BulkheadError(
+    'CapabilityDenied', `The extension "${id}" used its state outside of a call. Await it before the call ends.`,
+  )
 }
 
 /** Secret: no event, log or record of the host may contain these. */

@@ -8,6 +8,7 @@ import {
 import type { PooledSandbox } from '@bulkhead/sandbox'
 import { openSqliteStore } from '@bulkhead/store'
 import { createHost, type Host, type Judge, type Session, type SessionOptions } from '../../src/index.ts'
+import { FOR_PROJECTS } from '../twin/world.ts'
 import { ChaosClock } from './chaos-clock.ts'
 import { chaosExtension } from './chaos-extension.ts'
 import { Crossings, type Fault } from './crossings.ts'
@@ -54,7 +55,7 @@ export class ChaosWorld {
     })
     this.clock = new ChaosClock(this.crossings)
     const report = (): LoadReport => ({
-      config: { merged: {}, layers: [] }, extensions: [versions[this.version - 1]!], diagnostics: [],
+      config: { merged: {}, layers: [FOR_PROJECTS] }, extensions: [versions[this.version - 1]!], diagnostics: [],
     })
     const open = async (request: Parameters<PooledSandbox['open']>[0]) => {
       const session = await sandbox.open({ ...request, placement })

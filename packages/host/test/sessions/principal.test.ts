@@ -138,3 +138,16 @@ test.each<[string, unknown]>([
 ])('a principal with %s is refused', async (_, principal) => {
   await expect(createWorld().host.openSession({ principal: principal as Principal })).rejects.toMatchObject({ code: 'ConfigInvalid' })
 })
+
+test('a call that is over gets no state', async () => {
+  let late: (() => Promise<Json>) | undefined
+  const tools: NonNullable<WorldSketch['extensions']>[number]['tools'] = {
+    echo: { execute: async (_, { services, callId }) => {
+      late = () => services.state!.read(callId)
+      return services.state!.write(1, callId)
+    } },
+  }
+  const { host } = createWorld({ extensions: [{ stateSlot: { slotVersion: '1', schema: { type: 'integer' } }, tools }] })
+  await (await host.openSession({ ...agreeable, principal: ADA })).call(CALL)
+  await expect(late!()).rejects.toMatchObject({ code: 'CapabilityDenied' })
+})

@@ -93,7 +93,8 @@ export interface World {
   stir(): void
 }
 
-const FOR_PROJECTS: LayerConfig =
+/** Approvals for projects are off by default. */
+export const FOR_PROJECTS: LayerConfig =
   { layer: 'embedder', location: 'overrides', config: { approvals: { project: true } } }
 
 /** A host over twins of its ports. Keeps all events. */

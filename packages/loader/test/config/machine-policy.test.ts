@@ -19,6 +19,7 @@ describe('the stricter value wins', () => {
     ['the default mode', {}, { mode: 'allowlist' }, {}],
     ['a disabled tool', { tools: { bash: { enabled: true, timeoutMs: 5 } } }, { tools: { bash: { enabled: false } } }, { tools: { bash: { enabled: false, timeoutMs: 5 } } }],
     ['approvals', { approvals: { projectDays: 90, sessionMinutes: 5 } }, { approvals: { projectDays: 60, sessionMinutes: 9 } }, { approvals: { projectDays: 60, sessionMinutes: 5 } }],
+    ['approvals for projects', { approvals: { project: true } }, { approvals: { project: false } }, { approvals: { project: false } }],
     ['an update', { policy: { update: { widening: 'consent' } } }, { policy: { update: { widening: 'major' } } }, { policy: { update: { widening: 'major' } } }],
     [
       'a scope', { policy: { scopes: { a: { signature: 'require', widening: 'refuse' } } } }, { policy: { scopes: { a: { lock: 'require', widening: 'major' } } } },

@@ -65,6 +65,17 @@ describe('merging', () => {
     })
   })
 
+  test('a project cannot enable approvals for itself, which is reported, and can switch them off', async () => {
+    using home = new HomeFixture()
+    home.write(configOf(home.projectRoot), { approvals: { project: true } })
+    const { config: { merged }, diagnostics } = await home.load({}, 'trusted')
+    expect(merged.approvals?.project).toBeUndefined()
+    expect(diagnostics).toMatchObject([{ severity: 'warning', layer: 'project', code: 'ConfigInvalid', path: '/approvals/project' }])
+    home.write(configOf(home.projectRoot), { approvals: { project: false } })
+    const off = await home.load({}, 'trusted', { approvals: { project: true } })
+    expect([off.config.merged.approvals, off.diagnostics]).toEqual([{ project: false }, []])
+  })
+
   test('what a project says about commands has no effect, and is reported', async () => {
     using home = new HomeFixture()
     home.write(configOf(home.globalRoot), { commands: { read: ['/srv'], env: { pass: ['A'], set: { B: 'user' } } } })

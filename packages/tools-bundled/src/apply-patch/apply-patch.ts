@@ -94,7 +94,7 @@ export const readPatchArguments: ArgumentsReader = ({ patch }, context) => {
     files = parsePatch(stringOr(patch))
   } catch {
     const effects = { reads: [], writes: [], net: false } as const
-    return { ...simpleReading('.', [], 'nothing: it is not a patch'), effects, onlyReads: true }
+    return { ...simpleReading('no patch', [], 'nothing: it is not a patch'), effects, onlyReads: true }
   }
   return {
     ...readPaths(files.flatMap(namedPaths), context),

@@ -56,5 +56,5 @@ function cannotAsk(request: InteractionRequest, why = ''): BulkheadError {
 }
 
 const howToAllow = (tool: string): string =>
-  `the operator can allow "${tool}" with a rule or the allowlist, or approve it for the project with `
-  + `"bulkhead call ${tool}" at a terminal`
+  `the operator can allow "${tool}" with a rule or the allowlist, or set approvals.project and approve it for the `
+  + `project with "bulkhead call ${tool}" at a terminal`

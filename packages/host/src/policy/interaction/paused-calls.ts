@@ -2,9 +2,9 @@ import { hash, randomUUID } from 'node:crypto'
 import { BulkheadError, type InteractionRequest, type Outcome, type Store } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { sessionFields, type NamedSession } from '../../model/event-fields.ts'
 import type { EventBus } from '../../records/events.ts'
 import type { Owner } from '../../records/interrupted-calls.ts'
-import { sessionFields, type SessionScope } from '../call-session.ts'
 import { readValue } from './interactors.ts'
 
 /** A call that waits for an answer, or has one and waits to continue. */
@@ -26,7 +26,7 @@ export interface PausableCall {
   readonly args: JsonObject
   /** The arguments as the model sent them, if they were changed. */
   readonly proposed: JsonObject | undefined
-  readonly session: Pick<SessionScope, 'id' | 'principal'>
+  readonly session: NamedSession
   readonly tool: { readonly identity: string }
   readonly scope: { readonly resumption: Resumption | undefined }
 }
