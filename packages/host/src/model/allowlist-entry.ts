@@ -18,11 +18,15 @@ export function readAllowlistEntry(entry: string): AllowlistEntry {
   return { tool, key }
 }
 
+/** Whether an entry would cover every tool, as a mode does. It covers none. */
+export const isEveryTool = ({ tool }: AllowlistEntry): boolean => /^\*+$/.test(tool)
+
 /** Whether an entry covers a call with this key. */
 export const isListed = (
   entry: string, tool: { readonly name: string; readonly source: string | undefined }, key: string,
 ): boolean => {
   const listed = readAllowlistEntry(entry)
-  return [tool.name, tool.source].some((name) => name !== undefined && matchSegment(listed.tool, name))
+  return !isEveryTool(listed)
+    && [tool.name, tool.source].some((name) => name !== undefined && matchSegment(listed.tool, name))
     && (listed.key === undefined || matchSegment(listed.key, key))
 }

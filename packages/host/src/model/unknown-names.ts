@@ -6,7 +6,7 @@ import { matchSegment } from '@bulkhead/kit/glob'
 import { pointerStep } from '@bulkhead/kit/json'
 import { closeNames, visibleText } from '@bulkhead/kit/text'
 import { canonicalToolName, spellings, toolsSelectedBy } from '@bulkhead/contract/dialects'
-import { readAllowlistEntry } from './allowlist-entry.ts'
+import { isEveryTool, readAllowlistEntry, type AllowlistEntry } from './allowlist-entry.ts'
 import { diagnosticLayer, writtenPlace } from './settings.ts'
 
 /** Where tools, extensions, servers and capabilities are named, by a configuration or by the options of a session. */
@@ -69,7 +69,7 @@ function findings(naming: Naming, known: KnownNames): readonly Finding[] {
     }),
     ...Object.keys(tools).flatMap((name) => at(`/tools${pointerStep(name)}`, unknownTool(name, known))),
     ...allowlist.flatMap((entry, index) =>
-      at(writtenPlace(naming, '/allowlist', index), unknownEntry(readAllowlistEntry(entry).tool, known))),
+      at(writtenPlace(naming, '/allowlist', index), unknownListed(readAllowlistEntry(entry), known))),
     ...Object.keys(roles)
       .flatMap((flag) => at(`/roles${pointerStep(flag)}`, unknownRole(flag.replace(/^allow_/, ''), known))),
     ...Object.keys(extensions).flatMap((id) => at(`/extensions${pointerStep(id)}`, unknownExtension(id, known))),
@@ -98,6 +98,14 @@ function unknownPermission(
     }
   }
   return unknownEntry(permission, known, RULE_CAPABILITIES)
+}
+
+const unknownListed = (entry: AllowlistEntry, known: KnownNames): Omit<Finding, 'path'> | undefined =>
+  isEveryTool(entry) ? EVERY_TOOL : unknownEntry(entry.tool, known)
+
+const EVERY_TOOL: Omit<Finding, 'path'> = {
+  message: 'An entry of the allowlist does not cover every tool, so this one covers none.',
+  cure: 'Name the tools, or set the mode to yolo.',
 }
 
 /** A name, a pattern, or where a tool comes from. */

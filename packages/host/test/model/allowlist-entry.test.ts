@@ -16,8 +16,8 @@ test('an entry covers the tools of one server only, and a part after the tool is
   const covers = (entry: string, key = 'k') => isListed(entry, click, key)
   const covering = ['mcp:chrome-dev-tools', 'mcp:chrome-dev-tools:*', 'mcp:chrome-dev-tools:cl*', 'mcp:chrome-dev-tools:click:k', 'chrome_dev_tools_*', 'chrome_dev_tools_click:*']
   expect(covering.filter((entry) => !covers(entry))).toEqual([])
-  // The last: a tool k of the server, not a key k of every tool.
-  const others = ['mcp:chrome', 'mcp:chrome-dev-tools:open', 'mcp:chrome-dev-tools:click:x', 'openapi:chrome-dev-tools', 'chrome', 'chrome-dev-tools', 'mcp:chrome-dev-tools:k']
+  // mcp:chrome-dev-tools:k is a tool of the server, not a key of every tool.
+  const others = ['mcp:chrome', 'mcp:chrome-dev-tools:open', 'mcp:chrome-dev-tools:click:x', 'openapi:chrome-dev-tools', 'chrome', 'chrome-dev-tools', 'mcp:chrome-dev-tools:k', '*', '**:*', '*:k']
   expect(others.filter((entry) => covers(entry))).toEqual([])
 })
 
@@ -34,19 +34,20 @@ test('unknown tools and servers of an allow-list are reported', async () => {
     extensions: [{ layer: 'bundled', tools: { read: {} } }],
     config: {
       mode: 'allowlist', mcp: { 'chrome-dev-tools': { type: 'local', command: ['x'] } },
-      allowlist: ['mem_*', 're*:docs', 'mcp:crome-dev-tools:*', 'mcp:chrome-dev-tools', 'mcp:chrome-dev-tools:*:k', 'chrome_dev_tools_click', 'chrome_dev_tools_*'],
+      allowlist: ['mem_*', 're*:docs', 'mcp:crome-dev-tools:*', 'mcp:chrome-dev-tools', 'mcp:chrome-dev-tools:*:k', 'chrome_dev_tools_click', 'chrome_dev_tools_*', '*:docs'],
     },
   })
   const session = await host.openSession({ tools: ['mcp:crome-dev-tools'] })
-  const found = () => host.diagnostics.map(({ path, message, cure }) => `${path} ${message.slice(0, message.indexOf(' here'))}. ${cure}`)
+  const found = () => host.diagnostics.map(({ path, message, cure }) => `${path} ${message.replace(/ here,.*$/, '.')} ${cure}`)
   expect(found()).toEqual([
     '/allowlist/0 No tool is called "mem_*". Name it as `bulkhead tools` lists it, or remove the entry.',
     '/allowlist/2 No server is called "mcp:crome-dev-tools". Did you mean "mcp:chrome-dev-tools"?',
+    '/allowlist/7 An entry of the allowlist does not cover every tool, so this one covers none. Name the tools, or set the mode to yolo.',
     '/tools/0 No server is called "mcp:crome-dev-tools". Did you mean "mcp:chrome-dev-tools"?',
   ])
   await session.close()
   const { descriptor } = sketchExtension({ id: 'mcp-chrome', tools: { chrome_dev_tools_click: {} } })
   const tools = new Map([['chrome_dev_tools_click', 'click']])
   await host.register([{ ...descriptor, server: { kind: 'mcp', name: 'chrome-dev-tools', address: 'a', tools } }])
-  expect(found()).toHaveLength(2)
+  expect(found()).toHaveLength(3)
 })
