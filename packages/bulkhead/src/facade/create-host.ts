@@ -31,6 +31,11 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   /** The folder of the global layer. Default: `.bulkhead` in the home directory. */
   readonly home?: string
   /**
+   * The specification whose defaults apply, below every configuration file and option. It lowers no wall, no deny and
+   * no protected place. Default: none.
+   */
+  readonly profile?: ProfileName
+  /**
    * Trust decision for the project layer, whatever it contains. Default: at every load, the stored decision for the
    * current content applies. If there is none, the interactor is asked. Without an interactor, the layer is declined.
    */
@@ -48,11 +53,6 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   readonly discover?: 'first-session' | 'when-asked'
   /** Agents that `openSession` knows by name, besides those in `agents` of the layers, which they hide. */
   readonly agents?: readonly AgentInput[]
-  /**
-   * The specification whose defaults apply, below every configuration file and option. It lowers no wall, no deny and
-   * no protected place. Default: none.
-   */
-  readonly profile?: ProfileName
 }
 
 /** A host with its layers, servers and bundled tools. */
@@ -91,12 +91,11 @@ export const HOST_OPTIONS: OptionForms<CreateHostOptions> = {
   workspace: forms.text, home: forms.text, trust: forms.oneOf('trusted', 'declined', 'once'), smokeCheck: forms.method,
   store: forms.having('read', 'write', 'close'), env: forms.object, runAgent: forms.method,
   fetchHosts: forms.list(forms.text),
-  projectFolder: forms.text, bundledFolder: forms.text, machinePolicy: forms.text,
+  profile: forms.oneOf(...Object.keys(PROFILES)), projectFolder: forms.text, bundledFolder: forms.text, machinePolicy: forms.text,
   cache: forms.text, interactor: forms.having('interact'),
   watch: forms.either(forms.flag, forms.method), config: forms.object,
   mcp: forms.fields({ roots: forms.method, sample: forms.method }),
   discover: forms.oneOf('first-session', 'when-asked'), agents: forms.list(forms.object),
-  profile: forms.oneOf(...Object.keys(PROFILES)),
 }
 
 const SWITCHED = { trust: HOST_OPTIONS.trust }
