@@ -90,8 +90,8 @@ export interface Host extends Omit<CoreHost, 'register' | 'unregister' | 'switch
 export const HOST_OPTIONS: OptionForms<CreateHostOptions> = {
   workspace: forms.text, home: forms.text, trust: forms.oneOf('trusted', 'declined', 'once'), smokeCheck: forms.method,
   store: forms.having('read', 'write', 'close'), env: forms.object, runAgent: forms.method,
-  fetchHosts: forms.list(forms.text),
-  profile: forms.oneOf(...Object.keys(PROFILES)), projectFolder: forms.text, bundledFolder: forms.text, machinePolicy: forms.text,
+  fetchHosts: forms.list(forms.text), profile: forms.oneOf(...Object.keys(PROFILES)),
+  projectFolder: forms.text, bundledFolder: forms.text, machinePolicy: forms.text,
   cache: forms.text, interactor: forms.having('interact'),
   watch: forms.either(forms.flag, forms.method), config: forms.object,
   mcp: forms.fields({ roots: forms.method, sample: forms.method }),
