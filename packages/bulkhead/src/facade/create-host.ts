@@ -32,6 +32,11 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   /** The folder of the global layer. Default: `.bulkhead` in the home directory. */
   readonly home?: string
   /**
+   * The specification whose defaults apply, below every configuration file and option. It lowers no wall, no deny and
+   * no protected place. Default: none.
+   */
+  readonly profile?: ProfileName
+  /**
    * Trust decision for the project layer, whatever it contains. Default: at every load, the stored decision for the
    * current content applies. If there is none, the interactor is asked. Without an interactor, the layer is declined.
    */
@@ -49,11 +54,6 @@ export interface CreateHostOptions extends BundledLayerOptions, LayerFolders, Pl
   readonly discover?: 'first-session' | 'when-asked'
   /** Agents that `openSession` knows by name, besides those in `agents` of the layers, which they hide. */
   readonly agents?: readonly AgentInput[]
-  /**
-   * The specification whose defaults apply, below every configuration file and option. It lowers no wall, no deny and
-   * no protected place. Default: none.
-   */
-  readonly profile?: ProfileName
   /** Hooks of every session, before those of the session itself. */
   readonly hooks?: Hooks | readonly Hooks[]
 }
@@ -93,13 +93,12 @@ export interface Host extends Omit<CoreHost, 'register' | 'unregister' | 'switch
 export const HOST_OPTIONS: OptionForms<CreateHostOptions> = {
   workspace: forms.text, home: forms.text, trust: forms.oneOf('trusted', 'declined', 'once'), smokeCheck: forms.method,
   store: forms.having('read', 'write', 'close'), env: forms.object, runAgent: forms.method,
-  fetchHosts: forms.list(forms.text),
+  fetchHosts: forms.list(forms.text), profile: forms.oneOf(...Object.keys(PROFILES)),
   projectFolder: forms.text, bundledFolder: forms.text, machinePolicy: forms.text,
   cache: forms.text, interactor: forms.having('interact'),
   watch: forms.either(forms.flag, forms.method), config: forms.object,
   mcp: forms.fields({ roots: forms.method, sample: forms.method }),
   discover: forms.oneOf('first-session', 'when-asked'), agents: forms.list(forms.object),
-  profile: forms.oneOf(...Object.keys(PROFILES)),
   hooks: forms.either(forms.object, forms.list(forms.object)),
 }
 

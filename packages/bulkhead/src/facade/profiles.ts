@@ -26,7 +26,6 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
   phi: { agentLevels: 1 },
 }
 
-
 export const profileOf = (name: ProfileName | undefined): Profile => name === undefined ? {} : PROFILES[name]
 
 interface ProfiledOptions {
@@ -40,7 +39,8 @@ export function withProfile<Options extends ProfiledOptions>(options: Options): 
   const { projectFolder, agentLevels } = profileOf(options.profile)
   const { runAgent } = options
   return {
-    ...(projectFolder !== undefined && { projectFolder }), ...options,
+    ...options,
+    ...(projectFolder !== undefined && options.projectFolder === undefined && { projectFolder }),
     ...(runAgent && agentLevels !== undefined && { runAgent: upTo(agentLevels, runAgent) }),
   }
 }

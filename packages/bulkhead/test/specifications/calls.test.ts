@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { canonicalCall } from '@bulkhead/contract/dialects'
 import { expect, it } from 'vitest'
-import type { ConfigFile, Hooks, Registrable, ToolCall } from '../../src/index.ts'
+import type { ConfigFile, HookContext, Registrable, ToolCall } from '../../src/index.ts'
 import { createScriptedApprover, createTestHost } from '../../src/testing/index.ts'
 import '../../src/testing/vitest.ts'
 import { CACHE } from '../cache.ts'
@@ -61,12 +61,9 @@ it('attempts are a setting, and an exception of a reading tool is tried again', 
 
 it('hooks of the host run for every session', async () => {
   const seen: string[] = []
-  await using host = await createTestHost({ cache: CACHE, tools: { echo: 'here' } })
-  const added = (host as unknown as { addHooks(hooks: Hooks): () => void })
-    .addHooks({ onAfterTool: ({ toolName }) => void seen.push(toolName) })
+  const options = { hooks: { onAfterTool: ({ toolName }: HookContext) => void seen.push(toolName) } }
+  await using host = await createTestHost({ cache: CACHE, tools: { echo: 'here' }, ...options })
   for (const id of ['a', 'b']) await (await host.openSession()).call({ id, name: 'echo', arguments: {} })
-  added()
-  await (await host.openSession()).call({ id: 'c', name: 'echo', arguments: {} })
   expect(seen).toEqual(['echo', 'echo'])
 })
 

@@ -25,7 +25,7 @@ it('the question about a project lists its tools, what they hide and what is not
   const host = await createHost({ workspace: folder, home, cache: CACHE, interactor, config: IN_THREADS })
   await host.close()
   expect(asked).toEqual([expect.stringMatching(/greet[\s\S]*echo|echo[\s\S]*greet/)])
-  const { stdout } = await inside(['trust'], folder)
+  const { stdout } = await inside(['trust', '--status'], folder)
   for (const text of [asked[0]!, stdout]) {
     expect(text).toContain('takes the place of your greeter 1.0.0')
     expect(text).toContain('echo: nothing; declares that it needs no approval (gated: false)')
