@@ -1,6 +1,6 @@
 import {
   allowedPatterns, capabilitiesMeant, compileGrant, type AffectedPath, type ArgumentsReading, type CallEffects,
-  type Power, type RuleCapability, type ScopedRule, type Touch, type UnknownParts, type VariableValues,
+  type Power, type RuleCapability, type RuleQuestion, type ScopedRule, type Touch, type VariableValues,
 } from '@bulkhead/contract'
 import { isWithin } from '@bulkhead/kit/programs'
 import { resolve } from 'node:path'
@@ -19,7 +19,7 @@ export function unknownTouches(power: Power): readonly Touch[] {
  * How rules apply to what is not known before a call. Until the broker judges each use by the rules, a rule for a
  * capability that could match decides before the call.
  */
-export const unknownPartsOf = (): UnknownParts => 'decided'
+export const unknownPartsOf = (): NonNullable<RuleQuestion['unknown']> => 'decided'
 
 export interface TouchSources {
   readonly workspace: string
