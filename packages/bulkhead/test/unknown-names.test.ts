@@ -69,3 +69,10 @@ it('the role of a token is known, also while its client has no session', async (
   await changeTokens(tokenFile(home), () => [token])
   expect(await reported()).toEqual([])
 })
+
+it('a rule that never decides is reported with the one that does', async () => {
+  const host = await openWith({ rules: [{ permission: 'bash', action: 'deny' }, { permission: 'bash', action: 'allow' }] })
+  const found = host.diagnostics.filter(({ stage }) => stage === 'configSchema').map(({ path, message }) => `${path} ${message}`)
+  await host.close()
+  expect(found).toEqual([expect.stringMatching(/^\/rules\/1 The rule "bash \* allow" never decides: "bash \* deny" of .*config\.json#\/rules\/0 matches everything/)])
+})

@@ -1,9 +1,11 @@
 import {
   byteSize, ceilingsOf, declaresSetting, DEFAULT_LIMITS, PLACEMENTS, unknownSettings, type CompartmentLimits,
-  type ConfigFile, type ExtensionConfig, type ExtensionDescriptor, type Layer, type LayerConfig, type LocatedCeiling, type Placement, type ResolvedConfig,
+  type ConfigFile, type Diagnostic, type ExtensionConfig, type ExtensionDescriptor, type Layer, type LayerConfig,
+  type LocatedCeiling, type Placement, type ResolvedConfig,
   type RuleAuthor, type ScopedRule, type SecurityMode, type ToolConfig,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
+import { idleRules } from './idle-rules.ts'
 import { retriesOf, type Retries } from './retries.ts'
 import { treatmentTable, type TreatmentTable } from './treatment-table.ts'
 import { member, Written } from './written.ts'
@@ -32,6 +34,8 @@ export class Settings {
   readonly #extensions: ReadonlyMap<string, ExtensionConfig>
   readonly #roles: ReadonlyMap<string, boolean>
 
+  #idleRules: readonly Diagnostic[] | undefined
+
   constructor({ merged, layers }: ResolvedConfig) {
     this.file = merged
     this.layers = layers
@@ -44,6 +48,12 @@ export class Settings {
     this.#tools = new Map(Object.entries(merged.tools ?? {}))
     this.#extensions = new Map(Object.entries(merged.extensions ?? {}))
     this.#roles = new Map(Object.entries(merged.roles ?? {}))
+  }
+
+  /** Rules that never decide. Compared when someone looks. */
+  get idleRules(): readonly Diagnostic[] {
+    this.#idleRules ??= idleRules(this.rules)
+    return this.#idleRules
   }
 
   tool(name: string): ToolConfig {

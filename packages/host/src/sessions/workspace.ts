@@ -249,7 +249,7 @@ export class Workspace {
     const unknown = unknownNames(namings, knownNames(registry, this.reloader.report.absent, roles))
     return [
       ...this.reloader.diagnostics, ...registry.diagnostics, ...patternDiagnostics(this.settings.layers), ...unknown,
-      ...ceilingDiagnostics(agents, this.#agentsRequire), ...this.#missingWalls,
+      ...this.settings.idleRules, ...ceilingDiagnostics(agents, this.#agentsRequire), ...this.#missingWalls,
     ]
   }
 
