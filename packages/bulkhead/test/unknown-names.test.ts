@@ -53,3 +53,10 @@ it('a rule after a malformed one is reported with its own position and file', as
   expect(host.diagnostics.filter(({ stage }) => stage === 'configSchema').map(({ path }) => path)).toEqual(['/rules/0/pattern', '/rules/1/permission'])
   await host.close()
 })
+
+it('a rule that never decides is reported with the one that does', async () => {
+  const host = await openWith({ rules: [{ permission: 'bash', action: 'deny' }, { permission: 'bash', action: 'allow' }] })
+  const found = host.diagnostics.filter(({ stage }) => stage === 'configSchema').map(({ path, message }) => `${path} ${message}`)
+  await host.close()
+  expect(found).toEqual([expect.stringMatching(/^\/rules\/1 The rule "bash \* allow" never decides: "bash \* deny" of .*config\.json#\/rules\/0 matches everything/)])
+})

@@ -57,8 +57,8 @@ export {
 export { checkRequirements, classifyToolMode, hasEffects, matchArguments, mayChange } from './policy/requirements.ts'
 export type { PatternSource, VariableValues } from './policy/requirements.ts'
 export { CREDENTIALS, namesSensitiveFiles, SENSITIVE } from './policy/sensitive-files.ts'
-export { capabilitiesMeant, denyingRule, judgeRules, judgeUse, possibleRules, rulesFor } from './policy/rules.ts'
-export type { RuleAuthor, RuledTool, RuleQuestion, RuleVerdict, ScopedRule, Touch, UnknownParts } from './policy/rules.ts'
+export { capabilitiesMeant, denyingRule, judgeRules, judgeUse, obstacleOf, possibleRules, rulesFor } from './policy/rules.ts'
+export type { RuleAuthor, RuledTool, RuleQuestion, RuleVerdict, ScopedRule, Touch } from './policy/rules.ts'
 export type {
   ChangeFilter, ChangeRecorder, ChangeSource, ChangeStore, CommandRecorder, DelegatingCall, FileReplacement, FileState,
   FileUndo, NewChange, RecordedChange, RecordedFile, SelectedChanges, UndoAccess, UndoReport, UndoRequest, UndoSelection,

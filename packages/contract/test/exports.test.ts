@@ -29,7 +29,7 @@ describe('the exports', () => {
       'isProxyVariable', 'isUsualVariable', 'judgeRules', 'judgeUse',
       'keyGrant', 'layerRank', 'matchArguments',
       'mayChange', 'mayLoad', 'missingDependencyFault', 'mustBeNamed', 'namedTwice',
-      'namesSensitiveFiles', 'narrowPower', 'nextState', 'orderDependencies', 'possibleRules', 'powerItems',
+      'namesSensitiveFiles', 'narrowPower', 'nextState', 'obstacleOf', 'orderDependencies', 'possibleRules', 'powerItems',
       'powerPhrases', 'protectionReason',
       'requireOptions', 'rulesFor', 'usesHome', 'withCommonConfig', 'withHome', 'withHomeVariable',
     ])

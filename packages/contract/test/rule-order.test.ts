@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { RULE_ACTIONS, type RuleAction } from '../src/model/names.ts'
 import type { Touch } from '../src/policy/rule-patterns.ts'
-import { denyingRule, judgeRules, type RuleAuthor, type RuleQuestion, type ScopedRule } from '../src/policy/rules.ts'
+import { denyingRule, judgeRules, obstacleOf, type RuleAuthor, type RuleQuestion, type ScopedRule } from '../src/policy/rules.ts'
 
 const command = (subject: string, ...names: string[]): Touch => ({ capability: 'shell.run', subject, names, isKey: true })
 
@@ -67,6 +67,17 @@ describe('whatever the rules', () => {
   it('a rule that denies every call denies this one', () => {
     fc.assert(fc.property(all, question, (list, asked) => {
       if (denyingRule(list, asked) && asked.touches.some(({ isUnknown }) => !isUnknown)) expect(judgeRules(list, asked)?.action).toBe('deny')
+    }), NUM_RUNS)
+  })
+
+  it('one that never decides does not', () => {
+    fc.assert(fc.property(all, question, (list, asked) => {
+      const named = list.map((one, index) => ({ ...one, source: `${index}` }))
+      const touches = asked.touches.filter(({ isUnknown }) => !isUnknown)
+      const found = judgeRules(named, { ...asked, touches })
+      const obstacles = found?.rules.map((one) => obstacleOf(one, named)?.action ?? found.action)
+      expect(new Set(obstacles).size).toBeLessThan(2)
+      if (obstacles) expect(obstacles[0]).toBe(found!.action)
     }), NUM_RUNS)
   })
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { RULE_ACTIONS, RULE_CAPABILITIES, type RuleAction } from '../src/model/names.ts'
 import type { Touch } from '../src/policy/rule-patterns.ts'
 import {
-  denyingRule, judgeRules, judgeUse, possibleRules, type RuleAuthor, type RuleQuestion, type ScopedRule,
+  denyingRule, judgeRules, judgeUse, obstacleOf, possibleRules, type RuleAuthor, type RuleQuestion, type ScopedRule,
 } from '../src/policy/rules.ts'
 import { ruleSchema } from '../src/validation/policy.ts'
 
@@ -135,6 +135,22 @@ describe('a rule that denies every call of a tool', () => {
     [true, ['*', '*', 'deny'], ['read', '*', 'allow']], [true, ['bash', '*', 'deny'], ['bash', 'git', 'allow', 'project']],
   ])('is %s of %j %j', (expected, ...short) => {
     expect(denyingRule(rules(...short), bash) !== undefined).toBe(expected)
+  })
+})
+
+describe('a rule that never decides', () => {
+  it.each<[boolean, string, Short, ...Short[]]>([
+    [true, 'an allow that another author denies', ['bash', 'git log', 'allow', 'project'], ['bash', '*', 'deny']],
+    [true, 'an allow as wide as a deny', ['bash', '*', 'allow'], ['bash', '**', 'deny']],
+    [true, 'an ask under a final deny', ['read', 'a', 'ask'], ['*', '*', 'deny', 'machine']],
+    [true, 'the same rule again', ['bash', '*', 'deny'], ['bash', '*', 'deny']],
+    [false, 'an allow inside a deny', ['bash', 'git log', 'allow'], ['bash', '*', 'deny']],
+    [false, 'an allow beside a deny of some of it', ['bash', '*', 'allow'], ['bash', 'git *', 'deny']],
+    [false, 'one whose obstacle is set aside', ['bash', 'git log', 'allow', 'project'], ['bash', '*', 'deny', 'bundled'], ['bash', 'git *', 'ask']],
+    [false, 'a deny', ['bash', 'git log', 'deny', 'project'], ['bash', '*', 'allow', 'machine']],
+  ])('%s: %s', (expected, _, own, ...others) => {
+    const [rest, mine] = [rules(...others), rule(own, 9)]
+    expect(obstacleOf(mine, [...rest, mine]) !== undefined).toBe(expected)
   })
 })
 

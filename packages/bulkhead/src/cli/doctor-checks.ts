@@ -3,6 +3,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { IGNORE_FILE, type LocalServerConfig, type Wall, withHome } from '@bulkhead/contract'
 import { IgnoreFiles } from '@bulkhead/loader'
 import { messageOf } from '@bulkhead/kit/error-message'
+import { matchSegment } from '@bulkhead/kit/glob'
 import { nodeVersionFault } from '@bulkhead/kit/node-version'
 import { operatorEnvironment } from '../facade/command-environment.ts'
 import { homeFolder, machinePolicyFile } from '../facade/folders.ts'
@@ -23,8 +24,8 @@ export async function allChecks(values: HostValues): Promise<readonly Check[]> {
   try {
     return [
       nodeCheck(), ...await wallChecks(found), threadCheck(found), await trustRootCheck(home, found),
-      ...await files(), machineCheck(found), projectCheck(found), ...ignoreChecks(found), ...await serverChecks(found, home),
-      ...configurationChecks(found),
+      ...await files(), machineCheck(found), projectCheck(found), ...ignoreChecks(found),
+      ...await serverChecks(found, home), ...configurationChecks(found), ...answeredChecks(found),
     ]
   } finally {
     await found.host.close()
@@ -195,6 +196,16 @@ function programPath(program: string, workspace: string): string | undefined {
       return false
     }
   })
+}
+
+/** Rules that allow answer the question of a tool that acts on this machine. Earlier versions asked all the same. */
+function answeredChecks({ host, place: { report } }: Inspection): readonly Check[] {
+  const local = host.tools().filter(({ mode }) => mode === 'local').map(({ name }) => name)
+  const answering = report.config.layers.flatMap(({ location, config: { rules = [] } }) => rules
+    .filter(({ permission, action }) => action === 'allow' && local.some((name) => matchSegment(permission, name)))
+    .map(({ permission, pattern }) => `"${permission} ${pattern}" of ${location}`))
+  return answering.length === 0 ? []
+    : [ok('rules', `calls that these rules allow are not asked about any more: ${answering.join(', ')}`)]
 }
 
 /** What the host reports: disabled extensions, invalid settings, and rules and names that match nothing. */

@@ -119,7 +119,7 @@ it('a project approval given at the terminal applies to later runs, counts uses,
   })
   const explained = await inside(['explain', ...writing('notes/a.txt')], folder)
   expect(explained.stdout).toMatch(/^write would be allowed/)
-  expect(explained.stdout).toMatch(/approval +allow +approval +project approval [0-9a-f]{12} of the key "notes", given \d+ \w+ ago by .* at the terminal, expires in 30 days, used 1 time\n/)
+  expect(explained.stdout).toMatch(/approval +allow +approval +project approval [0-9a-f]{12} of the key "notes", which answers the mode, given \d+ \w+ ago by .* at the terminal, expires in 30 days, used 1 time\n/)
 
   const revoked = await inside(['approvals', 'revoke', approval!.id.slice(0, 6)], folder)
   expect(revoked).toMatchObject({ code: 0, stdout: expect.stringContaining(approval!.id) })

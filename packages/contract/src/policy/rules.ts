@@ -5,7 +5,7 @@ import {
   comparePatterns, isEverything, kindOfTouch, matchesTouch, SUBJECT_KINDS, type RulePattern, type SubjectKind, type Touch,
 } from './rule-patterns.ts'
 
-export type { Touch }
+export type { Touch } from './rule-patterns.ts'
 
 /** Whose rule it is. The sessions of an embedder are its own, and the command line is the user's. */
 export type RuleAuthor = 'bundled' | 'user' | 'project' | 'embedder' | 'machine'
@@ -37,7 +37,7 @@ export interface RuledTool {
  * `asked`: what could ask is asked now, and a wall enforces the rest. `jailed`: decided now, except files that rules of the
  * configuration deny, which the jail of a server hides. `left`: each use is judged when it is made.
  */
-export type UnknownParts = 'decided' | 'asked' | 'jailed' | 'left'
+type UnknownParts = 'decided' | 'asked' | 'jailed' | 'left'
 
 export interface RuleQuestion extends RuledTool {
   /** Each entry is judged separately, and the strictest answer applies. */
@@ -118,6 +118,26 @@ export function denyingRule(rules: readonly ScopedRule[], tool: RuledTool): Scop
   return named.find((rule) => rule.action === 'deny' && isEverything(rule.pattern) && !capabilities.has(rule.permission)
     && (rule.isFinal === true || !named.some((other) => canBeat(other, rule))))
 }
+
+/** The rule that keeps another from ever deciding: it matches everything that the other matches, and is never set aside. */
+export function obstacleOf(rule: ScopedRule, rules: readonly ScopedRule[]): ScopedRule | undefined {
+  const isBeaten = (other: ScopedRule): boolean =>
+    rules.some((one) => SUBJECT_KINDS.some((kind) => beats(one, other, kind)))
+  return rules.find((other) => other !== rule && isStricterOrSame(other, rule) && matchesAll(other, rule) && !isBeaten(other))
+}
+
+/** Stricter, or the same rule written before. */
+function isStricterOrSame(other: ScopedRule, rule: ScopedRule): boolean {
+  if (other.action !== rule.action) return strictness[other.action] > strictness[rule.action]
+  return other.permission === rule.permission && other.pattern === rule.pattern && other.author === rule.author
+    && other.source < rule.source
+}
+
+/** Whether a rule matches everything that another matches. A wrong no is possible, a wrong yes is not. */
+const matchesAll = (outer: ScopedRule, inner: ScopedRule): boolean =>
+  (capabilities.has(inner.permission) ? outer.permission === inner.permission || outer.permission === '*'
+    : !capabilities.has(outer.permission) && textContains(outer.permission, inner.permission))
+  && SUBJECT_KINDS.every((kind) => comparePatterns(inner, outer, kind) !== undefined)
 
 function judgeTouch(rules: readonly ScopedRule[], question: RuleQuestion | RuledTool, touch: Touch): RuleVerdict | undefined {
   const unknown = 'unknown' in question ? question.unknown : undefined

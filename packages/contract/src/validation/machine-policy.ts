@@ -21,8 +21,9 @@ const widening = z.enum(['refuse', 'major']).optional()
 export const machinePolicySchema = z.strictObject({
   $schema: z.string().optional().describe('The JSON Schema of this file, for editors.'),
   mode: z.enum(['ask', 'allowlist']).optional().describe('The loosest mode. It replaces a looser one.'),
-  rules: z.array(ruleSchema.extend({ action: z.literal('deny').describe('The only action: no rule can undo it.') }))
-    .optional().describe('What no tool may do.'),
+  rules: z.array(ruleSchema.extend({
+    action: z.enum(['ask', 'deny']).describe('A deny is final. What asks is asked in every mode.'),
+  })).optional().describe('What no tool may do, or only with the approval of a person.'),
   approvals: configFileSchema.shape.approvals.describe('The longest that approvals last.'),
   toolsEnabled: z.literal(false).optional().describe('false disables every tool.'),
   tools: z.record(toolName, off).optional().describe('Tools that are not offered.'),

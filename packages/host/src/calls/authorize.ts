@@ -66,8 +66,7 @@ export function emitDecided(
 }
 
 async function answerOf(call: DecidedCall, host: HostContext): Promise<Verdict> {
-  const { session: { approvals, interactions }, decision: { verdicts, analysis, answerable } } = call
-  const asks = verdicts.filter(({ action }) => action === 'ask')
+  const { session: { approvals, interactions }, decision: { asks, analysis, answerable } } = call
   const permits = permitsIn(asks)
   const unanswered = (verdict: Verdict) => {
     haltIfHeadless(call, permits.length > 0 ? 'grantStageTool' : 'Approve')
@@ -132,11 +131,13 @@ async function askForApproval(
 const rejected = ({ reason }: ApprovalAnswer): Verdict =>
   deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
 
-function heed(answer: PersonAnswer, call: ValidatedCall, { approvalKey, keyByTool }: CallAnalysis): Verdict {
+function heed(
+  answer: PersonAnswer, call: ValidatedCall, { approvalKey, keyByTool, questions = [] }: CallAnalysis,
+): Verdict {
   const { decision, reason, by = 'person' } = answer
   if (decision === 'reject') return rejected(answer)
   const scope = decision === 'project' && keyByTool ? 'session' : decision
-  if (scope !== 'once') call.session.approvals.remember(call, approvalKey, scope, by)
+  if (scope !== 'once') call.session.approvals.remember(call, approvalKey, scope, by, questions)
   return approve('approval', 'person', reason ?? `approved: ${scope}`)
 }
 

@@ -79,7 +79,7 @@ class CallUses implements UseRules {
     const { session: { interactions }, decision: { analysis } } = call
     const { signal } = this.#attempt
     signal.throwIfAborted()
-    const asking = ask('rules', rule, `${rule} asks, because the call wants to ${wordsOf(use)}`, false)
+    const asking = ask('rules', rule, `${rule} asks, because the call wants to ${wordsOf(use)}`)
     const touched = { ...analysis, approvalKey: visibleText(use.subject), touches: [wordsOf(use)] }
     const answer = interactions.canApprove
       ? await interactions.approve(async () => approvalRequest(call, touched, [asking]), signal, async () => undefined)

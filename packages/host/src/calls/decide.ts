@@ -45,7 +45,7 @@ export function decide(call: EvaluatedCall, host: HostContext): DecidedCall {
   const denied = verdict.action === 'deny' ? undefined : checkBudget(call) ?? checkAudit(host)
   if (!denied) return call.decide(evaluation)
   return call.decide({
-    ...evaluation, verdicts: [...verdicts, denied], verdict: denied, answerable: false, approvals: undefined,
+    ...evaluation, verdicts: [...verdicts, denied], verdict: denied, asks: [], answerable: false, approvals: undefined,
   })
 }
 

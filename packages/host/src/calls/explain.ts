@@ -4,7 +4,9 @@ import {
   type OutcomeOrigin, type RuleAction,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { changedWords, endedWords, standingWords, type Approval } from '../policy/approvals/approval.ts'
+import {
+  changedWords, endedWords, identityOf, identityOfCalled, otherQuestionWords, standingWords, type Approval,
+} from '../policy/approvals/approval.ts'
 import type { DecidedCall, HostContext, RawCall, ValidatedCall } from '../policy/call.ts'
 import { laterRules, type LaterRule } from '../policy/use-rules.ts'
 import { headless, isOfAgent, isOfGrant, type DecisionStage, type Verdict } from '../policy/verdict.ts'
@@ -173,7 +175,8 @@ function lostApprovals(call: DecidedCall, now: number): readonly ExplainedStep[]
   const { session: { approvals }, decision: { analysis } } = call
   const reasons = [
     ...approvals.former(call, analysis).map((approval) => endedWords(approval.view(now), now)),
-    ...approvals.ofOthers(call, analysis).map((approval) => changedWords(approval, call)),
+    ...approvals.ofOthers(call, analysis).map((approval) =>
+      identityOf(approval) === identityOfCalled(call) ? otherQuestionWords(approval) : changedWords(approval, call)),
   ]
   return reasons.map((reason) => ({ stage: 'approval', action: 'pass', source: 'approval', reason }))
 }

@@ -1,9 +1,10 @@
 import {
-  ceilingsOf, DEFAULT_LIMITS, PLACEMENTS, type CompartmentLimits, type ConfigFile, type ExtensionConfig,
+  ceilingsOf, DEFAULT_LIMITS, PLACEMENTS, type CompartmentLimits, type ConfigFile, type Diagnostic, type ExtensionConfig,
   type ExtensionDescriptor, type Layer, type LayerConfig, type LocatedCeiling, type Placement, type ResolvedConfig,
   type RuleAuthor, type ScopedRule, type SecurityMode, type ToolConfig,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
+import { idleRules } from './idle-rules.ts'
 import { member, Written } from './written.ts'
 
 type ConfigLayer = LayerConfig['layer']
@@ -28,6 +29,8 @@ export class Settings {
   readonly #extensions: ReadonlyMap<string, ExtensionConfig>
   readonly #roles: ReadonlyMap<string, boolean>
 
+  #idleRules: readonly Diagnostic[] | undefined
+
   constructor({ merged, layers }: ResolvedConfig) {
     this.file = merged
     this.layers = layers
@@ -38,6 +41,12 @@ export class Settings {
     this.#tools = new Map(Object.entries(merged.tools ?? {}))
     this.#extensions = new Map(Object.entries(merged.extensions ?? {}))
     this.#roles = new Map(Object.entries(merged.roles ?? {}))
+  }
+
+  /** Rules that never decide. Compared when someone looks. */
+  get idleRules(): readonly Diagnostic[] {
+    this.#idleRules ??= idleRules(this.rules)
+    return this.#idleRules
   }
 
   tool(name: string): ToolConfig {

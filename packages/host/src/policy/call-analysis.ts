@@ -11,7 +11,7 @@ import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.t
 import type { HostContext, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis, type NamedPath, type Subject } from './checked-call.ts'
 import { followLinks, namedPaths } from './touches.ts'
-import { ask, deny } from './verdict.ts'
+import { askOfMode, deny } from './verdict.ts'
 
 /**
  * The host's own reader analyses the arguments if there is one for this name. Otherwise a template or the name is the
@@ -51,7 +51,7 @@ function analysisOf(reading: ArgumentsReading, isBundled: boolean, { realPath }:
     touches,
     verdicts: [
       ...denies.map((reason) => deny('watchdog', 'WatchdogDenied', SOURCE, reason)),
-      ...asks.map(({ reason, fresh }) => ask('watchdog', SOURCE, reason, !fresh)),
+      ...asks.map(({ reason, fresh }) => askOfMode('watchdog', SOURCE, reason, fresh)),
     ],
     ...(isBundled && onlyReads === true && { onlyReads }),
     ...(isBundled && onlyReads === 'walled' && { onlyReads: 'unwalled' }),

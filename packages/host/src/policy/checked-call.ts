@@ -76,6 +76,8 @@ export interface CallAnalysis {
   readonly named?: () => readonly NamedPath[]
   /** Commands that its arguments name, as the manifest of its tool says. */
   readonly commands?: readonly string[]
+  /** What asks, if something does and an approval can answer all of it. */
+  readonly questions?: readonly string[]
 }
 
 export const analysisByKey = (approvalKey: string): CallAnalysis =>
@@ -87,6 +89,8 @@ export interface Decision {
   /** An `ask` holds only if nothing but a person's answer to this call settles it. */
   readonly verdict: Verdict
   readonly analysis: CallAnalysis
+  /** What asks, without what the mode or the allowlist answers. */
+  readonly asks: readonly Verdict[]
   /** For an ask: whether an approval answers it. */
   readonly answerable: boolean
   /** The approvals that answer it. */

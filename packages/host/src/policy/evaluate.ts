@@ -76,7 +76,7 @@ export function deniedAlways(
 }
 
 const final = (verdict: Verdict, analysis: CallAnalysis): Decision =>
-  ({ verdicts: [verdict], verdict, analysis, answerable: false })
+  ({ verdicts: [verdict], verdict, analysis, asks: [], answerable: false })
 
 const isDenied = ({ verdicts }: Evaluation): boolean => verdicts.some(({ action }) => action === 'deny')
 
@@ -89,17 +89,22 @@ function addOpinion({ verdicts }: Evaluation, opinion: Opinion | undefined): Arg
 }
 
 /** What follows from the verdicts, the mode and earlier approvals. */
-function conclude({ analysis, verdicts }: Evaluation, call: ValidatedCall): Decision {
-  const verdict = strictest(verdicts) ?? (analysis.onlyReads === true ? ONLY_READS : NO_OBJECTION)
-  if (verdict.action !== 'ask') return { verdicts, verdict, analysis, answerable: false }
-  const asks = verdicts.filter(({ action }) => action === 'ask')
-  const answerable = asks.every(({ answeredByApproval }) => answeredByApproval)
+function conclude({ analysis: found, verdicts }: Evaluation, call: ValidatedCall): Decision {
+  const verdict = strictest(verdicts) ?? (found.onlyReads === true ? ONLY_READS : NO_OBJECTION)
+  if (verdict.action !== 'ask') return { verdicts, verdict, analysis: found, asks: [], answerable: false }
+  const all = verdicts.filter(({ action }) => action === 'ask')
   // No earlier answer covers a tool that the stage does not list.
-  if (asks.some(({ permit }) => permit)) return { verdicts, verdict, analysis, answerable }
-  const answer = answerByMode(call, analysis, asks)
-  if (answer || !answerable) return { verdicts, verdict: answer ?? verdict, analysis, answerable }
+  const isStaged = all.some(({ permit }) => permit)
+  const answer = isStaged ? undefined : answerByMode(call, found, all)
+  const asks = answer ? all.filter((one) => !answer.answers(one)) : all
+  const [first] = asks
+  if (first === undefined) return { verdicts, verdict: answer!.verdict, analysis: found, asks, answerable: true }
+  const questions = [...new Set(asks.flatMap(({ questions: own = [] }) => own))]
+  const analysis: CallAnalysis = { ...found, questions }
+  const answerable = asks.every(({ questions: own }) => own !== undefined)
+  if (isStaged || !answerable) return { verdicts, verdict: first, analysis, asks, answerable }
   const approvals = call.session.approvals.answering(call, analysis)
-  return { verdicts, verdict: approvals?.[0]?.verdict ?? verdict, analysis, answerable, approvals }
+  return { verdicts, verdict: approvals?.[0]?.verdict ?? first, analysis, asks, answerable, approvals }
 }
 
 /** Another process changed the approvals that were looked at. */
@@ -120,14 +125,23 @@ export async function findApprovals(
 const ONLY_READS = allow('rules', 'no rule', 'it only reads inside the workspace, and nothing else asks')
 const NO_OBJECTION = allow('rules', 'no rule', 'this tool requires no approval, and nothing else asks')
 
+interface ModeAnswer {
+  readonly verdict: Verdict
+  answers(ask: Verdict): boolean
+}
+
+/** Modes answer their own questions. What a rule, watchdog or guard asks stays a question. */
 function answerByMode(
   { tool, session: { policy } }: ValidatedCall, analysis: CallAnalysis, asks: readonly Verdict[],
-): Verdict | undefined {
+): ModeAnswer | undefined {
   if (policy.isModeOfProject && asks.some(({ isWritten }) => isWritten)) return undefined
-  if (policy.mode === 'yolo') return allow('approval', 'mode yolo', 'this mode allows every call that would ask')
-  const isListed = asks.every(({ answeredByApproval }) => answeredByApproval) && policy.allowlisted(tool, analysis)
-  return isListed ? approve('approval', 'allowlist', 'the key is on the allowlist') : undefined
+  if (policy.mode === 'yolo') return { verdict: YOLO, answers: ({ ofMode }) => ofMode === true }
+  if (!policy.allowlisted(tool, analysis)) return undefined
+  return { verdict: LISTED, answers: ({ ofMode, questions }) => ofMode === true && questions !== undefined }
 }
+
+const YOLO = allow('approval', 'mode yolo', 'this mode skips its own questions')
+const LISTED = approve('approval', 'allowlist', 'the key is on the allowlist')
 
 /** Whether the host itself reads from the arguments what a call needs. Of a program it reads only which tools it names. */
 const isReadByHost = ({ name, origin }: ToolEntry, { argumentsReaders }: HostContext): boolean =>

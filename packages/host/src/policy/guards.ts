@@ -1,11 +1,12 @@
 import type { Clock, OutcomeBody } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { canonicalJson, type Json } from '@bulkhead/kit/json'
+import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { copyJson } from '@bulkhead/kit/json-copy'
 import type { CallView } from '../model/hooks.ts'
 import { inTime } from '../model/deadline.ts'
 import { isPromiseLike } from '@bulkhead/kit/deadlines'
 import { viewOf, type CheckedCall } from './checked-call.ts'
+import { digestOf } from './stage-permit.ts'
 import { ask, deny, type Verdict } from './verdict.ts'
 
 /**
@@ -49,7 +50,11 @@ export function inOrder(guards: readonly Guard[], ids: readonly string[] = []): 
 export const asGuard = (guard: Judge | Guard): Guard =>
   typeof guard === 'function' ? { id: nameOf(guard), pre: guard } : guard
 
-export const nameOf = (guard: { readonly name: string }): string => guard.name || 'without a name'
+const NAMELESS = 'without a name'
+export const nameOf = (guard: { readonly name: string }): string => guard.name || NAMELESS
+
+/** It asks because of these arguments: an approval answers it for the same call. */
+const forCall = (source: string, args: JsonObject): string => `${source} for the arguments ${digestOf(args)}`
 
 /** A watchdog or guard wants the call to run with other arguments. */
 export interface ArgumentsChange {
@@ -85,7 +90,9 @@ function readAnswer(answer: MaybeAnswer, by: By, call: CheckedCall): Opinion | u
   if (answer === undefined) return undefined
   switch (answer?.action) {
     case 'allow': return undefined
-    case 'ask': return ask(by.stage, by.source, reasonOf(answer, by.source), false)
+    case 'ask': return ask(
+      by.stage, by.source, reasonOf(answer, by.source), by.source.endsWith(NAMELESS) ? undefined : [forCall(by.source, call.args)],
+    )
     case 'deny': return denied(by, reasonOf(answer, by.source))
     case 'change': return readChange(answer.arguments, { ...by, reason: reasonOf(answer, by.source) }, call)
     default: return denied(by, `the ${by.source} returned an unknown answer`)

@@ -7,7 +7,7 @@ import type { CommandSafety } from './command-safety/command-safety.ts'
 import { consult, nameOf, type Guard, type Judge, type Opinion } from './guards.ts'
 import { evaluatePlanMode } from './plan-mode.ts'
 import { presentStage, StagePermit } from './stage-permit.ts'
-import { allow, ask, deny, type Verdict } from './verdict.ts'
+import { allow, ask, askOfMode, deny, type Verdict } from './verdict.ts'
 
 /** One call while the policies evaluate it. */
 export interface Evaluation {
@@ -90,7 +90,7 @@ const commands = (commandSafety: CommandSafety): Policy => builtIn(({ call: { to
     const [source, reason] = [`command safety ${id}`, `${label}: ${description.replace(/\.$/, '')}`]
     const isCritical = severity === 'critical'
     verdicts.push(
-      isCritical ? deny('watchdog', 'WatchdogDenied', source, reason) : ask('watchdog', source, reason, false),
+      isCritical ? deny('watchdog', 'WatchdogDenied', source, reason) : ask('watchdog', source, reason),
     )
   }
   return undefined
@@ -101,7 +101,7 @@ const watchdogPolicy = (watchdog: Judge): Policy => custom(({ call, analysis, cl
 
 /** A state machine replaces the mode. A rule that allows answers what the mode would ask. */
 const gate = ({ stateMachine, mode }: PolicyParts): Policy => {
-  const asks = (reason: string): Verdict => ask('security-mode', `mode ${mode}`, reason, true)
+  const asks = (reason: string): Verdict => askOfMode('security-mode', `mode ${mode}`, reason)
   const gated = asks('this tool requires approval')
   const written = asks('this tool requires approval, and a rule of a project does not answer a mode that was chosen')
   // A mode that a project chose does not answer these.
@@ -137,7 +137,7 @@ function evaluateStage(machine: StateMachine, call: CheckedCall): Verdict | unde
     if (stage.allowedTools.includes(call.tool.name)) {
       return { ...allow('state-machine', 'sm-envelope', `${named} lists it`), permit }
     }
-    return { ...ask('state-machine', `state machine ${machine.id}`, `${named} does not list it`, false), permit }
+    return { ...ask('state-machine', `state machine ${machine.id}`, `${named} does not list it`), permit }
   } catch (thrown) {
     const reason = `the state machine ${machine.id} failed: ${messageOf(thrown)}`
     return deny('state-machine', 'ApprovalDenied', `state machine ${machine.id}`, reason)

@@ -11,7 +11,7 @@ import { inOrder, type Guard, type Judge } from './guards.ts'
 import { policiesOf, type Policy } from './policies.ts'
 import { SessionRules } from './session-rules.ts'
 import { unknownTouches } from './touches.ts'
-import { ask, ceilingVerdict, deny, type CeilingSource, type Verdict } from './verdict.ts'
+import { askOfMode, ceilingVerdict, deny, type CeilingSource, type Verdict } from './verdict.ts'
 
 export interface PolicySources {
   readonly mode: SecurityMode
@@ -149,7 +149,7 @@ export class SessionPolicy {
       power,
       ceilings,
       floor: tool.definition.mode === 'local'
-        ? ask('tool-mode', 'mode local', 'the tool acts on this machine', true) : undefined,
+        ? askOfMode('tool-mode', 'mode local', 'the tool acts on this machine') : undefined,
       unknown: unknownTouches(power),
     }
     this.#standings.set(tool, standing)

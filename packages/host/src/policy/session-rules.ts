@@ -72,15 +72,17 @@ const namesOf = ({ name, source }: ToolEntry): RuledTool => ({ tool: name, ...(s
 const looksAtEffects = ({ permission, pattern }: ScopedRule): boolean =>
   /^(?:fs|net)\./.test(permission) || (permission !== 'shell.run' && !/^\*{1,2}$/.test(pattern))
 
+/** What an approval of the question answers: the author and the content of the rule, wherever it is written. */
+const questionOf = ({ author, permission, written = permission, pattern }: ScopedRule): string =>
+  `the ${author} rule "${written} ${pattern}"`
+
 function verdictOf({ action, rule, rules }: RuleVerdict): Verdict {
   const { written = rule.permission } = rule
   const name = ruleName(rule)
   const source = `${rule.ofSession ? 'session' : rule.author} rule ${written} ${rule.pattern} (${rule.source})`
   if (action === 'deny') return deny('rules', 'RuleDenied', source, `${name} forbids it`)
   if (action === 'ask') {
-    const isWritten = rule.author !== 'project' && rule.author !== 'bundled'
-    const asking = { ...ask('rules', source, `${name} asks`, true), rules: rules.map(ruleName) }
-    return { ...asking, ...(isWritten && { isWritten }) }
+    return { ...ask('rules', source, `${name} asks`, rules.map(questionOf)), rules: rules.map(ruleName) }
   }
   const answer = rules.some(({ author }) => author === 'project') ? allow : approve
   return answer('rules', source, `${name} allows it`)

@@ -1,6 +1,6 @@
 import {
   allowedPatterns, capabilitiesMeant, compileGrant, isBundledTool, type AffectedPath, type ArgumentsReading,
-  type BundledTool, type CallEffects, type Power, type RuleCapability, type ScopedRule, type Touch, type UnknownParts,
+  type BundledTool, type CallEffects, type Power, type RuleCapability, type RuleQuestion, type ScopedRule, type Touch,
   type VariableValues,
 } from '@bulkhead/contract'
 import { isWithin } from '@bulkhead/kit/programs'
@@ -21,7 +21,7 @@ export function unknownTouches(power: Power): readonly Touch[] {
 const LANGUAGES: BundledTool = 'lsp'
 
 /** How rules apply to what is not known before a call. */
-export function unknownPartsOf(tool: ToolEntry, { command, wall }: CallAnalysis): UnknownParts {
+export function unknownPartsOf(tool: ToolEntry, { command, wall }: CallAnalysis): NonNullable<RuleQuestion['unknown']> {
   const { name, origin, extension: { descriptor: { server, code } } } = tool
   // Without a jail, and for a document, nothing judges what is used.
   if (server) return server.kind === 'mcp' && server.unconfined !== true ? 'jailed' : 'decided'

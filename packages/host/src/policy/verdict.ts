@@ -21,12 +21,11 @@ export interface Verdict {
   readonly error?: BulkheadError
   /** For a deny: what to do, in a sentence, if the advice of the code does not help. */
   readonly cure?: string
-  /**
-   * For an ask: whether an earlier approval answers it. A watchdog or guard asks because of these arguments, so it does
-   * not.
-   */
-  readonly answeredByApproval: boolean
-  /** Of a rule that neither a project nor a default has: a mode that a project chose does not answer it. */
+  /** For an ask: what asks. An approval that was given to the same answers it. Absent: only a person answers it. */
+  readonly questions?: readonly string[]
+  /** For an ask of a mode, or of what the host reads in the arguments: the mode yolo skips it. */
+  readonly ofMode?: true
+  /** A mode that a project chose does not answer it. */
   readonly isWritten?: true
   /** For an ask of rules: their names. */
   readonly rules?: readonly string[]
@@ -37,13 +36,23 @@ export interface Verdict {
 }
 
 export const deny = (stage: DecisionStage, code: ErrorCode, source: string, reason: string): Verdict =>
-  ({ action: 'deny', stage, source, reason, code, answeredByApproval: false })
+  ({ action: 'deny', stage, source, reason, code })
 
-export const ask = (stage: DecisionStage, source: string, reason: string, answeredByApproval: boolean): Verdict =>
-  ({ action: 'ask', stage, source, reason, code: 'ApprovalDenied', answeredByApproval })
+/** `questions`: what asks, for approvals. */
+export const ask = (
+  stage: DecisionStage, source: string, reason: string, questions?: readonly string[],
+): Verdict => ({ action: 'ask', stage, source, reason, code: 'ApprovalDenied', ...(questions && { questions }) })
+
+/** What an approval of earlier versions answers. */
+export const MODE_QUESTION = 'the mode'
+const OF_MODE: readonly string[] = [MODE_QUESTION]
+
+/** An ask of a mode. `isFresh`: earlier approvals and the allowlist do not answer it. */
+export const askOfMode = (stage: DecisionStage, source: string, reason: string, isFresh = false): Verdict =>
+  ({ ...ask(stage, source, reason, isFresh ? undefined : OF_MODE), ofMode: true })
 
 export const allow = (stage: DecisionStage, source: string, reason: string): Verdict =>
-  ({ action: 'allow', stage, source, reason, code: 'InternalError', answeredByApproval: true })
+  ({ action: 'allow', stage, source, reason, code: 'InternalError' })
 
 /** An allow of a person, or of a rule that is not of a project. */
 export const approve = (stage: DecisionStage, source: string, reason: string): Verdict =>

@@ -219,6 +219,7 @@ export class Workspace {
     const unknown = unknownNames(namings, knownNames(registry, this.reloader.report.absent))
     return [
       ...this.reloader.diagnostics, ...registry.diagnostics, ...patternDiagnostics(this.settings.layers), ...unknown,
+      ...this.settings.idleRules,
       ...this.#missingWalls,
     ]
   }

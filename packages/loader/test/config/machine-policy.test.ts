@@ -92,7 +92,7 @@ describe('the file', () => {
     ['has an unknown key', { mods: 'ask' }, undefined, /^\/mods is not a known key; perhaps it is "mode", in the policy of this machine\./],
     ['has a key that only loosens', { allowlist: ['bash'] }, undefined, /^\/allowlist is not a known key/],
     ['has a value that loosens', { mode: 'yolo' }, undefined, /^\/mode is wrong/],
-    ['has a rule that asks', { rules: [{ permission: 'bash', action: 'ask' }] }, undefined, /^\/rules\/0\/action is wrong/],
+    ['has a rule that allows', { rules: [{ permission: 'bash', action: 'allow' }] }, undefined, /^\/rules\/0\/action is wrong/],
     ['has an invalid ceiling', { policy: { ceiling: { fs: { read: ['/{nope}'] } } } }, undefined, /^\/policy\/ceiling/],
     ['is writable by others', {}, (file) => chmodSync(file, 0o666), /cannot be trusted: ".*policy\.json" is writable by other users; run chmod go-w on it/],
     ['is in a folder that others can write', {}, (file) => chmodSync(join(file, '..'), 0o777), /cannot be trusted: ".*machine" is writable by other users/],

@@ -133,6 +133,8 @@ const isDate = (value: Json | undefined): boolean => typeof value === 'string' &
 const haveTexts = (value: Json | undefined, names: readonly string[]): boolean =>
   isJsonObject(value) && names.every((name) => isText(value[name]))
 
+const areAnswers = (value: Json): boolean => Array.isArray(value) && value.every(isText)
+
 const areCallers = (value: Json): boolean =>
   Array.isArray(value) && value.length > 0
   && value.every((caller) => haveTexts(caller, ['tool', 'extension', 'layer', 'digest']))
@@ -141,6 +143,7 @@ function isOfForm(value: { readonly [name: string]: Json }): boolean {
   const { origin, digests, ended = null, uses, lastUsedAt = null, grantedAt, expiresAt } = value
   return haveTexts(value, ['id', 'tool', 'approvalKey', 'workspace', 'sessionId', 'grantedBy'])
     && haveTexts(origin, ['layer', 'extension', 'version']) && haveTexts(digests, ['package', 'tool', 'capability'])
+    && (value['answers'] === undefined || areAnswers(value['answers']))
     && (value['callers'] === undefined || areCallers(value['callers'])) && isDate(grantedAt) && isDate(expiresAt)
     && (lastUsedAt === null || isDate(lastUsedAt)) && Number.isInteger(uses) && (ended === null || isEnd(ended))
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Layer, OutcomeOrigin } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
+import { MODE_QUESTION } from '../verdict.ts'
 import { toolIdentity, type ToolDigests, type ToolEntry } from '../../extensions/registry/tool-entry.ts'
 
 export type ApprovalScope = 'session' | 'project'
@@ -15,6 +16,8 @@ export interface ApprovalGrant {
   readonly origin: OutcomeOrigin
   /** The tools that make the call, from the first. Absent for calls of the model: neither covers the other. */
   readonly callers?: readonly ApprovedCaller[]
+  /** What asked when it was given. Absent: the mode. It answers nothing else. */
+  readonly answers?: readonly string[]
   /** It is bound to these too: if one of them changes, the approval no longer holds. */
   readonly digests: ToolDigests
   readonly workspace: string
@@ -64,6 +67,7 @@ export interface GrantSources {
   readonly scope: ApprovalScope
   readonly called: Called
   readonly approvalKey: string
+  readonly answers: readonly string[]
   readonly workspace: string
   readonly sessionId: string
   readonly by: string
@@ -72,7 +76,7 @@ export interface GrantSources {
 }
 
 export function makeGrant(
-  { scope, called, approvalKey, workspace, sessionId, by, now, lastsMs }: GrantSources,
+  { scope, called, approvalKey, answers, workspace, sessionId, by, now, lastsMs }: GrantSources,
 ): ApprovalGrant {
   const { tool, callers } = called
   const place = scope === 'session' ? sessionId : workspace
@@ -81,6 +85,7 @@ export function makeGrant(
     scope, tool: tool.name, approvalKey, workspace, sessionId,
     origin: tool.origin,
     digests: tool.digests,
+    answers,
     ...(callers.length > 0 && { callers: callers.map(approvedCaller) }),
     grantedAt: new Date(now).toISOString(),
     grantedBy: by,
@@ -149,13 +154,21 @@ const ago = (at: string, now: number): string => `${spanWords(Math.max(0, now - 
 
 /** Why a call is allowed. */
 export function standingWords(
-  { id, scope, approvalKey, grantedAt, grantedBy, expiresAt, uses }: Approval, now: number,
+  { id, scope, approvalKey, grantedAt, grantedBy, expiresAt, uses, answers }: Approval, now: number,
 ): string {
   const ends = expiresAt === null
     ? 'ends with the session' : `expires in ${spanWords(Math.max(0, Date.parse(expiresAt) - now))}`
-  return `${scope} approval ${id} of the key "${visibleText(approvalKey)}", `
+  return `${scope} approval ${id} of the key "${visibleText(approvalKey)}", which answers ${answersWords(answers)}, `
     + `given ${ago(grantedAt, now)} by ${visibleText(grantedBy)}, ${ends}, used ${counted(uses, 'time')}`
 }
+
+/** What an approval answers. */
+const answersWords = (answers: readonly string[] = [MODE_QUESTION]): string =>
+  answers.map((one) => visibleText(one.replace(/ for the arguments [0-9a-f]+$/, ' for the same arguments'))).join(', ')
+
+/** Why a call asks although an approval of its key stands. */
+export const otherQuestionWords = ({ id, scope, answers }: Approval): string =>
+  `the ${scope} approval ${id} of the key answers ${answersWords(answers)}, and something else asks`
 
 /** Why a call asks although its key was approved. */
 export function endedWords({ id, scope, approvalKey, ended, uses }: Approval, now: number): string {

@@ -1,4 +1,4 @@
-import { approve, type Verdict } from '../verdict.ts'
+import { approve, MODE_QUESTION, type Verdict } from '../verdict.ts'
 import { spanOf, viewOf, type Approval, type ApprovalEnd, type ApprovalGrant, type StoredApproval } from './approval.ts'
 
 /** An approval in memory. It is checked and counted for every call, so both are cheap. */
@@ -15,6 +15,7 @@ export class KeptApproval {
   readonly #startsAt: number
   #endsAt: number
   #end: ApprovalEnd | null
+  readonly #answers: ReadonlySet<string>
 
   constructor(grant: ApprovalGrant, { uses = 0, lastUsedAt = null, ended = null }: Partial<StoredApproval> = {}) {
     this.grant = grant
@@ -22,9 +23,15 @@ export class KeptApproval {
     this.#savedUses = uses
     this.#lastUsedAt = lastUsedAt === null ? Number.NaN : Date.parse(lastUsedAt)
     this.#end = ended
+    this.#answers = new Set(grant.answers ?? [MODE_QUESTION])
     const { from, until } = spanOf(grant)
     this.#startsAt = from
     this.#endsAt = ended ? -Infinity : until
+  }
+
+  /** Whether it was given to all of these questions. */
+  covers(questions: readonly string[]): boolean {
+    return questions.every((question) => this.#answers.has(question))
   }
 
   stands(now: number): boolean {

@@ -1,6 +1,7 @@
 import type { Clock, ConfigFile, LayerConfig } from '@bulkhead/contract'
 import type { EventBus } from '../../records/events.ts'
 import type { Subject } from '../checked-call.ts'
+import { MODE_QUESTION } from '../verdict.ts'
 import {
   byAge, eventFieldsOf, identityOfCalled, makeGrant, type Approval, type ApprovalEnd, type ApprovalScope, type Called,
 } from './approval.ts'
@@ -21,6 +22,8 @@ export interface SessionApprovalSources {
 export interface Approvable {
   readonly approvalKey: string
   readonly subjects: readonly Subject[]
+  /** What asks. */
+  readonly questions?: readonly string[]
   /** Third-party code derived the key: only an approval of this session covers it. */
   readonly keyByTool?: true
 }
@@ -39,10 +42,13 @@ export class SessionApprovals {
   }
 
   /** The approvals that answer a call, or undefined if a person must. Counts nothing and emits nothing. */
-  answering(called: Called, { approvalKey, subjects, keyByTool }: Approvable): readonly KeptApproval[] | undefined {
+  answering(
+    called: Called, { approvalKey, subjects, keyByTool, questions = [MODE_QUESTION] }: Approvable,
+  ): readonly KeptApproval[] | undefined {
     const now = this.#sources.clock.now()
     const identity = identityOfCalled(called)
-    const find = (key: string) => keyByTool ? this.#findOwn(identity, key, now) : this.#find(identity, key, now)
+    const find = (key: string) => keyByTool
+      ? this.#findOwn(identity, key, now, questions) : this.#find(identity, key, now, questions)
     const whole = find(approvalKey)
     if (whole) return whole.alone
     const parts: KeptApproval[] = []
@@ -103,10 +109,17 @@ export class SessionApprovals {
     }
   }
 
-  remember(called: Called, approvalKey: string, scope: ApprovalScope, by: string): void {
+  /** `questions`: what asked. What an approval of the same key answers stays answered. */
+  remember(
+    called: Called, approvalKey: string, scope: ApprovalScope, by: string, questions: readonly string[] = [MODE_QUESTION],
+  ): void {
     const { sessionId, workspace, clock, terms, events, project } = this.#sources
     const { sessionMs, projectMs } = terms()
-    const given = { called, approvalKey, workspace, sessionId, by, now: clock.now() }
+    const identity = identityOfCalled(called)
+    const before = scope === 'session' ? this.#own.get(identity, approvalKey) : project.find(identity, approvalKey)
+    const kept = before?.stands(clock.now()) ? before.grant.answers ?? [MODE_QUESTION] : []
+    const answers = [...new Set([...kept, ...questions])].slice(-MOST_ANSWERS)
+    const given = { called, approvalKey, answers, workspace, sessionId, by, now: clock.now() }
     const grant = makeGrant({ ...given, scope: 'session', lastsMs: sessionMs })
     const keep = () => this.#own.set(identityOfCalled(called), new KeptApproval(grant))
     // If it cannot be stored for the project, it still holds for this session.
@@ -143,18 +156,23 @@ export class SessionApprovals {
     }
   }
 
-  #findOwn(identity: string, approvalKey: string, now: number): KeptApproval | undefined {
+  #findOwn(
+    identity: string, approvalKey: string, now: number, questions: readonly string[],
+  ): KeptApproval | undefined {
     const own = this.#own.get(identity, approvalKey)
-    return own?.stands(now) ? own : undefined
+    return own?.stands(now) && own.covers(questions) ? own : undefined
   }
 
-  #find(identity: string, approvalKey: string, now: number): KeptApproval | undefined {
-    const own = this.#findOwn(identity, approvalKey, now)
+  #find(identity: string, approvalKey: string, now: number, questions: readonly string[]): KeptApproval | undefined {
+    const own = this.#findOwn(identity, approvalKey, now, questions)
     if (own) return own
     const shared = this.#sources.project.find(identity, approvalKey)
-    return shared?.stands(now) ? shared : undefined
+    return shared?.stands(now) && shared.covers(questions) ? shared : undefined
   }
 }
+
+/** How many questions one approval answers. The oldest are asked again. */
+const MOST_ANSWERS = 64
 
 const isOfSession = ({ grant }: KeptApproval): boolean => grant.scope === 'session'
 

@@ -18,7 +18,7 @@ describe('an approval', () => {
       origin: { layer: 'global', extension: 'sample', version: '1.0.0', digest: expect.any(String) },
       digests: { package: expect.any(String), tool: expect.any(String), capability: expect.any(String) },
       workspace: '/work space', sessionId: session.id, grantedAt: START, grantedBy: 'person', expiresAt: '2026-01-31T00:00:00.000Z',
-      uses: 2, lastUsedAt: '2026-01-01T00:00:01.000Z',
+      uses: 2, lastUsedAt: '2026-01-01T00:00:01.000Z', answers: ['the mode'],
     })
     expect(session.approvals()).toEqual([approval])
   })

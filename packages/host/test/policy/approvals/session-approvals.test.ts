@@ -63,7 +63,7 @@ test('"once" covers one call; "session" covers this session', async () => {
   expect(other.asked).toHaveLength(1)
 })
 
-test('an approval answers gate, floor and rules, but not a watchdog that asks because of the arguments', async () => {
+test('an approval answers gate, floor and rules, and a watchdog only if it was given to that', async () => {
   const approver = new ScriptedApprover('session')
   let suspicious = false
   const session = await createWorld({ extensions: [{ tools: { echo: { ...TOOL, mode: 'local' } } }] }).host.openSession({
@@ -78,7 +78,7 @@ test('an approval answers gate, floor and rules, but not a watchdog that asks be
   suspicious = true
   await call()
   await call()
-  expect(approver.asked).toHaveLength(3)
+  expect(approver.asked).toHaveLength(2)
 })
 
 test('a store that fails leads to a question, grants nothing, and is reported', async () => {
