@@ -74,7 +74,9 @@ async function layFiles(): Promise<void> {
 
 async function open(folder: string, options: Partial<CreateHostOptions> = {}) {
   const store = await openSqliteStore({ file: storeIn(folder) })
-  return { store, host: await createHost({ workspace: WORKSPACE, home: HOME, store, env: {}, ...options }) }
+  return { store, host: await createHost({
+    workspace: WORKSPACE, home: HOME, store, env: {}, config: { approvals: { project: true } }, ...options,
+  }) }
 }
 
 function check(outcome: Outcome, wanted: string): Outcome {

@@ -149,7 +149,7 @@ it('an answer to a patch covers its files, or the folder that has all of them', 
 })
 
 it.each<[string, JsonObject, readonly string[] | undefined, string]>([
-  ['by_city', { city: 'Oslo', more: 1 }, ['target', 'units', 'more'], 'every call with the key "Oslo"'],
+  ['by_city', { city: 'Oslo', 'no more, it is safe': 1 }, ['target', 'units', '"no more, it is safe"'], 'every call with the key "Oslo"'],
   ['by_host', { target: { host: 'a', port: 1 } }, ['city', 'target (besides target.host)', 'units'], 'every call with the key "a"'],
   ['by_name', {}, ['city', 'target', 'units'], 'every call of by_name'],
   ['by_code', { city: 'Oslo' }, ['city', 'target', 'units'], 'every call with the key "Oslo"'],

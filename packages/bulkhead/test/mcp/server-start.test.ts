@@ -110,7 +110,7 @@ describe('an entry with {home}', () => {
     writeFileSync(join(folder, 'home/config.json'), JSON.stringify(entry(process.execPath, '{home}/servers/notes/server.mjs')))
     const called = async (home: string, ...answers: readonly ScriptedAnswer[]) => {
       const store = await openSqliteStore({ file: join(folder, home, 'bulkhead.db') })
-      const host = await createHost({ workspace: join(folder, 'work'), home: join(folder, home), store })
+      const host = await createHost({ workspace: join(folder, 'work'), home: join(folder, home), store, config: { approvals: { project: true } } })
       const approver = createScriptedApprover(answers)
       const session = await host.openSession({ mode: 'ask', approver })
       const outcome = await session.call({ id: 'a', name: 'notes_try', arguments: { what: 'list', path: join(folder, 'work') } })

@@ -81,9 +81,12 @@ const whereTo = ({ deeds, address }: ConnectedServer, tool: string): string => d
 export async function wholeRequest(
   request: ApprovalRequest, call: ValidatedCall, analysis: CallAnalysis, offers: readonly Offer[], host: HostContext,
 ): Promise<ApprovalRequest> {
+  const counts = new Map<string, Promise<string | undefined>>()
+  const countOf = ({ counted }: Offer) =>
+    counted === undefined ? undefined : counts.getOrInsertComputed(counted, () => fileCount(counted, call, host))
   const [diff, notRecorded, answers] = await Promise.all([
     approvalDiff(call, analysis, host), unrecordedCommands(call, analysis, host),
-    Promise.all(offers.map(async (offer) => shownOffer(offer, await fileCount(offer, call, host)))),
+    Promise.all(offers.map(async (offer) => shownOffer(offer, await countOf(offer)))),
   ])
   return {
     ...request, answers, ...(diff !== undefined && { diff }),
@@ -99,7 +102,9 @@ function leftOut({ tool, args }: ValidatedCall, host: HostContext): readonly str
   if (readerOf(tool, host)) return []
   const { properties } = tool.definition.inputSchema
   const names = new Set([...Object.keys(isJsonObject(properties) ? properties : {}), ...Object.keys(args)])
-  return argumentsLeftOut([...names], tool.approvalKey).map((name) => visibleText(name))
+  // The model chooses names, too: one that is a sentence is quoted.
+  const shown = [...names].map((name) => /^[\w.-]{1,64}$/.test(name) ? name : visibleText(JSON.stringify(name)))
+  return argumentsLeftOut(shown, tool.approvalKey)
 }
 
 /** More are not counted. */
@@ -108,9 +113,9 @@ const COUNT_MS = 1_000
 
 /** The files that an answer for a folder covers now, in words. undefined if they cannot be counted in time. */
 async function fileCount(
-  { counted }: Offer, { session: { paths: { workspace } } }: ValidatedCall, { countFiles, clock }: HostContext,
+  counted: string, { session: { paths: { workspace } } }: ValidatedCall, { countFiles, clock }: HostContext,
 ): Promise<string | undefined> {
-  if (counted === undefined || countFiles === undefined) return undefined
+  if (countFiles === undefined) return undefined
   try {
     const folder = resolve(workspace, decodeURIComponent(counted))
     const late = () => new Error('The files could not be counted in time.')

@@ -55,8 +55,8 @@ export interface Session {
   callAll(calls: readonly ToolCall[], options?: CallAllOptions): Promise<readonly Outcome[]>
   /**
    * Resumes a paused call under the policy of this session: it runs again and receives the same answers as before. The
-   * answer may be left out where it was given before. Rejects with NotFound, InteractionAlreadyAnswered, InputInvalid
-   * or StoreUnavailable, and then nothing has changed.
+   * answer may be left out where it was given before. Rejects with NotFound, also for a call of another principal,
+   * InteractionAlreadyAnswered, InputInvalid or StoreUnavailable, and then nothing has changed.
    */
   resume(id: string, answer?: Json, options?: CallOptions): Promise<Outcome>
   /** Fixes the offered tools until `endTurn`. Throws TurnInvalid inside of another turn, and ConfigInvalid. */

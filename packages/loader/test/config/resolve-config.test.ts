@@ -68,8 +68,8 @@ describe('merging', () => {
   test('a project cannot enable approvals for itself, which is reported, and can switch them off', async () => {
     using home = new HomeFixture()
     home.write(configOf(home.projectRoot), { approvals: { project: true } })
-    const { config: { merged }, diagnostics } = await home.load({}, 'trusted')
-    expect(merged.approvals?.project).toBeUndefined()
+    const { config, diagnostics } = await home.load({}, 'trusted')
+    expect(config.merged.approvals?.project).toBeUndefined()
     expect(diagnostics).toMatchObject([{ severity: 'warning', layer: 'project', code: 'ConfigInvalid', path: '/approvals/project' }])
     home.write(configOf(home.projectRoot), { approvals: { project: false } })
     const off = await home.load({}, 'trusted', { approvals: { project: true } })

@@ -33,10 +33,10 @@ export interface ApprovalBook {
   damaged(filter?: ApprovalFilter): Promise<readonly DamagedApproval[]>
   /**
    * Ends one approval by its id, or all that the filter selects, and resolves with them. Damaged records are removed by
-   * id, or if the filter names neither tool, session nor principal; they are not in the result. The approvals allow nothing here
-   * from the moment of this call, and nothing in other hosts of this store a millisecond after it resolves. Rejects
-   * with NotFound for an unknown id, and with StoreUnavailable if an approval for a project could not be ended in the
-   * store.
+   * id, or if the filter names neither tool, session nor principal; they are not in the result. The approvals allow
+   * nothing here from the moment of this call, and nothing in other hosts of this store a millisecond after it
+   * resolves. Rejects with NotFound for an unknown id, and with StoreUnavailable if an approval for a project could not
+   * be ended in the store.
    */
   revoke(which: string | ApprovalFilter, by?: string): Promise<readonly Approval[]>
 }

@@ -32,8 +32,8 @@ export const approvalTerms = (layers: readonly LayerConfig[]): ApprovalTerms =>
   })
 
 function termOf(name: Term, layers: readonly LayerConfig[], standard: number): number {
-  const shortest = [last(name, layers, (layer) => layer === 'project'), last(name, layers, (layer) => layer === 'machine')]
-    .filter((term) => term !== undefined)
+  const of = (one: LayerConfig['layer']) => last(name, layers, (layer) => layer === one)
+  const shortest = [of('project'), of('machine')].filter((term) => term !== undefined)
   return Math.min(last(name, layers, (layer) => !onlyRestricts(layer)) ?? standard, ...shortest)
 }
 
