@@ -229,7 +229,7 @@ class ToolHost implements Host {
     return {
       workspace: this.#workspace.path,
       projects: this.#workspaces.map(({ projectApprovals }) => projectApprovals),
-      sessions: sessions.flatMap(({ family }) => family).map(({ scope }) => scope.approvals),
+      sessions: sessions.flatMap(({ family }) => family).map(({ parts }) => parts.scope.approvals),
     }
   }
 
@@ -273,10 +273,10 @@ class ToolHost implements Host {
     const { clock, drainMs } = this.#sources
     const workspaces = this.#workspaces
     const sessions = workspaces.flatMap((workspace) => [...workspace.sessions])
-    for (const { cancellation } of sessions) cancellation.refuse(closed())
+    for (const { parts } of sessions) parts.cancel.refuse(closed())
     await settlesWithin(clock, drainMs, Promise.all(sessions.map((session) => session.settled())))
     const cancelledCalls = sessions.reduce((sum, session) => sum + session.openCalls, 0)
-    for (const { cancellation } of sessions) cancellation.cancel(closed())
+    for (const { parts } of sessions) parts.cancel.cancel(closed())
     await Promise.all(sessions.map((session) => session.close()))
     const reports = await Promise.all(workspaces.map((workspace) => workspace.unload(closed(), drainMs)))
     // A caller that must know whether everything was saved has flushed; a loss was reported as SuppressedError.

@@ -89,7 +89,7 @@ export async function delegate(delegation: Delegation, sources: DelegationSource
     update: (event) => background ? undefined : update({ child_loop_id: sessionId, event }),
   }
   const silence = background ? undefined : passEvents(session.id, request, host)
-  const output = outputOf(run, request, session.cancellation.signal).finally(silence)
+  const output = outputOf(run, request, session.parts.cancel.signal).finally(silence)
   if (!background) return { sessionId, output: await output.finally(() => session.close()) }
   const { call } = running
   const result = output.then((text): OutcomeBody => ({

@@ -53,14 +53,13 @@ export class HostSession implements Session {
   readonly codeMode: boolean
   readonly agent: AgentManifest | undefined
   readonly background = new BackgroundTasks()
-  readonly options: SessionOptions
+  readonly #options: SessionOptions
   readonly #sources: SessionSources
   readonly #parent: HostSession | undefined
   /** Lists of tools that all apply. */
   readonly #selected: readonly (readonly string[])[]
-  /** Refuses later calls, or cancels present ones too. */
-  readonly cancellation: CancelScope
-  readonly scope: SessionScope
+  readonly #cancel: CancelScope
+  readonly #scope: SessionScope
   readonly #hooks: HookChain
   readonly #budget: SessionBudget
   readonly #described: DescribedTools
@@ -81,7 +80,7 @@ export class HostSession implements Session {
     const agent = sources.agents().of(options.agent)
     this.agent = agent?.manifest
     this.depth = parent ? parent.depth + 1 : 0
-    this.options = options
+    this.#options = options
     this.#sources = sources
     this.#parent = parent
     this.codeMode = options.codeMode ?? parent?.codeMode ?? false
@@ -94,17 +93,17 @@ export class HostSession implements Session {
     )
     this.#described = new DescribedTools(sources.agents)
     this.#hooks = new HookChain(parent ? parent.#hooks : sources.hooks, [options.hooks ?? []].flat())
-    this.scope = openScope({
-      id: this.id, options, agent, outer: parent && parent.scope, hooks: this.#hooks, over: () => this.cancellation.signal,
+    this.#scope = openScope({
+      id: this.id, options, agent, outer: parent && parent.#scope, hooks: this.#hooks, over: () => this.#cancel.signal,
     }, sources)
     const turn = background ? undefined : parent && parent.#turn
-    this.cancellation = parent ? (turn?.scope ?? parent.cancellation).begin() : new CancelScope()
-    this.#forgetSignal = signal && this.cancellation.follow(signal, sessionCancelled)
+    this.#cancel = parent ? (turn?.scope ?? parent.#cancel).begin() : new CancelScope()
+    this.#forgetSignal = signal && this.#cancel.follow(signal, sessionCancelled)
     sources.open.set(this.id, this)
-    sources.roles.add(this.scope.policy.role)
+    sources.roles.add(this.#scope.policy.role)
     sources.onOpen(this)
     events.emit({
-      type: 'SessionOpened', ...sessionFields(this.scope), workspace: sources.workspace,
+      type: 'SessionOpened', ...sessionFields(this.#scope), workspace: sources.workspace,
       ...(parent && { parentId: parent.id }), ...(agent && { agent: agent.name }),
     })
   }
@@ -114,7 +113,7 @@ export class HostSession implements Session {
   }
 
   deniedAlways(name: string): string | undefined {
-    return deniedAlways(this.#offered().get(name), this.scope.policy, this.#sources.host)?.reason
+    return deniedAlways(this.#offered().get(name), this.#scope.policy, this.#sources.host)?.reason
   }
 
   surface(): Surface {
@@ -123,7 +122,7 @@ export class HostSession implements Session {
 
   #surfaceParts(): readonly SurfacePart[] {
     const parent = this.#parent && this.#parent.#surfaceParts()
-    return surfaceParts(this.#offered(), this.scope.policy, this.#sources.host, parent)
+    return surfaceParts(this.#offered(), this.#scope.policy, this.#sources.host, parent)
   }
 
   call(call: ToolCall, options: CallOptions = NO_OPTIONS): Promise<Outcome> {
@@ -132,18 +131,23 @@ export class HostSession implements Session {
   }
 
   explain(call: ToolCall): Promise<Explanation> {
-    const cancel = (this.#turn?.scope ?? this.cancellation).begin()
+    const cancel = (this.#turn?.scope ?? this.#cancel).begin()
     const proposal = this.#propose(call, NO_OPTIONS, { cancel, turn: cancel, turnNumber: 0, tools: this.#offered() })
     return explainCall(proposal, this.#sources.host).finally(() => cancel.end())
   }
 
   approvals(): readonly Approval[] {
-    return this.scope.approvals.standing()
+    return this.#scope.approvals.standing()
   }
 
   /** It and all its sub-agents. */
   get family(): readonly HostSession[] {
     return [this, ...[...this.#subagents].flatMap(({ family }) => family)]
+  }
+
+  /** For the host: what embedders do not need, and a printed session does not show. */
+  get parts() {
+    return { options: this.#options, scope: this.#scope, cancel: this.#cancel }
   }
 
   addHooks(hooks: Hooks): () => void {
@@ -157,12 +161,12 @@ export class HostSession implements Session {
     const read = readCallOptions(options)
     const { ended, ...frame } = this.#enter(read.signal, 1)
     const run = ({ call, resumption }: Claim) => runCall(this.#propose(call, read, frame, resumption), host)
-    return goOnWith({ id, answer, principal: this.scope.principal?.id }, run, host).finally(ended)
+    return goOnWith({ id, answer, principal: this.#scope.principal?.id }, run, host).finally(ended)
   }
 
   async callAll(calls: readonly ToolCall[], options: CallAllOptions = {}): Promise<readonly Outcome[]> {
     const read = readCallAllOptions(options)
-    const { strategy = this.options.strategy ?? this.agent?.strategy ?? 'parallel', steering, signal } = read
+    const { strategy = this.#options.strategy ?? this.agent?.strategy ?? 'parallel', steering, signal } = read
     requireCalls(calls)
     const batchSize = batchSizeOf(strategy)
     const { ended, ...frame } = this.#enter(signal, calls.length)
@@ -173,7 +177,7 @@ export class HostSession implements Session {
   /** Until `ended` is called, nothing the calls belong to is over. */
   #enter(signal: AbortSignal | undefined, calls: number): Frame {
     const turn = this.#turn
-    const cancel = (turn?.scope ?? this.cancellation).begin()
+    const cancel = (turn?.scope ?? this.#cancel).begin()
     const forget = signal && cancel.follow(signal, callCancelled)
     this.#open.add(calls)
     turn?.open.add(calls)
@@ -194,7 +198,7 @@ export class HostSession implements Session {
     const offered = this.#offered()
     this.#leaveTurn = host.turns.acquire()
     this.#turn = new HostTurn({
-      number: ++this.#turns, scope: this.cancellation.begin(), offered, tools: () => this.#described.of(offered),
+      number: ++this.#turns, scope: this.#cancel.begin(), offered, tools: () => this.#described.of(offered),
       signal: options.signal, results: this.background.deliver(),
     })
     host.events.emit({ type: 'TurnBegan', sessionId: this.id, turn: this.#turn.number })
@@ -216,7 +220,7 @@ export class HostSession implements Session {
     if (this.#closing) throw sessionCancelled('parent')
     const turn = this.#turn
     return new HostSession(options, {
-      ...this.#sources, ...originIn(this.scope, by),
+      ...this.#sources, ...originIn(this.#scope, by),
       onOpen: (begun) => {
         this.#subagents.add(begun)
         if (!options.background) turn?.owns(begun)
@@ -241,7 +245,7 @@ export class HostSession implements Session {
   }
 
   cancel(reason: CancelReason = 'user'): void {
-    this.cancellation.cancel(sessionCancelled(reason))
+    this.#cancel.cancel(sessionCancelled(reason))
   }
 
   /** Resolves when no call is open, here or in a sub-agent. */
@@ -264,12 +268,12 @@ export class HostSession implements Session {
 
   async #close(): Promise<void> {
     const { host: { events, sidecar }, open, onClose } = this.#sources
-    this.cancellation.cancel(new BulkheadError('SessionCancelled', 'The session is closed.', { data: { reason: 'user' } }))
+    this.#cancel.cancel(new BulkheadError('SessionCancelled', 'The session is closed.', { data: { reason: 'user' } }))
     this.#forgetSignal?.()
     await Promise.all([...this.#subagents].map((subagent) => subagent.close()))
     await this.settled()
     if (this.#turn) await this.endTurn()
-    this.cancellation.end()
+    this.#cancel.end()
     await sidecar?.discard?.(this.id).catch((thrown: unknown) => events.suppressed('sidecar', thrown))
     this.#budget.leave()
     events.emit({ type: 'SessionClosed', sessionId: this.id })
@@ -287,7 +291,7 @@ export class HostSession implements Session {
     const { timeoutMs, onProgress, onLog, wrong: fault } = options
     const { cancel, turn, turnNumber, tools, ended } = frame
     const budget = this.#budget.within(this.#sources.workflows.current)
-    const at = { session: this.scope, tools, budget, cancel, turn, turnNumber, parent: undefined }
+    const at = { session: this.#scope, tools, budget, cancel, turn, turnNumber, parent: undefined }
     return { scope: { ...at, resumption, onProgress, onLog, ended }, call, timeoutMs, fault }
   }
 }

@@ -240,10 +240,10 @@ export class Workspace {
   get diagnostics(): readonly Diagnostic[] {
     const { registry } = this.context
     const sessions = [...this.sessions].flatMap(({ family }) => family)
-    const agents = [...this.agents.usable, ...sessions.flatMap(({ options: { agent } }) =>
+    const agents = [...this.agents.usable, ...sessions.flatMap(({ parts: { options: { agent } } }) =>
       typeof agent === 'object' ? [readAgent(agent)] : [])]
     const namings = [
-      ...this.settings.layers, ...agents.map(namingOf), ...sessions.map(({ id, options }) => sessionNaming(id, options)),
+      ...this.settings.layers, ...agents.map(namingOf), ...sessions.map(({ id, parts }) => sessionNaming(id, parts.options)),
     ]
     const roles = new Set([...this.#roles, ...this.#laterRoles()])
     const unknown = unknownNames(namings, knownNames(registry, this.reloader.report.absent, roles))
