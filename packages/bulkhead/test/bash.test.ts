@@ -114,6 +114,13 @@ it('keeps the output of a command that takes longer than the configured time', a
   expect(limited).toMatchObject(late)
 })
 
+it('ends commands at the maximum, if that is less than the default', async () => {
+  const other = await hostWith({ maxTimeoutMs: 2_000 })
+  const opened = await other.openSession()
+  expect(await opened.call({ id: 'c1', name: 'bash', arguments: { command: WAITS } }))
+    .toMatchObject({ type: 'output', data: { stdout: 'begun\n', timed_out: true } })
+})
+
 it('takes timeouts up to the configured maximum, and shows it', async () => {
   const other = await hostWith({ maxTimeoutMs: 600_000 })
   const shown = other.tools().find(({ name }) => name === 'bash')!.inputSchema as { properties: Record<string, object> }

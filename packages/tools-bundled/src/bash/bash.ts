@@ -16,7 +16,7 @@ import { type BashRuntime, PlanRunner, REQUIRES } from './run/plan-runner.ts'
 import type { Needs } from './run/stopped.ts'
 import { Transcript } from './run/transcript.ts'
 
-/** The maximum and the default. */
+/** The maximum and the default, unless the operator sets others. The host ends commands in time. */
 const MAX_TIMEOUT_MS = 120_000
 /** Time to kill an overdue command and return its output. */
 const CLEANUP_MS = 10_000
@@ -108,7 +108,7 @@ const ABSOLUTE = /(?:^|[^\w.)\]*?+@%~-])(?:-[\w-]*)?\//
  * command and everything else in a shell, behind the work wall. A wall that the host chose replaces these.
  */
 async function runBash(args: BashArgs, runtime: BashRuntime): Promise<JsonObject> {
-  const { command, cwd, timeout_ms: timeoutMs = MAX_TIMEOUT_MS } = args
+  const { command, cwd, timeout_ms: timeoutMs } = args
   const isPlaced = ABSOLUTE.test(`${command}\n${cwd ?? ''}`) || cwd?.split('/').includes('..') === true
   const workspace = isPlaced ? await findWorkspace(runtime) : NO_WORKSPACE
   // The broker rejects a folder outside the workspace and the roots of the session.
@@ -119,11 +119,12 @@ async function runBash(args: BashArgs, runtime: BashRuntime): Promise<JsonObject
   const transcript = new Transcript(needsOf(analyzed, location))
   if (analyzed.kind === 'plan' && look === undefined) {
     refuseInteractive(analyzed.steps)
-    await new PlanRunner(runtime, performance.now() + timeoutMs).run(analyzed.steps, transcript)
+    await new PlanRunner(runtime, timeoutMs).run(analyzed.steps, transcript)
   } else {
     if (analyzed.kind === 'plan' && analyzed.analysis.onlyReads === true) await checkInside(analyzed, runtime)
     const as = requestedCommands(command, analyzed)
-    const options = { cwd: folder, timeoutMs, wall: look === undefined ? 'work' : 'look', save: true } as const
+    const wall = look === undefined ? 'work' : 'look'
+    const options = { cwd: folder, wall, save: true, ...(timeoutMs !== undefined && { timeoutMs }) } as const
     await runWhole({ cmd: 'bash', args: shellArguments(command), as }, options, runtime, transcript)
   }
   return transcript.result()

@@ -108,8 +108,7 @@ export function compileTool(source: ToolSource, validators: Validators, settings
   })
   const isTimed = isTrusted && declaresSetting(manifest.inputSchema, 'timeout_ms')
   const commandTime = isTimed ? commandTimeOf : undefined
-  const inputSchema = isTimed
-    ? withLongest(manifest.inputSchema, settings.bound('maxTimeoutMs', manifest.name, descriptor)) : manifest.inputSchema
+  const inputSchema = isTimed ? withLongest(manifest, descriptor, settings) : manifest.inputSchema
   const gatedByHost = !manifest.gated && !isTrusted && hasEffects(manifest.requires, descriptor.manifest)
   const definition: ToolDefinition = Object.freeze({
     name: manifest.name,
@@ -185,14 +184,26 @@ function timeoutOf(
 ): number {
   const configured = settings.common('timeoutMs', name, descriptor)
   const wanted = configured ?? declared ?? LOCKED_TIMEOUTS.get(name) ?? CALL_LIMITS.defaultTimeoutMs
-  return Math.min(wanted, CALL_LIMITS.maxTimeoutMs) + (isTimed && configured !== undefined ? RESERVE_MS : 0)
+  const most = isTimed ? settings.bound('maxTimeoutMs', name, descriptor) : undefined
+  return Math.min(
+    Math.min(wanted, CALL_LIMITS.maxTimeoutMs) + (isTimed && configured !== undefined ? RESERVE_MS : 0),
+    most === undefined ? Infinity : most + RESERVE_MS,
+  )
 }
 
-/** A call may ask for more time than the default, up to what is configured. The model sees that number. */
-function withLongest(schema: JsonObject, most: number | undefined): JsonObject {
+/**
+ * A call may ask for more time than the default, up to what is configured, and for as much as the default. The model
+ * sees that number.
+ */
+function withLongest(
+  { name, inputSchema: schema }: ToolManifest, descriptor: ExtensionDescriptor, settings: Settings,
+): JsonObject {
   const properties = schema['properties'] as JsonObject
-  return most === undefined ? schema
-    : { ...schema, properties: { ...properties, timeout_ms: { ...properties['timeout_ms'] as JsonObject, maximum: most } } }
+  const own = properties['timeout_ms'] as JsonObject
+  const usual = settings.common('timeoutMs', name, descriptor)
+  const most = settings.bound('maxTimeoutMs', name, descriptor) ?? Math.max(usual ?? 0, Number(own['maximum']))
+  return most === own['maximum'] ? schema
+    : { ...schema, properties: { ...properties, timeout_ms: { ...own, maximum: most } } }
 }
 
 /** A power with variables in its paths: people read {workspace} more easily than the folder it stands for. */

@@ -25,12 +25,12 @@ interface BrokerError {
 /** Runs the steps of a plan in order: what was analyzed is what runs. */
 export class PlanRunner {
   readonly #runtime: BashRuntime
-  /** Deadline, compared with `performance.now()`. */
-  readonly #until: number
+  /** Deadline, compared with `performance.now()`. Absent: that of the call. */
+  readonly #until: number | undefined
 
-  constructor(runtime: BashRuntime, until: number) {
+  constructor(runtime: BashRuntime, timeoutMs: number | undefined) {
     this.#runtime = runtime
-    this.#until = until
+    this.#until = timeoutMs === undefined ? undefined : performance.now() + timeoutMs
   }
 
   async run(steps: readonly ResolvedStep[], transcript: Transcript): Promise<void> {
@@ -47,8 +47,9 @@ export class PlanRunner {
     const { shell, fs } = this.#runtime
     try {
       const commands = await Promise.all(stages.map((stage) => stageCommand(stage, folder, fs)))
-      const timeoutMs = Math.max(1, Math.ceil(this.#until - performance.now()))
-      transcript.add(await shell.pipe(commands, { cwd: folder, wall: 'work', timeoutMs, save: true }), negated)
+      const left = this.#until === undefined ? {}
+        : { timeoutMs: Math.max(1, Math.ceil(this.#until - performance.now())) }
+      transcript.add(await shell.pipe(commands, { cwd: folder, wall: 'work', save: true, ...left }), negated)
     } catch (error) {
       const { code, data, message } = error as BrokerError
       if (code !== 'NotFound') throw error
