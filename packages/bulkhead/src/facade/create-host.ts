@@ -19,7 +19,7 @@ import { type McpBook, mcpBook } from './mcp-book.ts'
 import {
   canonicalFolder, type OpenPlace, openPlace, OpenPlaces, type PlaceOptions, type TrustChoice,
 } from './open-place.ts'
-import { OwnTools, type Registrable } from './own-tools.ts'
+import { type ForeignTool, OwnTools, type Registrable } from './own-tools.ts'
 import { profileOf, PROFILES, type ProfileName, withProfile } from './profiles.ts'
 import { rememberWalls } from './remembered-walls.ts'
 import { type PromptSectionsOptions, SessionPrompts } from './session-prompts.ts'
@@ -72,6 +72,8 @@ export interface Host extends Omit<CoreHost, 'register' | 'unregister' | 'switch
    * taken, or with the code of what is wrong with a tool. A fault of a loader's extension becomes a diagnostic instead.
    */
   register(tools: Registrable | readonly Registrable[]): Promise<void>
+  /** The same for tools that are written for grida or stud: their contracts are imported as they are. */
+  register(tools: ForeignTool | readonly ForeignTool[]): Promise<void>
   /**
    * Takes the name of a tool that was registered, or the id of an extension, of the layer in use unless another is
    * named. Offers again what it hid. It stops after its turns and calls. Resolves with whether there was one.

@@ -6,6 +6,7 @@ import type { Host as CoreHost } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
 import type { FolderLoader } from '@bulkhead/loader'
+import { importTool, type GridaToolContract, type ImportedTool, type StudToolContract } from './foreign-tools.ts'
 
 /** A function of the program that embeds the host, as a tool. `defineTool` makes it. */
 export interface NamedTool {
@@ -15,7 +16,10 @@ export interface NamedTool {
 
 /** What `register` takes. */
 export type Registrable = NamedTool | ExtensionDescriptor
+/** What it takes of other runtimes. A type of its own, so that it does not widen what `defineTool` infers. */
+export type ForeignTool = GridaToolContract | StudToolContract
 
+type Given = Registrable | ForeignTool
 type Registering = Pick<CoreHost, 'register' | 'unregister' | 'tool'>
 
 /** Registers functions as tools. Each is an extension of its own in the bundled layer, which runs in this process. */
@@ -33,9 +37,9 @@ export class OwnTools {
   }
 
   /** All or none. */
-  async register(given: Registrable | readonly Registrable[]): Promise<void> {
+  async register(given: Given | readonly Given[]): Promise<void> {
     const all = [given].flat()
-    const tools = all.flatMap((one, index) => isDescriptor(one) ? [] : [namedTool(one, index)])
+    const tools = all.flatMap((one, index) => isDescriptor(one) ? [] : [importTool(one) ?? namedTool(one, index)])
     const described = await Promise.all(tools.map((tool) => this.#describe(tool)))
     const own = described.flatMap((descriptor) => descriptor ?? [])
     const twin = own.find(({ id }, index) => own.findIndex((other) => other.id === id) !== index)
@@ -77,13 +81,13 @@ export class OwnTools {
     await this.#host.register([...this.#registered.values()])
   }
 
-  async #describe(tool: NamedTool): Promise<ExtensionDescriptor | undefined> {
+  async #describe({ tool, manifest: more, phases }: ImportedTool): Promise<ExtensionDescriptor | undefined> {
     const { name } = tool
-    const module: ExtensionModule = { tools: { [name]: tool } }
+    const module: ExtensionModule = { ...phases, tools: { [name]: tool } }
     try {
       const manifest = {
         kind: 'Tool', contractVersion: CONTRACT_VERSION, requiredCoreVersion: '*', version: '1.0.0',
-        id: idOf(name), ...declaredManifest(module),
+        id: idOf(name), ...declaredManifest(module), ...more,
       }
       return await this.#loader.describe({ manifest, module }, this.#config())
     } catch (thrown) {
@@ -104,12 +108,14 @@ const idOf = (name: string): string => {
 /** Places in the manifest, as places in the tool. */
 const inTool = (text: string): string => text.replace(/^\/tools\/0(?=\/)/, '').replace(/^\/(input|output)Schema/, '/$1')
 
-const isDescriptor = (given: Registrable): given is ExtensionDescriptor =>
+const isDescriptor = (given: Given): given is ExtensionDescriptor =>
   typeof given === 'object' && given !== null && 'manifest' in given && 'digests' in given
 
-function namedTool(given: Registrable, index: number): NamedTool {
+function namedTool(given: Given, index: number): ImportedTool {
   const { name, execute } = (given ?? {}) as Partial<NamedTool>
-  if (typeof name === 'string' && typeof execute === 'function') return given as NamedTool
+  if (typeof name === 'string' && typeof execute === 'function') {
+    return { tool: given as NamedTool, manifest: {}, phases: {} }
+  }
   throw new BulkheadError(
     'ConfigInvalid',
     `register takes tools, such as defineTool({ name, description, input, execute }), and descriptors of a loader. ${
