@@ -13,7 +13,8 @@ const TEXT = { type: 'object', properties: { text: { type: 'string' } }, require
 it('registers a tool contract of stud and a tool of grida', async () => {
   await using host = await createTestHost({ cache: CACHE })
   const stud = {
-    kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', configSchema: { type: 'object' },
+    kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0',
+    configSchema: { type: 'object', properties: {}, additionalProperties: false },
     loadedCardinality: 'unlimited', activeCardinality: 'unlimited', stateSlot: 'none',
     discoveryRules: { folder: 'tools' }, reloadBehavior: 'between-turns', name: 'loud', description: 'Says it loudly.',
     inputSchema: TEXT, outputSchema: { type: 'string' }, executor: 'local', gated: false,
@@ -121,7 +122,8 @@ it('list_files lists a folder with its folders', async () => {
 })
 
 it('an operation without an id is a tool with a stable name', async () => {
-  const paths = { '/orders/{id}': { get: { responses: {} } } }
+  const id = { name: 'id', in: 'path', required: true, schema: { type: 'string' } }
+  const paths = { '/orders/{id}': { get: { parameters: [id], responses: {} } } }
   const document = { openapi: '3.0.0', info: { title: 'x', version: '1' }, paths }
   const offered = async () => {
     await using host = await createTestHost({
