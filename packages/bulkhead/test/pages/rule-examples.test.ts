@@ -72,10 +72,10 @@ async function open(policy: readonly string[]) {
   const agent = ofAuthor(policy, 'agent')
   opened = await assembleHost({
     workspace: join(folder, 'work'), home: join(folder, 'home'), machinePolicy: join(folder, 'machine/policy.json'),
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(folder, 'home') }, cache: CACHE, trust: 'trusted',
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(folder, 'home') }, cache: CACHE,
     config: { ...IN_THREADS, ...withRules(ofAuthor(policy, 'embedder')) },
     ...(agent.length > 0 && { agents: [{ name: 'helper', rules: [...agent] }] }),
-  }, undefined)
+  }, 'as found')
   const asked: string[] = []
   const session = await opened.host.openSession({
     rules: [...ofAuthor(policy, 'session')], ...(agent.length > 0 && { agent: 'helper' }),
