@@ -23,7 +23,7 @@ async function checked(...rules: readonly ReturnType<typeof rule>[]) {
 
 it('names for each rule a call that it decides, as explain does', async () => {
   const { code, proofs } = await checked(
-    rule('read', '.env', 'deny'), rule('fs.read', 'secrets/**', 'deny'), rule('fs.write', '**/*.lock', 'ask'),
+    rule('read', '.env', 'deny'), rule('fs.read', 'secrets/**', 'deny'), rule('write', '**/*.lock', 'ask'),
     rule('bash', 'npm *', 'allow'), rule('net.fetch', '*.example.com', 'deny'), rule('*', 'private/**', 'deny'),
     rule('question', '*', 'deny'),
   )
