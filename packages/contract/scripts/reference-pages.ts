@@ -43,7 +43,8 @@ of \`createHost\` overrides both. A [machine policy](../guides/machine-policy.md
   ([decision 98](../decisions/0098-unreadable-restrictions-apply-strictly.md)).
 - Tools have the names that \`bulkhead tools\` lists. The name of an unknown tool, extension or server is a warning with the nearest name, and so is a name
   that only other agents use, such as \`read_file\`. It applies to what is installed later. The same holds for \`rules\`, \`tools\` and \`roles\` of
-  \`openSession\`, in \`host.diagnostics\`.
+  \`openSession\`, in \`host.diagnostics\`. A flag for a role that no session and no token has, and a rule whose pattern is not one of hosts, such as \`net.fetch\` with
+  \`api.*\`, are warnings too.
 - A rule for an unknown capability, such as \`net\` or \`fs.wrtie\`, is a warning. If it denies or asks, it applies to every capability with that
   prefix; if it allows, it allows nothing.
 - Rules and allowlists of the layers are concatenated, maps are merged by key, servers are replaced as a whole, and ceilings apply together.

@@ -9,7 +9,6 @@ import type { CreateHostOptions } from '../facade/create-host.ts'
 import { homeFolder, storeFile, userCacheFolder } from '../facade/folders.ts'
 import { createTerminalInteractor } from '../facade/terminal/terminal-interactor.ts'
 import { UsageError, type CommandOptions } from './command.ts'
-import { tokenRoles } from './token-book.ts'
 
 /** Options of commands that do not need a project. */
 export const HOME_OPTIONS = {
@@ -72,7 +71,9 @@ export async function openHost(
   values: HostValues, remembering: boolean | 'no sessions' = false, serving = false,
   onUse?: (use: CapabilityUse) => void,
 ) {
-  const { assembleHost } = await import('../facade/create-host.ts')
+  const [{ assembleHost }, { tokenRoles }] = await Promise.all([
+    import('../facade/create-host.ts'), import('./token-book.ts'),
+  ])
   const interactor = serving ? undefined : terminal()
   const opened = remembering && !values['no-store'] ? await openStore(values.home) : undefined
   const store = opened && remembering === 'no sessions' ? withoutSessions(opened) : opened

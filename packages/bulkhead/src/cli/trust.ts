@@ -239,12 +239,14 @@ function agentWords({ name, manifest, hidesYours }: ProjectContents['agents'][nu
 /** The rest of a longer prompt is in its file. */
 const PROMPT_CHARS = 4_000
 
-/** What the agent tells a model. */
+/** What the agent tells models: the one that delegates, and its own. */
 function promptLines({ manifest, location }: ProjectContents['agents'][number]): readonly string[] {
-  const { prompt = '' } = manifest ?? {}
-  if (prompt === '') return []
+  const { description, prompt = '' } = manifest ?? {}
+  const about = description === undefined ? [] : [line('about', description)]
+  if (prompt === '') return about
   const left = prompt.length - PROMPT_CHARS
   return [
+    ...about,
     ...prompt.slice(0, PROMPT_CHARS).split(/\r?\n/).map((text, at) => line(at === 0 ? 'prompt' : '', `| ${text}`)),
     ...(left > 0 ? [line('', `and ${left.toLocaleString('en')} more characters in ${location}`)] : []),
   ]

@@ -155,13 +155,13 @@ const isOfHosts = (permission: string): boolean =>
   permission === NETWORK || capabilitiesMeant(permission)?.includes(NETWORK) === true
 const NETWORK: RuleCapability = 'net.fetch'
 
-/** Hosts are compared name by name: a pattern such as `api.*` would match none. */
+/** Only a leading `*.` stands for several names. `api.*` cannot be compared with what a tool requires. */
 function unknownHosts(pattern: string): Omit<Finding, 'path'> | undefined {
   if (pattern === '**' || hostPattern.safeParse(pattern).success) return undefined
   const host = URL.canParse(pattern) ? new URL(pattern).host : pattern.toLowerCase()
   const meant = host !== pattern && hostPattern.safeParse(host).success ? `Did you mean "${host}"? ` : ''
   return {
-    message: `No host matches "${visibleText(pattern)}", so this rule applies to none.`,
+    message: `"${visibleText(pattern)}" is not a pattern of hosts, so this rule may not apply where it should.`,
     cure: `${meant}Write api.example.com, *.example.com for every subdomain, localhost:8080 for a port, or *.`,
   }
 }

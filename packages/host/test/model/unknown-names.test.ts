@@ -138,7 +138,7 @@ test('an unknown role is reported with the nearest one', async () => {
   expect(host.diagnostics.map(({ path }) => path)).toEqual(['/roles/allow_read_agnet'])
 })
 
-test('a pattern that no host can match is reported', () => {
+test('a pattern that is not one of hosts is reported', () => {
   const of = (permission: string, pattern: string) => ({ permission, pattern, action: 'deny' as const })
   const { host } = createWorld({
     extensions: [{ layer: 'bundled', tools: TOOLS }],
@@ -152,11 +152,11 @@ test('a pattern that no host can match is reported', () => {
   })
   const cure = 'Write api.example.com, *.example.com for every subdomain, localhost:8080 for a port, or *.'
   expect(host.diagnostics.filter(({ path }) => path.endsWith('pattern')).map((found) => `${found.path} ${found.message} ${found.cure}`)).toEqual([
-    `/rules/0/pattern No host matches "api.*", so this rule applies to none. ${cure}`,
-    `/rules/1/pattern No host matches "https://api.example.com/v1", so this rule applies to none. Did you mean "api.example.com"? ${cure}`,
-    `/rules/2/pattern No host matches "API.example.com", so this rule applies to none. Did you mean "api.example.com"? ${cure}`,
-    `/rules/3/pattern No host matches "net.fetch.", so this rule applies to none. ${cure}`,
-    `/rules/4/pattern No host matches "api.*", so this rule applies to none. ${cure}`,
+    `/rules/0/pattern "api.*" is not a pattern of hosts, so this rule may not apply where it should. ${cure}`,
+    `/rules/1/pattern "https://api.example.com/v1" is not a pattern of hosts, so this rule may not apply where it should. Did you mean "api.example.com"? ${cure}`,
+    `/rules/2/pattern "API.example.com" is not a pattern of hosts, so this rule may not apply where it should. Did you mean "api.example.com"? ${cure}`,
+    `/rules/3/pattern "net.fetch." is not a pattern of hosts, so this rule may not apply where it should. ${cure}`,
+    `/rules/4/pattern "api.*" is not a pattern of hosts, so this rule may not apply where it should. ${cure}`,
   ])
 })
 
