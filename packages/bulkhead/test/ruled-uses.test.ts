@@ -135,4 +135,11 @@ describe('bundled tools', () => {
     else expect(textOf(worked)).toBe('RuleDenied')
     expect(textOf(await call('read', { path: '.env' }))).toBe('RuleDenied')
   })
+
+  it('do not show a command the file that a rule for its tool names', { ...needs('Linux'), ...WALLS }, async () => {
+    const { call } = await open([rule('bash', 'keys', 'deny')])
+    const shown = JSON.stringify(await call('bash', { command: 'grep -r text .' }))
+    expect(shown).toContain('text of a.txt')
+    expect(shown).not.toContain('text of keys/k')
+  })
 })

@@ -125,7 +125,7 @@ export function localTarget(
   }
   const denied = surroundings.deniedTo?.({ kind: noun, name })
   // Calls of an MCP server without a jail are denied before they reach it.
-  if (!isJailed && denied !== undefined && noun === 'language server') {
+  if (!isJailed && denied?.rule !== undefined && noun === 'language server') {
     const message = `The ${noun} "${name}" was not started: ${denied.rule} denies files, and it is not confined. Remove `
       + '"jail": false from its entry, or change the rule.'
     throw new BulkheadError('RuleDenied', message, { data: { server: name } })

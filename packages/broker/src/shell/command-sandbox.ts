@@ -81,7 +81,7 @@ export class CommandSandbox {
   async prepare(request: WallRequest): Promise<SandboxPrefix> {
     const { wall, isolated = false, visible = [], hosts = [], hostCeilings, keys, denied, deniedHost } = request
     const { workspace, roots: others = [], missingSandbox, requiresSandbox = false } = this.#options
-    if (wall === 'open' && denied !== undefined) throw notHidden(denied.rule, 'the command would run without a wall')
+    if (wall === 'open' && denied?.rule !== undefined) throw notHidden(denied.rule, 'the command would run without a wall')
     if (wall === 'open' && !requiresSandbox) return NO_SANDBOX
     const roots = await Promise.all([workspace, ...others].map((folder) =>
       withFileErrors(folder === workspace ? '.' : folder, () => realpath(folder))))
@@ -95,7 +95,7 @@ export class CommandSandbox {
     const launcher = hasMounts ? undefined : await this.#launcher()
     const stands = hasMounts || launcher?.stands === true
     if (!stands && requiresSandbox) throw unavailable()
-    if (!stands && denied !== undefined) throw notHidden(denied.rule, 'no wall stands around commands on this machine')
+    if (!stands && denied?.rule !== undefined) throw notHidden(denied.rule, 'no wall stands around commands on this machine')
     if (launcher?.stands) requireGrantable(form)
     if (!stands) missingSandbox?.ofCommands()
     if (!stands || wall === 'open') return NO_SANDBOX

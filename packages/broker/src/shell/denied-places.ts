@@ -31,7 +31,7 @@ export async function findDenied(
   const found: DeniedPlace[] = []
   const waiting = [...roots]
   for (let visited = 1; waiting.length > 0; visited++) {
-    if (visited > MOST_FOLDERS) throw notHidden(denied.rule, 'the workspace has too many folders')
+    if (visited > MOST_FOLDERS) throw notHidden(denied.rule ?? 'a rule', 'the workspace has too many folders')
     if (visited % FOLDERS_AT_ONCE === 0) await new Promise(setImmediate)
     const folder = waiting.pop()!
     const { places = [], folders = [] } = scan(folder) ?? {}

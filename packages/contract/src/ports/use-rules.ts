@@ -23,8 +23,11 @@ export interface DeniedPaths {
   readonly hasExceptions: boolean
   /** Absolute paths without wildcards that rules name, each with everything below it. */
   readonly places: readonly string[]
-  /** One of the rules, for a command that no wall can keep from what they deny. */
-  readonly rule: string
+  /**
+   * One of the rules, for a command that no wall can keep from what they deny. Absent if their patterns may as well be
+   * the text of commands: then a command without a wall runs.
+   */
+  readonly rule?: string | undefined
 }
 
 /** What ignore files exclude, which no tool, command or server reads or writes. The same object until one changes. */

@@ -114,13 +114,13 @@ function findUses(policy: SessionPolicy, tool: ToolEntry, ignored: IgnoredFiles 
       .flatMap((capability) => patternsOf(rule, capability).map((subject) =>
         ({ capability, subject, verdict: { action: 'ask', rule: ruleName(rule) } as const })))),
     deniesHosts: hosts && ruleName(hosts),
-    deniedPaths: ignored === undefined && !denies.some(isOfFiles) ? undefined : {
+    deniedPaths: ignored === undefined && !denies.some(mayBeOfFiles) ? undefined : {
       ruleFor(capability, subject) {
         const verdict = judge({ capability, subject }, NEVER)
         return verdict?.action === 'deny' ? verdict.rule : undefined
       },
       places: denies.flatMap(placesOf),
-      rule: denies.filter(isOfFiles).map(ruleName)[0] ?? ignored!.files[0]!.path,
+      rule: denies.filter(isOfFiles).map(ruleName)[0] ?? ignored?.files[0]!.path,
       hasExceptions: rules.some((rule) => rule.action === 'allow' && isOfFiles(rule)),
     },
   }
@@ -138,6 +138,10 @@ function capabilitiesOf({ permission, pattern }: ScopedRule): readonly RuleCapab
 }
 
 const isOfFiles = (rule: ScopedRule): boolean => capabilitiesOf(rule).some((each) => FILES.includes(each))
+
+/** A word can be the name of a file, too. */
+const mayBeOfFiles = (rule: ScopedRule): boolean =>
+  isOfFiles(rule) || (!CAPABILITIES.has(rule.permission) && !/\s/.test(rule.pattern))
 
 /** The paths that a rule names without wildcards, except one at the end for everything below. */
 const placesOf = (rule: ScopedRule): readonly string[] => !isOfFiles(rule) ? [] : patternsOf(rule, 'fs.read')
