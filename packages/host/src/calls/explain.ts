@@ -51,6 +51,8 @@ export interface Explanation {
   readonly environment?: readonly CommandVariable[]
   /** Why undo could not put back what commands of the call change. Absent if it could, or if there are none. */
   readonly notRecorded?: string
+  /** Rules that may deny or ask while the call runs, when it touches what is not known before. */
+  readonly later?: readonly string[]
   /** What would change the answer, each a thing to do. Empty for a call that is allowed. */
   readonly remedies: readonly string[]
 }
@@ -114,6 +116,10 @@ async function explainDecision(call: DecidedCall, host: HostContext): Promise<Ex
   const { action: decision, code } = final
   const approvals = found.map((approval) => approval.view(now))
   const program = programTools(call, host)
+  const later = decision === 'deny' ? [] : call.session.policy.lineage
+    .flatMap((policy) => policy.possibleRules(call.tool, analysis))
+    .map(({ permission, written = permission, pattern, action, source }) =>
+      `the rule "${written} ${pattern}" of ${source} may ${action === 'deny' ? 'refuse a part of it' : 'ask'}`)
   const environment = call.tool.grant.shell.some(({ cmd }) => cmd === ANY_COMMAND)
     ? host.commandVariables?.map((variable) => withKey(variable, wall)) : undefined
   const notRecorded = decision === 'deny' ? undefined : await unrecordedCommands(call, analysis, host)
@@ -138,6 +144,7 @@ async function explainDecision(call: DecidedCall, host: HostContext): Promise<Ex
     decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals,
     ...(changes.length === 0 ? {} : { arguments: call.args }), ...(program && { program }),
     ...(command && { wall }), ...(environment && { environment }), ...(notRecorded !== undefined && { notRecorded }), chain,
+    ...(later.length > 0 && { later: [...new Set(later)] }),
     remedies: [...new Set(hints)],
   })
 }

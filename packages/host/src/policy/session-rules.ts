@@ -41,7 +41,7 @@ export class SessionRules {
   /** Those that deny or ask, and that a call may meet only while it runs. */
   possible(tool: ToolEntry, unknown: readonly Touch[], analysis: CallAnalysis): readonly ScopedRule[] {
     const rules = this.#of(tool)
-    return rules.length === 0 ? [] : possibleRules(rules, this.#question(tool, unknown, analysis))
+    return rules.length === 0 || unknownPartsOf() === 'decided' ? [] : possibleRules(rules, this.#question(tool, unknown, analysis))
   }
 
   /** The rule that denies every call of a tool. */
