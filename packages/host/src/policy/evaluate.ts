@@ -1,5 +1,5 @@
 import {
-  allowsNeed, beyond, CALL_LIMITS, powerPhrases, PROGRAM_TOOL, SUBAGENTS, type CallNeed, type Power, type PowerItem,
+  allowsNeed, beyond, CALL_LIMITS, powerItems, powerPhrases, PROGRAM_TOOL, SUBAGENTS, type CallNeed, type Power, type PowerItem,
 } from '@bulkhead/contract'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import { analyzeCall, deriveKey } from './call-analysis.ts'
@@ -159,8 +159,12 @@ function beyondGrant(
   }
   // The hosts of a command are those that its wall lets through.
   const more = needs.filter((need) => !(command && need.kind === 'net') && !mayAllow(configured, need, realPath))
-  return more.length === 0 ? undefined : grantVerdict(more, tool.name)
+  return more.length === 0 || isOwnCode(tool) ? undefined : grantVerdict(more, tool.name)
 }
+
+/** Code of the embedder that declares nothing does what it does without a grant. */
+const isOwnCode = ({ extension: { descriptor: { code } }, declared }: ToolEntry): boolean =>
+  code.kind === 'module' && powerItems(declared).length === 0
 
 /** A path that leads elsewhere by links is allowed where it leads. What is not known is left to the broker. */
 function mayAllow(power: Power, need: CallNeed, realPath: HostContext['realPath']): boolean {
