@@ -27,7 +27,7 @@ beforeAll(async () => {
   writeExtension(home, {
     id: 'reader',
     tools: [
-      ...['together', 'first', 'names'].map((name) => ({ name, requires, timeoutMs: 3_000 })),
+      ...['together', 'first', 'names'].map((name) => ({ name, requires })),
       { name: 'runs', requires: { ...requires, shell: [{ cmd: 'cat', args: [{ rest: true as const }] }] } },
     ],
   }, READER)

@@ -219,8 +219,7 @@ const WORDS = { allow: 'would be allowed', ask: 'would require approval', deny: 
 
 function explanationText(
   {
-    tool, decision, code, approvalKey, arguments: changed, notRecorded, chain, program, wall, environment, later = [],
-    remedies,
+    tool, decision, code, approvalKey, arguments: changed, notRecorded, chain, program, wall, environment, remedies,
   }: Explanation,
 ): string {
   const rows = chain.map(({ stage, action, source, reason }) => [stage, action, source, reason])
@@ -233,7 +232,6 @@ function explanationText(
     '\n', table(['STAGE', 'ACTION', 'SOURCE', 'REASON'], rows),
     ...(program === undefined ? [] : ['\nAt most, the program can\n', ...program.map(programLine)]),
     ...(environment === undefined ? [] : ['\nIts commands get\n', ...environment.map(variableLine)]),
-    ...(later.length === 0 ? [] : ['\nWhile it runs\n', ...later.map((line) => `  - ${visibleText(line)}\n`)]),
     ...(remedies.length === 0 ? [] : ['\nTo change this\n']),
     ...remedies.map((remedy) => `  - ${visibleText(remedy)}\n`),
   ].join('')

@@ -130,8 +130,9 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = Object.freeze
     'A call was received. `parentCallId` is the call whose tool made this one; `program` is the same call if that tool '
     + 'is `code_mode`.',
   ToolInvocationDecided:
-    'A call was allowed or denied. `stage` and `source` name the rule, mode, guard or person that decided. `program` is '
-    + 'the call of `code_mode` whose program made it.',
+    'A call was allowed or denied, or something that it uses while it runs, which `approvalKey` names then. `stage` and '
+    + '`source` name the rule, mode, guard or person that decided. `program` is the call of `code_mode` whose program '
+    + 'made it.',
   ToolInvocationChanged: 'A watchdog or guard replaced the arguments or the result. `before` and `after` are digests.',
   ToolInvocationStarted: 'An attempt begins. Attempt 0 means that the call was skipped because of a user message.',
   ToolInvocationProgress: 'The tool called `runtime.progress`.',

@@ -120,10 +120,6 @@ async function explainDecision(call: DecidedCall, host: HostContext): Promise<Ex
   const { action: decision, code } = final
   const approvals = found.map((approval) => approval.view(now))
   const program = programTools(call, host)
-  const later = decision === 'deny' ? [] : call.session.policy.lineage
-    .flatMap((policy) => policy.possibleRules(call.tool, analysis))
-    .map(({ permission, written = permission, pattern, action, source }) =>
-      `the rule "${written} ${pattern}" of ${source} may ${action === 'deny' ? 'refuse a part of it' : 'ask'}`)
   const environment = call.tool.grant.shell.some(({ cmd }) => cmd === ANY_COMMAND)
     ? host.commandVariables?.map((variable) => withKey(variable, wall)) : undefined
   const notRecorded = decision === 'deny' ? undefined : await unrecordedCommands(call, analysis, host)

@@ -1,9 +1,8 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, statSync, type BigIntStats } from 'node:fs'
-import { join, relative } from 'node:path'
+import { isAbsolute, join, relative, sep } from 'node:path'
 import { IGNORE_FILE, type IgnoredFiles } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { Gitignore } from '@bulkhead/kit/gitignore'
-import { isWithin } from '@bulkhead/kit/programs'
 
 /** A longer file would slow down every use of a path. */
 const MOST_BYTES = 256 * 1024
@@ -83,7 +82,6 @@ function ignoredBy(files: readonly IgnoreFile[]): IgnoredFiles {
     files: files.map(({ path, fault }) => ({ path, ...(fault !== undefined && { fault }) })),
     lineFor(capability, path) {
       for (const file of files) {
-        if (!isWithin(path, file.root)) continue
         const reason = reasonIn(file, capability, path)
         if (reason !== undefined) return reason
       }
@@ -93,9 +91,12 @@ function ignoredBy(files: readonly IgnoreFile[]): IgnoredFiles {
 }
 
 function reasonIn(file: IgnoreFile, capability: 'fs.read' | 'fs.write', path: string): string | undefined {
-  if (capability === 'fs.write' && path === file.path) return `${file.path}, which only a person changes,`
+  const inside = relative(file.root, path)
+  const names = inside.split(sep).filter((name) => name !== '')
+  if (names[0] === '..' || isAbsolute(inside)) return undefined
+  const isItself = names.length === 1 && names[0] === IGNORE_FILE
+  if (capability === 'fs.write' && isItself) return `${file.path}, which only a person changes,`
   if (file.patterns === undefined) return `${file.path}, which cannot be used because ${file.fault},`
-  const names = relative(file.root, path).split('/').filter((name) => name !== '')
   const line = file.patterns.lineFor(names, () => isFolder(path))
   return line === undefined ? undefined : `the line "${line}" of ${file.path}`
 }
