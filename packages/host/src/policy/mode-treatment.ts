@@ -9,8 +9,9 @@ import { allow, ask, type Verdict } from './verdict.ts'
  * watchdogs, guards and state machines decide as before.
  */
 export function treat(
-  verdicts: readonly Verdict[], { definition: { mode } }: ToolEntry, analysis: CallAnalysis, table: TreatmentTable,
+  verdicts: readonly Verdict[], tool: ToolEntry, analysis: CallAnalysis, table: TreatmentTable,
 ): readonly Verdict[] {
+  const { mode } = tool.definition
   const treatment = table[mode]
   const asks = verdicts.some(({ stage }) => stage === 'tool-mode')
   if (treatment === 'ask') {
@@ -18,11 +19,12 @@ export function treat(
       ? verdicts : [...verdicts, ask('tool-mode', `mode ${mode}`, `tools of the mode ${mode} require approval`, true)]
   }
   const own = asks ? verdicts.filter(({ stage }) => stage !== 'tool-mode') : verdicts
-  if (treatment === 'gate' || isExposed(analysis)) return own
+  if (treatment === 'gate' || isExposed(tool, analysis)) return own
   const without = own.filter(({ stage, action }) => stage !== 'security-mode' || action !== 'ask')
   return without.length === verdicts.length
     ? verdicts : [...without, allow('tool-mode', `treatment ${mode}`, `tools of the mode ${mode} run without a question`)]
 }
 
-const isExposed = ({ wall, onlyReads }: CallAnalysis): boolean =>
-  wall?.wall === 'open' || onlyReads === 'unwalled' || onlyReads === 'reveals'
+/** Of a third-party tool the arguments do not tell which files it reads. */
+const isExposed = ({ canReveal, origin: { layer } }: ToolEntry, { wall, onlyReads }: CallAnalysis): boolean =>
+  wall?.wall === 'open' || onlyReads === 'unwalled' || onlyReads === 'reveals' || (canReveal && layer !== 'bundled')
