@@ -1,6 +1,11 @@
 import { BulkheadError, ToolError, type ExtensionModule } from '@bulkhead/contract'
 import { fromGrida, fromStud, type Reading } from '@bulkhead/contract/dialects'
-import type { NamedTool } from './own-tools.ts'
+
+/** A function of the program that embeds the host, as a tool. `defineTool` makes it. */
+export interface NamedTool {
+  readonly name: string
+  execute(args: never, runtime: never): unknown
+}
 
 /** A tool in the form of grida. */
 export interface GridaToolContract {

@@ -5,7 +5,8 @@ import type { CreateHostOptions, Host } from './create-host.ts'
 
 export type { CreateHostOptions, Host } from './create-host.ts'
 export type { LoginOptions, McpBook } from './mcp-book.ts'
-export type { NamedTool, Registrable } from './own-tools.ts'
+export type { GridaToolContract, NamedTool, StudToolContract } from './foreign-tools.ts'
+export type { ForeignTool, Registrable } from './own-tools.ts'
 export type { ProfileName } from './profiles.ts'
 export type {
   McpEmbedder, McpPrompt, McpResource, McpRoot, McpServerStatus, SamplingRequest, SamplingResult,

@@ -6,13 +6,9 @@ import type { Host as CoreHost } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
 import type { FolderLoader } from '@bulkhead/loader'
-import { importTool, type GridaToolContract, type ImportedTool, type StudToolContract } from './foreign-tools.ts'
-
-/** A function of the program that embeds the host, as a tool. `defineTool` makes it. */
-export interface NamedTool {
-  readonly name: string
-  execute(args: never, runtime: never): unknown
-}
+import {
+  importTool, type GridaToolContract, type ImportedTool, type NamedTool, type StudToolContract,
+} from './foreign-tools.ts'
 
 /** What `register` takes. */
 export type Registrable = NamedTool | ExtensionDescriptor

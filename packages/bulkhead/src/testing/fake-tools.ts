@@ -1,7 +1,7 @@
 import type { RequirementSet } from '@bulkhead/contract'
 import type { AnyRuntime, ToolDeclaration } from '@bulkhead/contract/author'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { NamedTool } from '../facade/own-tools.ts'
+import type { NamedTool } from '../facade/foreign-tools.ts'
 
 /** Everything that `defineTool` takes, except the name. */
 export interface FakeToolDefinition

@@ -1,5 +1,5 @@
 import { BulkheadError, CALL_LIMITS, type CallLog, type CallProgress, type Clock } from '@bulkhead/contract'
-import { adviceOnArgument, adviceOnTool } from '@bulkhead/contract/dialects'
+import { adviceOnArgument, adviceOnTool, canonicalToolName } from '@bulkhead/contract/dialects'
 import {
   isJsonObject, parseJson, pointerKey, pointerStep, type Json, type JsonLimits, type JsonObject,
 } from '@bulkhead/kit/json'
@@ -104,7 +104,9 @@ export function resolve(call: ReceivedCall): ResolvedCall {
 }
 
 function unknownTool({ name, request: { args } }: ReceivedCall, tools: OfferedTools): BulkheadError {
-  const advice = adviceOnTool(name, actionIn(args), (other) => tools.get(other) !== undefined)
+  const has = (other: string): boolean => tools.get(other) !== undefined
+  const meant = canonicalToolName(name, has)
+  const advice = meant === name ? adviceOnTool(name, actionIn(args), has) : `Use "${meant}" instead.`
   const close = tools.closeNames(name)
   const like = close.length === 0 ? '' : ` Did you mean ${close.map((other) => `"${other}"`).join(' or ')}?`
   const hint = advice === undefined ? like : ` ${advice}`

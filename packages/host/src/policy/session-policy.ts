@@ -166,8 +166,8 @@ export class SessionPolicy {
     return this.rules.evaluate(tool, this.standing(tool).unknown, analysis)
   }
 
-  runsByMode({ definition: { mode } }: ToolEntry, analysis: CallAnalysis): Verdict | undefined {
-    return runsByMode(mode, analysis, this.#sources.settings.treatments)
+  runsByMode(tool: ToolEntry, analysis: CallAnalysis): Verdict | undefined {
+    return runsByMode(tool, analysis, this.#sources.settings.treatments)
   }
 
   /** The rules that deny or ask, and that a call may meet only while it runs. */

@@ -35,7 +35,6 @@ import { lowerLimits, SessionBudget, type Workflows } from '../model/budget.ts'
 export interface SessionSources extends ScopeSources {
   readonly agents: () => Agents
   readonly workflows: Workflows
-  /** Those of every session. */
   readonly hooks: HookChain
   /** All open sessions by their ids, sub-agents included. */
   readonly open: Map<string, HostSession>

@@ -63,6 +63,18 @@ test('rules, watchdogs and guards still ask and deny', async () => {
   expect(verdicts).toEqual(['WatchdogDenied', 'output', 'GuardDenied'])
 })
 
+test('a third-party tool that names files with credentials asks, and others run', async () => {
+  const readers = {
+    list_notes: { requires: { fs: { read: ['{workspace}/notes/**'] } } },
+    list_keys: { requires: { fs: { read: ['{workspace}/.env'] } } },
+  }
+  const { host } = createWorld({ extensions: [{ tools: readers }], config: { treatment: { preset: 'steerable' } } })
+  const session = await host.openSession()
+  const verdicts = await Promise.all(Object.keys(readers).map(async (name) =>
+    verdictOf(await session.call({ id: name, name, arguments: {} }))))
+  expect(verdicts).toEqual(['output', 'ApprovalDenied'])
+})
+
 test('the policy of the machine makes it stricter, and never looser', () => {
   const machine: ConfigFile = { treatment: { read: 'gate', external: 'ask', local: 'gate' } }
   expect(treatmentTable({ treatment: { preset: 'steerable' } }, machine))

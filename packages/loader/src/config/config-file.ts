@@ -224,7 +224,7 @@ const BY_NAME: readonly (readonly [section: RegExp, name: RegExp, strictest: Jso
   [/^\/policy\/scopes\/([^/]*)$/, /^(?:@[a-z0-9~-][a-z0-9._~-]*|[a-z][a-z0-9-]*\*?)$/, SCOPE],
   [/^\/roles\/([^/]*)$/, /^allow_[A-Za-z0-9_-]+$/, false],
   [/^\/watchdogs\/commandSafety\/severity\/([^/]*)$/, /^[a-z][a-z0-9-]{0,63}$/, 'critical'],
-  [/^\/treatment\/([^/]*)$/, new RegExp(`^(?:${TOOL_MODES.join('|')})$`), 'ask'],
+  [/^\/treatment\/([^/]*)$/, /^(?:read|safe_write|destructive|local|external)$/, 'ask'],
   [/^\/tools\/([^/]*)$/, TOOL_NAME_PATTERN, OFF],
   [/^\/tools\/([^/]*)\/enabled$/, TOOL_NAME_PATTERN, false],
   [/^\/extensions\/([^/]*)$/, EXTENSION_ID_PATTERN, OFF],

@@ -38,7 +38,7 @@ export async function parseKit(name: string, text: string): Promise<Kit | string
   if (typeof steps === 'string') return steps
   const { title, goal, description = goal, arguments: list = [], needs = steps?.tools ?? [], text: own = steps?.text } = read
   if (!isText(description) || !isText(own)) {
-    return '"description" and "text", or "goal" and "steps", must be there and not be empty'
+    return '"description" and "text" must be strings that are not empty, or be "goal" and "steps"'
   }
   const body = steps !== undefined && isText(goal) ? `Goal: ${goal.trim()}\n\n${own}` : own
   if (title !== undefined && !isText(title)) return '"title" must be a string that is not empty'
