@@ -20,8 +20,8 @@ import {
   canonicalFolder, type OpenPlace, openPlace, OpenPlaces, type PlaceOptions, type TrustChoice,
 } from './open-place.ts'
 import { OwnTools, type Registrable } from './own-tools.ts'
-import { profileOf, PROFILES, type ProfileName, withProfile } from './profiles.ts'
 import { type PromptSectionsOptions, SessionPrompts } from './session-prompts.ts'
+import { profileOf, PROFILES, type ProfileName, withProfile } from './profiles.ts'
 import { createProcessOwner, createSidecar } from './sidecar.ts'
 import { CORE_VERSION } from './version.ts'
 
