@@ -20,9 +20,9 @@ import {
   canonicalFolder, type OpenPlace, openPlace, OpenPlaces, type PlaceOptions, type TrustChoice,
 } from './open-place.ts'
 import { type ForeignTool, OwnTools, type Registrable } from './own-tools.ts'
-import { profileOf, PROFILES, type ProfileName, withProfile } from './profiles.ts'
 import { rememberWalls } from './remembered-walls.ts'
 import { type PromptSectionsOptions, SessionPrompts } from './session-prompts.ts'
+import { profileOf, PROFILES, type ProfileName, withProfile } from './profiles.ts'
 import { createProcessOwner, createSidecar } from './sidecar.ts'
 import { CORE_VERSION } from './version.ts'
 

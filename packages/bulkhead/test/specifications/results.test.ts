@@ -77,11 +77,13 @@ it('both long streams of bash stay in data', async () => {
   for (const letter of ['a', 'b']) expect(saved.split(letter).length).toBeGreaterThan(300_000)
 })
 
-it('a result beyond savedBytes does not claim that the whole is saved', async () => {
-  await using world = await opened({ config: { limits: { savedBytes: 500_000 } } as ConfigFile })
-  const outcome = await world.call('bash', { command: letters(LONG) })
-  expect(outcome).toMatchObject({ type: 'output', metadata: { truncated: true } })
-  expect(noteOfCut(outcome.metadata)).not.toMatch(/the whole is in/i)
+it.each([64_000_000, 500_000])('a result claims to be saved whole only if it is: savedBytes %i', async (savedBytes) => {
+  await using world = await opened({ config: settings({ limits: { savedBytes } }) })
+  const { metadata } = await world.call('bash', { command: letters(LONG) })
+  const { output_path: path } = metadata
+  const isWhole = path !== undefined && statSync(path).size >= LONG
+  expect(/the whole is in/i.test(noteOfCut(metadata)!)).toBe(isWhole)
+  expect(isWhole).toBe(savedBytes > LONG)
 })
 
 it('the output of a tool has the configured size, and an unknown setting costs no tool', async () => {

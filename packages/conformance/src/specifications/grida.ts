@@ -146,7 +146,7 @@ export const GRIDA: readonly SpecifiedRequirement[] = [
       148, 'guides/dialects', 'contract/dialects/grida',
       'always has a head for data that was cut, keeps the other parts, and is stable'),
     holds('S1.73', 'The model learns that the whole is saved only if it is.',
-      RESULTS, 'a result beyond savedBytes does not claim that the whole is saved'),
+      RESULTS, 'a result claims to be saved whole only if it is: savedBytes %i'),
     holds('S1.74', 'read takes the path of a saved result.', 'bulkhead/long-results',
       'can be read and searched in its file'),
     holds('S1.75', 'Saved results are removed with their session.',
