@@ -296,23 +296,3 @@ it('the example of the page is a valid configuration', () => {
   const [, example] = /^```json\n(\{\n {2}"mcp"[\s\S]*?)^```/m.exec(page)!
   expect(Object.keys(configFileSchema.parse(JSON.parse(example!)).mcp!)).toEqual(['files', 'harbour'])
 })
-
-it('a server answers in the form of MCP, also if its outputSchema admits every object', async () => {
-  const inputSchema = { type: 'object', properties: {} }
-  const tools = ['counts', 'fails'].map((name) => ({ name, inputSchema, outputSchema: { type: 'object' } }))
-  const answer = (result: JsonObject) => JSON.stringify({ jsonrpc: '2.0', id: '$id', result }).replace('"$id"', '$id')
-  const text = (words: string) => [{ type: 'text', text: words }]
-  const responses = {
-    counts: answer({ content: text('three'), structuredContent: { success: true, count: 3 } }),
-    fails: answer({ content: text('no wind'), isError: true }),
-  }
-  const script = join(folder, 'forms.json')
-  writeFileSync(script, JSON.stringify({ tools, responses }))
-  configure({ mcp: { ship: { ...unconfined(), command: [process.execPath, RAW, script] } } })
-  const host = await open()
-  const session = await host.openSession({ mode: 'yolo' })
-  await host.mcp.connect()
-  const call = (name: string) => session.call({ id: name, name, arguments: {} })
-  expect(await call('ship_counts')).toMatchObject({ type: 'output', data: { success: true, count: 3 } })
-  expect(await call('ship_fails')).toMatchObject({ type: 'error', error_text: 'no wind' })
-})

@@ -1,5 +1,6 @@
 import {
-  byteSize, ceilingsOf, declaresSetting, DEFAULT_LIMITS, PLACEMENTS, unknownSettings, type CompartmentLimits, type ConfigFile, type ExtensionConfig,
+  byteSize, ceilingsOf, declaresSetting, DEFAULT_LIMITS, PLACEMENTS, unknownSettings,
+  type CompartmentLimits, type ConfigFile, type ExtensionConfig,
   type ExtensionDescriptor, type Layer, type LayerConfig, type LocatedCeiling, type Placement, type ResolvedConfig,
   type RuleAuthor, type RuleScope, type ScopedRule, type SecurityMode, type ToolConfig,
 } from '@bulkhead/contract'
