@@ -115,8 +115,9 @@ export function fsCapability(workspace: string, options: FsOptions): CapabilityU
       async 'fs.search'(call, args) {
         const request = readSearchRequest(stringArgument(args, 0, 'The pattern'), args[1])
         const read = reading(call, request.path)
+        const saved = { ...request, whole: wholeOf(call, request) }
         const found = await long.run(call, async (signal) =>
-          searchLines(read, await read.locate(request.path, 'leads'), { ...request, whole: wholeOf(call, request) }, signal))
+          searchLines(read, await read.locate(request.path, 'leads'), saved, signal))
         return found as unknown as JsonObject
       },
       async 'fs.watch'(call, args) {

@@ -37,7 +37,8 @@ export function endingOf(call: RawCall, ended: ExecutedCall | BulkheadError, hos
   const output = tool.origin.layer === 'bundled' ? outputOf(call) : undefined
   const { body: head, whole } = truncate(body, tool.maxOutputBytes, tool.maxEntries, output !== undefined)
   // What a guard has checked or changed is saved, and not what the tool put out.
-  const isUsed = output !== undefined && !output.isEmpty && body.type === 'output' && !isResultGuarded(call as ClearedCall)
+  const isUsed = output !== undefined && !output.isEmpty && body.type === 'output'
+    && !isResultGuarded(call as ClearedCall)
   if (isUsed && (whole !== undefined || leavesOut(body))) return { body: head, claimed, whole: output }
   output?.drop()
   return { body: head, claimed, whole }

@@ -84,7 +84,8 @@ function truncateProper(body: OutcomeBody, maxBytes: number, keepsTail: boolean)
   const isLong = !fits(main, maxBytes)
   if (!isLong && textBytes <= maxBytes && !isMany) return { body, whole: undefined }
   const content = body.content === undefined ? {} : { content: headOfContent(body.content, maxBytes) }
-  const head = typeof main === 'string' ? headOfText(main, maxBytes) : headOf(main, { left: maxBytes, keepsTail }) ?? null
+  const head = typeof main === 'string' ? headOfText(main, maxBytes)
+    : headOf(main, { left: maxBytes, keepsTail }) ?? null
   const wholes = isMany || textBytes > maxBytes ? [wholeOfContent(blocks, isMany)] : []
   return {
     body: body.type === 'output'

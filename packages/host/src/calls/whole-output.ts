@@ -80,8 +80,8 @@ export class CallOutput implements WholeOutput {
     if (bytes.length === 0) return undefined
     this.#held.push(bytes)
     this.#heldBytes += bytes.length
-    const { shownBytes } = this.#place
-    return this.#file !== undefined || this.#heldBytes > Math.min(shownBytes, MOST_IN_MEMORY) ? this.#flush() : undefined
+    const most = this.#file === undefined ? Math.min(this.#place.shownBytes, MOST_IN_MEMORY) : 0
+    return this.#heldBytes > most ? this.#flush() : undefined
   }
 
   #flush(): Promise<void> {

@@ -133,7 +133,7 @@ async function checkConfigured(compiled: Compiled, { config, schemas }: ProofCon
     // A misspelt key must not cost the tool.
     const unknown = unknownSettings(info.manifest().configSchema, ofTool)
     warnings.push(...unknown.map((key) => ({
-      ...violation(config, ['tools', name, key], { path: '', message: 'is not a setting of the tool. It has no effect' }, location),
+      ...violation(config, ['tools', name, key], NO_SETTING, location),
       cure: `Remove it, or correct its name. ${name} has ${settingsOf(info.manifest().configSchema)}.`,
     })))
     const known = Object.fromEntries(Object.entries(ofTool).filter(([key]) => !unknown.includes(key)))
@@ -142,6 +142,8 @@ async function checkConfigured(compiled: Compiled, { config, schemas }: ProofCon
   }
   return faults.length > 0 ? { ok: false, faults } : pass(compiled, warnings.slice(0, MAX_FAULTS))
 }
+
+const NO_SETTING: SchemaFault = { path: '', message: 'is not a setting of the tool. It has no effect' }
 
 const settingsOf = (schema: JsonObject): string =>
   Object.keys(withCommonConfig(schema)['properties'] as JsonObject).map((key) => visibleText(key)).join(', ')
