@@ -111,7 +111,8 @@ export class SessionApprovals {
 
   /** `questions`: what asked. What an approval of the same key answers stays answered. */
   remember(
-    called: Called, approvalKey: string, scope: ApprovalScope, by: string, questions: readonly string[] = [MODE_QUESTION],
+    called: Called, approvalKey: string, scope: ApprovalScope, by: string,
+    questions: readonly string[] = [MODE_QUESTION],
   ): void {
     const { sessionId, workspace, clock, terms, events, project } = this.#sources
     const { sessionMs, projectMs } = terms()
