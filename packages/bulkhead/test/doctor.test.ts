@@ -44,7 +44,7 @@ it('finds broken files, servers, settings and a project that is not trusted', WA
   writeFileSync(join(global(), 'config.json'), JSON.stringify({
     mcp: { gone: { type: 'local', command: ['bulkhead-no-such-program'] }, here: { type: 'local', command: ['sh', '-c', 'exit'] }, free: { type: 'local', command: ['sh'], jail: false }, keyed: { type: 'local', command: ['sh'], keys: { BULKHEAD_NO_SUCH_KEY: { host: 'api.example', methods: ['GET'], paths: ['/**'] } } }, far: { type: 'remote', url: 'https://mcp.example/' } },
     lsp: { rust: { command: ['bulkhead-no-such-server'], suffixes: ['.rs'] }, off: { command: ['sh'], suffixes: ['.x'], enabled: false } },
-    openapi: { shop: { document: 'none.json' } }, rules: [{ permission: 'gret', action: 'deny' }], extensions: { greeter: { isolation: 'thread' } },
+    openapi: { shop: { document: 'none.json' } }, rules: [{ permission: 'gret', action: 'deny' }, { permission: 'bash', pattern: 'npm test', action: 'allow' }, { permission: 'read', action: 'allow' }], extensions: { greeter: { isolation: 'thread' } },
   }))
   writeFileSync(join(global(), 'bulkhead.db'), 'no database')
   writeFileSync(join(global(), 'trust-root.json'), '{}')
@@ -65,6 +65,7 @@ it('finds broken files, servers, settings and a project that is not trusted', WA
     'lsp rust': { status: 'problem', found: '"bulkhead-no-such-server" is not an executable file on your PATH', cure: 'Install it, or correct lsp.rust.command in the configuration.' },
     'lsp off': { status: 'ok', found: 'disabled' },
     'mcp far': { status: 'ok', found: 'https://mcp.example/, not contacted' },
+    'rules': { status: 'ok', found: expect.stringMatching(/not asked about any more: "bash npm test" of \S+config\.json$/) },
   })
   const { stdout } = await inside(['doctor'], folder)
   // What the host reports: a document that cannot be read, and a rule that matches nothing.

@@ -78,7 +78,7 @@ export interface SharedPowers {
   readonly stateSlot?: unknown
 }
 
-/** Whether the code of an extension can do nothing but answer: it runs in a compartment and no tool of it requires anything. */
+/** Whether an extension can do nothing but answer: it runs in a compartment, and no tool of it requires anything. */
 function isPowerless({ tools, stateSlot, env = [], secrets = [] }: SharedPowers): boolean {
   return tools !== undefined && (stateSlot ?? null) === null && env.length + secrets.length === 0
     && tools.every(({ requires: { fs, net, shell, capabilities } }) =>

@@ -86,7 +86,8 @@ export function matchesTouch(rule: RulePattern, touch: Touch, could = false): bo
     const all = [subject, ...within]
     return could
       ? patterns.some((pattern) => all.every((one) => overlaps(one, pattern)))
-      : patterns.some((pattern) => all.some((one) => contains(pattern, one) === true || matchesCommands(kind, pattern, one)))
+      : patterns.some((pattern) =>
+        all.some((one) => contains(pattern, one) === true || matchesCommands(kind, pattern, one)))
   }
   const compared = rule.action === 'allow' ? [subject] : [subject, ...names]
   return patterns.some((pattern) => compared.some((one) => matches(pattern, one)))

@@ -2,7 +2,8 @@ import { matchSegment, textContains } from '@bulkhead/kit/glob'
 import { RULE_CAPABILITIES, type RuleAction, type RuleCapability } from '../model/names.ts'
 import type { Rule } from '../validation/policy.ts'
 import {
-  comparePatterns, isEverything, kindOfTouch, matchesTouch, SUBJECT_KINDS, type RulePattern, type SubjectKind, type Touch,
+  comparePatterns, isEverything, kindOfTouch, matchesTouch, SUBJECT_KINDS, type RulePattern, type SubjectKind,
+  type Touch,
 } from './rule-patterns.ts'
 
 export type { Touch } from './rule-patterns.ts'
@@ -83,7 +84,9 @@ export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion)
   const named = rulesFor(rules, question)
   const found = question.touches.map((touch) => judgeTouch(named, question, touch))
   const strictest = found.reduce<RuleVerdict | undefined>(
-    (best, one) => one && (best === undefined || strictness[one.action] > strictness[best.action]) ? one : best, undefined)
+    (best, one) => one && (best === undefined || strictness[one.action] > strictness[best.action]) ? one : best,
+    undefined,
+  )
   if (strictest === undefined) return undefined
   if (strictest.action === 'allow' && !coversAll(question.touches, found)) return undefined
   const same = found.flatMap((one) => one?.action === strictest.action ? one.rules : [])
@@ -100,8 +103,8 @@ export const judgeUse = (
 ): RuleVerdict | undefined => judgeTouch(rulesFor(rules, tool), tool, { capability, subject })
 
 /**
- * The rules that deny or ask, and that could match an unknown part of a call: they are judged when it is used. Not those
- * that match something known, because these decide before the call.
+ * The rules that deny or ask, and that could match an unknown part of a call: they are judged when it is used. Not
+ * those that match something known, because these decide before the call.
  */
 export function possibleRules(rules: readonly ScopedRule[], question: RuleQuestion): readonly ScopedRule[] {
   const { touches } = question
@@ -119,11 +122,12 @@ export function denyingRule(rules: readonly ScopedRule[], tool: RuledTool): Scop
     && (rule.isFinal === true || !named.some((other) => canBeat(other, rule))))
 }
 
-/** The rule that keeps another from ever deciding: it matches everything that the other matches, and is never set aside. */
+/** The rule that keeps another from ever deciding: it matches all that the other matches, and is never set aside. */
 export function obstacleOf(rule: ScopedRule, rules: readonly ScopedRule[]): ScopedRule | undefined {
   const isBeaten = (other: ScopedRule): boolean =>
     rules.some((one) => SUBJECT_KINDS.some((kind) => beats(one, other, kind)))
-  return rules.find((other) => other !== rule && isStricterOrSame(other, rule) && matchesAll(other, rule) && !isBeaten(other))
+  return rules.find((other) =>
+    other !== rule && isStricterOrSame(other, rule) && matchesAll(other, rule) && !isBeaten(other))
 }
 
 /** Stricter, or the same rule written before. */
@@ -139,14 +143,17 @@ const matchesAll = (outer: ScopedRule, inner: ScopedRule): boolean =>
     : !capabilities.has(outer.permission) && textContains(outer.permission, inner.permission))
   && SUBJECT_KINDS.every((kind) => comparePatterns(inner, outer, kind) !== undefined)
 
-function judgeTouch(rules: readonly ScopedRule[], question: RuleQuestion | RuledTool, touch: Touch): RuleVerdict | undefined {
+function judgeTouch(
+  rules: readonly ScopedRule[], question: RuleQuestion | RuledTool, touch: Touch,
+): RuleVerdict | undefined {
   const unknown = 'unknown' in question ? question.unknown : undefined
   const matching = rules.filter((rule) => isAbout(rule, touch) && applies(rule, touch, unknown))
   const kind = kindOfTouch(touch)
   const standing = matching.filter((rule) => !matching.some((other) => beats(other, rule, kind)))
   const [first] = standing
   if (first === undefined) return undefined
-  const { action } = standing.reduce((best, rule) => strictness[rule.action] > strictness[best.action] ? rule : best, first)
+  const { action } = standing
+    .reduce((best, rule) => strictness[rule.action] > strictness[best.action] ? rule : best, first)
   const deciding = standing.filter((rule) => rule.action === action)
   return { action, rule: narrowest(deciding, kind), rules: deciding }
 }
@@ -194,7 +201,7 @@ function beats(rule: ScopedRule, other: ScopedRule, kind: SubjectKind): boolean 
 const mayLoosen = (author: RuleAuthor, other: RuleAuthor): boolean =>
   author === other || other === 'bundled' || (other === 'project' && author !== 'bundled')
 
-/** Whether a rule matches less than another: permission inside or equal, pattern inside or equal, one of them smaller. */
+/** Whether a rule lies inside another: permission inside or equal, pattern inside or equal, one of them smaller. */
 function isInside(rule: ScopedRule, other: ScopedRule, kind: SubjectKind): boolean {
   const permission = comparePermissions(rule.permission, other.permission)
   if (permission === undefined) return false

@@ -14,7 +14,8 @@ export function idleRules(rules: readonly ScopedRule[]): readonly Diagnostic[] {
     const other = obstacleOf(rule, rules)
     if (other === undefined) return []
     const [location = '', path = ''] = rule.source.split(/#(?=\/rules\/\d+$)/)
-    const [own, stronger] = [rule, other].map(({ permission, pattern, action }) => visibleText(`${permission} ${pattern} ${action}`))
+    const [own, stronger] = [rule, other]
+      .map(({ permission, pattern, action }) => visibleText(`${permission} ${pattern} ${action}`))
     return [{
       severity: 'warning', stage: 'configSchema', code: 'ConfigInvalid', layer: LAYERS[rule.author], extensionId: null,
       location, path,

@@ -80,7 +80,7 @@ export interface CallAnalysis {
   readonly writes?: PreviewedWrites
   /** What it would do with files and the network, links followed. Computed when a rule needs it. */
   readonly effects?: (() => CallEffects) | undefined
-  /** The paths that its arguments name, as far as the host reads them. Others are possible unless the effects are known. */
+  /** The paths that its arguments name, as far as the host reads them. Others are possible. */
   readonly named?: () => readonly NamedPath[]
   /** Commands that its arguments name, as the manifest of its tool says. */
   readonly commands?: readonly string[]

@@ -14,9 +14,11 @@ const MOST_VALUES = 1_000
 export function withClaims(analysis: CallAnalysis, call: ValidatedCall, { realPath }: HostContext): CallAnalysis {
   const { tool: { claims }, session: { paths: { workspace } } } = call
   if (claims.length === 0) return analysis
-  const found = claims.flatMap(([argument, capability]) => valuesOf(call, argument).map((value) => ({ capability, value })))
+  const found = claims
+    .flatMap(([argument, capability]) => valuesOf(call, argument).map((value) => ({ capability, value })))
   const of = (...wanted: RuleCapability[]) => found.filter(({ capability }) => wanted.includes(capability))
-  const files = of('fs.read', 'fs.write').map(({ capability, value }) => ({ capability, path: resolve(workspace, value) }))
+  const files = of('fs.read', 'fs.write')
+    .map(({ capability, value }) => ({ capability, path: resolve(workspace, value) }))
   const hosts = of('net.fetch').map(({ value }) => hostOf(value))
   const commands = of('shell.run').map(({ value }) => value)
   let named: readonly NamedPath[] | undefined

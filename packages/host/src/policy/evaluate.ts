@@ -1,5 +1,6 @@
 import {
-  allowsNeed, beyond, CALL_LIMITS, powerItems, powerPhrases, PROGRAM_TOOL, SUBAGENTS, type CallNeed, type Power, type PowerItem,
+  allowsNeed, beyond, CALL_LIMITS, powerItems, powerPhrases, PROGRAM_TOOL, SUBAGENTS, type CallNeed, type Power,
+  type PowerItem,
 } from '@bulkhead/contract'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import { analyzeCall, deriveKey } from './call-analysis.ts'
@@ -147,7 +148,7 @@ const LISTED = approve('approval', 'allowlist', 'the key is on the allowlist')
 const isReadByHost = ({ name, origin }: ToolEntry, { argumentsReaders }: HostContext): boolean =>
   origin.layer === 'bundled' && argumentsReaders.has(name) && name !== PROGRAM_TOOL
 
-/** A call that is known to need more than its tool may do is denied before a watchdog, a person or the budget sees it. */
+/** A call that is known to need more than its tool may do is denied before watchdogs, people and budgets see it. */
 function beyondGrant(
   { tool, session: { policy } }: ValidatedCall, { needs = [], command }: CallAnalysis, { realPath }: HostContext,
 ): Verdict | undefined {

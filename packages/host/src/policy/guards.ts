@@ -90,9 +90,10 @@ function readAnswer(answer: MaybeAnswer, by: By, call: CheckedCall): Opinion | u
   if (answer === undefined) return undefined
   switch (answer?.action) {
     case 'allow': return undefined
-    case 'ask': return ask(
-      by.stage, by.source, reasonOf(answer, by.source), by.source.endsWith(NAMELESS) ? undefined : [forCall(by.source, call.args)],
-    )
+    case 'ask': {
+      const questions = by.source.endsWith(NAMELESS) ? undefined : [forCall(by.source, call.args)]
+      return ask(by.stage, by.source, reasonOf(answer, by.source), questions)
+    }
     case 'deny': return denied(by, reasonOf(answer, by.source))
     case 'change': return readChange(answer.arguments, { ...by, reason: reasonOf(answer, by.source) }, call)
     default: return denied(by, `the ${by.source} returned an unknown answer`)

@@ -80,7 +80,8 @@ const rulesAndToolMode = (session: PolicyParts): Policy => builtIn((evaluation) 
     evaluation.ruled = session.answersMode(tool, analysis) ? 'answers the mode' : 'allowed'
   } else evaluation.ruled = 'no'
   // A rule that allows answers the tool's own mode as it answers that of the session.
-  return analysis.onlyReads === true || evaluation.ruled === 'answers the mode' ? undefined : session.standing(tool).floor
+  const isAnswered = analysis.onlyReads === true || evaluation.ruled === 'answers the mode'
+  return isAnswered ? undefined : session.standing(tool).floor
 })
 
 /**
