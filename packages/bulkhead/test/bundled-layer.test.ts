@@ -84,7 +84,8 @@ describe('the tools that ship with the host', () => {
       return outcome.type === 'error' ? [outcome.error.code, outcome.error_text] : 'output'
     }
     expect(await errorOf(session, 'read', { path: '/etc/passwd' }))
-      .toEqual(['CapabilityDenied', '"/etc/passwd" is outside what the tool may read. Use a path inside the workspace that is not in a folder of the host.'])
+      .toEqual(['CapabilityDenied', 'The call of "read" was refused: "read" may not read /etc/passwd. '
+        + 'Use a path inside the workspace that is not in a folder of the host.'])
     expect(await errorOf(session, 'web_fetch', { url: 'http://localhost/' })).toEqual(['CapabilityDenied',
       'The host localhost:80 has an address that is not public (loopback). Use a public host, or ask the operator to allow this address with its port.'])
     const narrow = await host.openSession({ mode: 'yolo', ceiling: { fs: { read: ['{workspace}/**'] } } })
@@ -110,8 +111,7 @@ describe('the tools that ship with the host', () => {
       const outcome = await call(session, name, args)
       expect(data(outcome)).toMatchObject({ total: 1_001, [list]: { length: most } })
       expect(outcome.metadata).toMatchObject({ truncated: true, output_path: expect.any(String) })
-      const whole = JSON.parse(readFileSync(outcome.metadata.output_path!, 'utf8')) as Record<string, unknown[]>
-      expect(whole[list]).toHaveLength(1_001)
+      expect(readFileSync(outcome.metadata.output_path!, 'utf8').match(/^many\/f\d+/gm)).toHaveLength(1_001)
       closing.push(async () => expect(statSync(outcome.metadata.output_path!, { throwIfNoEntry: false })).toBeUndefined())
     }
     const few = await call(session, 'glob', { pattern: 'many/f1*' })

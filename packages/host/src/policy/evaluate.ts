@@ -10,6 +10,7 @@ import type { EvaluatedCall, HostContext, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis, type Decision, type MadeChange } from './checked-call.ts'
 import type { ArgumentsChange, Opinion } from './guards.ts'
 import type { Evaluation } from './policies.ts'
+import { filesLentTo } from './lent-files.ts'
 import { keepsForModel } from './session-memory.ts'
 import type { SessionPolicy } from './session-policy.ts'
 import { ignoredPath } from './use-rules.ts'
@@ -150,17 +151,21 @@ const isReadByHost = ({ name, origin }: ToolEntry, { argumentsReaders }: HostCon
 
 /** A call that is known to need more than its tool may do is denied before watchdogs, people and budgets see it. */
 function beyondGrant(
-  { tool, session: { policy } }: ValidatedCall, { needs = [], command }: CallAnalysis, { realPath }: HostContext,
+  call: ValidatedCall, { needs = [], command }: CallAnalysis, { realPath, sidecar }: HostContext,
 ): Verdict | undefined {
   if (needs.length === 0) return undefined
+  const { tool, session: { policy } } = call
   const { configured, ceilings } = policy.standing(tool)
   for (const { source, power } of ceilings) {
     const more = needs.filter((need) => !mayAllow(power, need, realPath))
     if (more.length > 0) return ceilingVerdict(more, source)
   }
+  const lent = filesLentTo(call, tool.extension.descriptor, sidecar)
   // The hosts of a command are those that its wall lets through.
-  const more = needs.filter((need) => !(command && need.kind === 'net') && !mayAllow(configured, need, realPath))
-  return more.length === 0 || isOwnCode(tool) ? undefined : grantVerdict(more, tool.name)
+  const isAllowedElsewhere = ({ kind, subject }: CallNeed): boolean =>
+    (command !== undefined && kind === 'net') || (kind === 'fs.read' && lent.has(subject))
+  const more = needs.filter((need) => !isAllowedElsewhere(need) && !mayAllow(configured, need, realPath))
+  return more.length === 0 || isOwnCode(tool) ? undefined : grantVerdict(more, tool)
 }
 
 /** Code of the embedder that declares nothing does what it does without a grant. */

@@ -1,6 +1,7 @@
 import {
   BulkheadError, powerPhrases, type ErrorCode, type PowerItem, type RuleAction, type ScopedRule,
 } from '@bulkhead/contract'
+import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { StagePermit } from './stage-permit.ts'
 
 /** The stages of a decision, in their order. */
@@ -74,10 +75,15 @@ export function ceilingVerdict(more: readonly Pick<PowerItem, 'kind' | 'subject'
 }
 
 /** A tool may not do `more`, whatever is approved. */
-export function grantVerdict(more: readonly Pick<PowerItem, 'kind' | 'subject'>[], tool: string): Verdict {
-  const reason = `"${tool}" may not ${powerPhrases(more, 'may').join('; ')}`
-  const cure = 'Pass what its requirements name, or call a tool that may do it.'
-  return { ...deny('capability', 'CapabilityDenied', `${GRANT}${tool}`, reason), cure }
+export function grantVerdict(
+  more: readonly Pick<PowerItem, 'kind' | 'subject'>[], { name, origin: { layer } }: Pick<ToolEntry, 'name' | 'origin'>,
+): Verdict {
+  const reason = `"${name}" may not ${powerPhrases(more, 'may').join('; ')}`
+  const ofFiles = more.every(({ kind }) => kind === 'fs.read' || kind === 'fs.write')
+  const cure = layer === 'bundled' && ofFiles
+    ? 'Use a path inside the workspace that is not in a folder of the host.'
+    : 'Pass what its requirements name, or call a tool that may do it.'
+  return { ...deny('capability', 'CapabilityDenied', `${GRANT}${name}`, reason), cure }
 }
 
 const GRANT = 'requires of the tool '

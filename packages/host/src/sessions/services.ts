@@ -16,6 +16,7 @@ import { openSlot } from '../extensions/state-slot.ts'
 import { CancelScope } from '../model/cancel-scope.ts'
 import type { CallScope, HostContext } from '../policy/call.ts'
 import type { SessionScope } from '../policy/call-session.ts'
+import { filesLentTo, mayBorrow, NO_FILES } from '../policy/lent-files.ts'
 import { memoryOf, recall, remember } from '../policy/session-memory.ts'
 import type { EventBus } from '../records/events.ts'
 import type { Sidecar } from '../records/timeouts.ts'
@@ -129,29 +130,18 @@ const makesOwnCalls = ({ id, layer, code }: ProgramSource, { call }: RunningCall
 type ProgramSource = Pick<ExtensionDescriptor, 'id' | 'layer' | 'code'>
 const PROGRAM_EXTENSION = 'code-mode'
 
-/** The bundled tools that may read saved results. */
-const READERS: ReadonlySet<string> = new Set(['read', 'grep'])
-const NONE: ReadonlySet<string> = new Set()
-
 export interface LendingSources {
   readonly descriptor: Pick<ExtensionDescriptor, 'id' | 'layer'>
   readonly running: Pick<RunningCalls<RunningCall>, 'get'>
   readonly sidecar: Sidecar | undefined
 }
 
-/**
- * A long result is given to the model as the path of a file outside the workspace. Bundled reading tools may read
- * exactly these files, of the session of the call. No third-party tool may, neither under their names nor through them.
- */
-export function lendFiles(
-  { descriptor: { id, layer }, running, sidecar }: LendingSources,
-): Pick<CompartmentServices, 'lentFiles'> {
-  if (sidecar?.files === undefined || layer !== 'bundled' || !READERS.has(id)) return {}
+export function lendFiles({ descriptor, running, sidecar }: LendingSources): Pick<CompartmentServices, 'lentFiles'> {
+  if (sidecar?.files === undefined || !mayBorrow(descriptor)) return {}
   return {
     lentFiles: (callId) => {
       const call = running.get(callId)?.call
-      const isNested = call?.parent !== undefined && !call.parent.isProgram
-      return call === undefined || isNested ? NONE : sidecar.files?.(call.session.id) ?? NONE
+      return call === undefined ? NO_FILES : filesLentTo(call, descriptor, sidecar)
     },
   }
 }
