@@ -40,8 +40,15 @@ const FOLDERS = Symbol('**')
 
 const isFolders = (part: string): boolean => /^\*{2,}$/.test(part)
 
+/** Spaces at the end of a line do not count, except one after a backslash. */
+function withoutSpaces(line: string): string {
+  let end = line.length
+  while (line[end - 1] === ' ' && line[end - 2] !== '\\') end--
+  return line.slice(0, end)
+}
+
 function readLine(line: string, number: number): readonly IgnorePattern[] {
-  const kept = line.replace(/(?<!\\) +$/, '')
+  const kept = withoutSpaces(line)
   if (kept === '' || kept.startsWith('#')) return []
   const isNegated = kept.startsWith('!')
   const body = isNegated ? kept.slice(1) : kept
