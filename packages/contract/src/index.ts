@@ -77,10 +77,12 @@ export {
 export { NO_COMMAND_WALLS, type CommandWall, type CommandWalls } from './ports/command-walls.ts'
 export {
   BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
-  type CompartmentRequest, type CompartmentServices, type CompartmentSession, type CompartmentTool, type DryRun,
-  type LogEntry, type MissingWall, type RuntimePart, type Sandbox, type SecretGrant, type SessionAccess,
-  type StateAccess, type ToolInvocation, type Wall, type WholeOutput,
+  type CompartmentRequest, type CompartmentSession, type CompartmentTool, type DryRun, type MissingWall,
+  type RuntimePart, type Sandbox, type ToolInvocation, type Wall,
 } from './ports/sandbox.ts'
+export type {
+  CompartmentServices, LogEntry, SecretGrant, SessionAccess, StateAccess, WholeOutput,
+} from './ports/compartment-services.ts'
 export type { CodeDiagnostic, CodeLocation, CodeSymbol, LanguageServers } from './ports/language-servers.ts'
 export type { SourceFile, TextPosition } from './ports/language-servers.ts'
 export type { CallUse, DeniedPaths, IgnoredFiles, UseRules, UseVerdict } from './ports/use-rules.ts'

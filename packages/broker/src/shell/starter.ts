@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { realpath } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { newProcessMark } from '@bulkhead/kit/processes'
-import { BulkheadError, type CommandWalls, type KeyGrant } from '@bulkhead/contract'
+import type { BulkheadError, CommandWalls, KeyGrant } from '@bulkhead/contract'
 import type { OpenCall } from '../model/capability.ts'
-import { FileScope, type HostFolders } from '../fs/file-scope.ts'
-import { liesIn } from '../fs/paths.ts'
+import type { HostFolders } from '../fs/file-scope.ts'
 import type { Redaction } from '../secrets/redaction.ts'
 import type { SecretsCapability } from '../secrets/secrets.ts'
 import { Executables, requireUnchanged, UntrustedFolders } from '../process/executable.ts'
@@ -21,7 +18,7 @@ import { Run } from './run.ts'
 import { wholePipe } from './whole-pipe.ts'
 import { descriptorsOf, type RunParts, type RunStreams } from './run-start.ts'
 import { CommandSandbox, type CommandSandboxOptions } from './command-sandbox.ts'
-import { withFileErrors } from '../fs/file-errors.ts'
+import { inWorkingFolder, workingFolder } from './working-folder.ts'
 import type { SpareLauncher } from '../walls/launcher.ts'
 import { NO_SANDBOX, type CommandWall, type SandboxPrefix } from './wall-form.ts'
 
@@ -251,39 +248,6 @@ export class Starter {
       throw startError(error)
     }
   }
-}
-
-/**
- * Starts a command in its working folder: the workspace, or a folder in it or in another root that the tool
- * may read. The path refers to the folder that was checked, until the command is there.
- */
-async function inWorkingFolder<Command extends { readonly inFolder: Promise<void> }>(
-  workspace: string, call: OpenCall, given: string | undefined, start: (path: string) => Command,
-): Promise<Command> {
-  const { scope, resolved } = await workingFolder(workspace, call, given)
-  return scope.asFolder(resolved, async (folder) => {
-    const started = start(folder.at('.'))
-    await started.inFolder
-    return started
-  })
-}
-
-async function workingFolder(workspace: string, { tool, uses }: OpenCall, given: string | undefined) {
-  const isWorkspace = given === undefined || resolve(workspace, given) === resolve(workspace)
-  const { fs: { read, roots, commandRoots = [] }, ceilings = [] } = tool.grant
-  const scope = isWorkspace ? new FileScope('fs.read', [workspace], workspace)
-    : new FileScope('fs.read', read, workspace, { roots, ceilings: ceilings.map(({ fs }) => fs.read) })
-  const resolved = await scope.under(isWorkspace ? undefined : uses).locate(given ?? '.')
-  const folders = await withFileErrors(resolved.given, () => Promise.all([workspace, ...commandRoots].map((folder) =>
-    realpath(folder))))
-  if (!folders.some((folder) => liesIn(resolved.real, folder))) {
-    throw new BulkheadError(
-      'CapabilityDenied',
-      `"${resolved.given}" is outside the workspace. Commands start inside it.`,
-      { data: { power: 'shell', path: resolved.given } },
-    )
-  }
-  return { scope, resolved, path: scope.pathOf(resolved) }
 }
 
 /** What stands before a command with these streams. */

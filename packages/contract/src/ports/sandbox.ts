@@ -1,16 +1,13 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { ExtensionModule, StoredState } from '../author/extension.ts'
 import type { BulkheadError } from '../model/errors.ts'
-import type { InteractionRequest, InteractionResponse } from '../model/interaction.ts'
 import type { LifecyclePhase } from '../model/lifecycle.ts'
 import type { CompartmentLimits } from '../model/limits.ts'
 import type { Layer, Placement } from '../model/names.ts'
-import type { Outcome } from '../model/outcome.ts'
 import type { PreviewedWrites } from '../policy/approval-key.ts'
 import type { Power } from '../policy/power.ts'
-import type { ChangeRecorder, UndoAccess } from './changes.ts'
-import type { WorkspaceClient } from './embedder.ts'
 import type { CommandWall, CommandWalls } from './command-walls.ts'
+import type { CompartmentServices } from './compartment-services.ts'
 import type { KeyUse } from './server-jail.ts'
 import type { UseRules } from './use-rules.ts'
 
@@ -172,76 +169,6 @@ export interface Sandbox {
   /** All isolation features, tried as before the first process starts. Rejects if they cannot be tried now. */
   walls?(): Promise<readonly Wall[]>
   close(): Promise<void>
-}
-
-export interface LogEntry {
-  readonly level: 'debug' | 'info' | 'warn' | 'error'
-  readonly text: string
-  readonly callId: string | undefined
-  /** Set on lines that the host adds to the log of the code. */
-  readonly code?: 'LogTruncated'
-}
-
-/**
- * The state slot of one extension, of the principal of a call. The host checks schema, version and drift. `callId`: the
- * call that accesses it; undefined outside of one.
- */
-export interface StateAccess {
-  read(callId?: string): Promise<Json>
-  write(data: Json, callId?: string): Promise<void>
-}
-
-/** A declared secret. Only the broker sees the value, and sends it only to these hosts and commands. */
-export interface SecretGrant {
-  /** undefined if it has no value. */
-  readonly value: string | undefined
-  readonly hosts: readonly string[]
-  readonly commands: readonly string[]
-}
-
-/**
- * The data that a session keeps for one extension, accessed by a running call. Rejects with StateInvalid for an invalid
- * value.
- */
-export interface SessionAccess {
-  read(callId: string): Promise<{ readonly id: string; readonly data: Json }>
-  write(callId: string, data: Json): Promise<void>
-}
-
-/** What a call puts out, as it arrives. A file keeps what a model cannot see of it. */
-export interface WholeOutput {
-  /** `source`: lines of different ones are not mixed. Never rejects. While it is pending, add nothing more. */
-  add(source: string, bytes: Uint8Array): Promise<void> | undefined
-}
-
-/**
- * What the broker needs from the host, per compartment. An absent service is a power that the compartment does not
- * have.
- */
-export interface CompartmentServices {
-  /** Contract: must not throw and must not block. */
-  log(entry: LogEntry): void
-  readonly state?: StateAccess
-  /** Declared variables that have a value. The broker denies any other name. */
-  readonly env: ReadonlyMap<string, string>
-  /** Every declared name, with or without a value. */
-  readonly envDeclared: ReadonlySet<string>
-  /** Every declared secret, by name. */
-  readonly secrets?: ReadonlyMap<string, SecretGrant>
-  /** `callId` is null during the phase `init`. */
-  interact?(callId: string | null, request: InteractionRequest, signal: AbortSignal): Promise<InteractionResponse>
-  callTool?(callId: string, name: string, args: Json, signal: AbortSignal): Promise<Outcome>
-  readonly session?: SessionAccess
-  /** Files of the host that a call may read in addition to its grant, by exact path. */
-  lentFiles?(callId: string): ReadonlySet<string>
-  /** Takes the whole output of a running call of a bundled tool, of which the result has a part. */
-  wholeOutput?(callId: string): WholeOutput | undefined
-  /** The client of the session that makes a call. */
-  client?(callId: string): WorkspaceClient | undefined
-  /** Absent: nothing can be undone. */
-  readonly changes?: ChangeRecorder | undefined
-  /** Only for the bundled tool that undoes changes. */
-  readonly undo?: UndoAccess | undefined
 }
 
 /** The parts of `runtime` that a tool can be given. The broker checks each use again. */
