@@ -53,7 +53,7 @@ function put(path: string, content = 'x\n'): void {
   mkdirSync(dirname(join(folder, 'work', path)), { recursive: true })
   writeFileSync(join(folder, 'work', path), content)
 }
-const call = async (name: string, args: JsonObject) => (await session.call({ id: 'c', name, arguments: args })).type
+const call = async (name: string, args: JsonObject) => (await session.call({ id: crypto.randomUUID(), name, arguments: args })).type
 const write = (path: string) => call('write', { path, content: 'y\n' })
 const words = () => asked.at(-1)!.answers.map((one) => one.words)
 /** Whether writing the file asks. */

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
+import { IGNORE_FILE } from '@bulkhead/contract'
 import { createLoader } from '@bulkhead/loader'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loaderOptions } from '../src/facade/loader-options.ts'
@@ -72,8 +73,9 @@ const COMMANDS = [
 ]
 
 describe('a project that is not trusted', () => {
-  it('is not read at the start of a host or at an installation if it is declined or not decided about', () => {
-    expect(readBy({ trusts: [null, 'declined'], commands: COMMANDS })).toEqual([])
+  it('is not read, except its ignore file, at the start of a host or at an installation if it is declined or not decided about', () => {
+    // That file only denies, so it counts without trust.
+    expect(readBy({ trusts: [null, 'declined'], commands: COMMANDS })).toEqual([IGNORE_FILE])
   })
 })
 
@@ -89,7 +91,7 @@ describe('a project with a decision', () => {
     const digest = await loader.trust.measure(workspace())
     const files: string[] = []
     for (const path of readBy({ commands: COMMANDS })) {
-      if (PROGRAMS.has(path)) continue
+      if (PROGRAMS.has(path) || path === IGNORE_FILE) continue
       const file = join(workspace(), path)
       let before: Buffer
       try {

@@ -9,20 +9,20 @@ describe('a pipe request', () => {
   it('has defaults', () => {
     expect(readPipeRequest([[CAT]])).toEqual({
       stages: [{ cmd: 'cat', args: [], input: undefined, stdout: 'out', stderr: 'err' }], cwd: undefined,
-      timeoutMs: undefined, wall: undefined, hosts: [], isolated: false, quiet: false,
+      timeoutMs: undefined, wall: undefined, hosts: [], isolated: false, quiet: false, save: false,
     })
     const nothing = { cmd: 'cat', args: null, input: null, stdout: null, stderr: null }
-    expect(readPipeRequest([[nothing], { cwd: null, timeoutMs: null, wall: null, quiet: null }]))
+    expect(readPipeRequest([[nothing], { cwd: null, timeoutMs: null, wall: null, quiet: null, save: null }]))
       .toEqual(readPipeRequest([[CAT]]))
     const first = { cmd: 'cat', args: ['-n'], input: { path: 'a' }, stdout: { path: 'b', append: true }, stderr: 'out' }
     expect(readPipeRequest([
       [first, { cmd: 'cat', stdout: { path: 'c', append: 1 }, stderr: 'nothing' }],
-      { cwd: 'src', timeoutMs: 1, wall: 'look', isolated: true, quiet: true },
+      { cwd: 'src', timeoutMs: 1, wall: 'look', isolated: true, quiet: true, save: true },
     ])).toEqual({
       stages: [
         first, { cmd: 'cat', args: [], input: undefined, stdout: { path: 'c', append: false }, stderr: 'nothing' },
       ],
-      cwd: 'src', timeoutMs: 1, wall: 'look', hosts: [], isolated: true, quiet: true,
+      cwd: 'src', timeoutMs: 1, wall: 'look', hosts: [], isolated: true, quiet: true, save: true,
     })
     expect(readPipeRequest([[CAT], { wall: 'work', quiet: 1 }])).toMatchObject({ wall: 'work', quiet: false })
     for (const hosts of ['all', ['example.com', '*.example.com:8443']] as const) {
