@@ -1,7 +1,6 @@
 import type { Outcome, ToolDefinition } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import type { Json } from '@bulkhead/kit/json'
-import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
 import { serveTools } from './serve-tools.ts'
 
 /** How one call of a tool ended. */
@@ -21,6 +20,7 @@ export type DeliveredCall =
  */
 export async function deliverOverMcp(calls: readonly EndedCall[]): Promise<readonly DeliveredCall[]> {
   const tools = [...new Map(calls.map(({ tool }) => [tool.name, tool])).values()]
+  const { Client, InMemoryTransport } = await import('@modelcontextprotocol/client')
   const [here, there] = InMemoryTransport.createLinkedPair()
   let outcome: Outcome
   const serving = await serveTools({ on: () => () => undefined }, {
