@@ -5,9 +5,8 @@ export type {
   FileWatch, FileWriter, FindOptions, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions,
   CommandAs, PipeResult, Runtime, SearchOptions, Secrets, SessionMemory, Shell, ShellResult, ShellStage, ShellTarget,
 } from './author/runtime.ts'
-export {
-  isCertificateVariable, isProxyVariable, isUsualVariable, namedTwice, type CommandVariable,
-} from './model/command-variables.ts'
+export { isCertificateVariable, isProxyVariable, isUsualVariable, namedTwice } from './model/command-variables.ts'
+export type { CommandVariable } from './model/command-variables.ts'
 export { BulkheadError, ERRORS, isErrorCode, requireOptions, RETRIED_CLASSES, VALIDATION_STAGES } from './model/errors.ts'
 export type { Diagnostic, ErrorClass, ErrorCode, ErrorFault, ValidationStage } from './model/errors.ts'
 export { EVENT_TYPES } from './model/events.ts'
@@ -80,9 +79,8 @@ export {
   type CompartmentRequest, type CompartmentSession, type CompartmentTool, type DryRun, type MissingWall,
   type RuntimePart, type Sandbox, type ToolInvocation, type Wall,
 } from './ports/sandbox.ts'
-export type {
-  CompartmentServices, LogEntry, SecretGrant, SessionAccess, StateAccess, WholeOutput,
-} from './ports/compartment-services.ts'
+export type { CompartmentServices, LogEntry, SecretGrant } from './ports/compartment-services.ts'
+export type { SessionAccess, StateAccess, WholeOutput } from './ports/compartment-services.ts'
 export type { CodeDiagnostic, CodeLocation, CodeSymbol, LanguageServers } from './ports/language-servers.ts'
 export type { SourceFile, TextPosition } from './ports/language-servers.ts'
 export type { CallUse, DeniedPaths, IgnoredFiles, UseRules, UseVerdict } from './ports/use-rules.ts'
