@@ -22,7 +22,7 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
   stud: { projectFolder: '.stud' },
   grida: { agentsRequire: 'adds' },
   morphix: { config: { budget: { tokens: 8_000 } } },
-  steerable: { config: { treatment: { preset: 'steerable' } } as ConfigFile },
+  steerable: { config: { treatment: { preset: 'steerable' } } },
   phi: { agentLevels: 1 },
 }
 

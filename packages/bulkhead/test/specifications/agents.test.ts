@@ -7,11 +7,6 @@ import '../../src/testing/vitest.ts'
 import { CACHE } from '../cache.ts'
 import { IN_THREADS, writeExtension } from '../extension-folder.ts'
 
-interface Surface {
-  readonly items: readonly { readonly subject: string; readonly tools: readonly string[]; readonly agent: boolean }[]
-}
-const surfaceOf = (session: Session): Surface => (session as unknown as { surface(): Surface }).surface()
-const agent = (manifest: object): AgentInput => manifest as AgentInput
 const task = { id: 't', name: 'task', arguments: { subagent_type: 'scout', prompt: 'look' } }
 
 const FORECAST: FakeTool = {
@@ -19,27 +14,27 @@ const FORECAST: FakeTool = {
 }
 const CEILING = { fs: { read: ['{workspace}/**'] }, net: { hosts: ['*'] } }
 
-const scout = (more: object) =>
-  agent({ name: 'scout', tools: ['read'], requires: { net: { hosts: ['api.example.com'] } }, ...more })
-const expectAdded = ({ items }: Surface) => {
+const scout = (more: Partial<AgentInput>): AgentInput =>
+  ({ name: 'scout', tools: ['read'], requires: { net: { hosts: ['api.example.com'] } }, ...more })
+const expectAdded = ({ items }: ReturnType<Session['surface']>) => {
   expect(items.find(({ subject }) => subject.includes('api.example.com'))).toMatchObject({ agent: true, tools: [] })
   expect(items.some(({ subject }) => subject.includes('weather'))).toBe(false)
 }
 
 it('what an agent requires adds to the surface beside a ceiling, and to no tool', async () => {
   await using host = await createTestHost({ cache: CACHE, tools: { forecast: FORECAST } })
-  expectAdded(surfaceOf(await host.openSession({ agent: scout({ ceiling: CEILING }) })))
+  expectAdded((await host.openSession({ agent: scout({ ceiling: CEILING }) })).surface())
 })
 
 it('what an agent requires adds to the surface with the profile grida, and to no tool', async () => {
   await using host = await createTestHost({ cache: CACHE, profile: 'grida', tools: { forecast: FORECAST } })
-  expectAdded(surfaceOf(await host.openSession({ agent: scout({}) })))
+  expectAdded((await host.openSession({ agent: scout({}) })).surface())
 })
 
 it('another tool extends the surface of an agent that declares requires and a ceiling', async () => {
   await using host = await createTestHost({ cache: CACHE, tools: { forecast: FORECAST } })
   const both = scout({ tools: ['read', 'forecast'], ceiling: CEILING })
-  const { items } = surfaceOf(await host.openSession({ agent: both }))
+  const { items } = (await host.openSession({ agent: both })).surface()
   expect(items.find(({ subject }) => subject.includes('weather'))).toMatchObject({ tools: ['forecast'] })
 })
 
@@ -90,7 +85,7 @@ it('folders that begin with _ are not loaded', async () => {
   expect([host.tool('sketch'), host.diagnostics]).toEqual([undefined, []])
 })
 
-const SCOUT = agent({ name: 'scout', description: 'Finds files quickly.', prompt: 'You look for files.' })
+const SCOUT: AgentInput = { name: 'scout', description: 'Finds files quickly.', prompt: 'You look for files.' }
 
 it('task lists the agents with their descriptions', async () => {
   await using host = await createTestHost({ cache: CACHE, agents: [SCOUT], runAgent: async () => ({ output: '' }) })
@@ -100,10 +95,10 @@ it('task lists the agents with their descriptions', async () => {
 })
 
 it('an agent names its model, its settings, its thinking level and its strategy', async () => {
-  const whole = {
+  const whole: AgentInput = {
     name: 'scout', model: 'small', modelSettings: { temperature: 0 }, thinkingLevel: 'low', strategy: 'sequential',
   }
-  await using host = await createTestHost({ cache: CACHE, agents: [agent(whole)] })
+  await using host = await createTestHost({ cache: CACHE, agents: [whole] })
   expect(host.agent('scout')).toMatchObject(whole)
 })
 

@@ -1,17 +1,14 @@
 import { expect, it } from 'vitest'
-import type { ConfigFile } from '../../src/index.ts'
 import { createScriptedApprover, createTestHost } from '../../src/testing/index.ts'
 import '../../src/testing/vitest.ts'
 import { CACHE } from '../cache.ts'
-
-const settings = (config: object) => config as ConfigFile
 
 it.each([
   false, true,
 ])('an approval for the project is neither offered nor accepted until it is enabled: %s', async (enabled) => {
   const approver = createScriptedApprover(enabled ? ['project'] : ['project', 'once'])
   await using host = await createTestHost({
-    cache: CACHE, ...(enabled && { config: settings({ approvals: { project: true } }) }),
+    cache: CACHE, ...(enabled && { config: { approvals: { project: true } } }),
     tools: { pay: { gated: true, execute: () => 'paid' } },
   })
   for (const id of ['first', 'second']) {
@@ -19,6 +16,6 @@ it.each([
     expect(await session.call({ id, name: 'pay', arguments: {} })).toSucceedWith('paid')
   }
   approver.check()
-  const { answers } = approver.requests[0] as unknown as { readonly answers: readonly { readonly decision: string }[] }
+  const { answers } = approver.requests[0]!
   expect(answers.some(({ decision }) => decision === 'project')).toBe(enabled)
 })

@@ -2,22 +2,21 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { canonicalCall } from '@bulkhead/contract/dialects'
 import { expect, it } from 'vitest'
-import type { ConfigFile, HookContext, Registrable, ToolCall } from '../../src/index.ts'
+import type { HookContext, ToolCall } from '../../src/index.ts'
 import { createScriptedApprover, createTestHost } from '../../src/testing/index.ts'
 import '../../src/testing/vitest.ts'
 import { CACHE } from '../cache.ts'
 
-const settings = (config: object) => config as ConfigFile
 const TEXT = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }
 
 it('registers a tool contract of stud and a tool of grida', async () => {
   await using host = await createTestHost({ cache: CACHE })
   const stud = {
-    kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0',
+    kind: 'Tool' as const, contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0',
     configSchema: { type: 'object', properties: {}, additionalProperties: false },
     loadedCardinality: 'unlimited', activeCardinality: 'unlimited', stateSlot: 'none',
     discoveryRules: { folder: 'tools' }, reloadBehavior: 'between-turns', name: 'loud', description: 'Says it loudly.',
-    inputSchema: TEXT, outputSchema: { type: 'string' }, executor: 'local', gated: false,
+    inputSchema: TEXT, outputSchema: { type: 'string' }, executor: 'local' as const, gated: false,
     deriveApprovalKey: ({ text }: { text: string }) => text,
     execute: async ({ text }: { text: string }) => ({ ok: true, value: text.toUpperCase() }),
   }
@@ -26,7 +25,7 @@ it('registers a tool contract of stud and a tool of grida', async () => {
     execute: async ({ text }: { text: string }) =>
       ({ type: 'output', data: text.toLowerCase(), metadata: { duration_ms: 0 } }),
   }
-  await host.register([stud, grida] as unknown as readonly Registrable[])
+  await host.register([stud, grida])
   const session = await host.openSession({ mode: 'yolo' })
   expect(await session.call({ id: 'a', name: 'loud', arguments: { text: 'Hi' } })).toSucceedWith('HI')
   expect(await session.call({ id: 'b', name: 'quiet', arguments: { text: 'Hi' } })).toSucceedWith('hi')
@@ -50,7 +49,7 @@ it('attempts are a setting, and an exception of a reading tool is tried again', 
     throw new Error('ECONNRESET')
   }
   await using host = await createTestHost({
-    cache: CACHE, config: settings({ retries: { attempts: 2, backoffBase: 0, jitterMs: 0 } }),
+    cache: CACHE, config: { retries: { attempts: 2, backoffBase: 0, jitterMs: 0 } },
     tools: { look: { mode: 'read', idempotent: true, execute: fails }, act: { mode: 'safe_write', execute: fails } },
   })
   const session = await host.openSession({ mode: 'yolo' })
@@ -127,7 +126,7 @@ it('an operation without an id is a tool with a stable name', async () => {
   const document = { openapi: '3.0.0', info: { title: 'x', version: '1' }, paths }
   const offered = async () => {
     await using host = await createTestHost({
-      cache: CACHE, config: settings({ openapi: { shop: { document, baseUrl: 'https://shop.example' } } }),
+      cache: CACHE, config: { openapi: { shop: { document, baseUrl: 'https://shop.example' } } },
     })
     await host.openSession()
     return host.tools().filter(({ layer }) => layer !== 'bundled').map(({ name }) => name)
