@@ -1,16 +1,15 @@
-import { readFileSync, statSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { toFunctionDeclarations } from '@bulkhead/bridges/gemini'
 import { toResponseTools } from '@bulkhead/bridges/openai'
 import { noteOfCut } from '@bulkhead/contract/dialects'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { expect, it } from 'vitest'
 import { serve } from '../../../tools-bundled/test/loopback.ts'
-import type { ConfigFile } from '../../src/index.ts'
 import { createTestHost, type TestHostOptions } from '../../src/testing/index.ts'
 import '../../src/testing/vitest.ts'
 import { CACHE } from '../cache.ts'
-
-const settings = (config: object) => config as ConfigFile
 
 async function opened(options: TestHostOptions = {}) {
   const host = await createTestHost({ cache: CACHE, ...options })
@@ -66,6 +65,28 @@ it('a long stream of bash is in its saved file, whole', async () => {
   expect(statSync(metadata.output_path!).size).toBeGreaterThanOrEqual(LONG)
 })
 
+it('a long diff of git is in its saved file, whole', { tags: ['git'] }, async () => {
+  await using world = await opened()
+  const { workspace } = world.host
+  const git = (...args: readonly string[]) => execFileSync('git', ['-C', workspace, ...args])
+  git('init', '-q')
+  writeFileSync(join(workspace, 'long.txt'), '')
+  git('add', 'long.txt')
+  git('-c', 'user.name=A', '-c', 'user.email=a@example.org', 'commit', '-qm', 'empty')
+  writeFileSync(join(workspace, 'long.txt'), `${'a'.repeat(99)}\n`.repeat(LONG / 100))
+  const diffs = [await world.call('git', { action: 'diff' })]
+  git('-c', 'user.name=A', '-c', 'user.email=a@example.org', 'commit', '-qam', 'long')
+  diffs.push(await world.call('git', { action: 'show' }))
+  for (const outcome of diffs) {
+    expect(outcome).toMatchObject({
+      type: 'output', data: { diff: expect.stringMatching(/^diff --git a\/long.txt/), truncated: true },
+      metadata: { truncated: true },
+    })
+    expect(outcome.metadata.output_cut).toBeUndefined()
+    expect(readFileSync(outcome.metadata.output_path!, 'utf8').match(/^\+a{99}$/gm)).toHaveLength(LONG / 100)
+  }
+})
+
 it('both long streams of bash stay in data', async () => {
   await using world = await opened()
   const outcome = await world.call('bash', { command: `${letters(300_000)}; ${letters(300_000, 2)}` })
@@ -78,7 +99,7 @@ it('both long streams of bash stay in data', async () => {
 })
 
 it.each([64_000_000, 500_000])('a result claims to be saved whole only if it is: savedBytes %i', async (savedBytes) => {
-  await using world = await opened({ config: settings({ limits: { savedBytes } }) })
+  await using world = await opened({ config: { limits: { savedBytes } } })
   const { metadata } = await world.call('bash', { command: letters(LONG) })
   const { output_path: path } = metadata
   const isWhole = path !== undefined && statSync(path).size >= LONG
@@ -88,7 +109,7 @@ it.each([64_000_000, 500_000])('a result claims to be saved whole only if it is:
 
 it('the output of a tool has the configured size, and an unknown setting costs no tool', async () => {
   const tools = { bash: { maxOutput: '1KB' }, read: { colour: 'red' } }
-  await using world = await opened({ config: settings({ tools }) })
+  await using world = await opened({ config: { tools } })
   const outcome = await world.call('bash', { command: letters(5_000) })
   expect(outcome.metadata.truncated).toBe(true)
   expect(JSON.stringify(outcome).length).toBeLessThan(3_000)

@@ -71,6 +71,12 @@ const LOG_COUNT = 20
 /** Values of the attribute `filter` without which files are stored as they are. */
 const NO_FILTER: ReadonlySet<string> = new Set(['unspecified', 'unset', 'set'])
 
+interface PipeParts {
+  readonly settings?: readonly string[]
+  readonly input?: string
+  readonly save?: boolean
+}
+
 /** One call, in a checked repository. */
 class GitRun {
   readonly #runtime: GitRuntime
@@ -92,7 +98,7 @@ class GitRun {
         return this.#status()
       case 'diff': {
         const options = [...NO_PROGRAMS, '--ignore-submodules=dirty', ...(staged === true ? ['--cached'] : [])]
-        const { stdout, truncated } = await this.#read('compare', ['diff', ...options, ...from(revision), ...rest])
+        const { stdout, truncated } = await this.#text('compare', ['diff', ...options, ...from(revision), ...rest])
         return { diff: stdout, ...(truncated && { truncated }) }
       }
       case 'log': {
@@ -119,13 +125,15 @@ class GitRun {
 
   async #show(revision: string, rest: readonly string[]): Promise<JsonObject> {
     if (revision.includes(':')) {
-      const { stdout, truncated } = await this.#read('read the file', ['cat-file', 'blob', revision])
+      const { stdout, truncated } = await this.#text('read the file', ['cat-file', 'blob', revision])
       return stdout.includes('\0') ? { binary: true } : { content: stdout, ...(truncated && { truncated }) }
     }
-    const options = [...NO_PROGRAMS, WHOLE_FORMAT, '--no-show-signature', '--diff-merges=first-parent', '--patch']
-    const commit = `${revision}^{commit}`
-    const { stdout, truncated } = await this.#read('show the commit', ['show', ...options, ...from(commit), ...rest])
-    return readShownCommit(stdout, truncated)
+    const head = ['show', WHOLE_FORMAT, '--no-show-signature', '--no-patch', ...from(`${revision}^{commit}`), '--']
+    const found = await this.#read('show the commit', head)
+    const commit = readShownCommit(found.stdout)
+    const options = [...NO_PROGRAMS, '--format=', '--no-show-signature', '--diff-merges=first-parent', '--patch']
+    const patch = await this.#text('show the commit', ['show', ...options, ...from(commit.hash), ...rest])
+    return { ...commit, diff: patch.stdout, ...((found.truncated || patch.truncated) && { truncated: true }) }
   }
 
   async #add(paths: readonly string[]): Promise<JsonObject> {
@@ -201,6 +209,11 @@ class GitRun {
     return this.#pipe('look', [args]).then((result) => succeeded(what, result))
   }
 
+  /** For a person to read: the host saves all of it. */
+  #text(what: string, args: readonly string[]): Promise<PipeResult> {
+    return this.#pipe('look', [args], { save: true }).then((result) => succeeded(what, result))
+  }
+
   #write(what: string, args: readonly string[]): Promise<PipeResult> {
     return this.#pipe('work', [args]).then((result) => succeeded(what, result))
   }
@@ -208,7 +221,7 @@ class GitRun {
   /** Each command reads the output of the one before it. */
   #pipe(
     wall: 'look' | 'work', commands: readonly (readonly string[])[],
-    { settings = [], input }: { readonly settings?: readonly string[]; readonly input?: string } = {},
+    { settings = [], input, save = false }: PipeParts = {},
   ): Promise<PipeResult> {
     const { top, options } = this.#repository
     const own = [...options, ...settings.flatMap((setting) => ['-c', setting])]
@@ -216,7 +229,7 @@ class GitRun {
     const [first, ...others] = stages
     return this.#runtime.shell.pipe(
       [{ ...first!, ...(input !== undefined && { input }) }, ...others],
-      { cwd: top, wall, isolated: true, quiet: true, timeoutMs: RUN_MS },
+      { cwd: top, wall, isolated: true, quiet: true, save, timeoutMs: RUN_MS },
     )
   }
 }

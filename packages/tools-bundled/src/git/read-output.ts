@@ -56,8 +56,10 @@ const recordsOf = (output: string, truncated: boolean): readonly string[] =>
 export const COMMIT_FORMAT = '--format=%H%x00%P%x00%an%x00%ae%x00%aI%x00%s%x00'
 const COMMIT_FIELDS = 6
 
+type Commit = JsonObject & { readonly hash: string }
+
 /** Reads commits in the format above, one after another. */
-export function readCommits(output: string): readonly JsonObject[] {
+export function readCommits(output: string): readonly Commit[] {
   const fields = output.split('\0')
   return Array.from({ length: Math.floor(fields.length / COMMIT_FIELDS) }, (_, index) => {
     const [hash = '', parents = '', author = '', email = '', date = '', subject = ''] =
@@ -70,13 +72,12 @@ export function readCommits(output: string): readonly JsonObject[] {
 /** The format above, with the rest of the message. */
 export const WHOLE_FORMAT = `${COMMIT_FORMAT}%b%x00`
 
-/** Reads one commit with its message and diff. */
-export function readShownCommit(output: string, truncated: boolean): JsonObject {
+/** Reads one commit with its message. */
+export function readShownCommit(output: string): Commit {
   const fields = output.split('\0')
-  const [commit = {}] = readCommits(fields.slice(0, COMMIT_FIELDS).join('\0'))
+  const [commit] = readCommits(fields.slice(0, COMMIT_FIELDS).join('\0'))
   const body = (fields[COMMIT_FIELDS] ?? '').trimEnd()
-  const diff = fields.slice(COMMIT_FIELDS + 1).join('\0').replace(/^\n+/, '')
-  return { ...commit, ...(body !== '' && { body }), diff, ...(truncated && { truncated }) }
+  return { ...commit!, ...(body !== '' && { body }) }
 }
 
 /** What `branch` lists, each field followed by NUL. */
