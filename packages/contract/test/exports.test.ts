@@ -25,7 +25,7 @@ describe('the exports', () => {
       'compileGrant', 'declaredCeiling', 'declaredPower', 'declaresSetting', 'defineExtension', 'defineTool', 'denyingRule', 'dependencyCycleFault',
       'findIdConflicts',
       'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'hostOfKey', 'isBundledTool', 'isCertificateVariable', 'isErrorCode',
-      'isHeldBack', 'isKeyWithin', 'isLockedTool',
+      'isHeldBack', 'isKeyWithin', 'isLockedTool', 'isOfCalls',
       'isProxyVariable', 'isUsualVariable', 'judgeRules', 'judgeUse',
       'keyGrant', 'layerRank', 'matchArguments',
       'mayChange', 'mayLoad', 'missingDependencyFault', 'mustBeNamed', 'namedTwice',

@@ -50,6 +50,8 @@ export interface RuleQuestion extends RuledTool {
 interface RuledUse extends RuledTool {
   readonly capability: RuleCapability
   readonly subject: string
+  /** Whether the call is approved by its commands. */
+  readonly ofCommands?: boolean
 }
 
 export interface RuleVerdict {
@@ -82,7 +84,9 @@ const capabilities: ReadonlySet<string> = new Set(RULE_CAPABILITIES)
  */
 export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion): RuleVerdict | undefined {
   const named = rulesFor(rules, question)
-  const found = question.touches.map((touch) => judgeTouch(named, question, touch))
+  const ofCommands = question.touches.some(({ isKey, names }) => isKey && names !== undefined)
+  const ofUses = ofCommands ? named.filter((rule) => !isOfCalls(rule)) : named
+  const found = question.touches.map((touch) => judgeTouch(touch.isKey ? named : ofUses, question, touch))
   const strictest = found.reduce<RuleVerdict | undefined>(
     (best, one) => one && (best === undefined || strictness[one.action] > strictness[best.action]) ? one : best,
     undefined,
@@ -97,10 +101,20 @@ export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion)
 export const rulesFor = (rules: readonly ScopedRule[], tool: RuledTool): readonly ScopedRule[] =>
   rules.filter((rule) => capabilities.has(rule.permission) || isNamed(rule, tool))
 
+/**
+ * Whether a rule is about calls of a tool as a whole, such as `bash *`. For a call that is approved by its commands, these
+ * decide: a rule for each of them beats it, and then it says nothing about their files and hosts.
+ */
+export const isOfCalls = ({ permission, pattern }: Rule): boolean =>
+  !capabilities.has(permission) && isEverything(pattern)
+
 /** What the rules decide about one use while a call runs. */
-export const judgeUse = (
-  rules: readonly ScopedRule[], { capability, subject, ...tool }: RuledUse,
-): RuleVerdict | undefined => judgeTouch(rulesFor(rules, tool), tool, { capability, subject })
+export function judgeUse(
+  rules: readonly ScopedRule[], { capability, subject, ofCommands, ...tool }: RuledUse,
+): RuleVerdict | undefined {
+  const named = rulesFor(rules, tool)
+  return judgeTouch(ofCommands ? named.filter((rule) => !isOfCalls(rule)) : named, tool, { capability, subject })
+}
 
 /**
  * The rules that deny or ask, and that could match an unknown part of a call: they are judged when it is used. Not

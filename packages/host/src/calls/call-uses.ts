@@ -25,7 +25,8 @@ interface Attempt {
 
 /** undefined if no rule can deny a use of the call or ask about one. */
 export function callUses(call: AllowedCall, host: HostContext, attempt: Attempt): UseRules | undefined {
-  const uses = usesOf(call.session.policy, call.tool, ignoredIn(call, host))
+  const sources = { ignored: ignoredIn(call, host), ofCommands: call.decision.analysis.command !== undefined }
+  const uses = usesOf(call.session.policy, call.tool, sources)
   return uses && new CallUses(uses, call, host, attempt)
 }
 

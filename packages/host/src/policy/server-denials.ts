@@ -1,6 +1,6 @@
 import {
-  judgeUse, RULE_CAPABILITIES, type DeniedPaths, type IgnoredFiles, type ResolvedConfig, type ScopedRule,
-  type VariableValues,
+  denyingRule, isOfCalls, judgeUse, RULE_CAPABILITIES, type DeniedPaths, type IgnoredFiles, type ResolvedConfig,
+  type ScopedRule, type VariableValues,
 } from '@bulkhead/contract'
 import { textsOverlap } from '@bulkhead/kit/glob'
 import { Settings } from '../model/settings.ts'
@@ -24,11 +24,17 @@ export interface ServerDenials {
  * its tools is denied to all. undefined for nothing.
  */
 export function deniedToServer({ config, variables, tools, ignored }: ServerDenials): DeniedPaths | undefined {
+  const { all } = new SessionRules(new Settings(config).rules, variables, () => false)
   const isWide = ({ permission }: ScopedRule): boolean => CAPABILITIES.has(permission) || permission === '*'
-  const isOfTool = ({ permission, action }: ScopedRule): boolean =>
-    action === 'deny' && tools.some((name) => textsOverlap(permission, name))
-  const rules = new SessionRules(new Settings(config).rules, variables, () => false).all.flatMap((rule) =>
-    isWide(rule) ? [rule] : isOfTool(rule) ? [{ ...rule, permission: TOOL, written: rule.permission }] : [])
+  const wide = all.filter(isWide)
+  const own = all.filter((rule) => !isWide(rule) && tools.some((name) => textsOverlap(rule.permission, name)))
+    .map((rule) => ({ ...rule, permission: TOOL, written: rule.permission }))
+  // A rule about calls decides before each of them. It hides files only if it denies every call of the server.
+  const isClosed = denyingRule([...wide, ...own.filter(({ action }) => action !== 'deny')], { tool: TOOL }) !== undefined
+  const rules = [
+    ...wide.filter((rule) => isClosed || !isOfCalls(rule)),
+    ...own.filter((rule) => rule.action === 'deny' && !isOfCalls(rule)),
+  ]
   const denies = rules.filter(({ permission, action }) => action === 'deny' && !/^(?:net|shell)\./.test(permission))
   const [rule = ignored?.files[0]?.path] = denies.map(ruleName)
   if (rule === undefined) return undefined

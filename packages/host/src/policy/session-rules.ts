@@ -1,5 +1,5 @@
 import {
-  denyingRule, judgeRules, judgeUse, possibleRules, rulesFor, type RuleCapability, type RuledTool, type RuleQuestion,
+  denyingRule, judgeRules, judgeUse, possibleRules, rulesFor, type CallUse, type RuledTool, type RuleQuestion,
   type RuleVerdict, type ScopedRule, type Touch, type VariableValues,
 } from '@bulkhead/contract'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
@@ -34,8 +34,8 @@ export class SessionRules {
   }
 
   /** What they decide about one use while a call runs. */
-  judgeUse(tool: ToolEntry, capability: RuleCapability, subject: string): RuleVerdict | undefined {
-    return judgeUse(this.of(tool), { ...namesOf(tool), capability, subject })
+  judgeUse(tool: ToolEntry, use: CallUse, ofCommands: boolean): RuleVerdict | undefined {
+    return judgeUse(this.of(tool), { ...namesOf(tool), ...use, ofCommands })
   }
 
   /** Those that deny or ask, and that a call may meet only while it runs. */

@@ -1,6 +1,6 @@
 import {
-  RULE_CAPABILITIES, type CallUse, type DeniedPaths, type IgnoredFiles, type RuleCapability, type ScopedRule,
-  type UseVerdict,
+  isOfCalls, RULE_CAPABILITIES, type CallUse, type DeniedPaths, type IgnoredFiles, type RuleCapability,
+  type ScopedRule, type UseVerdict,
 } from '@bulkhead/contract'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { HostContext, ValidatedCall } from './call.ts'
@@ -20,16 +20,24 @@ export interface ToolUses {
   readonly deniesHosts: string | undefined
 }
 
-type Known = { readonly ignored: IgnoredFiles | undefined; readonly uses: ToolUses | undefined }
+/** What is said about uses depends on these. */
+interface UseSources {
+  readonly ignored: IgnoredFiles | undefined
+  /** Whether the calls are approved by their commands. */
+  readonly ofCommands: boolean
+}
+
+type Known = UseSources & { readonly uses: ToolUses | undefined }
 const known = new WeakMap<SessionPolicy, WeakMap<ToolEntry, Known>>()
 
 /** undefined if nothing can deny a use of this tool or ask about one. The same object until the ignore files change. */
-export function usesOf(policy: SessionPolicy, tool: ToolEntry, ignored: IgnoredFiles | undefined): ToolUses | undefined {
+export function usesOf(policy: SessionPolicy, tool: ToolEntry, sources: UseSources): ToolUses | undefined {
   const ofTools = known.getOrInsertComputed(policy, () => new WeakMap<ToolEntry, Known>())
   const before = ofTools.get(tool)
-  if (before && before.ignored === ignored) return before.uses
-  const uses = findUses(policy, tool, ignored)
-  ofTools.set(tool, { ignored, uses })
+  const { ignored, ofCommands } = sources
+  if (before && before.ignored === ignored && before.ofCommands === ofCommands) return before.uses
+  const uses = findUses(policy, tool, sources)
+  ofTools.set(tool, { ...sources, uses })
   return uses
 }
 
@@ -87,8 +95,10 @@ export function ignoredPath(call: ValidatedCall, { named, wall }: CallAnalysis, 
   return undefined
 }
 
-function findUses(policy: SessionPolicy, tool: ToolEntry, ignored: IgnoredFiles | undefined): ToolUses | undefined {
-  const rules = policy.lineage.flatMap((each) => each.rules.of(tool))
+function findUses(
+  policy: SessionPolicy, tool: ToolEntry, { ignored, ofCommands }: UseSources,
+): ToolUses | undefined {
+  const rules = policy.lineage.flatMap((each) => each.rules.of(tool)).filter((rule) => !ofCommands || !isOfCalls(rule))
   const strict = rules.filter(isStrict)
   if (strict.length === 0 && ignored === undefined) return undefined
   const judge: ToolUses['judge'] = ({ capability, subject }, isAnswered) => {
@@ -97,7 +107,7 @@ function findUses(policy: SessionPolicy, tool: ToolEntry, ignored: IgnoredFiles 
     if (line !== undefined) return { action: 'deny', rule: line }
     let asking: UseVerdict | undefined
     for (const each of policy.lineage) {
-      const verdict = each.rules.judgeUse(tool, capability, subject)
+      const verdict = each.rules.judgeUse(tool, { capability, subject }, ofCommands)
       if (verdict === undefined || verdict.action === 'allow') continue
       if (verdict.action === 'deny') return { action: 'deny', rule: ruleName(verdict.rule) }
       const open = verdict.rules.map(ruleName).find((name) => !isAnswered(name))
