@@ -1,8 +1,20 @@
 import { readFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
 import { expect, TestRunner, type RunnerTestCase } from 'vitest'
 
 /** The real ones. Tests replace those of the system by a clock of their own. */
 const { setInterval, clearInterval } = globalThis
+
+/**
+ * Vitest reports each import that has a parent to its main process, for a graph that only watching needs. These messages
+ * took a tenth of the time. A relative import is found without its parent.
+ */
+registerHooks({
+  resolve: (specifier, context, next) =>
+    /^\.\.?\/.*\.ts$/.test(specifier) && context.parentURL !== undefined && context.conditions.includes('import')
+      ? next(new URL(specifier, context.parentURL).href, { ...context, parentURL: undefined })
+      : next(specifier, context),
+})
 
 /** How often the progress of a test is looked at while it may wait. */
 const LOOKS = 12
