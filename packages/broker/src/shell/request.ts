@@ -116,7 +116,7 @@ export interface PipeRequest {
   readonly hosts: readonly string[] | 'all'
   readonly isolated: boolean
   readonly quiet: boolean
-  readonly save: boolean
+  readonly save: boolean | 'stderr'
   /** Set by the host if the output is saved. */
   readonly whole?: WholeOutput | undefined
   /** Each secret is for some of the commands, so each command has a wall of its own. */
@@ -145,7 +145,7 @@ export function readPipeRequest(given: readonly Json[]): PipeRequest {
     hosts: isGiven(hosts) ? readHosts(hosts) : [],
     isolated: isolated === true,
     quiet: quiet === true,
-    save: save === true,
+    save: save === 'stderr' ? save : save === true,
   }
 }
 

@@ -112,6 +112,11 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
   /** Without a choice, code of the host has no wall. Another tool reaches what it may reach itself. */
   const walled = ({ tool }: OpenCall, { wall, hosts }: Pick<PipeRequest, 'wall' | 'hosts'>): Walled => choosesWalls
     ? { wall: wall ?? 'open', hosts } : { wall: wall === 'look' ? wall : 'work', hosts: tool.grant.net.hosts }
+  const outputFor = ({ callId, hostCallId = callId }: OpenCall, { save }: PipeRequest): WholeOutput | undefined => {
+    const output = save !== false && isBundled ? options.wholeOutput?.(hostCallId) : undefined
+    if (save !== 'stderr' || output === undefined) return output
+    return { add: (source, bytes) => source === save ? output.add(source, bytes) : undefined }
+  }
   const recorded = (
     call: OpenCall, stages: readonly CommandLine[], stop: AbortSignal, start: () => Promise<StartedCommand>,
   ): Promise<StartedCommand> => {
@@ -151,8 +156,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
           stderr: `The command did not start before its timeout: ${concurrentCommands} others were running.\n`,
         }
         return running.run(call, async (stop, timeoutMs) => {
-          const output = asked.save && isBundled ? options.wholeOutput?.(call.hostCallId ?? call.callId) : undefined
-          const request = { ...whole, timeoutMs, whole: output }
+          const request = { ...whole, timeoutMs, whole: outputFor(call, asked) }
           const starter = starterOf(call)
           const start = (): Promise<StartedCommand> =>
             run ? starter.startInTerminal(call, request, run, stop) : starter.startPipe(call, request, stop)

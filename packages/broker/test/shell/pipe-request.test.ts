@@ -25,6 +25,7 @@ describe('a pipe request', () => {
       cwd: 'src', timeoutMs: 1, wall: 'look', hosts: [], isolated: true, quiet: true, save: true,
     })
     expect(readPipeRequest([[CAT], { wall: 'work', quiet: 1 }])).toMatchObject({ wall: 'work', quiet: false })
+    expect(['stderr', 'stdout'].map((save) => readPipeRequest([[CAT], { save }]).save)).toEqual(['stderr', false])
     for (const hosts of ['all', ['example.com', '*.example.com:8443']] as const) {
       expect(readPipeRequest([[CAT], { wall: 'work', hosts }])).toMatchObject({ wall: 'work', hosts })
     }

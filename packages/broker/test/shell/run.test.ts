@@ -120,6 +120,17 @@ describe('output', () => {
     expect(most).toBeLessThanOrEqual(2)
   })
 
+  it('is saved of stderr alone, if the tool wants that', async () => {
+    setup.sh('talks', 'echo out; echo err >&2')
+    const saved: string[] = []
+    const wholeOutput = () => ({
+      add: (source: string, part: Uint8Array) => void saved.push(`${source}: ${Buffer.from(part).toString()}`),
+    })
+    const { shell } = setup.open({ shell: any('talks') }, { wholeOutput, isBundled: true })
+    expect(await shell.pipe([{ cmd: 'talks' }], { save: 'stderr' })).toMatchObject({ stdout: 'out\n', stderr: 'err\n' })
+    expect(saved).toEqual(['stderr: err\n'])
+  })
+
   it('that is not UTF-8 contains replacement characters', async () => {
     setup.sh('bytes', String.raw`printf 'a\377b\303'`)
     expect((await setup.open({ shell: any('bytes') }).shell.run('bytes')).stdout).toBe('a\ufffdb\ufffd')

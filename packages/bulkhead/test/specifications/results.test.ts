@@ -87,6 +87,20 @@ it('a long diff of git is in its saved file, whole', { tags: ['git'] }, async ()
   }
 })
 
+it('what tests write to stderr is in its saved file, whole', async () => {
+  await using world = await opened()
+  const put = (path: string, content: string) => writeFileSync(join(world.host.workspace, path), content)
+  put('package.json', '{"type":"module","scripts":{"test":"node --test"}}')
+  put('a.test.js', `import test from 'node:test'
+    test('fails', () => {
+      for (let i = 0; i < ${LONG / 1000}; i++) console.error('e'.repeat(999))
+      throw new Error('no')
+    })`)
+  const outcome = await world.call('test_runner', { path: 'a.test.js' })
+  expect(outcome).toMatchObject({ type: 'output', data: { failed: 1, truncated: true }, metadata: { truncated: true } })
+  expect(readFileSync(outcome.metadata.output_path!, 'utf8').split('e'.repeat(999)).length).toBeGreaterThan(LONG / 1000)
+})
+
 it('both long streams of bash stay in data', async () => {
   await using world = await opened()
   const outcome = await world.call('bash', { command: `${letters(300_000)}; ${letters(300_000, 2)}` })

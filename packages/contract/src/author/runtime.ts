@@ -109,8 +109,11 @@ export interface PipeOptions {
   readonly isolated?: boolean
   /** Whether to suppress live output. */
   readonly quiet?: boolean
-  /** For bundled tools: whether the file of a long result gets all output. The result then has the head and the tail. */
-  readonly save?: boolean
+  /**
+   * For bundled tools: whether the file of a long result gets all output, or that of stderr. The result then has the head
+   * and the tail.
+   */
+  readonly save?: boolean | 'stderr'
 }
 export interface PipeResult {
   /** One per command, in order. */

@@ -147,7 +147,7 @@ export function lendFiles({ descriptor, running, sidecar }: LendingSources): Pic
 }
 
 /** The bundled tools whose output may be long. */
-const SAVERS: ReadonlySet<string> = new Set(['bash', 'git', 'glob', 'grep'])
+const SAVERS: ReadonlySet<string> = new Set(['bash', 'git', 'glob', 'grep', 'test-runner'])
 
 /** Their output goes to a file while they run. What a nested call returns goes to a program, which gets the result. */
 function saveOutput(

@@ -52,7 +52,8 @@ const manifest = {
     label: 'Run tests',
     description: 'Runs the tests of a project with vitest, jest, node:test, pytest, go test or cargo test. Returns how '
       + 'many passed, failed, could not run (errors) and were skipped, and each failure with its name, file, line, message '
-      + 'and output. The tests may write to the workspace only. The timeout is at most 600 s.',
+      + 'and output. Of long output you get the end; all of stderr is written to a file. The tests may write to the '
+      + 'workspace only. The timeout is at most 600 s.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,
@@ -147,7 +148,7 @@ class TestRun {
     const timeoutMs = Math.max(1, Math.ceil(until - performance.now()))
     return this.#runtime.shell.pipe(
       [{ cmd: 'env', args: ['-u', OUTER_TESTS, '--', ...argv] }, { cmd: 'gzip', args: ['-c'] }, { cmd: 'base64' }],
-      { cwd: this.#project.root, wall: 'work', quiet: true, timeoutMs },
+      { cwd: this.#project.root, wall: 'work', quiet: true, save: 'stderr', timeoutMs },
     )
   }
 
@@ -182,6 +183,7 @@ class TestRun {
       duration_ms: durationMs, exit_code: exitCode, failures,
       ...(report.failures.length > failures.length && { failures_omitted: report.failures.length - failures.length }),
       ...(!isExplained ? { output: tail } : outputOf(failures, stderr)),
+      ...(stderr.length > OUTPUT_CHARS && { truncated: true }),
     }
   }
 
