@@ -87,9 +87,8 @@ export type { SourceFile, TextPosition } from './ports/language-servers.ts'
 export type { CallUse, DeniedPaths, IgnoredFiles, UseRules, UseVerdict } from './ports/use-rules.ts'
 export type { JailedStart, JailGrant, KeyGrant, KeyUse, ServerJail, ServerStart } from './ports/server-jail.ts'
 export { auditRecord, STORE_COLLECTIONS } from './ports/store.ts'
-export type {
-  AuditEntry, AuditForm, AuditGroup, AuditRow, AuditSpan, Notebook, Notes, Store, StoreCollection, StoredRecord,
-} from './ports/store.ts'
+export type { AuditEntry, AuditForm, AuditGroup, AuditRow, AuditSpan, Notebook, Notes } from './ports/store.ts'
+export type { Store, StoreCollection, StoredRecord } from './ports/store.ts'
 export type { AgentInput, AgentManifest } from './validation/agent.ts'
 export type { ConfigFile, ExtensionConfig, McpServerConfig, OpenapiConfig, ToolConfig } from './validation/config.ts'
 export type { LanguageServerConfig, LocalServerConfig } from './validation/local-servers.ts'
