@@ -56,9 +56,8 @@ export { checkRequirements, classifyToolMode, hasEffects, matchArguments, mayCha
 export type { PatternSource, VariableValues } from './policy/requirements.ts'
 export { isHeldBack } from './policy/held-back-files.ts'
 export { CREDENTIALS, namesSensitiveFiles, SENSITIVE } from './policy/sensitive-files.ts'
-export {
-  capabilitiesMeant, denyingRule, isOfCalls, judgeRules, judgeUse, obstacleOf, possibleRules, rulesFor,
-} from './policy/rules.ts'
+export { capabilitiesMeant, denyingRule, isOfCalls, judgeRules, judgeUse, obstacleOf } from './policy/rules.ts'
+export { possibleRules, rulesFor } from './policy/rules.ts'
 export type { RuleAuthor, RuledTool, RuleQuestion, RuleVerdict, ScopedRule, Touch } from './policy/rules.ts'
 export type {
   ChangeFilter, ChangeRecorder, ChangeSource, ChangeStore, CommandRecorder, DelegatingCall, FileReplacement, FileState,
@@ -88,9 +87,8 @@ export type { SourceFile, TextPosition } from './ports/language-servers.ts'
 export type { CallUse, DeniedPaths, IgnoredFiles, UseRules, UseVerdict } from './ports/use-rules.ts'
 export type { JailedStart, JailGrant, KeyGrant, KeyUse, ServerJail, ServerStart } from './ports/server-jail.ts'
 export { auditRecord, STORE_COLLECTIONS } from './ports/store.ts'
-export type {
-  AuditEntry, AuditForm, AuditGroup, AuditRow, AuditSpan, Notebook, Notes, Store, StoreCollection, StoredRecord,
-} from './ports/store.ts'
+export type { AuditEntry, AuditForm, AuditGroup, AuditRow, AuditSpan, Notebook, Notes } from './ports/store.ts'
+export type { Store, StoreCollection, StoredRecord } from './ports/store.ts'
 export type { AgentInput, AgentManifest } from './validation/agent.ts'
 export type { ConfigFile, ExtensionConfig, McpServerConfig, OpenapiConfig, ToolConfig } from './validation/config.ts'
 export type { LanguageServerConfig, LocalServerConfig } from './validation/local-servers.ts'

@@ -1,13 +1,21 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { configFileSchema } from '@bulkhead/contract/validation'
 import type { ConfigFile, Outcome } from '@bulkhead/contract'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { has, WALLS } from '../../../../scripts/machine.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { lookWall } from '../../../broker/src/index.ts'
 import { createHost, type Host, type Session } from '../../src/index.ts'
 import { CACHE } from '../cache.ts'
 import { BLOCKS, placeOf } from './blocks.ts'
+
+const isWalled = has('bubblewrap') || (await lookWall()).stands
+/** The text of the file that rules deny. No call contains it. */
+const SECRET = 'precious-7f3a\n'
 
 let root: string
 let workspace: string
@@ -18,7 +26,9 @@ const setUp = (): void => {
   workspace = join(root, 'workspace')
   for (const folder of ['src', 'secrets']) mkdirSync(join(workspace, folder), { recursive: true })
   writeFileSync(join(workspace, 'a.txt'), 'here\n')
-  writeFileSync(join(workspace, 'secrets/key'), 'precious\n')
+  const scripts = { test: 'cat secrets/key; echo x > secrets/b' }
+  writeFileSync(join(workspace, 'package.json'), JSON.stringify({ scripts }))
+  writeFileSync(join(workspace, 'secrets/key'), SECRET)
   symlinkSync('secrets', join(workspace, 'linked'))
   symlinkSync('../secrets/b', join(workspace, 'src/dangling'))
 }
@@ -36,6 +46,11 @@ async function open(config: ConfigFile): Promise<Session> {
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(root, 'home') }
   host = await createHost({ workspace, home: join(root, 'home'), env, config, cache: CACHE, discover: 'when-asked' })
   return host.openSession({ approver: { approve: async () => ({ decision: 'reject' }) } })
+}
+/** The denied folder, as it was at first. */
+const expectUntouched = (): void => {
+  expect(readdirSync(join(workspace, 'secrets'))).toEqual(['key'])
+  expect(readFileSync(join(workspace, 'secrets/key'), 'utf8')).toBe(SECRET)
 }
 const codeOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code
 const callIn = (session: Session) => async (name: string, args: object): Promise<string> =>
@@ -73,29 +88,89 @@ describe('with the example of docs/reference/configuration.md', () => {
 
   it.each<[string, object, string]>([
     ['bash', { command: 'ls src' }, 'output'],
-    ['bash', { command: 'ps aux' }, 'output'],
     ['bash', { command: 'cat secrets/key' }, 'output'],
     ['bash', { command: 'echo x > src/b' }, 'ApprovalDenied'],
     ['bash', { command: 'echo x > secrets/b' }, 'RuleDenied'],
     ['bash', { command: 'echo x > src/../secrets/b' }, 'RuleDenied'],
     ['bash', { command: 'echo x > linked/b' }, 'RuleDenied'],
-    ['bash', { command: 'npm test' }, 'RuleDenied'],
-    ['bash', { command: 'cp a.txt src/b' }, 'RuleDenied'],
-    ['bash', { command: 'for i in 1; do touch $i; done' }, 'RuleDenied'],
+    ['bash', { command: 'npm test' }, 'ApprovalDenied'],
+    ['bash', { command: 'cp a.txt src/b' }, 'ApprovalDenied'],
+    ['bash', { command: 'for i in 1; do touch $i; done' }, 'ApprovalDenied'],
     ['write', { path: 'src/b', content: 'x' }, 'output'],
     ['write', { path: 'src/deep/b', content: 'x' }, 'ApprovalDenied'],
     ['write', { path: 'secrets/b', content: 'x' }, 'RuleDenied'],
     ['write', { path: 'secrets/deep/b', content: 'x' }, 'RuleDenied'],
     ['write', { path: 'src/../secrets/b', content: 'x' }, 'RuleDenied'],
     ['write', { path: 'linked/b', content: 'x' }, 'RuleDenied'],
-    ['write', { path: 'src/dangling', content: 'x' }, 'RuleDenied'],
+    ['write', { path: 'linked/../secrets/b', content: 'x' }, 'RuleDenied'],
     ['edit', { path: 'secrets/key', old_string: 'precious', new_string: 'x' }, 'RuleDenied'],
     ['edit', { path: 'a.txt', old_string: 'here', new_string: 'x' }, 'ApprovalDenied'],
-  ])('%s %j: %s', async (name, args, code) => {
+  ])('%s %j: %s', WALLS, async (name, args, code) => {
+    // Where nothing can keep a command from the files, the rule decides before it starts.
+    const expected = name === 'bash' && code === 'ApprovalDenied' && !isWalled ? 'RuleDenied' : code
     const { decision } = await session.explain({ id: 'e', name, arguments: args as never })
-    expect(await callIn(session)(name, args)).toBe(code)
-    expect(existsSync(join(workspace, 'secrets/b'))).toBe(false)
-    expect(decision).toBe(code === 'output' ? 'allow' : code === 'RuleDenied' ? 'deny' : 'ask')
+    expect(await callIn(session)(name, args)).toBe(expected)
+    expectUntouched()
+    expect(decision).toBe(expected === 'output' ? 'allow' : expected === 'RuleDenied' ? 'deny' : 'ask')
+  })
+
+  it('a listed command runs behind a wall that can keep it from the files', WALLS, async () => {
+    expect(await callIn(session)('bash', { command: 'ps aux' })).toBe(has('bubblewrap') ? 'output' : 'RuleDenied')
+  })
+
+  it('a link to a file that does not exist is followed when it is written, and the write is refused', async () => {
+    const args = { path: 'src/dangling', content: 'x' }
+    const { decision, later } = await session.explain({ id: 'e', name: 'write', arguments: args })
+    expect({ decision, later }).toMatchObject({ decision: 'allow', later: [{ action: 'deny' }] })
+    expect(await callIn(session)('write', args)).toBe('RuleDenied')
+    expectUntouched()
+  })
+})
+
+describe('with the same example, in a mode that asks about no command', () => {
+  let session: Session
+  beforeAll(async () => {
+    setUp()
+    session = await open({ ...OF_CONFIGURATION, mode: 'yolo' })
+  })
+  afterAll(tearDown)
+
+  it.each([
+    'npm test', 'cp a.txt secrets/b', 'cp a.txt linked/b', 'cp a.txt src/../secrets/b', 'echo x > src/dangling',
+    'cat a.txt | tee src/dangling', 'for i in secrets/b; do touch $i; done', "sh -c 'echo x > secrets/key'",
+    'mv secrets other; touch other/b; mv other secrets', 'rm -r secrets', 'ln secrets/key src/hard && echo x > src/hard',
+  ])('bash %s writes nothing there', WALLS, async (command) => {
+    await callIn(session)('bash', { command })
+    expectUntouched()
+  })
+
+  it('a command that writes elsewhere runs behind a wall that can hold it, and only there', WALLS, async () => {
+    const isHeld = has('bubblewrap')
+    expect(await callIn(session)('bash', { command: 'cp a.txt src/copy' })).toBe(isHeld ? 'output' : 'RuleDenied')
+    expect(readdirSync(join(workspace, 'src')).includes('copy')).toBe(isHeld)
+  })
+})
+
+describe('with rules that allow some commands and deny all others', () => {
+  let session: Session
+  beforeAll(async () => {
+    setUp()
+    const rule = (pattern: string, action: 'allow' | 'deny') => ({ permission: 'bash', pattern, action })
+    session = await open({})
+    await session.close()
+    session = await host!.openSession({ rules: [rule('*', 'deny'), rule('cat*', 'allow'), rule('cp*', 'allow')] })
+  })
+  afterAll(tearDown)
+
+  it('these see the files of the workspace', WALLS, async () => {
+    const stdoutOf = async (command: string): Promise<unknown> => {
+      const outcome = await session.call({ id: crypto.randomUUID(), name: 'bash', arguments: { command } })
+      return outcome.type === 'output' ? (outcome.data as { readonly stdout: string }).stdout : outcome.error.code
+    }
+    expect(await stdoutOf('cat a.txt')).toBe('here\n')
+    // Without a wall the mode still asks, and no one answers.
+    expect(await stdoutOf('cp a.txt src/c && cat src/c')).toBe(isWalled ? 'here\n' : 'ApprovalDenied')
+    expect(await stdoutOf('ls')).toBe('RuleDenied')
   })
 })
 
@@ -103,36 +178,41 @@ describe('with a rule that denies reading', () => {
   let session: Session
   beforeAll(async () => {
     setUp()
-    session = await open({ rules: [{ permission: 'fs.read', pattern: 'secrets/**', action: 'deny' }] })
+    session = await open({ mode: 'yolo', rules: [{ permission: 'fs.read', pattern: 'secrets/**', action: 'deny' }] })
   })
   afterAll(tearDown)
 
   it.each<[string, object, string]>([
     ['bash', { command: 'cat a.txt' }, 'output'],
     ['bash', { command: 'ls' }, 'output'],
-    ['bash', { command: 'ls | sort' }, 'output'],
-    ['bash', { command: 'echo $HOME' }, 'RuleDenied'],
     ['bash', { command: 'cat secrets/key' }, 'RuleDenied'],
     ['bash', { command: 'cat < secrets/key' }, 'RuleDenied'],
     ['bash', { command: 'cat linked/key' }, 'RuleDenied'],
-    ['bash', { command: 'cat */key' }, 'RuleDenied'],
-    ['bash', { command: 'grep -rn precious .' }, 'RuleDenied'],
-    ['bash', { command: 'ls -R' }, 'RuleDenied'],
     ['bash', { command: 'ls secrets' }, 'RuleDenied'],
-    ['bash', { command: 'grep -d recurse precious' }, 'RuleDenied'],
-    ['bash', { command: 'git grep precious' }, 'RuleDenied'],
-    ['bash', { command: 'find . -exec grep precious {} +' }, 'RuleDenied'],
-    ['bash', { command: 'ls | xargs grep -r precious' }, 'RuleDenied'],
-    ['bash', { command: 'wc $(ls)' }, 'RuleDenied'],
     ['bash', { command: 'cd secrets && cat key' }, 'RuleDenied'],
-    ['bash', { command: '(cd secrets && cat key)' }, 'RuleDenied'],
     ['read', { path: 'a.txt' }, 'output'],
     ['read', { path: 'secrets/key' }, 'RuleDenied'],
+    ['read', { path: 'src/../secrets/key' }, 'RuleDenied'],
     ['read', { path: 'linked/key' }, 'RuleDenied'],
     ['grep', { pattern: 'x', path: 'src' }, 'output'],
-    ['grep', { pattern: 'x' }, 'RuleDenied'],
     ['glob', { pattern: 'secrets/*' }, 'RuleDenied'],
-  ])('%s %j: %s', async (name, args, code) => {
+  ])('%s %j: %s', WALLS, async (name, args, code) => {
     expect(await callIn(session)(name, args)).toBe(code)
+  })
+
+  it.each([
+    'ls | sort', 'echo $HOME', 'cat */key', 'grep -rn precious .', 'ls -R', 'grep -d recurse precious',
+    'git grep --no-index precious', 'find . -exec grep precious {} +', 'ls | xargs grep -r precious', 'wc $(ls)',
+    '(cd secrets && cat key)', 'npm test', 'cp secrets/key src/b && cat src/b', 'ln secrets/key src/c && cat src/c',
+    'node -e \'console.log(fs.readFileSync("secrets/key", "utf8"))\'',
+  ])('bash %s never prints the file', WALLS, async (command) => {
+    const outcome = await session.call({ id: crypto.randomUUID(), name: 'bash', arguments: { command } })
+    expect(JSON.stringify(outcome)).not.toContain(SECRET.trim())
+    if (outcome.type === 'error') expect(outcome.error.code).toBe('RuleDenied')
+  })
+
+  it('a search leaves the file out, and says so', async () => {
+    const outcome = await session.call({ id: 'g', name: 'grep', arguments: { pattern: 'precious' } })
+    expect(outcome).toMatchObject({ data: { matches: [], left_out: 1 } })
   })
 })

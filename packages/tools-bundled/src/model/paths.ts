@@ -165,16 +165,21 @@ function readPath(
   const named: CallSubject = {
     key, place: { kind: isFolder ? 'folder' : 'file', path: place }, ...(!isFolder && { plain: folderKey(written) }),
   }
+  const below = isFolder ? { below: true } as const : {}
+  const needsOf = (subject: string) => needs.map((kind): CallNeed => ({ kind, subject, ...below }))
   if (!isPlain(path) || path.length > PATH_CHARS) {
     const denies = isWritten && inside !== undefined ? writeDenials(place, path, context) : []
-    return { key, subjects: [{ ...named, within: [] }], touches: [`${verb} ${path}`], asks: [], denies }
+    return {
+      key, subjects: [{ ...named, within: [] }], touches: [`${verb} ${path}`], asks: [], denies,
+      // The broker resolves `..` before links, too.
+      ...(path.length <= PATH_CHARS && { needs: needsOf(normalPath(absolute(workspace, path))) }),
+    }
   }
-  const below = isFolder ? { below: true } as const : {}
   const above = isFolder ? foldersAbove(key) : foldersAbove(key).map(asFolder)
   const found: ArgumentsReading = {
     key, subjects: [{ ...named, within: above }], touches: [`${verb} ${place}`], asks: [],
     denies: isWritten ? writeDenials(place, path, context) : [],
-    needs: needs.map((kind): CallNeed => ({ kind, subject: absolute(workspace, place), ...below })),
+    needs: needsOf(absolute(workspace, place)),
   }
   if (inside === undefined) return found
   const affected = [{ path: place, below: isFolder }]
