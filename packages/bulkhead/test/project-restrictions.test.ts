@@ -149,5 +149,5 @@ it('what the user restricts is never weaker with a trusted project', async () =>
       expect(STRICTNESS[after.decision], `${JSON.stringify(CALLS[index])}: ${JSON.stringify(after.chain)}`)
         .toBeGreaterThanOrEqual(STRICTNESS[before.decision])
     }
-  }), { numRuns: thoroughly(20, 500) })
+  }), { numRuns: thoroughly(8, 500) })
 })

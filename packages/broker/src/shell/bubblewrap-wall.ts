@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { foldersBetween, pathsAt } from '@bulkhead/kit/folders'
@@ -53,11 +53,18 @@ export interface BubblewrapOptions {
   readonly projectLayer?: string | undefined
 }
 
-/** The trials that succeeded. All walls of this process have the same system, so each command line is tried once. */
+/**
+ * The trials that succeeded. All walls of this process have the same system, so each command line is tried once. What
+ * works for a root works for another one of the same file system.
+ */
 const succeeded = new Set<string>()
 
-async function hasWorked(argv: Argv): Promise<boolean> {
-  const trial = hash('sha256', JSON.stringify(argv))
+async function hasWorked(argv: Argv, roots: readonly string[]): Promise<boolean> {
+  const named = argv.map((word) => {
+    const at = roots.findIndex((root) => liesIn(word, root))
+    return at === -1 ? word : [at, word.slice(roots[at]!.length)]
+  })
+  const trial = hash('sha256', JSON.stringify([named, roots.map((root) => statSync(root).dev)]))
   if (!succeeded.has(trial) && await isWorking(argv)) succeeded.add(trial)
   return succeeded.has(trial)
 }
@@ -149,7 +156,7 @@ export class BubblewrapWall {
   async #try(form: WallForm): Promise<string | undefined> {
     const [bwrap, trial] = await Promise.all(['bwrap', 'true'].map((name) => this.#options.executables.find(name)))
     const argv = [bwrap!.path, ...this.#args(form, form.roots), '--', trial!.path]
-    return await hasWorked(argv) ? bwrap!.path : undefined
+    return await hasWorked(argv, form.roots) ? bwrap!.path : undefined
   }
 
   /** `folders`: the workspace and others, and folders in them that stay where they are. */

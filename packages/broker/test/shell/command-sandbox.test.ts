@@ -19,9 +19,9 @@ beforeEach(async () => {
 })
 afterAll(() => setup.clear())
 const NO_LAUNCHER = async () => ({ stands: false, reason: 'there is no Landlock' }) as const
-const newSandbox = (): CommandSandbox => {
+const newSandbox = (workspace = setup.workspace): CommandSandbox => {
   const executables = new Executables([setup.bin, '/usr/bin', '/bin'], new UntrustedFolders([]))
-  return new CommandSandbox({ workspace: setup.workspace, executables, home: undefined, tryLauncher: NO_LAUNCHER })
+  return new CommandSandbox({ workspace, executables, home: undefined, tryLauncher: NO_LAUNCHER })
 }
 const prefix = async (
   standing: CommandSandbox, wall: CommandWall, visible: readonly string[] = [],
@@ -110,6 +110,14 @@ it('is tried once in a process if it works, and by each host if it does not', as
   }
   expect(await tried(1)).toBe(2)
   expect(await tried(0)).toBe(3)
+  // Another folder of the same file system needs no trial, and another wall does.
+  renameSync(setup.workspace, `${setup.workspace}-other`)
+  const other = newSandbox(`${setup.workspace}-other`)
+  expect(await prefix(other, 'look')).toContain(`${setup.workspace}-other`)
+  expect(readFileSync(tries, 'utf8')).toHaveLength(3)
+  await prefix(other, 'work')
+  expect(readFileSync(tries, 'utf8')).toHaveLength(4)
+  renameSync(`${setup.workspace}-other`, setup.workspace)
 })
 
 it('is tried again after a shortage of resources, and commands fail until then', async () => {
