@@ -102,8 +102,8 @@ export const rulesFor = (rules: readonly ScopedRule[], tool: RuledTool): readonl
   rules.filter((rule) => capabilities.has(rule.permission) || isNamed(rule, tool))
 
 /**
- * Whether a rule is about calls of a tool as a whole, such as `bash *`. For a call that is approved by its commands, these
- * decide: a rule for each of them beats it, and then it says nothing about their files and hosts.
+ * Whether a rule is about calls of a tool as a whole, such as `bash *`. A call that is approved by its commands is judged
+ * by these: if rules for all of them beat it, it says nothing about their files and hosts.
  */
 export const isOfCalls = ({ permission, pattern }: Rule): boolean =>
   !capabilities.has(permission) && isEverything(pattern)

@@ -67,11 +67,12 @@ export function touchesOf(analysis: CallAnalysis, { workspace, unknown, withEffe
   ]
 }
 
-/** Rules can deny what a wall lets through, or ask about it. An allow of the commands covers the call behind its wall. */
+/** Rules can deny what a wall lets through, or ask about it. An allow of the commands covers it. */
 function keyTouch({ key, plain = key, names, ofWall }: Subject, powers: ReadonlySet<RuleCapability | undefined>): Touch {
   const isCommand = names !== undefined && !ofWall && powers.has('shell.run')
   return {
-    subject: plain, ...(!ofWall && { isKey: true }), ...(names && { names }), ...(isCommand && { capability: 'shell.run' }),
+    subject: plain, ...(!ofWall && { isKey: true }), ...(names && { names }),
+    ...(isCommand && { capability: 'shell.run' }),
   }
 }
 
