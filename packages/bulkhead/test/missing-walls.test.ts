@@ -142,8 +142,8 @@ describe.each([
     await expect.poll(() => printed.split('\n'), { timeout: 20_000 }).toContain(`Walls around ${line}`)
   }
 
-  // Each of the two in one case, and `pnpm soak` in both: loading the command takes most of the time.
+  // In `npm test` only what mcp-command.test.ts does not see: loading the command takes most of the time.
   const isFirst = prefix.length === 0
-  it('a server over HTTP says it once it is known', thoroughly(isFirst, true) ? condition : ONLY_IN_SOAK, () => seeLine('mcp', '--http', '--port', '0'))
+  it('a server over HTTP says it once it is known', thoroughly(false, true) ? condition : ONLY_IN_SOAK, () => seeLine('mcp', '--http', '--port', '0'))
   it('a workbench says it once it is known', thoroughly(!isFirst, true) ? condition : ONLY_IN_SOAK, () => seeLine('dev', 'tools/hello'))
 })

@@ -141,6 +141,7 @@ describe('the command', () => {
       const printed = /^Serving MCP at (http:\/\/127\.0\.0\.1:\d+\/mcp)\nAuthorization: Bearer ([\w-]{43})\n/m
       await expect.poll(() => printed.test(written.err) || child.exitCode !== null).toBe(true)
       expect(written.err).toMatch(printed)
+      await expect.poll(() => written.err).toMatch(/^Walls around tools: .*; commands: .*; servers: .*$/m)
       const [, url, token] = printed.exec(written.err)!
       const client = clientOf('modern', undefined, options)
       ending.push(() => client.close())

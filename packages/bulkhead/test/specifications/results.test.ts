@@ -5,7 +5,7 @@ import { toFunctionDeclarations } from '@bulkhead/bridges/gemini'
 import { toResponseTools } from '@bulkhead/bridges/openai'
 import { noteOfCut } from '@bulkhead/contract/dialects'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { serve } from '../../../tools-bundled/test/loopback.ts'
 import { createTestHost, type TestHostOptions } from '../../src/testing/index.ts'
 import '../../src/testing/vitest.ts'
@@ -58,9 +58,15 @@ const LONG = 3_000_000
 const letters = (count: number, stream = 1) =>
   `head -c ${count} /dev/zero | tr '\\0' ${stream === 1 ? 'a' : 'b'} >&${stream}`
 
+/** For the tests that need no settings of their own. */
+let plain: Awaited<ReturnType<typeof opened>>
+beforeAll(async () => {
+  plain = await opened()
+})
+afterAll(() => plain[Symbol.asyncDispose]())
+
 it('a long stream of bash is in its saved file, whole', async () => {
-  await using world = await opened()
-  const { metadata } = await world.call('bash', { command: letters(LONG) })
+  const { metadata } = await plain.call('bash', { command: letters(LONG) })
   expect(metadata).toMatchObject({ truncated: true })
   expect(statSync(metadata.output_path!).size).toBeGreaterThanOrEqual(LONG)
 })
@@ -102,8 +108,7 @@ it('what tests write to stderr is in its saved file, whole', async () => {
 })
 
 it('both long streams of bash stay in data', async () => {
-  await using world = await opened()
-  const outcome = await world.call('bash', { command: `${letters(300_000)}; ${letters(300_000, 2)}` })
+  const outcome = await plain.call('bash', { command: `${letters(300_000)}; ${letters(300_000, 2)}` })
   expect(outcome).toMatchObject({ type: 'output', data: {
     stdout: expect.stringMatching(/^a{1000}/), stderr: expect.stringMatching(/^b{1000}/),
   } })

@@ -79,5 +79,5 @@ it('behaves like a durable Map and array for any sequence of operations', async 
     await using folder = new StoreFolder()
     const real: Real = { store: await folder.open(), reopen: () => folder.open() }
     await fc.asyncModelRun(() => ({ model: { entries: new Map(), audit: [] }, real }), commands)
-  }), { numRuns: thoroughly(20, 100) })
+  }), { numRuns: thoroughly(10, 100) })
 })
