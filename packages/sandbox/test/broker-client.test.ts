@@ -39,7 +39,7 @@ describe.each(REMOTE)('a tool that sends many messages from a %s', (placement) =
   it('can write more at once than fits into the memory of its compartment', async () => {
     const workspace = await temporaryFolder()
     // The memory of a thread is its heap only.
-    const sampled = { process: { writes: 18, memoryMb: 128 }, thread: { writes: 8, heapMb: 48 } }
+    const sampled = { process: { writes: 24, memoryMb: 160 }, thread: { writes: 8, heapMb: 48 } }
     const { writes, ...memory } = thoroughly(sampled[placement], { writes: 60, memoryMb: 256 })
     const source = running(`
       const text = 'a'.repeat(8_000_000)
