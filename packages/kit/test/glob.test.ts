@@ -165,7 +165,8 @@ describe('globContains', () => {
       pattern.split('/').flatMap((part) => part === '**' ? fill.split('/').filter(Boolean) : [part.replaceAll('*', 'zz')])
         .join('/'))
     fc.assert(fc.property(anyPattern, anyPattern, (wide, narrow) => {
-      fc.pre(globContains(wide, narrow) === false && narrow.split('**').length < 3)
+      // `**` alone matches no names too, which no path has.
+      fc.pre(globContains(wide, narrow) === false && narrow.split('**').length < 3 && pathSegments(narrow).join() !== '**')
       const paths = sample(narrow).flatMap((path) => [path, `${path}/zz`, `${path}/zz/zz`])
       expect(paths.some((path) => matchGlob(narrow, path) && !matchGlob(wide, path))).toBe(true)
     }), { numRuns: thoroughly(400, 2_000) })
