@@ -3,12 +3,8 @@ import { join } from 'node:path'
 import { BulkheadError, type DeniedPaths } from '@bulkhead/contract'
 import { entriesIn, scanningOnce } from '@bulkhead/kit/folders'
 import { isWithin, realOf } from '@bulkhead/kit/programs'
+import { walkFolders } from './folder-walk.ts'
 import type { Place } from './workspace-places.ts'
-
-/** Folders that one search visits. A larger tree would delay every command. */
-const MOST_FOLDERS = 100_000
-/** Then others get their turn. */
-const FOLDERS_AT_ONCE = 256
 
 export interface DeniedPlace extends Place {
   /** Its content is not read. Otherwise it is only not written. */
@@ -20,8 +16,8 @@ export interface DeniedPlace extends Place {
 }
 
 /**
- * The files and folders in these folders that exist now and that rules deny, and others that rules name. What is in such a folder is not listed,
- * unless a rule allows some of it. Rejects with RuleDenied for a tree that is too large to be looked through.
+ * The files and folders in these folders that exist now and that rules deny, and others that rules name. What is in
+ * such a folder is not listed, unless a rule allows some of it. Rejects with RuleDenied for a tree that is too large to be looked through.
  */
 export async function findDenied(
   roots: readonly string[], denied: DeniedPaths | undefined,
@@ -29,15 +25,11 @@ export async function findDenied(
   if (denied === undefined) return []
   const scan = scans.getOrInsertComputed(denied, () => scannerOf(denied))
   const found: DeniedPlace[] = []
-  const waiting = [...roots]
-  for (let visited = 1; waiting.length > 0; visited++) {
-    if (visited > MOST_FOLDERS) throw notHidden(denied.rule ?? 'a rule', 'the workspace has too many folders')
-    if (visited % FOLDERS_AT_ONCE === 0) await new Promise(setImmediate)
-    const folder = waiting.pop()!
+  await walkFolders(roots, (folder) => {
     const { places = [], folders = [] } = scan(folder) ?? {}
     found.push(...places.filter(({ path }) => roots.some((root) => isWithin(path, root))))
-    waiting.push(...folders)
-  }
+    return folders
+  }, () => notHidden(denied.rule ?? 'a rule', 'the workspace has too many folders'))
   return [...found, ...denied.places.flatMap((path) => elsewhere(path, roots, denied))]
 }
 

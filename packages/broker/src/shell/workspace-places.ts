@@ -1,11 +1,7 @@
 import { basename, join } from 'node:path'
 import { BulkheadError, mustBeNamed, SENSITIVE } from '@bulkhead/contract'
 import { entriesIn, scanningOnce } from '@bulkhead/kit/folders'
-
-/** Folders that one search visits. A larger tree would delay every command. */
-const MOST_FOLDERS = 100_000
-/** Then others get their turn. */
-const FOLDERS_AT_ONCE = 256
+import { walkFolders } from './folder-walk.ts'
 
 /** Folders of a repository with its data. They name no programs, and have many entries. */
 const GIT_DATA: ReadonlySet<string> = new Set(['objects', 'refs', 'logs'])
@@ -34,19 +30,14 @@ export interface WorkspacePlaces {
 export async function findPlaces(roots: readonly string[], wall: 'look' | 'work'): Promise<WorkspacePlaces> {
   const sensitive: Place[] = []
   const run: Place[] = []
-  const waiting = roots.map((folder) => ({ folder, isPackage: false }))
-  for (let visited = 1; waiting.length > 0; visited++) {
-    if (visited > MOST_FOLDERS) throw tooManyEntries(wall)
-    if (visited % FOLDERS_AT_ONCE === 0) await new Promise(setImmediate)
-    const { folder, isPackage } = waiting.pop()!
+  await walkFolders(roots.map((folder) => ({ folder, isPackage: false })), ({ folder, isPackage }) => {
     const found = scan(folder)
-    if (found === undefined) continue
+    if (found === undefined) return []
     sensitive.push(...found.sensitive)
     if (!isPackage) run.push(...found.run)
-    for (const name of found.folders) {
-      waiting.push({ folder: join(folder, name), isPackage: isPackage || name === 'node_modules' })
-    }
-  }
+    return found.folders
+      .map((name) => ({ folder: join(folder, name), isPackage: isPackage || name === 'node_modules' }))
+  }, () => tooManyEntries(wall))
   return { sensitive, run }
 }
 
