@@ -140,7 +140,8 @@ function find(name: string, searched: readonly string[]): string | undefined {
 const realOf = (path: string): string | undefined => orNothing(() => realpathSync.native(path))
 const textOf = (file: string): string | undefined => orNothing(() => readFileSync(file, 'utf8'))
 
-function orNothing<Found>(look: () => Found): Found | undefined {
+/** undefined for what throws, such as a file that cannot be read. */
+export function orNothing<Found>(look: () => Found): Found | undefined {
   try {
     return look()
   } catch {

@@ -5,6 +5,7 @@ import { makeFolder } from '@bulkhead/kit/folders'
 import { isJsonObject, parseJson } from '@bulkhead/kit/json'
 import { readPrivateFile, writePrivateFile } from '@bulkhead/kit/private-file'
 import { PROGRAM_FOLDERS } from '@bulkhead/kit/programs'
+import { orNothing } from './folders.ts'
 import { CORE_VERSION } from './version.ts'
 
 // What the last trial of the walls showed, for commands that do not try them. Only for display: the file can be wrong,
@@ -45,11 +46,3 @@ const thisMachine = (): string => JSON.stringify([
     return [folder, size, mtimeMs]
   })),
 ])
-
-function orNothing<Found>(find: () => Found): Found | null {
-  try {
-    return find()
-  } catch {
-    return null
-  }
-}
