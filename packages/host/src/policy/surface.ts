@@ -14,7 +14,7 @@ export interface SurfaceItem extends PowerItem {
 
 /** What a session may use at most: what its tools may do there, and what its agent requires besides. */
 export interface Surface {
-  /** One sentence part for each item: "read /work/**". */
+  /** One sentence part for each item: "read /shop/**". */
   readonly words: readonly string[]
   readonly items: readonly SurfaceItem[]
 }

@@ -11,10 +11,10 @@ function maySee(file: string, rules: readonly Rule[], ofProject: readonly Rule[]
     { layer: 'project', location: 'project', config: { rules: [...ofProject] } },
   ]
   const denied = deniedToServer({
-    config: { merged: {}, layers }, variables: { workspace: ['/work'] }, tools: ['mcp:ship:*', 'ship_*'],
+    config: { merged: {}, layers }, variables: { workspace: ['/shop'] }, tools: ['mcp:ship:*', 'ship_*'],
     ignored: undefined,
   })
-  return denied?.ruleFor('fs.read', `/work/${file}`) === undefined
+  return denied?.ruleFor('fs.read', `/shop/${file}`) === undefined
 }
 
 describe('a local server', () => {
