@@ -56,7 +56,7 @@ export { checkRequirements, classifyToolMode, hasEffects, matchArguments, mayCha
 export type { PatternSource, VariableValues } from './policy/requirements.ts'
 export { isHeldBack } from './policy/held-back-files.ts'
 export { CREDENTIALS, namesSensitiveFiles, SENSITIVE } from './policy/sensitive-files.ts'
-export { capabilitiesMeant, denyingRule, isOfCalls, judgeRules, judgeUse, obstacleOf } from './policy/rules.ts'
+export { capabilitiesMeant, denyingRule, isCapability, isOfCalls, judgeRules, judgeUse, obstacleOf } from './policy/rules.ts'
 export { possibleRules, rulesFor } from './policy/rules.ts'
 export type { RuleAuthor, RuledTool, RuleQuestion, RuleVerdict, ScopedRule, Touch } from './policy/rules.ts'
 export type {

@@ -24,7 +24,7 @@ describe('the exports', () => {
       'compileCeiling',
       'compileGrant', 'declaredCeiling', 'declaredPower', 'declaresSetting', 'defineExtension', 'defineTool', 'denyingRule', 'dependencyCycleFault',
       'findIdConflicts',
-      'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'hostOfKey', 'isBundledTool', 'isCertificateVariable', 'isErrorCode',
+      'findLockedToolFault', 'findToolNameConflicts', 'hasEffects', 'hostOfKey', 'isBundledTool', 'isCapability', 'isCertificateVariable', 'isErrorCode',
       'isHeldBack', 'isKeyWithin', 'isLockedTool', 'isOfCalls',
       'isProxyVariable', 'isUsualVariable', 'judgeRules', 'judgeUse',
       'keyGrant', 'layerRank', 'matchArguments',

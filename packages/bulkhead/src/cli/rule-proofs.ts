@@ -1,4 +1,4 @@
-import { RULE_CAPABILITIES, type RuleCapability, type ScopedRule, type ToolListing } from '@bulkhead/contract'
+import { isCapability, type RuleCapability, type ScopedRule, type ToolListing } from '@bulkhead/contract'
 import { configuredRules, type Session } from '@bulkhead/host'
 import { matchSegment } from '@bulkhead/kit/glob'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
@@ -53,7 +53,6 @@ const FIRST = Object.values(USERS).flat()
 const MOST_TOOLS = 20
 
 function callsFor(permission: string, pattern: string, tools: readonly ToolListing[]): readonly TriedCall[] {
-  const isCapability = (name: string): name is RuleCapability => (RULE_CAPABILITIES as readonly string[]).includes(name)
   const isNamed = isCapability(permission)
     ? ({ name }: ToolListing) => USERS[permission].includes(name)
     : (tool: ToolListing) => matchSegment(permission, tool.name) || matchSegment(permission, sourceOf(tool))

@@ -67,7 +67,7 @@ export interface RuleVerdict {
  * denies is not lost. undefined for an exact name and for an unknown prefix.
  */
 export function capabilitiesMeant(permission: string): readonly RuleCapability[] | undefined {
-  if (capabilities.has(permission)) return undefined
+  if (isCapability(permission)) return undefined
   const family = `${permission.toLowerCase().split('.', 1)[0]}.`
   const found = RULE_CAPABILITIES.filter((capability) => capability.startsWith(family))
   return found.length === 0 ? undefined : found
@@ -75,6 +75,8 @@ export function capabilitiesMeant(permission: string): readonly RuleCapability[]
 
 const strictness: Readonly<Record<RuleAction, number>> = { allow: 0, ask: 1, deny: 2 }
 const capabilities: ReadonlySet<string> = new Set(RULE_CAPABILITIES)
+/** Whether a permission is a capability. Otherwise it names tools. */
+export const isCapability = (permission: string): permission is RuleCapability => capabilities.has(permission)
 
 /**
  * What the rules decide about a call, or undefined. For each thing that it touches, a rule that some matching rule
@@ -106,7 +108,7 @@ export const rulesFor = (rules: readonly ScopedRule[], tool: RuledTool): readonl
  * by these: if rules for all of them beat it, it says nothing about their files and hosts.
  */
 export const isOfCalls = ({ permission, pattern }: Rule): boolean =>
-  !capabilities.has(permission) && isEverything(pattern)
+  !isCapability(permission) && isEverything(pattern)
 
 /** What the rules decide about one use while a call runs. */
 export function judgeUse(
@@ -132,7 +134,7 @@ export function possibleRules(rules: readonly ScopedRule[], question: RuleQuesti
 export function denyingRule(rules: readonly ScopedRule[], tool: RuledTool): ScopedRule | undefined {
   const named = rulesFor(rules, tool)
   const canBeat = (other: ScopedRule, rule: ScopedRule) => SUBJECT_KINDS.some((kind) => beats(other, rule, kind))
-  return named.find((rule) => rule.action === 'deny' && isEverything(rule.pattern) && !capabilities.has(rule.permission)
+  return named.find((rule) => rule.action === 'deny' && isEverything(rule.pattern) && !isCapability(rule.permission)
     && (rule.isFinal === true || !named.some((other) => canBeat(other, rule))))
 }
 
@@ -153,8 +155,8 @@ function isStricterOrSame(other: ScopedRule, rule: ScopedRule): boolean {
 
 /** Whether a rule matches everything that another matches. A wrong no is possible, a wrong yes is not. */
 const matchesAll = (outer: ScopedRule, inner: ScopedRule): boolean =>
-  (capabilities.has(inner.permission) ? outer.permission === inner.permission || outer.permission === '*'
-    : !capabilities.has(outer.permission) && textContains(outer.permission, inner.permission))
+  (isCapability(inner.permission) ? outer.permission === inner.permission || outer.permission === '*'
+    : !isCapability(outer.permission) && textContains(outer.permission, inner.permission))
   && SUBJECT_KINDS.every((kind) => comparePatterns(inner, outer, kind) !== undefined)
 
 function judgeTouch(
@@ -184,13 +186,13 @@ function isDecidedNow({ action, permission, ofSession, ofAgent }: ScopedRule, un
 function applies(rule: ScopedRule, touch: Touch, unknown: UnknownParts = 'left'): boolean {
   if (!touch.isUnknown || rule.action === 'allow') return matchesTouch(rule, touch)
   // The pattern of a rule for a tool may be the text of a command, and no path.
-  const isJudgedNow = capabilities.has(rule.permission) && isDecidedNow(rule, unknown)
+  const isJudgedNow = isCapability(rule.permission) && isDecidedNow(rule, unknown)
   return isJudgedNow && matchesTouch(rule, touch, true)
 }
 
 /** Whether rules that allow cover the whole call. `found`: the verdict on each entry. */
 function coversAll(touches: readonly Touch[], found: readonly (RuleVerdict | undefined)[]): boolean {
-  const isOfTool = ({ rules }: RuleVerdict): boolean => rules.some(({ permission }) => !capabilities.has(permission))
+  const isOfTool = ({ rules }: RuleVerdict): boolean => rules.some(({ permission }) => !isCapability(permission))
   const keys = found.filter((_, index) => touches[index]!.isKey === true)
   if (keys.length > 0 && keys.every((one) => one !== undefined && isOfTool(one))) return true
   const uses = found.filter((_, index) => touches[index]!.capability !== undefined)
@@ -199,7 +201,7 @@ function coversAll(touches: readonly Touch[], found: readonly (RuleVerdict | und
 
 /** Whether a rule is about this capability, or about a tool whatever it touches. */
 const isAbout = ({ permission }: Rule, { capability }: Touch): boolean =>
-  !capabilities.has(permission) || permission === capability
+  !isCapability(permission) || permission === capability
 
 const isNamed = ({ permission }: Rule, { tool, source }: RuledTool): boolean =>
   matchSegment(permission, tool) || (source !== undefined && matchSegment(permission, source))
@@ -228,7 +230,7 @@ function comparePermissions(permission: string, other: string): 'less' | 'same' 
   if (permission === other) return 'same'
   if (permission === '*') return undefined
   if (other === '*') return 'less'
-  if (capabilities.has(permission) || capabilities.has(other)) return 'same'
+  if (isCapability(permission) || isCapability(other)) return 'same'
   const [isGlob, isOtherGlob] = [permission.includes('*'), other.includes('*')]
   // Two names of one tool.
   if (!isGlob) return isOtherGlob ? 'less' : 'same'

@@ -1,5 +1,5 @@
 import {
-  capabilitiesMeant, RULE_CAPABILITIES, type Diagnostic, type LayerConfig, type RuleAction, type RuleCapability,
+  capabilitiesMeant, isCapability, RULE_CAPABILITIES, type Diagnostic, type LayerConfig, type RuleAction, type RuleCapability,
 } from '@bulkhead/contract'
 import { hostPattern } from '@bulkhead/contract/validation'
 import { matchSegment } from '@bulkhead/kit/glob'
@@ -88,7 +88,7 @@ const SOURCE = /^((?:mcp|openapi):[^:]+):/
 function unknownPermission(
   permission: string, action: RuleAction, known: KnownNames,
 ): Omit<Finding, 'path'> | undefined {
-  if (known.tools.has(permission) || (RULE_CAPABILITIES as readonly string[]).includes(permission)) return undefined
+  if (known.tools.has(permission) || isCapability(permission)) return undefined
   const family = capabilitiesMeant(permission)
   if (family !== undefined) {
     const meanwhile = action === 'allow'

@@ -1,15 +1,14 @@
 import {
-  denyingRule, isOfCalls, judgeUse, RULE_CAPABILITIES, type DeniedPaths, type IgnoredFiles, type ResolvedConfig,
+  denyingRule, isCapability, isOfCalls, judgeUse, type DeniedPaths, type IgnoredFiles, type ResolvedConfig,
   type ScopedRule, type VariableValues,
 } from '@bulkhead/contract'
 import { textsOverlap } from '@bulkhead/kit/glob'
-import { Settings } from '../model/settings.ts'
+import { configuredRules } from '../model/settings.ts'
 import { SessionRules } from './session-rules.ts'
 import { ruleName } from './verdict.ts'
 
 /** All tools of a server, as one. */
 const TOOL = 'server'
-const CAPABILITIES: ReadonlySet<string> = new Set(RULE_CAPABILITIES)
 
 export interface ServerDenials {
   readonly config: ResolvedConfig
@@ -24,8 +23,8 @@ export interface ServerDenials {
  * its tools is denied to all. undefined for nothing.
  */
 export function deniedToServer({ config, variables, tools, ignored }: ServerDenials): DeniedPaths | undefined {
-  const { all } = new SessionRules(new Settings(config).rules, variables, () => false)
-  const isWide = ({ permission }: ScopedRule): boolean => CAPABILITIES.has(permission) || permission === '*'
+  const { all } = new SessionRules(configuredRules(config), variables, () => false)
+  const isWide = ({ permission }: ScopedRule): boolean => isCapability(permission) || permission === '*'
   const wide = all.filter(isWide)
   const own = all.filter((rule) => !isWide(rule) && tools.some((name) => textsOverlap(rule.permission, name)))
     .map((rule) => ({ ...rule, permission: TOOL, written: rule.permission }))

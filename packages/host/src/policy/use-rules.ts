@@ -1,5 +1,5 @@
 import {
-  isOfCalls, RULE_CAPABILITIES, type CallUse, type DeniedPaths, type IgnoredFiles, type RuleCapability,
+  isCapability, isOfCalls, type CallUse, type DeniedPaths, type IgnoredFiles, type RuleCapability,
   type ScopedRule, type UseVerdict,
 } from '@bulkhead/contract'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
@@ -79,10 +79,13 @@ export const ignoredIn = (
  * call from what it excludes.
  */
 export function ignoredPath(call: ValidatedCall, { named, wall }: CallAnalysis, host: HostContext): Verdict | undefined {
+  const isOpen = wall?.wall === 'open'
+  const isLoose = isOpen || call.tool.extension.descriptor.server?.unconfined === true
+  // Most tools of others: the files are not looked at for each of their calls.
+  if (!isLoose && named === undefined) return undefined
   const ignored = ignoredIn(call, host)
   if (ignored === undefined) return undefined
-  const isOpen = wall?.wall === 'open'
-  if (isOpen || call.tool.extension.descriptor.server?.unconfined === true) {
+  if (isLoose) {
     const { path } = ignored.files[0]!
     const why = isOpen ? 'the command would run without a wall' : 'the server is not confined'
     return deny('rules', 'RuleDenied', path, `${path} denies files, and ${why}`)
@@ -138,12 +141,11 @@ function findUses(
 
 const NEVER = (): boolean => false
 
-const CAPABILITIES: ReadonlySet<string> = new Set(RULE_CAPABILITIES)
 const FILES: readonly RuleCapability[] = ['fs.read', 'fs.write']
 
 /** The uses that a rule is about. The pattern of a rule that names a tool can be a path, or the text of a command. */
 function capabilitiesOf({ permission, pattern }: ScopedRule): readonly RuleCapability[] {
-  if (CAPABILITIES.has(permission)) return [permission as RuleCapability]
+  if (isCapability(permission)) return [permission]
   return /^\.|\//.test(pattern) && !/[\s:]/.test(pattern) ? FILES : []
 }
 
@@ -151,7 +153,7 @@ const isOfFiles = (rule: ScopedRule): boolean => capabilitiesOf(rule).some((each
 
 /** A word can be the name of a file, too. */
 const mayBeOfFiles = (rule: ScopedRule): boolean =>
-  isOfFiles(rule) || (!CAPABILITIES.has(rule.permission) && !/\s/.test(rule.pattern))
+  isOfFiles(rule) || (!isCapability(rule.permission) && !/\s/.test(rule.pattern))
 
 /** The paths that a rule names without wildcards, except one at the end for everything below. */
 const placesOf = (rule: ScopedRule): readonly string[] => !isOfFiles(rule) ? [] : patternsOf(rule, 'fs.read')
