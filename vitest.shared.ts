@@ -26,6 +26,8 @@ export default defineConfig(({ mode }) => ({
       { name: 'git', description: 'Needs git.', ...needs('git') },
     ],
     testTimeout: HANGS_MS,
+    // What fails once and then passes does not stop a run: the summary names it as unsteady, with its first error.
+    retry: 1,
     hookTimeout: mode === 'soak' ? HANGS_MS : WAIT_MS,
     // The summary of `npm test` shows these messages.
     chaiConfig: { truncateThreshold: 1_000 },

@@ -14,7 +14,7 @@
  * @typedef {object} Test
  * @property {string} name
  * @property {string} state
- * @property {string[]} [errors] of a failed one
+ * @property {string[]} [errors] of a failed one, or of the first run of one that then passed
  * @property {string} [reason] of a skipped one
  */
 
@@ -32,6 +32,7 @@
  * @property {string[]} skips the reason of each skipped test
  * @property {number} seconds
  * @property {string[]} problems the failures: names and reasons
+ * @property {string[]} unsteady tests that failed and then passed
  */
 
 /**
@@ -41,7 +42,7 @@
 export function countTests({ name, report }) {
   if (!report) {
     const problem = `${name}: there is no test report, so the tests did not run to the end`
-    return { name, passed: 0, failed: 1, skips: [], seconds: 0, problems: [problem] }
+    return { name, passed: 0, failed: 1, skips: [], seconds: 0, problems: [problem], unsteady: [] }
   }
   const tests = report.files.flatMap((file) => file.tests)
   const passed = tests.filter(({ state }) => state === 'passed').length
@@ -52,7 +53,8 @@ export function countTests({ name, report }) {
   if (tests.length === 0 && problems.length === 0) problems.push(`${name}: ran no tests`)
   const end = Math.max(report.startTime, ...report.files.map(({ endTime }) => endTime))
   const skips = tests.filter(({ state }) => state === 'skipped').map(({ reason = 'without a reason' }) => reason)
-  return { name, passed, failed: problems.length, skips, seconds: (end - report.startTime) / 1000, problems }
+  const unsteady = tests.filter(({ state, errors }) => state === 'passed' && errors !== undefined).map((test) => describeTest(name, test))
+  return { name, passed, failed: problems.length, skips, seconds: (end - report.startTime) / 1000, problems, unsteady }
 }
 
 /**
@@ -65,10 +67,17 @@ export function countTests({ name, report }) {
 function problemsOf(name, file) {
   const failed = file.tests.filter(({ state }) => state !== 'passed' && state !== 'skipped')
   return [
-    ...failed.map((test) => `${name}: ${test.name}${describeReason(test.errors?.[0] ?? `It is ${test.state}.`)}`),
+    ...failed.map((test) => describeTest(name, test)),
     ...file.errors.slice(0, 1).map((error) => `${name}: ${file.name} failed outside of its tests${describeReason(error)}`),
   ]
 }
+
+/**
+ * @param {string} name of its package
+ * @param {Test} test
+ * @returns {string}
+ */
+const describeTest = (name, { name: title, state, errors: [reason = `It is ${state}.`] = [] }) => `${name}: ${title}${describeReason(reason)}`
 
 const REASON_CHARS = 1_500
 
@@ -92,12 +101,14 @@ function describeReason(text) {
 export function describeCounts(counts, missing) {
   const width = Math.max(0, ...counts.map(({ name }) => name.length))
   const problems = counts.flatMap((each) => each.problems).map((problem) => `  ✗ ${problem}`)
+  const unsteady = counts.flatMap((each) => each.unsteady).map((test) => `  ~ ${test}`)
   const skips = describeSkips(counts.flatMap((each) => each.skips))
   const { passed, failed } = totals(counts)
   return [
     ...(missing.length > 0 ? ['', `This machine lacks ${missing.join(', ')}.`] : []),
     ...['', 'Tests', ...counts.map((each) => describePackage(each, width))],
     ...(problems.length > 0 ? ['', 'Failed', ...problems] : []),
+    ...(unsteady.length > 0 ? ['', 'Unsteady: failed once, then passed', ...unsteady] : []),
     ...(skips.length > 0 ? ['', 'Skipped', ...skips] : []),
     ...['', `${passed} passed, ${failed} failed`],
   ]

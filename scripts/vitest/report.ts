@@ -54,7 +54,8 @@ function describeTest(test: TestCase): Test {
   const { skipped: reason } = test.meta()
   return {
     name: test.fullName, state,
-    ...(state === 'failed' && { errors: errors.map(textOf) }),
+    // Errors of a test that passed are those of its first run.
+    ...(errors.length > 0 && { errors: errors.map(textOf) }),
     ...(state === 'skipped' && reason !== undefined && { reason }),
   }
 }

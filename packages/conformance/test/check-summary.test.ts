@@ -14,7 +14,7 @@ describe('the tests of a package are counted', () => {
     const mixed = file({ 'a works': 'passed', 'b works': 'failed', 'c works': 'skipped' })
     expect(countTests({ name: 'one', report: report(mixed, file({ d: 'passed' })) })).toEqual({
       name: 'one', passed: 2, failed: 1, skips: ['needs zsh'], seconds: 2.5,
-      problems: ['one: b works\n      It is failed.'],
+      problems: ['one: b works\n      It is failed.'], unsteady: [],
     })
   })
 
@@ -24,6 +24,12 @@ describe('the tests of a package are counted', () => {
     expect(countTests({ name: 'one', report: report(failed) }).problems).toEqual([
       'one: b works\n      AssertionError: expected 1 to be 2\n      at test/b.test.ts:12',
     ])
+  })
+
+  it('as passed and unsteady if it failed once', () => {
+    const twice = { ...file({}), tests: [{ name: 'b works', state: 'passed', errors: ['Error: late'] }] }
+    const { passed, failed, unsteady } = countTests({ name: 'one', report: report(twice) })
+    expect([passed, failed, unsteady]).toEqual([1, 0, ['one: b works\n      Error: late']])
   })
 
   it('as one failure for a file that failed outside of its tests, whether they passed or not', () => {

@@ -21,6 +21,9 @@ const FILES = {
     it('bare', { skip: true }, () => undefined)
     it('runs', runsIf(true, 'no harbour'), () => undefined)
     it('needs', needs('Linux'), () => undefined)`,
+  unsteady: `
+    let runs = 0
+    it('passes later', () => expect(++runs).toBe(2))`,
   waits: `
     it('polls', () => expect.poll(() => 1, { message: 'the tide' }).toBe(2))
     it('hangs', async () => {
@@ -79,6 +82,12 @@ it('fails a test that makes no progress with what it waits for, and none that do
     expect.stringMatching(/^one: hangs\n +Error: No progress for 0\.3 s\. The test waits after 1 assertions\. Open: sleep 100, /),
   ])
   expect([counts.failed, problemsWith('works')]).toEqual([4, []])
+})
+
+it('names a test that failed and then passed, and does not count it as failed', () => {
+  expect(counts.unsteady).toEqual([
+    expect.stringMatching(/^one: passes later\n +AssertionError: expected 1 to be 2 .*\n +at test\/unsteady\.test\.ts:7$/),
+  ])
 })
 
 it('lets a test of a package wait for a minute', async () => {
