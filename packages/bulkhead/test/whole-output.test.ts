@@ -86,6 +86,24 @@ it('all that a search finds is in the file', async () => {
   }
 })
 
+it('a long line that a search finds is in the file, whole', async () => {
+  const call = await sessionWith()
+  const long = `needle ${'é"\\'.repeat(60_000)}`
+  writeFileSync(join(folder, 'work/hay.txt'), `before\n${long}\nafter\n`)
+  writeFileSync(join(folder, 'work/many.txt'), 'needle '.repeat(20_000))
+  const found = await call('grep', { pattern: 'needle', context: 1 })
+  expect(dataOf(found)).toMatchObject({ matches: [{ cut: true, before: ['before'] }, { cut: true }], truncated: true })
+  const many = `many.txt:1:${'needle '.repeat(20_000)}`
+  expect(fileOf(found).split('\n').toSorted()).toEqual(
+    ['', 'hay.txt-1-before', `hay.txt:2:${long}`, 'hay.txt-3-after', many].toSorted(),
+  )
+  expect(noteOfCut(found.metadata)).toContain('The whole is in')
+  // A longer line is not read to its end.
+  writeFileSync(join(folder, 'work/endless.txt'), `needle ${'x'.repeat(17 * 1024 * 1024)}`)
+  const endless = await call('grep', { pattern: 'needle', path: 'endless.txt' })
+  expect(endless.metadata).toMatchObject({ truncated: true, output_cut: true })
+})
+
 it('what a guard changes in a result is not in a file', async () => {
   const post = () => ({ action: 'change' as const, data: { stdout: 'z'.repeat(300_000) }, reason: 'clean' })
   const call = await sessionWith({}, { guards: [{ id: 'clean', post }] })

@@ -24,7 +24,7 @@ const AFTER = `
   line with the code \`LogTruncated\` follows.
 - \`readBytes\`, \`writtenBytes\`, \`sentBytes\`, \`savedBytes\` and \`nestedCalls\` count per attempt. What would exceed one is denied before it
   happens. What commands read, write and send is not counted.
-- The result of a nested call arrives whole, or fails with \`OutputTooLarge\` above \`outputBytes\`.
+- The result of a nested call arrives whole, or fails with \`OutputTooLarge\` above \`outputBytes\`. A bundled tool that returns only both ends of long output says so in its result (\`truncated\`, \`last\`).
 - The next call restarts a killed compartment; see [quarantine](../guides/lifecycle.md) for one that keeps crashing.
 
 ## Call

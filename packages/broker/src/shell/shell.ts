@@ -115,7 +115,9 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
   const outputFor = ({ callId, hostCallId = callId }: OpenCall, { save }: PipeRequest): WholeOutput | undefined => {
     const output = save !== false && isBundled ? options.wholeOutput?.(hostCallId) : undefined
     if (save !== 'stderr' || output === undefined) return output
-    return { add: (source, bytes) => source === save ? output.add(source, bytes) : undefined }
+    return {
+      add: (source, bytes) => source === save ? output.add(source, bytes) : undefined, leaveOut: () => output.leaveOut(),
+    }
   }
   const recorded = (
     call: OpenCall, stages: readonly CommandLine[], stop: AbortSignal, start: () => Promise<StartedCommand>,

@@ -105,6 +105,7 @@ describe('output', () => {
     setup.sh('pours', `head -c ${count}000000 /dev/zero; head -c ${count}000000 /dev/zero >&2; printf 'end\\n'`)
     let [bytes, open, most] = [0, 0, 0]
     const wholeOutput = () => ({
+      leaveOut: () => undefined,
       add: async (_source: string, part: Uint8Array) => {
         bytes += part.length
         most = Math.max(most, ++open)
@@ -124,6 +125,7 @@ describe('output', () => {
     setup.sh('talks', 'echo out; echo err >&2')
     const saved: string[] = []
     const wholeOutput = () => ({
+      leaveOut: () => undefined,
       add: (source: string, part: Uint8Array) => void saved.push(`${source}: ${Buffer.from(part).toString()}`),
     })
     const { shell } = setup.open({ shell: any('talks') }, { wholeOutput, isBundled: true })

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { toFunctionDeclarations } from '@bulkhead/bridges/gemini'
 import { toResponseTools } from '@bulkhead/bridges/openai'
 import { noteOfCut } from '@bulkhead/contract/dialects'
@@ -91,6 +91,49 @@ it('a long diff of git is in its saved file, whole', { tags: ['git'] }, async ()
     expect(outcome.metadata.output_cut).toBeUndefined()
     expect(readFileSync(outcome.metadata.output_path!, 'utf8').match(/^\+a{99}$/gm)).toHaveLength(LONG / 100)
   }
+})
+
+it('a long list of git is in its saved file, whole, and the model gets both ends', { tags: ['git'] }, async () => {
+  await using world = await opened()
+  const { workspace } = world.host
+  const subject = (index: number) => `${index} ${'s'.repeat(2_000)}`
+  const commits = Array.from({ length: 300 }, (_, index) => `commit refs/heads/main\n`
+    + `committer A <a@example.org> ${1_700_000_000 + index} +0000\ndata ${subject(index).length}\n${subject(index)}\n`)
+  const branches = Array.from({ length: 4_000 }, (_, index) => `branch-${String(index).padStart(4, '0')}`)
+  execFileSync('git', ['init', '-q', '-b', 'main', workspace])
+  const body = `long\n\n${'b'.repeat(99)}\n`.padEnd(300_000, `${'b'.repeat(99)}\n`)
+  const head = `commit refs/heads/long\ncommitter A <a@example.org> 1700000000 +0000\ndata ${body.length}\n${body}\n`
+  const resets = branches.map((name) => `reset refs/heads/${name}\nfrom refs/heads/main\n\n`)
+  execFileSync('git', ['-C', workspace, 'fast-import', '--quiet'], { input: [head, ...commits, ...resets].join('') })
+  const files = Array.from({ length: 1_200 }, (_, index) => `${String(index).padStart(4, '0')}${'f'.repeat(200)}`)
+  for (const name of files) writeFileSync(join(workspace, name), '')
+  const asked = [
+    { args: { action: 'status' }, key: 'entries', lines: /^\?\? \d{4}f{200}$/gm, count: 1_200, last: `?? ${files.at(-1)}` },
+    { args: { action: 'log', max_count: 500 }, key: 'commits', lines: /^[0-9a-f]{40} .* \d+ s{2000}$/gm, count: 300 },
+    { args: { action: 'branch' }, key: 'branches', lines: /^. branch-\d{4} /gm, count: 4_000 },
+    { args: { action: 'show', revision: 'long' }, key: 'body', lines: /^b{99}$/gm, count: body.split('\n').length - 3 },
+  ]
+  for (const { args, key, lines, count, last } of asked) {
+    const outcome = await world.call('git', args)
+    expect(outcome).toMatchObject({ type: 'output', data: { truncated: true }, metadata: { truncated: true } })
+    const { data } = outcome as { data: JsonObject }
+    expect((data[key] as string | unknown[]).length).toBeGreaterThan(50)
+    if (key !== 'body') expect(data['last']).toHaveLength(20)
+    if (last !== undefined) expect(data['last']).toContain(last)
+    expect(outcome.metadata.output_cut).toBeUndefined()
+    expect(readFileSync(outcome.metadata.output_path!, 'utf8').match(lines)).toHaveLength(count)
+  }
+})
+
+it('a nested call returns both ends and saves nothing; what the model sees of it is saved', async () => {
+  await using world = await opened({ config: { tools: { code_mode: { enabled: true } } } })
+  const code = `const { stdout, truncated } = await tools.bash({ command: 'seq 1 400000' })
+    return { truncated, first: stdout.slice(0, 4), last: stdout.slice(-7), all: stdout }`
+  const outcome = await world.call('code_mode', { code })
+  expect(outcome).toMatchObject({ type: 'output', metadata: { truncated: true } })
+  const saved = readFileSync(outcome.metadata.output_path!, 'utf8')
+  expect(readdirSync(dirname(outcome.metadata.output_path!))).toHaveLength(1)
+  expect(JSON.parse(saved)).toMatchObject({ value: { truncated: true, first: '1\n2\n', last: '400000\n' } })
 })
 
 it('what tests write to stderr is in its saved file, whole', async () => {

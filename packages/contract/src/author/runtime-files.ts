@@ -83,7 +83,7 @@ export interface LineFound {
   /** From 1. */
   readonly line: number
   readonly text: string
-  /** Set if the line was cut. */
+  /** Set if the line, or one around it, was cut. */
   readonly cut?: true
   readonly before?: readonly string[]
   readonly after?: readonly string[]

@@ -42,6 +42,8 @@ export interface SessionAccess {
 export interface WholeOutput {
   /** `source`: lines of different ones are not mixed. Never rejects. While it is pending, add nothing more. */
   add(source: string, bytes: Uint8Array): Promise<void> | undefined
+  /** A part of it is missing. */
+  leaveOut(): void
 }
 
 /**

@@ -34,8 +34,10 @@ export function endingOf(call: RawCall, ended: ExecutedCall | BulkheadError, hos
   if (tool === undefined) return { body, claimed }
   // The result of a nested call goes to a program, which could fill the disk with files that no model sees.
   if (call.parent) return { body: wholeOrRefused(body, tool.extension.limits.outputBytes), claimed }
-  const output = tool.origin.layer === 'bundled' ? outputOf(call) : undefined
-  const { body: head, whole } = truncate(body, tool.maxOutputBytes, tool.maxEntries, output !== undefined)
+  const isBundled = tool.origin.layer === 'bundled'
+  const output = isBundled ? outputOf(call) : undefined
+  const keepsTail = output !== undefined || (isBundled && tool.maxEntries !== Infinity)
+  const { body: head, whole } = truncate(body, tool.maxOutputBytes, tool.maxEntries, keepsTail)
   // What a guard has checked or changed is saved, and not what the tool put out.
   const isUsed = output !== undefined && !output.isEmpty && body.type === 'output'
     && !isResultGuarded(call as ClearedCall)

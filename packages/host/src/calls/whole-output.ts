@@ -61,6 +61,10 @@ export class CallOutput implements WholeOutput {
     return this.#hold(all.subarray(0, end))
   }
 
+  leaveOut(): void {
+    this.#isCut = true
+  }
+
   /** The file, with everything. Never rejects. */
   async close(): Promise<SavedResult> {
     for (const rest of this.#begun.values()) void this.#hold(rest)

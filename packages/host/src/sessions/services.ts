@@ -1,7 +1,7 @@
 import {
   BulkheadError, TOOL_INTERACTION_KINDS, type CapabilityName, type Clock, type CompartmentServices,
   type ExtensionDescriptor, type InteractionRequest, type InteractionResponse, type Manifest, type Outcome,
-  type SecretGrant, type SessionAccess, type Store,
+  type SecretGrant, type SessionAccess, type Store, type WholeOutput,
 } from '@bulkhead/contract'
 import { onAbort } from '@bulkhead/kit/deadlines'
 import { atPointer, findJsonFault, type Json } from '@bulkhead/kit/json'
@@ -149,21 +149,27 @@ export function lendFiles({ descriptor, running, sidecar }: LendingSources): Pic
 /** The bundled tools whose output may be long. */
 const SAVERS: ReadonlySet<string> = new Set(['bash', 'git', 'glob', 'grep', 'test-runner'])
 
-/** Their output goes to a file while they run. What a nested call returns goes to a program, which gets the result. */
+/**
+ * Their output goes to a file while they run. What a nested call returns goes to a program, which gets the result: both
+ * ends of a long one. A file is for what a model sees.
+ */
 function saveOutput(
   { descriptor: { id, layer }, running, sidecar, events }: LendingSources & Pick<ServiceSources, 'events'>,
 ): Pick<CompartmentServices, 'wholeOutput'> {
   const open = sidecar?.open
-  if (open === undefined || layer !== 'bundled' || !SAVERS.has(id)) return {}
+  if (layer !== 'bundled' || !SAVERS.has(id)) return {}
   return {
     wholeOutput: (callId) => {
       const call = running.get(callId)?.call
-      if (call === undefined || call.parent !== undefined) return undefined
+      if (call === undefined) return undefined
+      if (open === undefined || call.parent !== undefined) return NOT_SAVED
       const { tool: { maxOutputBytes: shownBytes, extension: { limits: { savedBytes } } } } = call
       return openOutput(call, { sidecar: { open }, events, savedBytes, shownBytes })
     },
   }
 }
+
+const NOT_SAVED: WholeOutput = { add: () => undefined, leaveOut: () => undefined }
 
 /** The limit for one extension in one session, as JSON. */
 const MAX_CHARS = 256 * 1024

@@ -9,7 +9,8 @@ import {
   checkArguments, type GitArgs, INPUT_SCHEMA, readGitArguments, repositoryPath, writtenCommand,
 } from './git-arguments.ts'
 import {
-  BRANCH_FORMAT, COMMIT_FORMAT, readBranches, readCommits, readShownCommit, readStatus, WHOLE_FORMAT,
+  BRANCH_FORMAT, BRANCH_LINES, COMMIT_FORMAT, COMMIT_LINES, MESSAGE_LINES, readBranches, readCommits, readShownCommit,
+  readStatus, WHOLE_FORMAT,
 } from './read-output.ts'
 
 const REQUIRES = {
@@ -28,7 +29,8 @@ const manifest = {
     name: 'git',
     label: 'Git',
     description: 'Works with a git repository of the workspace: status, diff, log, show, add, commit, and branch '
-      + '(list, create, switch). Returns structured results. Hooks, filters, signing and every program that the '
+      + '(list, create, switch). Returns structured results; of a long list the first entries and the `last` ones, and '
+      + 'a file has all. Hooks, filters, signing and every program that the '
       + 'settings of a repository name do not run; use bash if the project needs them. Nothing is fetched or pushed.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
@@ -36,6 +38,7 @@ const manifest = {
     mode: 'safe_write',
     kind: 'execute',
     timeoutMs: TIMEOUT_MS,
+    maxEntries: 1000,
     maxOutput: '256KB',
   }],
 } satisfies ManifestInput
@@ -66,8 +69,10 @@ async function runGit(args: GitArgs, runtime: GitRuntime): Promise<JsonObject> {
 }
 
 const NO_PROGRAMS = ['--no-ext-diff', '--no-textconv']
-const OWN_STATUS = ['--porcelain=v2', '--branch', '-z', '--untracked-files=normal', '--ignore-submodules=dirty']
+const OWN_STATUS = ['--branch', '--untracked-files=normal', '--ignore-submodules=dirty']
 const LOG_COUNT = 20
+/** Lines of the end of a long list. */
+const LAST = 20
 /** Values of the attribute `filter` without which files are stored as they are. */
 const NO_FILTER: ReadonlySet<string> = new Set(['unspecified', 'unset', 'set'])
 
@@ -102,10 +107,11 @@ class GitRun {
         return { diff: stdout, ...(truncated && { truncated }) }
       }
       case 'log': {
-        const options = [COMMIT_FORMAT, `--max-count=${max_count}`, '--no-show-signature', '--no-patch']
-        const result = await this.#pipe('look', [['log', ...options, ...from(revision), ...rest]])
+        const log = (format: string): readonly string[] =>
+          ['log', format, `--max-count=${max_count}`, '--no-show-signature', '--no-patch', ...from(revision), ...rest]
+        const result = await this.#pipe('look', [log(COMMIT_FORMAT)])
         const { stdout, truncated } = isUnborn(result) ? result : succeeded('list commits', result)
-        return { commits: readCommits(stdout), ...(truncated && { truncated }) }
+        return { commits: readCommits(stdout), ...(truncated && await this.#rest('list commits', log(COMMIT_LINES))) }
       }
       case 'show':
         return this.#show(revision ?? 'HEAD', rest)
@@ -119,8 +125,10 @@ class GitRun {
   }
 
   async #status(): Promise<JsonObject> {
-    const { stdout, truncated } = await this.#read('read the status', ['status', ...OWN_STATUS])
-    return readStatus(stdout, truncated)
+    const what = 'read the status'
+    const { stdout, truncated } = await this.#read(what, ['status', ...OWN_STATUS, '--porcelain=v2', '-z'])
+    const rest = truncated ? await this.#rest(what, ['status', ...OWN_STATUS, '--porcelain=v1']) : {}
+    return { ...readStatus(stdout, truncated), ...rest }
   }
 
   async #show(revision: string, rest: readonly string[]): Promise<JsonObject> {
@@ -128,9 +136,10 @@ class GitRun {
       const { stdout, truncated } = await this.#text('read the file', ['cat-file', 'blob', revision])
       return stdout.includes('\0') ? { binary: true } : { content: stdout, ...(truncated && { truncated }) }
     }
-    const head = ['show', WHOLE_FORMAT, '--no-show-signature', '--no-patch', ...from(`${revision}^{commit}`), '--']
-    const found = await this.#read('show the commit', head)
+    const head = ['show', '--no-show-signature', '--no-patch', ...from(`${revision}^{commit}`), '--']
+    const found = await this.#read('show the commit', head.toSpliced(1, 0, WHOLE_FORMAT))
     const commit = readShownCommit(found.stdout)
+    if (found.truncated) await this.#text('show the commit', head.toSpliced(1, 0, MESSAGE_LINES))
     const options = [...NO_PROGRAMS, '--format=', '--no-show-signature', '--diff-merges=first-parent', '--patch']
     const patch = await this.#text('show the commit', ['show', ...options, ...from(commit.hash), ...rest])
     return { ...commit, diff: patch.stdout, ...((found.truncated || patch.truncated) && { truncated: true }) }
@@ -190,8 +199,9 @@ class GitRun {
       const start = revision === undefined ? [] : [revision]
       await this.#write('create the branch', ['branch', '--no-track', '--', name, ...start])
     }
-    const { stdout, truncated } = await this.#read('list branches', ['for-each-ref', BRANCH_FORMAT, 'refs/heads'])
-    return readBranches(stdout, truncated)
+    const list = (format: string): readonly string[] => ['for-each-ref', format, 'refs/heads']
+    const { stdout, truncated } = await this.#read('list branches', list(BRANCH_FORMAT))
+    return { branches: readBranches(stdout), ...(truncated && await this.#rest('list branches', list(BRANCH_LINES))) }
   }
 
   async #switch(name: string, revision: string | undefined): Promise<void> {
@@ -212,6 +222,12 @@ class GitRun {
   /** For a person to read: the host saves all of it. */
   #text(what: string, args: readonly string[]): Promise<PipeResult> {
     return this.#pipe('look', [args], { save: true }).then((result) => succeeded(what, result))
+  }
+
+  /** What a list does not have. It is read again, as lines that the host saves. */
+  async #rest(what: string, args: readonly string[]): Promise<JsonObject> {
+    const { stdout } = await this.#text(what, args)
+    return { last: stdout.trimEnd().split('\n').slice(-LAST), truncated: true }
   }
 
   #write(what: string, args: readonly string[]): Promise<PipeResult> {

@@ -55,27 +55,38 @@ const recordsOf = (output: string, truncated: boolean): readonly string[] =>
 /** The fields of a commit, each followed by NUL. */
 export const COMMIT_FORMAT = '--format=%H%x00%P%x00%an%x00%ae%x00%aI%x00%s%x00'
 const COMMIT_FIELDS = 6
+/** A commit in a line. */
+export const COMMIT_LINES = '--format=%H %aI %an <%ae> %s'
 
 type Commit = JsonObject & { readonly hash: string }
 
 /** Reads commits in the format above, one after another. */
 export function readCommits(output: string): readonly Commit[] {
-  const fields = output.split('\0')
-  return Array.from({ length: Math.floor(fields.length / COMMIT_FIELDS) }, (_, index) => {
-    const [hash = '', parents = '', author = '', email = '', date = '', subject = ''] =
-      fields.slice(index * COMMIT_FIELDS, (index + 1) * COMMIT_FIELDS)
+  return recordsOfFields(output, COMMIT_FIELDS).map((fields) => {
+    const [hash = '', parents = '', author = '', email = '', date = '', subject = ''] = fields
     const known = parents.split(' ').filter((parent) => parent !== '')
     return { hash: hash.trim(), parents: known, author, email, date, subject }
   })
 }
 
+/** Records whose fields are each followed by NUL. An incomplete last one is dropped. */
+function recordsOfFields(output: string, count: number): readonly (readonly string[])[] {
+  const fields = output.split('\0')
+  return Array.from(
+    { length: Math.floor((fields.length - 1) / count) }, (_, index) => fields.slice(index * count, (index + 1) * count),
+  )
+}
+
 /** The format above, with the rest of the message. */
 export const WHOLE_FORMAT = `${COMMIT_FORMAT}%b%x00`
+/** The whole message. */
+export const MESSAGE_LINES = '--format=%B'
 
 /** Reads one commit with its message. */
 export function readShownCommit(output: string): Commit {
   const fields = output.split('\0')
-  const [commit] = readCommits(fields.slice(0, COMMIT_FIELDS).join('\0'))
+  // A field that was cut ends here.
+  const [commit] = readCommits(output + '\0'.repeat(COMMIT_FIELDS))
   const body = (fields[COMMIT_FIELDS] ?? '').trimEnd()
   return { ...commit!, ...(body !== '' && { body }) }
 }
@@ -83,13 +94,9 @@ export function readShownCommit(output: string): Commit {
 /** What `branch` lists, each field followed by NUL. */
 export const BRANCH_FORMAT = '--format=%(HEAD)%00%(refname:short)%00%(objectname)%00%(upstream:short)%00'
 const BRANCH_FIELDS = 4
+/** A branch in a line. */
+export const BRANCH_LINES = '--format=%(HEAD) %(refname:short) %(objectname) %(upstream:short)'
 
-export function readBranches(output: string, truncated: boolean): JsonObject {
-  const fields = output.split('\0')
-  const branches = Array.from({ length: Math.floor(fields.length / BRANCH_FIELDS) }, (_, index): JsonObject => {
-    const [mark = '', name = '', commit = '', upstream = ''] =
-      fields.slice(index * BRANCH_FIELDS, (index + 1) * BRANCH_FIELDS)
-    return { name, commit, current: mark.trim() === '*', ...(upstream !== '' && { upstream }) }
-  })
-  return { branches, ...(truncated && { truncated }) }
-}
+export const readBranches = (output: string): readonly JsonObject[] =>
+  recordsOfFields(output, BRANCH_FIELDS).map(([mark = '', name = '', commit = '', upstream = '']) =>
+    ({ name, commit, current: mark.trim() === '*', ...(upstream !== '' && { upstream }) }))

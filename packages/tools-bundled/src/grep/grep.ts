@@ -41,7 +41,7 @@ const manifest = {
     label: 'Search in files',
     description: 'Searches the text files of the workspace with a regular expression, ordered by path. Binary files '
       + 'and files listed in ignore files are left out. Returns at most 200 matches, and of more the `last` ones, '
-      + 'too; a file has all of them, as path:line:text. `total` is the number of all matches, `unread` the number of '
+      + 'too, and lines up to 2,000 bytes; a file has all of them whole, as path:line:text. `total` is the number of all matches, `unread` the number of '
       + 'files and folders that could not be read, and `left_out` of those that rules deny or ask about. `path` can '
       + 'also be the `output_path` of a long result.',
     inputSchema: INPUT_SCHEMA,
@@ -89,7 +89,10 @@ async function search(args: FromJsonSchema<typeof INPUT_SCHEMA>, fs: FileReader)
   const missed = { ...(unread > 0 && { unread }), ...leftOutWords(leftOut) }
   switch (output_mode) {
     case 'content':
-      return { matches, total, ...(lastMatches && { last: lastMatches }), ...missed }
+      return {
+        matches, total, ...(lastMatches && { last: lastMatches }), ...missed,
+        ...(matches.some(({ cut }) => cut) && { truncated: true }),
+      }
     case 'files': {
       const last = lastCounts?.map((file) => file.path)
       return { files: counts.map((file) => file.path), total: files, ...(last && { last }), ...missed }

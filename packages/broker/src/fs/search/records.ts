@@ -3,7 +3,7 @@ export type SearchRecord =
   | { readonly type: 'begin'; readonly path: string }
   | { readonly type: 'match' | 'context'; readonly line: number; readonly text: string; readonly cut: boolean }
 
-/** Longer lines are cut. */
+/** Longer lines are cut for a result. */
 const TEXT_BYTES = 2_000
 /** A longer record is not parsed as JSON; only the beginning of its text is read. */
 const PARSED_BYTES = 32 * 1024
@@ -14,9 +14,9 @@ const RECORD_BYTES = 16 * 1024 * 1024
 export const recordType = (record: Buffer): string | undefined =>
   /^\{"type":"([a-z]+)"/.exec(record.toString('latin1', 0, 24))?.[1]
 
-/** undefined for other types. */
-export function readRecord(record: Buffer): SearchRecord | undefined {
-  return record.length > PARSED_BYTES ? readLongRecord(record) : readShortRecord(record)
+/** undefined for other types. `most`: bytes of its line. */
+export function readRecord(record: Buffer, most = TEXT_BYTES): SearchRecord | undefined {
+  return record.length > PARSED_BYTES ? readLongRecord(record, most) : readShortRecord(record, most)
 }
 
 interface Written {
@@ -25,21 +25,21 @@ interface Written {
   readonly bytes?: string
 }
 
-function readShortRecord(record: Buffer): SearchRecord | undefined {
+function readShortRecord(record: Buffer, most: number): SearchRecord | undefined {
   const { type, data } = JSON.parse(record.toString('utf8')) as {
     readonly type: string
     readonly data: { readonly path: Written; readonly lines: Written; readonly line_number: number | null }
   }
   if (type === 'begin') return { type, path: bytesOf(data.path).toString('utf8') }
   if (type !== 'match' && type !== 'context') return undefined
-  return { type, line: data.line_number ?? 0, ...shown(bytesOf(data.lines)) }
+  return { type, line: data.line_number ?? 0, ...shown(bytesOf(data.lines), most) }
 }
 
 const bytesOf = ({ text, bytes = '' }: Written): Buffer =>
   text === undefined ? Buffer.from(bytes, 'base64') : Buffer.from(text)
 
 /** Quotes inside strings are escaped, so the searched keys cannot occur in them. */
-function readLongRecord(record: Buffer): SearchRecord | undefined {
+function readLongRecord(record: Buffer, most: number): SearchRecord | undefined {
   const type = recordType(record)
   if (type !== 'match' && type !== 'context') return undefined
   const start = /"lines":\{"(text|bytes)":"/.exec(record.toString('latin1', 0, PARSED_BYTES))
@@ -47,19 +47,21 @@ function readLongRecord(record: Buffer): SearchRecord | undefined {
   if (start === null || after < 0) return undefined
   const line = Number.parseInt(record.toString('latin1', after + 17, after + 37), 10) || 0
   const from = start.index + start[0].length
-  const head = record.subarray(from, Math.min(after, from + 8 * TEXT_BYTES))
-  const isHead = after > from + head.length
-  if (start[1] === 'bytes') return { type, line, ...shown(Buffer.from(head.toString('latin1'), 'base64'), isHead) }
+  // Beyond RECORD_BYTES a part of the line is missing.
+  const isHead = after > Math.min(RECORD_BYTES, from + 8 * most)
+  const head = record.subarray(from, isHead ? from + 8 * Math.min(most, TEXT_BYTES) : after)
+  if (start[1] === 'bytes') return { type, line, ...shown(Buffer.from(head.toString('latin1'), 'base64'), most, isHead) }
   // Do not cut inside an escape sequence.
-  const whole = /^(?:[^\\]|\\u[\da-fA-F]{4}|\\[^u])*/.exec(head.toString('utf8'))?.[0] ?? ''
-  return { type, line, ...shown(Buffer.from(JSON.parse(`"${whole}"`) as string), isHead) }
+  const text = head.toString('utf8')
+  const whole = isHead ? /^(?:[^\\]|\\u[\da-fA-F]{4}|\\[^u])*/.exec(text)?.[0] ?? '' : text
+  return { type, line, ...shown(Buffer.from(JSON.parse(`"${whole}"`) as string), most, isHead) }
 }
 
-function shown(bytes: Buffer, isHead = false): { readonly text: string; readonly cut: boolean } {
+function shown(bytes: Buffer, most: number, isHead = false): { readonly text: string; readonly cut: boolean } {
   const whole = withoutEnd(bytes)
-  if (!isHead && whole.length <= TEXT_BYTES) return { text: whole.toString('utf8'), cut: false }
+  if (!isHead && whole.length <= most) return { text: whole.toString('utf8'), cut: false }
   // Drops an incomplete character at the end.
-  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(whole.subarray(0, TEXT_BYTES), { stream: true })
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(whole.subarray(0, most), { stream: true })
   return { text, cut: true }
 }
 

@@ -48,7 +48,8 @@ export interface LineResultsOptions {
  * are only counted, so that memory is bounded.
  */
 export class LineResults {
-  readonly #text = new FoundText()
+  /** What was found, as text. */
+  readonly text = new FoundText()
   /** The last matches of the file at hand, and of the last file by its path. */
   #own: FileEnd = { path: '', found: [] }
   #ending: FileEnd = this.#own
@@ -71,11 +72,6 @@ export class LineResults {
 
   add(bytes: Buffer): boolean {
     return this.#splitter.add(bytes)
-  }
-
-  /** What was found since the last call, as text. */
-  saved(): Buffer {
-    return this.#text.taken()
   }
 
   end(): Omit<LinesFound, 'unread'> {
@@ -131,7 +127,8 @@ export class LineResults {
       if (path >= this.#ending.path) this.#ending = this.#own
     }
     const mark = read.type === 'match' ? ':' : '-'
-    this.#text.add(`${path}${mark}${read.line}${mark}${read.text}${read.cut ? ' […]' : ''}`)
+    const whole = read.cut ? readRecord(record, Infinity) as typeof read : read
+    this.text.add(`${path}${mark}${read.line}${mark}${whole.text}${whole.cut ? ' […]' : ''}`, whole.cut)
   }
 
   #keep(file: FileLines, record: Buffer): void {
@@ -193,14 +190,15 @@ export class LineResults {
 
   #found({ path, lines }: FileLines, line: number): LineFound {
     const { context } = this.#options
-    const { text, cut } = lines.get(line)!
+    const { text, cut: isCut } = lines.get(line)!
     const next = line + text.split('\n').length
-    const between = (from: number, to: number): readonly string[] =>
-      Array.from({ length: to - from }, (_, index) => lines.get(from + index)?.text)
-        .filter((shown) => shown !== undefined)
+    const between = (from: number, to: number): readonly Line[] =>
+      Array.from({ length: to - from }, (_, index) => lines.get(from + index)).filter((shown) => shown !== undefined)
     const [before, after] = [between(line - context, line), between(next, next + context)]
+    const cut = isCut || [...before, ...after].some((shown) => shown.cut)
     return {
-      path, line, text, ...(cut && { cut }), ...(before.length > 0 && { before }), ...(after.length > 0 && { after }),
+      path, line, text, ...(cut && { cut }), ...(before.length > 0 && { before: before.map((shown) => shown.text) }),
+      ...(after.length > 0 && { after: after.map((shown) => shown.text) }),
     }
   }
 }
@@ -208,11 +206,19 @@ export class LineResults {
 /** Lines of text that wait to be saved. */
 class FoundText {
   #lines: string[] = []
+  #isCut = false
 
-  add(line: string): void {
-    this.#lines.push(line, '\n')
+  /** Whether a part of a line is missing. */
+  get isCut(): boolean {
+    return this.#isCut
   }
 
+  add(line: string, isCut = false): void {
+    this.#lines.push(line, '\n')
+    this.#isCut ||= isCut
+  }
+
+  /** Those since the last call. */
   taken(): Buffer {
     const text = Buffer.from(this.#lines.join(''))
     this.#lines = []
@@ -222,7 +228,7 @@ class FoundText {
 
 /** Collects the output of `--count --null`: path, NUL, count, line end. */
 export class CountResults {
-  readonly #text = new FoundText()
+  readonly text = new FoundText()
   readonly #saves: boolean
   readonly #limit: number
   readonly #shownPath: (path: string) => string | undefined
@@ -245,10 +251,6 @@ export class CountResults {
     const last = bytes.lastIndexOf(0)
     this.#open = last < 0 ? Buffer.concat([this.#open, bytes]) : Buffer.from(bytes.subarray(last + 1))
     return this.#splitter.add(bytes)
-  }
-
-  saved(): Buffer {
-    return this.#text.taken()
   }
 
   end(): Omit<LinesFound, 'unread'> {
@@ -274,7 +276,7 @@ export class CountResults {
     this.#files++
     this.#counts.push({ path, count })
     if (this.#saves) {
-      this.#text.add(`${path}:${count}`)
+      this.text.add(`${path}:${count}`)
       if (this.#last.push({ path, count }) > 10 * LAST) this.#last = sorted(this.#last).slice(-LAST)
     }
     if (this.#counts.length > 4 * this.#limit) this.#prune()

@@ -16,10 +16,15 @@ export type SavedSearch = SearchRequest & { readonly whole: WholeOutput | undefi
 type Collector = CountResults | LineResults
 
 /** Nothing more is read while what was found is saved. */
-const takeInto = (lines: Collector, { whole }: SavedSearch) => (bytes: Buffer): boolean | Promise<boolean> => {
+const takeInto = (lines: Collector, search: SavedSearch) => (bytes: Buffer): boolean | Promise<boolean> => {
   const more = lines.add(bytes)
-  const saved = whole?.add('lines', lines.saved())
+  const saved = save(lines, search)
   return saved === undefined ? more : saved.then(() => more)
+}
+
+function save({ text }: Collector, { whole }: SavedSearch): Promise<void> | undefined {
+  if (text.isCut) whole?.leaveOut()
+  return whole?.add('lines', text.taken())
 }
 
 /** Searches the files of the grant below a folder, or one file. */
@@ -41,7 +46,7 @@ function searchFile(
     const args = argumentsOf(request)
     const unread = await runRipgrep({ args, cwd: '/', input: handle.fd, signal, take: takeInto(lines, request) })
     const found = lines.end()
-    await request.whole?.add('lines', lines.saved())
+    await save(lines, request)
     return { ...found, unread }
   })
 }
@@ -61,7 +66,7 @@ function searchFolder(
     const args = [...argumentsOf(request), ...narrowed]
     const unread = await runRipgrep({ args, cwd: folder.at('.'), signal, take: takeInto(lines, request) })
     const found = lines.end()
-    await request.whole?.add('lines', lines.saved())
+    await save(lines, request)
     if (!scope.isRuled) return { ...found, unread }
     // Counted by name: the number must not tell whether the content of such a file matches.
     let leftOut = 0
