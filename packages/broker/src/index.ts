@@ -19,7 +19,7 @@ export { ownNetwork, RELAY_URL } from './walls/own-network.ts'
 export { Grants } from './walls/grants.ts'
 export { openPrivateFolder } from './shell/private-folder.ts'
 export { findPlaces } from './shell/workspace-places.ts'
-export { findDenied, notHidden } from './shell/denied-places.ts'
+export { findDenied, notHidden, tooManyHidden } from './shell/denied-places.ts'
 export { ruleSet, type FileGrants, type RuleSet, type TcpGrants } from './walls/landlock.ts'
 export {
   encodeOrder, launch, launcherCommand, LaunchError, SpareLauncher, type Launch, type Launched, type LaunchStdio,

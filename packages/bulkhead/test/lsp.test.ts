@@ -106,6 +106,27 @@ it('needs the right to read the whole workspace', async () => {
   expect(await ask(question, { mode: 'yolo', ceiling: { fs: { read: ['{workspace}/docs/**'] } } })).toMatch(/^CapabilityDenied|^CeilingExceeded/)
 })
 
+it('does not see files that a rule of the configuration or `.bulkheadignore` denies', needs('Linux'), async () => {
+  const work = join(folder, 'ruled')
+  mkdirSync(join(work, 'keys'), { recursive: true })
+  const files = {
+    'tsconfig.json': '{ "compilerOptions": { "module": "nodenext", "allowImportingTsExtensions": true, "noEmit": true, "types": [] } }',
+    'keys/key.ts': 'export const key = 1\n', 'ignored.ts': 'export const ignored = 1\n', 'open.ts': 'export const open = 1\n',
+    'use.ts': "export { key } from './keys/key.ts'\nexport { ignored } from './ignored.ts'\nexport { open } from './open.ts'\n",
+    '.bulkheadignore': 'ignored.ts\n',
+  }
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(work, name), text)
+  const lsp = { typescript: { command: LSP!['typescript']!.command } }
+  const config: ConfigFile = { lsp, rules: [{ permission: 'fs.read', pattern: 'keys/**', action: 'deny' }] }
+  const ruled = await createHost({ workspace: work, home: join(folder, 'home'), cache: CACHE, config, env: { PATH: process.env['PATH'] } })
+  onTestFinished(async () => void await ruled.close())
+  const inRuled = (args: object) => ask(args, { mode: 'yolo' }, ruled)
+  expect(await inRuled({ action: 'diagnostics', path: 'use.ts' })).toMatchObject({ total: 2, diagnostics: [{ line: 1 }, { line: 2 }] })
+  expect(await inRuled({ action: 'workspace_symbols', path: 'use.ts', query: 'key' })).toMatchObject({ total: 0 })
+  expect(await inRuled({ action: 'definition', path: 'use.ts', line: 3, query: 'open' })).toMatchObject({ locations: [{ path: 'open.ts' }] })
+  for (const path of ['keys/key.ts', 'ignored.ts']) expect(await inRuled({ action: 'symbols', path })).toMatch(/^RuleDenied/)
+})
+
 const PROBE = `
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'

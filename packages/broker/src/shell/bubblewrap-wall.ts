@@ -14,7 +14,7 @@ import {
   type SandboxMount,
 } from '../process/mounts.ts'
 import { isWorking, type Argv } from './command-environment.ts'
-import { notHidden, type DeniedPlace } from './denied-places.ts'
+import { tooManyHidden, type DeniedPlace } from './denied-places.ts'
 import { masksOf } from './mask.ts'
 import { ISOLATED_SETTINGS, settingsMounts } from './system-settings.ts'
 import { launcherFilter } from '../walls/filter-rules.ts'
@@ -188,7 +188,7 @@ export class BubblewrapWall {
 
 /** `isHidden`: what is not read; otherwise what is only not written. */
 function deniedIn({ denied = [] }: WallForm, isHidden: boolean): readonly DeniedPlace[] {
-  if (denied.length > MOST_MOUNTS) throw notHidden(denied[0]!.rule, `${denied.length} files are too many to hide`)
+  if (denied.length > MOST_MOUNTS) throw tooManyHidden(denied[0]!.rule, denied.length)
   return denied.filter((place) => place.isHidden === isHidden)
 }
 

@@ -29,7 +29,9 @@ export async function findDenied(
     const { places = [], folders = [] } = scan(folder) ?? {}
     found.push(...places.filter(({ path }) => roots.some((root) => isWithin(path, root))))
     return folders
-  }, () => notHidden(denied.rule ?? 'a rule', 'the workspace has too many folders'))
+  }, () => notHidden(
+    denied.rule ?? 'a rule', 'the workspace has too many folders', undefined, 'Open a smaller workspace',
+  ))
   return [...found, ...denied.places.flatMap((path) => elsewhere(path, roots, denied))]
 }
 
@@ -41,12 +43,16 @@ function elsewhere(path: string, roots: readonly string[], denied: DeniedPaths):
 }
 
 /** Not started, because a wall cannot keep it from what a rule denies. `why` ends a sentence. */
-export const notHidden = (rule: string, why: string, what = 'command'): BulkheadError => new BulkheadError(
-  'RuleDenied',
-  `The ${what} was not run: ${rule} denies files, and ${why}. `
-    + 'Install bubblewrap and allow user namespaces, or change the rule.',
+export const notHidden = (
+  rule: string, why: string, what = 'command', cure = 'Install bubblewrap and allow user namespaces',
+): BulkheadError => new BulkheadError(
+  'RuleDenied', `The ${what} was not run: ${rule} denies files, and ${why}. ${cure}, or change the rule.`,
   { data: { stage: 'rules', source: rule } },
 )
+
+/** `count`: places, each of which would be a mount. */
+export const tooManyHidden = (rule: string, count: number, what?: string): BulkheadError =>
+  notHidden(rule, `${count} files are too many to hide`, what, 'Deny their folders instead')
 
 /** What a folder contained is known until it changes. */
 const scans = new WeakMap<DeniedPaths, (folder: string) => Scanned | undefined>()

@@ -1,4 +1,4 @@
-import { findDenied, notHidden } from '@bulkhead/broker'
+import { findDenied, notHidden, tooManyHidden } from '@bulkhead/broker'
 import type { JailGrant, ServerStart } from '@bulkhead/contract'
 import { isWithin, realOf } from '@bulkhead/kit/programs'
 
@@ -23,12 +23,13 @@ export async function ruledGrant({ grant, denied }: ServerStart, hasMounts: bool
   const write = grant.write.filter((path) => read.includes(path)).filter(isAllowed('fs.write'))
   const roots = [...new Set(read.flatMap((path) => realOf(path) ?? []))]
   const places = await findDenied(roots, denied)
-  const refuse = (why: string) => notHidden(places[0]!.rule, why, 'server')
-  if (places.length > MOST_PLACES) throw refuse(`${places.length} files are too many to hide`)
+  if (hasMounts && places.length > MOST_PLACES) throw tooManyHidden(places[0]!.rule, places.length, 'server')
   const written = write.flatMap((path) => realOf(path) ?? [])
   const inWritten = places.find(({ path }) => written.some((folder) => isWithin(path, folder)))
   if (!hasMounts && inWritten) {
-    throw refuse(`without bubblewrap a server that writes cannot be kept from "${inWritten.path}"`)
+    throw notHidden(
+      inWritten.rule, `without bubblewrap a server that writes cannot be kept from "${inWritten.path}"`, 'server',
+    )
   }
   const pathsOf = (isHidden: boolean) => places.filter((place) => place.isHidden === isHidden).map(({ path }) => path)
   return { grant: { ...grant, read, write }, hidden: pathsOf(true), readOnly: pathsOf(false) }

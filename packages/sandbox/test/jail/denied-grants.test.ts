@@ -50,6 +50,17 @@ describe('a server in its jail', { ...needs('Linux'), ...WALLS }, () => {
     expect(readFileSync(join(work, '.env'), 'utf8')).toBe('.env\n')
   })
 
+  it('is not started if it could see more files than can be hidden', async () => {
+    for (let index = 0; index <= 1_000; index++) writeFileSync(join(work, `${index}.key`), 'key\n')
+    const many = run(`${script}; cat 0.key 2>/dev/null`, { read: [work] }, denying('fs.read', '**/*.key'))
+    if (!has('bubblewrap')) expect(await many).toBe('.env\nsrc/keys/k\nsrc/a\nnote\n')
+    else await expect(many).rejects.toMatchObject({ code: 'RuleDenied', message: expect.stringContaining('1001 files are too many to hide. Deny their folders') as string })
+    for (let index = 0; index <= 4_096; index++) writeFileSync(join(work, `${index}.txt`), '')
+    const beside = run(script, { read: [work] }, denying('fs.read', '**/.env'))
+    if (has('bubblewrap')) expect(await beside).toBe('src/keys/k\nsrc/a\nnote\n')
+    else await expect(beside).rejects.toMatchObject({ code: 'CapabilityUnavailable', message: expect.stringContaining('too many entries beside files') as string })
+  })
+
   it('does not write what rules deny', needs('bubblewrap'), async () => {
     await run('echo x > note; rm -f note; mv src away; echo z > src/a', { write: [work] }, denying('fs.write', 'note', 'src/a'))
     expect(readFileSync(join(work, 'note'), 'utf8')).toBe('note\n')
