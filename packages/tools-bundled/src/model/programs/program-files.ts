@@ -33,13 +33,15 @@ function callerOf(runtime) {
   let open = 0
   const waiting = []
   const call = async (name, args) => {
-    if (open >= PARALLEL) await new Promise((start) => waiting.push(start))
-    open++
+    if (open < PARALLEL) open++
+    else await new Promise((start) => waiting.push(start))
     try {
       return await runtime.tools.call(name, args)
     } finally {
-      open--
-      waiting.shift()?.()
+      // The first that waits takes its place.
+      const start = waiting.shift()
+      if (start) start()
+      else open--
     }
   }
   const run = async (name, args, site) => {
