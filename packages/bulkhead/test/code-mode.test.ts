@@ -100,6 +100,13 @@ describe('code_mode', () => {
     expect(host.offeredTools(sub).map(({ name }) => name)).toEqual(['code_mode'])
   })
 
+  it('tells a program about the tools that its session may call, also if they were never listed', async () => {
+    const session = await opened({ tools: ['read', 'grep'], rules: [{ permission: 'grep', pattern: '*', action: 'deny' }] })
+    const ask = "const of = (name) => catalog.describe(name).then(() => name, ({ code }) => code)"
+    expect(valueOf(await run(session, `${ask}\nreturn [await of('read'), await of('grep'), await of('write')]`))).toEqual(['read', 'NotFound', 'NotFound'])
+    expect(valueOf(await run(session, "return (await catalog.search('write files')).map(({ name }) => name)"))).not.toContain('write')
+  })
+
   it('can be used beside the other tools, and be forbidden, by configuration', async () => {
     const options = { workspace: join(folder, 'ws'), home: join(folder, 'none'), cache: CACHE, trust: 'declined' } as const
     const beside = await createHost({ ...options, config: { tools: { code_mode: { enabled: true } } } })

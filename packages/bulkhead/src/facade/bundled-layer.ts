@@ -18,7 +18,7 @@ export interface BundledLayerOptions {
   readonly fetchHosts?: readonly string[]
 }
 
-type Attached = Pick<CoreHost, 'tools' | 'callableTools' | 'on' | 'delegate'>
+type Attached = Pick<CoreHost, 'callableTools' | 'on' | 'delegate'>
 
 export interface BundledLayer {
   readonly extensions: (config: ConfigFile, workspace?: string) => readonly BundledExtension[]
@@ -52,8 +52,6 @@ export function createBundledLayer(
 ): BundledLayer {
   const shelf = new ToolShelf()
   const lentSkills = new LentSkills()
-  /** By session: the tools that its programs were told about. */
-  const functions = new Map<string, readonly ToolDefinition[]>()
   let attached: Attached | undefined
   let places: BundledPlaces | undefined
   return {
@@ -64,7 +62,7 @@ export function createBundledLayer(
         place: (extension) => ({
           open: async (request) => places!.sandbox.open(request), limits: limitsOf(config, extension),
         }),
-        functions: (sessionId) => functions.get(sessionId) ?? attached?.tools() ?? [],
+        functions: (sessionId) => (attached?.callableTools(sessionId) ?? []).filter(({ name }) => name !== PROGRAM_TOOL),
       },
       languageServers: async (root) => workspace === undefined ? undefined : places?.languageServers(workspace, root),
       catalog: {
@@ -87,7 +85,6 @@ export function createBundledLayer(
         if (event.type !== 'SessionClosed') return
         shelf.forget(event.sessionId)
         lentSkills.forget(event.sessionId)
-        functions.delete(event.sessionId)
       }, ['SessionClosed'])
     },
     lentFiles: (sessionId) => lentSkills.files(sessionId),
@@ -97,7 +94,6 @@ export function createBundledLayer(
       const program = tools.find(({ name }) => name === PROGRAM_TOOL)
       if (program === undefined) return shelf.offered(session.id, tools)
       const callable = tools.filter((tool) => tool !== program)
-      functions.set(session.id, callable)
       const described = { ...program, description: `${program.description}\n${describeTools(callable)}` }
       return session.codeMode
         ? [described] : shelf.offered(session.id, tools).map((tool) => tool === program ? described : tool)

@@ -132,7 +132,7 @@ export const MORPHIX: readonly SpecifiedRequirement[] = [
   ]),
   ...section('Tools', [
     differs('S2-51', 'file_manager reads, writes, appends and deletes.',
-      'append becomes a patch, which needs the file and adds whole lines.',
+      'append is a patch that adds whole lines: a person sees the change, and a misspelt path creates no file.',
       148, 'guides/dialects', 'contract/dialects/names', 'gets our argument shape: %s %j is %s %j'),
     holds('S2-52', 'bash_manager runs commands in a sandbox.', 'tools-bundled/bash/bash',
       'the shell runs in a sandbox: %s'),

@@ -28,9 +28,7 @@ export const PHI: readonly SpecifiedRequirement[] = [
       'every refusal and failure is a result with is_error that the model sees, never a throw'),
     holds('S4-10', 'A tool may return one of the errors.', 'bulkhead/specifications/results',
       'an error in the form of phi ends the call as an error'),
-    differs('S4-11', 'There are four errors.',
-      'Timeout is a fifth, as in later versions of phi: a loop treats it differently from a failure.',
-      148, 'guides/dialects', DIALECT, 'shows %s "%s" as a variant with its text'),
+    holds('S4-11', 'There are four errors.', DIALECT, 'shows %s "%s" as a variant with its text'),
   ]),
   ...section('Several calls', [
     holds('S4-12', 'Sequential: one after the other.', STRATEGY,

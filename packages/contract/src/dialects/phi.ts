@@ -18,9 +18,11 @@ const toolResult = z.strictObject({
 const returned = toolResult.partial({ details: true, child_loop_id: true })
   .extend({ is_error: z.boolean().exactOptional(), isError: z.boolean().exactOptional() })
 const toolError = z.discriminatedUnion('variant', [
-  z.strictObject({ variant: z.enum(['Failed', 'NotFound', 'InvalidArgs', 'Timeout']), message: z.string() }),
+  z.strictObject({ variant: z.enum(['Failed', 'NotFound', 'InvalidArgs']), message: z.string() }),
   z.strictObject({ variant: z.literal('Cancelled') }),
 ])
+/** phi has no variant for it. We wrote this one before. */
+const timeoutError = z.strictObject({ variant: z.literal('Timeout'), message: z.string() })
 const toolResultMessage = z.strictObject({
   role: z.literal('toolResult'),
   toolCallId: z.string(),
@@ -39,10 +41,11 @@ type Variant = PhiToolError['variant']
 const VARIANTS: readonly { readonly variant: Variant; readonly code: ErrorCode; readonly prefix: string }[] = [
   { variant: 'NotFound', code: 'ToolNotRegistered', prefix: 'Tool not found: ' },
   { variant: 'InvalidArgs', code: 'InputInvalid', prefix: 'Invalid arguments: ' },
-  { variant: 'Timeout', code: 'ExecutionTimeout', prefix: 'Tool exceeded timeout of ' },
   { variant: 'Cancelled', code: 'ToolCancelled', prefix: 'Cancelled' },
   { variant: 'Failed', code: 'ToolExecutionFailed', prefix: '' },
 ]
+/** How the text of a failure begins if the tool took too long. */
+const TOO_LONG = 'Tool exceeded timeout of '
 const rowOf = (variant: Variant) => VARIANTS.find((row) => row.variant === variant)!
 
 /** How phi shows an error to the model. */
@@ -72,8 +75,10 @@ export function fromPhi(value: unknown): Reading | undefined {
       metadata: present({ child_loop_id: child_loop_id ?? undefined }),
     }
   }
-  const error = toolError.safeParse(value).data
-  return error && { body: errorBody(rowOf(error.variant).code, phiErrorText(error)), metadata: {} }
+  const timeout = timeoutError.safeParse(value).data
+  const error = timeout ? { variant: 'Failed' as const, message: TOO_LONG + timeout.message }
+    : toolError.safeParse(value).data
+  return error && { body: errorBody(codeOf(error), phiErrorText(error)), metadata: {} }
 }
 
 /** Loses what toPhi loses, details and child_loop_id; an error becomes its text. */
@@ -108,21 +113,29 @@ function contentBody(content: readonly Content[], isError: boolean): OutcomeBody
 }
 
 function toPhiError({ error, error_text, metadata }: ErrorOutcome): PhiToolError {
+  if (error.code === 'ExecutionTimeout') {
+    const isKnown = error_text.startsWith(TOO_LONG)
+    return { variant: 'Failed', message: isKnown ? error_text : `${TOO_LONG}${metadata.duration_ms / 1000}s` }
+  }
   const { variant, prefix } = endsRun(error.code)
     ? rowOf('Cancelled')
     : VARIANTS.find((row) => row.code === error.code) ?? rowOf('Failed')
   if (variant === 'Cancelled') return { variant }
   if (error_text.startsWith(prefix)) return { variant, message: error_text.slice(prefix.length) }
-  const subject: Partial<Record<Variant, string>> =
-    { NotFound: metadata.tool, Timeout: `${metadata.duration_ms / 1000}s` }
-  return { variant, message: subject[variant] ?? error_text }
+  return { variant, message: variant === 'NotFound' ? metadata.tool : error_text }
 }
 
 const errorBody = (code: ErrorCode, error_text: string) =>
   ({ type: 'error' as const, error_text, error: errorOf(code) })
 
-const codeOfText = (text: string): ErrorCode =>
-  VARIANTS.find(({ variant, prefix }) => variant === 'Cancelled' ? text === prefix : text.startsWith(prefix))!.code
+const codeOf = (error: PhiToolError): ErrorCode =>
+  error.variant === 'Failed' ? codeOfFailure(error.message) : rowOf(error.variant).code
+
+const codeOfFailure = (text: string): ErrorCode =>
+  text.startsWith(TOO_LONG) ? 'ExecutionTimeout' : 'ToolExecutionFailed'
+
+const codeOfText = (text: string): ErrorCode => text.startsWith(TOO_LONG) ? 'ExecutionTimeout'
+  : VARIANTS.find(({ variant, prefix }) => variant === 'Cancelled' ? text === prefix : text.startsWith(prefix))!.code
 
 interface PhiCall {
   readonly loop_id: string

@@ -22,11 +22,10 @@ function carried(outcome: Outcome): Reading {
     const error = toPhi(outcome) as PhiToolError
     const codes = {
       Failed: 'ToolExecutionFailed', NotFound: 'ToolNotRegistered', InvalidArgs: 'InputInvalid',
-      Timeout: 'ExecutionTimeout',
       Cancelled: 'ToolCancelled',
     } as const
     return {
-      body: { type: 'error', error_text: phiErrorText(error), error: errorOf(codes[error.variant]) }, metadata: {},
+      body: { type: 'error', error_text: phiErrorText(error), error: errorOf(outcome.error.code === 'ExecutionTimeout' ? outcome.error.code : codes[error.variant]) }, metadata: {},
     }
   }
   const text = typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data)
@@ -44,7 +43,7 @@ const anyResult = fc.record(
 ) as fc.Arbitrary<PhiToolResult>
 const anyToolError: fc.Arbitrary<PhiToolError> = fc.oneof(
   fc.record(
-    { variant: fc.constantFrom('Failed', 'NotFound', 'InvalidArgs', 'Timeout'), message: anyText }, plainRecord,
+    { variant: fc.constantFrom('Failed', 'NotFound', 'InvalidArgs'), message: anyText }, plainRecord,
   ),
   fc.constant({ variant: 'Cancelled' as const }),
 )
@@ -66,7 +65,7 @@ describe("phi's result", () => {
     ['InputInvalid', '/city is missing', { variant: 'InvalidArgs', message: '/city is missing' },
       'Invalid arguments: /city is missing'],
     ['InputInvalid', 'Invalid arguments: x', { variant: 'InvalidArgs', message: 'x' }, 'Invalid arguments: x'],
-    ['ExecutionTimeout', 'too slow', { variant: 'Timeout', message: '0s' }, 'Tool exceeded timeout of 0s'],
+    ['ExecutionTimeout', 'too slow', { variant: 'Failed', message: 'Tool exceeded timeout of 0s' }, 'Tool exceeded timeout of 0s'],
     ['TurnCancelled', 'stopped', { variant: 'Cancelled' }, 'Cancelled'],
     ['SkippedBySteering', 'Skipped.', { variant: 'Failed', message: 'Skipped.' }, 'Skipped.'],
     ['NotFound', 'no such file', { variant: 'Failed', message: 'no such file' }, 'no such file'],
@@ -86,6 +85,12 @@ describe("phi's result", () => {
     fc.assert(fc.property(fc.oneof(anyResult, anyToolError), (result) => {
       expect(toPhi(completeOutcome(fromPhi(result)!, base))).toStrictEqual(result)
     }))
+  })
+
+  it('is read with the variant for a timeout, which phi does not have', () => {
+    const error_text = 'Tool exceeded timeout of 5s'
+    expect(fromPhi({ variant: 'Timeout', message: '5s' })?.body).toMatchObject({ error: { code: 'ExecutionTimeout' }, error_text })
+    expect(fromPhi({ variant: 'Failed', message: error_text })?.body).toMatchObject({ error: { code: 'ExecutionTimeout' } })
   })
 
   it('is an error if its error flag is set', () => {
