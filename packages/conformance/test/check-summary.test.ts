@@ -1,4 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { needs } from '../../../scripts/machine.ts'
 import { countTests, describeCounts, totals } from '../../../scripts/check/summary.mjs'
 
 const file = (tests: Readonly<Record<string, string>>, ...errors: readonly string[]) => ({
@@ -82,5 +87,44 @@ describe('the summary', () => {
       '',
       '3 passed, 1 failed',
     ])
+  })
+})
+
+describe('continuous integration', needs('Linux'), () => {
+  const failing = countTests({ name: 'one', report: report(file({ a: 'passed', 'b works': 'failed' })) })
+
+  /** `.ci/run` with commands that print these texts. */
+  function ciRun(check: string, walls: string) {
+    const root = mkdtempSync(join(tmpdir(), 'bulkhead-ci-'))
+    onTestFinished(() => rmSync(root, { recursive: true }))
+    const put = (path: string, text: string) => {
+      mkdirSync(dirname(join(root, path)), { recursive: true })
+      writeFileSync(join(root, path), text)
+      chmodSync(join(root, path), 0o755)
+    }
+    put('check.txt', check)
+    put('bin/npm', '#!/bin/sh\ncat check.txt\nexit 1\n')
+    // It installs nothing.
+    put('bin/bwrap', '')
+    put('scripts/boot.mjs', `process.stdout.write(${JSON.stringify(walls)})`)
+    mkdirSync(join(root, '.ci'))
+    cpSync(resolve(import.meta.dirname, '../../../.ci/run'), join(root, '.ci/run'))
+    const PATH = [join(root, 'bin'), dirname(process.execPath), '/usr/bin', '/bin'].join(':')
+    const { status, stdout } = spawnSync(join(root, '.ci/run'), { env: { PATH }, encoding: 'utf8' })
+    return { status, end: stdout.split('\nFailed in all\n')[1] }
+  }
+
+  it('repeats the failures of both parts before its last line', () => {
+    const summary = `\n✗ Some steps failed.\n${describeCounts([failing], []).join('\n')}\n`
+    const walls = `${'a wall\n'.repeat(150)}${describeCounts([{ ...failing, name: 'two', problems: ['two: c works'] }], []).join('\n')}\n`
+    expect(ciRun(summary, walls)).toEqual({
+      status: 1, end: '✗ Some steps failed.\n  ✗ one: b works\n      It is failed.\n  ✗ two: c works\n\n2 passed, 2 failed\n',
+    })
+  })
+
+  it('names a part that did not end with its counts', () => {
+    expect(ciRun('killed\n', '\n3 passed, 0 failed\n')).toEqual({
+      status: 1, end: '  ✗ npm --silent test: it did not end with its counts\n\n3 passed, 1 failed\n',
+    })
   })
 })
