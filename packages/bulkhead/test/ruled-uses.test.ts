@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ApprovalAnswer, BulkheadEvent, Outcome, Rule } from '@bulkhead/contract'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { has, needs, WALLS } from '../../../scripts/machine.ts'
 import { createHost, type ApprovalRequest, type Host, type SessionOptions } from '../src/index.ts'
 import { CACHE } from './cache.ts'
@@ -134,6 +134,29 @@ describe('bundled tools', () => {
     if (has('bubblewrap')) expect(textOf(worked)).toMatchObject({ stdout: 'text of a.txt\n' })
     else expect(textOf(worked)).toBe('RuleDenied')
     expect(textOf(await call('read', { path: '.env' }))).toBe('RuleDenied')
+  })
+
+  it('that run commands are refused before a person is asked, with what explain says', { ...needs('Linux'), ...WALLS }, async () => {
+    const cases: readonly (readonly [Rule, command: string, refused: RegExp | undefined])[] = [
+      [ENV, 'cat a.txt > copy.txt', has('bubblewrap') ? undefined : /without bubblewrap a command that writes cannot be kept from ".*\.env"\./],
+      [rule('bash', 'keys/**', 'deny'), 'touch a.txt', has('bubblewrap') ? undefined : /cannot be kept from ".*keys"\./],
+      [rule('fs.read', 'many/0', 'deny'), 'ls many', has('bubblewrap') ? undefined : /too many entries beside them to grant one by one/],
+      [rule('fs.read', 'missing', 'deny'), 'touch a.txt', undefined],
+      [rule('net.fetch', 'evil.example', 'deny'), 'node -e 1', undefined],
+    ]
+    mkdirSync(join(folder, 'work/many'))
+    for (let index = 0; index < 4_200; index++) writeFileSync(join(folder, 'work/many', String(index)), '')
+    onTestFinished(() => rmSync(join(folder, 'work/many'), { recursive: true }))
+    for (const [denying, command, refused] of cases) {
+      const { call, session, asked } = await open([denying], async () => ({ decision: 'reject' }), { mode: 'ask' })
+      const { decision, code, chain } = await session.explain({ id: 'e', name: 'bash', arguments: { command } })
+      const outcome = await call('bash', { command })
+      if (refused) {
+        expect([decision, code, asked.length], command).toEqual(['deny', 'RuleDenied', 0])
+        expect(chain.at(-1)!.reason).toMatch(refused)
+        expect(outcome).toMatchObject({ error: { code: 'RuleDenied' }, error_text: chain.at(-1)!.reason })
+      } else expect([decision, asked.length, code], command).toEqual([asked.length === 0 ? 'allow' : 'ask', asked.length, undefined])
+    }
   })
 
   it('do not show a command the file that a rule for its tool names', { ...needs('Linux'), ...WALLS }, async () => {

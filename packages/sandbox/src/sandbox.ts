@@ -6,7 +6,7 @@ import { requireNodeVersion } from '@bulkhead/kit/node-version'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { messageOf } from '@bulkhead/kit/error-message'
 import {
-  commandWalls, foldersOf, mentionsResourceShortage, preloadCode, previewDiff, SpareLauncher, UsedSecrets, whyUnrecorded,
+  commandRefusals, commandWalls, foldersOf, mentionsResourceShortage, preloadCode, previewDiff, SpareLauncher, UsedSecrets, whyUnrecorded,
   type OperatorEnvironment,
 } from '@bulkhead/broker'
 import { jailStanding } from './jail/server-jail.ts'
@@ -119,6 +119,9 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
     return missing.lacksCommandWall ? NO_COMMAND_WALLS : walls
   }
   const folders = foldersOf({ reserved: kept, ownCode, projectLayer, storeFiles })
+  const whyNotStarted = commandRefusals(
+    { workspace, operator, projectLayer, requiresSandbox: os === 'require', ...folders }, spares,
+  )
   const openOne: SessionOpener = (request, residency) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
     const broker = {
@@ -172,6 +175,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
     commandWalls: wallsAroundCommands,
     diff: (writes, grant) => previewDiff(writes, grant, workspace, folders),
     whyUnrecorded: (grant, signal) => whyUnrecorded(grant, { workspace, folders, journal }, signal),
+    whyNotStarted,
     async walls() {
       // Not `osLayersFor`: a required layer that is missing would end the report.
       const [layers, aroundCommands, aroundServers] = await Promise.all([

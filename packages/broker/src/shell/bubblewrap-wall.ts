@@ -86,7 +86,7 @@ export class BubblewrapWall {
     return (form.wall !== 'look' || LOOK_FILTER !== undefined) && await this.#working(form) !== undefined
   }
 
-  /** Contract: it stands. */
+  /** Contract: it stands, and what rules deny is mountable. */
   async around(form: WallForm, own: WallOwn): Promise<SandboxPrefix> {
     const bwrap = await this.#working(form)
     const { argv, release } = form.wall === 'look' ? await this.#look(form, own) : await this.#work(form, own)
@@ -186,11 +186,14 @@ export class BubblewrapWall {
   }
 }
 
-/** `isHidden`: what is not read; otherwise what is only not written. */
-function deniedIn({ denied = [] }: WallForm, isHidden: boolean): readonly DeniedPlace[] {
+/** Throws RuleDenied if rules deny more than can be mounted on. */
+export function requireMountable({ denied = [] }: WallForm): void {
   if (denied.length > MOST_MOUNTS) throw tooManyHidden(denied[0]!.rule, denied.length)
-  return denied.filter((place) => place.isHidden === isHidden)
 }
+
+/** `isHidden`: what is not read; otherwise what is only not written. */
+const deniedIn = ({ denied = [] }: WallForm, isHidden: boolean): readonly DeniedPlace[] =>
+  denied.filter((place) => place.isHidden === isHidden)
 
 function withinLimit(places: readonly Place[], { wall }: WallForm): readonly Place[] {
   if (places.length > MOST_MOUNTS) throw tooManyEntries(wall)

@@ -7,12 +7,13 @@ import { proxyVariables, RELAY_INSIDE, relayCode } from '../net/inner-relay.ts'
 import { RELAY_SOCKET } from '../net/relay.ts'
 import { startError } from '../process/spawn.ts'
 import { ownNetwork, RELAY_URL, type OwnNetwork } from '../walls/own-network.ts'
-import { BubblewrapWall, type BubblewrapOptions } from './bubblewrap-wall.ts'
+import { BubblewrapWall, requireMountable, type BubblewrapOptions } from './bubblewrap-wall.ts'
 import { openCommandRelay, type CommandKeys, type CommandRelay } from './command-relay.ts'
 import { lookWall, type WallTrial } from '../walls/trial.ts'
+import type { Grants } from '../walls/grants.ts'
 import { findDenied, notHidden } from './denied-places.ts'
 import { GitSettings } from './git-settings.ts'
-import { launcherWall } from './launcher-wall.ts'
+import { launcherGrants, launcherWall } from './launcher-wall.ts'
 import { openPrivateFolder, type PrivateFolder } from './private-folder.ts'
 import { NO_SANDBOX, type CommandWall, type SandboxPrefix, type WallForm } from './wall-form.ts'
 
@@ -56,6 +57,15 @@ export interface WallRequest {
   readonly deniedHost?: ((host: string) => string | undefined) | undefined
 }
 
+/** What stands around one command. */
+interface Standing {
+  readonly form: WallForm
+  /** Whether the wall is of mounts. */
+  readonly hasMounts: boolean
+  /** Set if the launcher is the wall. */
+  readonly launched: { readonly confinesSignals: boolean; readonly grants: Grants } | undefined
+}
+
 /** Runs commands behind a wall, where one stands. */
 export class CommandSandbox {
   readonly #options: CommandSandboxOptions
@@ -79,43 +89,32 @@ export class CommandSandbox {
    * RuleDenied if rules deny files that no wall here can hide.
    */
   async prepare(request: WallRequest): Promise<SandboxPrefix> {
-    const { wall, isolated = false, visible = [], hosts = [], hostCeilings, keys, denied, deniedHost } = request
-    const { workspace, roots: others = [], missingSandbox, requiresSandbox = false } = this.#options
-    if (wall === 'open' && denied?.rule !== undefined) throw notHidden(denied.rule, 'the command would run without a wall')
-    if (wall === 'open' && !requiresSandbox) return NO_SANDBOX
-    const roots = await Promise.all([workspace, ...others].map((folder) =>
-      withFileErrors(folder === workspace ? '.' : folder, () => realpath(folder))))
-    const relayed = wall === 'work' && !isolated && hosts !== 'all' && hosts.length > 0 ? hosts : undefined
-    const form: WallForm = {
-      wall: wall === 'open' ? 'work' : wall, isolated, roots,
-      isConnected: wall !== 'look' && !isolated && hosts === 'all',
-      visible: relayed ? [...visible, ...relayCode()] : visible, denied: await findDenied(roots, denied),
+    const { wall, hostCeilings, keys, deniedHost } = request
+    const standing = await this.stand(request)
+    if (standing === undefined || wall === 'open') return NO_SANDBOX
+    const { form, hasMounts, launched } = standing
+    if (!hasMounts && !launched) {
+      this.#options.missingSandbox?.ofCommands()
+      return NO_SANDBOX
     }
-    const hasMounts = await this.#bubblewrap.stands(form)
-    const launcher = hasMounts ? undefined : await this.#launcher()
-    const stands = hasMounts || launcher?.stands === true
-    if (!stands && requiresSandbox) throw unavailable()
-    if (!stands && denied?.rule !== undefined) throw notHidden(denied.rule, 'no wall stands around commands on this machine')
-    if (launcher?.stands) requireGrantable(form)
-    if (!stands) missingSandbox?.ofCommands()
-    if (!stands || wall === 'open') return NO_SANDBOX
+    const relayed = relayedHosts(request)
     const opened: (() => Promise<void>)[] = []
     const release = async (): Promise<void> => void await Promise.all(opened.map((close) => close()))
     try {
       const folder = await openPrivateFolder(await this.#gitSettings(form))
       opened.push(folder.remove)
-      const network = relayed && launcher?.stands ? await this.#ownNetwork() : undefined
+      const network = relayed && launched ? await this.#ownNetwork() : undefined
       const relay = relayed && (hasMounts || network) ? await openCommandRelay(relayed, { ceilings: hostCeilings, keys, deniedHost }) : undefined
       if (relay !== undefined) opened.push(relay.close)
-      if (launcher?.stands) {
-        const launched = await this.#launched(form, folder, launcher.confinesSignals, relay)
-        if (!network || !relay || !relayed) return { ...launched, release }
+      if (launched) {
+        const prefix = this.#launchedPrefix(form, folder, launched, relay)
+        if (!network || !relay || !relayed) return { ...prefix, release }
         const variables = {
-          ...launched.variables, ...proxyVariables(RELAY_URL, relayed), ...relay.variables(relay.folder),
+          ...prefix.variables, ...proxyVariables(RELAY_URL, relayed), ...relay.variables(relay.folder),
         }
         const socket = join(relay.folder, RELAY_SOCKET)
         return {
-          ...launched, variables, refused: relay.refused, release,
+          ...prefix, variables, refused: relay.refused, release,
           network: (descriptors, command) => network(socket, descriptors, command),
         }
       }
@@ -131,15 +130,44 @@ export class CommandSandbox {
     }
   }
 
+  /**
+   * What stands around a command; undefined if it needs no wall. Rejects as `prepare` does, and changes nothing, so that
+   * it is known before the call whether a command starts.
+   */
+  async stand(request: WallRequest): Promise<Standing | undefined> {
+    const { wall, isolated = false, visible = [], hosts = [], denied } = request
+    const { workspace, roots: others = [], requiresSandbox = false } = this.#options
+    if (wall === 'open' && denied?.rule !== undefined) throw notHidden(denied.rule, 'the command would run without a wall')
+    if (wall === 'open' && !requiresSandbox) return undefined
+    const roots = await Promise.all([workspace, ...others].map((folder) =>
+      withFileErrors(folder === workspace ? '.' : folder, () => realpath(folder))))
+    const form: WallForm = {
+      wall: wall === 'open' ? 'work' : wall, isolated, roots,
+      isConnected: wall !== 'look' && !isolated && hosts === 'all',
+      visible: relayedHosts(request) ? [...visible, ...relayCode()] : visible, denied: await findDenied(roots, denied),
+    }
+    const hasMounts = await this.#bubblewrap.stands(form)
+    const launcher = hasMounts ? undefined : await this.#launcher()
+    const stands = hasMounts || launcher?.stands === true
+    if (!stands && requiresSandbox) throw unavailable()
+    if (!stands && denied?.rule !== undefined) throw notHidden(denied.rule, 'no wall stands around commands on this machine')
+    if (hasMounts) requireMountable(form)
+    if (!launcher?.stands || wall === 'open') return { form, hasMounts, launched: undefined }
+    requireGrantable(form)
+    const { confinesSignals } = launcher
+    return { form, hasMounts, launched: { confinesSignals, grants: await launcherGrants(form, this.#options) } }
+  }
+
   /** Without a network of its own, a command has the whole network or none. */
-  async #launched(
-    form: WallForm, folder: PrivateFolder, confinesSignals: boolean, relay: CommandRelay | undefined,
-  ): Promise<SandboxPrefix> {
+  #launchedPrefix(
+    form: WallForm, folder: PrivateFolder, { confinesSignals, grants }: NonNullable<Standing['launched']>,
+    relay: CommandRelay | undefined,
+  ): SandboxPrefix {
     // Folders above could not be opened, which git takes for a damaged repository.
     const above = { GIT_CEILING_DIRECTORIES: form.roots.map((root) => dirname(root)).join(':') }
-    const launch = await launcherWall(
+    const launch = launcherWall(
       relay ? { ...form, isConnected: true } : form, { folder, relay: relay?.hasKeys ? relay.folder : undefined },
-      this.#options, confinesSignals,
+      grants, confinesSignals,
     )
     return { ...NO_SANDBOX, launch, variables: { ...folder.variables, ...above } }
   }
@@ -174,6 +202,10 @@ export class CommandSandbox {
     return wall === 'look' ? ofUser + SEES_NO_MASKS : ofUser
   }
 }
+
+/** The hosts that a relay leads to. */
+const relayedHosts = ({ wall, isolated = false, hosts = [] }: WallRequest): readonly string[] | undefined =>
+  wall === 'work' && !isolated && hosts !== 'all' && hosts.length > 0 ? hosts : undefined
 
 /** The launcher grants the entries beside a denied one. New ones could not be created there. */
 function requireGrantable({ wall, denied = [] }: WallForm): void {

@@ -16,18 +16,15 @@ const READABLE_DEVICES = ['/dev/random', '/dev/urandom']
 export type LauncherOptions = Pick<BubblewrapOptions, 'home' | 'folders'>
 
 /**
- * The wall without bubblewrap: Landlock opens what is granted, and a filter refuses what Landlock does not govern. Rules
- * only add, so what is hidden in a granted folder is left out, and the entries beside it are granted one by one. Names
- * and sizes stay visible, and so do the command lines of other processes.
+ * What a command may open without bubblewrap. Rules only add, so what is hidden in a granted folder is left out, and the
+ * entries beside it are granted one by one. Rejects if these are too many.
  */
-export async function launcherWall(
-  form: WallForm, { folder, relay }: WallOwn, { home, folders: { reserved = [], storeFiles = [] } = {} }: LauncherOptions,
-  confinesSignals: boolean,
-): Promise<LaunchWall> {
-  const { wall, isolated, visible, roots, isConnected, denied = [] } = form
+export async function launcherGrants(
+  form: WallForm, { home, folders: { reserved = [], storeFiles = [] } = {} }: LauncherOptions,
+): Promise<Grants> {
+  const { wall, isolated, visible, roots, denied = [] } = form
   const grants = new Grants(() => denied.length === 0 ? tooManyEntries(wall)
     : notHidden(denied[0]!.rule, 'without bubblewrap there are too many entries beside them to grant one by one'))
-  const system = SYSTEM_FOLDERS.flatMap(realPaths)
   const seen = isolated ? [] : ['/opt', ...visible.filter((path) => !isOfSystem(path))].flatMap(realPaths)
   const named = denied.filter(({ isElsewhere }) => isElsewhere).map(({ path }) => path)
   const hidden = [...sensitivePaths(home), ...reserved, ...named].flatMap(realPaths)
@@ -38,6 +35,17 @@ export async function launcherWall(
   for (const root of roots) {
     grants.add(wall === 'work' ? 'write' : 'run', root, [...hidden, ...masked, ...storeFiles].filter((path) => path !== root))
   }
+  return grants
+}
+
+/**
+ * The wall without bubblewrap: Landlock opens what is granted, and a filter refuses what Landlock does not govern. Names
+ * and sizes stay visible, and so do the command lines of other processes.
+ */
+export function launcherWall(
+  { wall, isolated, isConnected }: WallForm, { folder, relay }: WallOwn, grants: Grants, confinesSignals: boolean,
+): LaunchWall {
+  const system = SYSTEM_FOLDERS.flatMap(realPaths)
   const settings = settingsOf(isolated)
   const files = {
     list: [...grants.of('list'), ...settings.of('list')],

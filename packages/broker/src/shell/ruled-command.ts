@@ -21,11 +21,15 @@ export async function requireCommands(
   for (const line of lines) await requireUse(uses, 'shell.run', line)
   const roots = [workspace, ...grant.fs.commandRoots ?? []]
   for (const { verdict, ...use } of uses.asked) if (mayUse(use, roots, walled)) await uses.ask(use, verdict)
-  if (uses.deniesHosts !== undefined && (walled.wall === 'open' || walled.hosts === 'all')) {
-    const message = `The command was not run: ${uses.deniesHosts} denies hosts, and the command would have the whole `
-      + 'network. Name the hosts that it needs, or change the rule.'
-    throw new BulkheadError('RuleDenied', message, { data: { stage: 'rules', source: uses.deniesHosts } })
-  }
+  requireNetwork(uses.deniesHosts, walled)
+}
+
+/** Throws RuleDenied if a command would have the whole network although a rule denies hosts. `rule`: one that does. */
+export function requireNetwork(rule: string | undefined, { wall, hosts }: Walled): void {
+  if (rule === undefined || (wall !== 'open' && hosts !== 'all')) return
+  const message = `The command was not run: ${rule} denies hosts, and the command would have the whole network. `
+    + 'Name the hosts that it needs, or change the rule.'
+  throw new BulkheadError('RuleDenied', message, { data: { stage: 'rules', source: rule } })
 }
 
 function mayUse({ capability, subject }: CallUse, roots: readonly string[], { wall, hosts }: Walled): boolean {

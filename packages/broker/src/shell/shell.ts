@@ -1,13 +1,7 @@
-import {
-  DEFAULT_LIMITS, type ChangeRecorder, type CompartmentTool, type WholeOutput, type WorkspaceClient,
-} from '@bulkhead/contract'
+import { DEFAULT_LIMITS, type ChangeRecorder, type WholeOutput, type WorkspaceClient } from '@bulkhead/contract'
 import type { ClientOf } from '../fs/client-files.ts'
-import type { HostFolders } from '../fs/file-scope.ts'
 import type { CapabilityUnit, OpenCall } from '../model/capability.ts'
-import { UntrustedFolders } from '../process/executable.ts'
-import type { SecretsCapability } from '../secrets/secrets.ts'
-import { commandEnvironment, runsAnyCommand, type OperatorEnvironment } from './command-environment.ts'
-import type { MissingSandboxReporter } from './command-sandbox.ts'
+import { runsAnyCommand } from './command-environment.ts'
 import { fitsTerminal } from './client-terminal.ts'
 import {
   checkPipe, checkRequest, readPipeRequest, readRequest, withSecrets, withStageSecrets, type PipeRequest,
@@ -17,36 +11,12 @@ import { requireCommands } from './ruled-command.ts'
 import { RunningCommands } from './running-commands.ts'
 import { SpareLauncher } from '../walls/launcher.ts'
 import { startRecorded } from './recorded-command.ts'
-import { Starter, SYSTEM_PATH, type StartedCommand, type Walled } from './starter.ts'
+import type { StartedCommand, Walled } from './starter.ts'
+import { startersOf, type StarterOptions } from './starters.ts'
 
-export interface ShellOptions extends HostFolders {
-  readonly workspace: string
-  /** All tools of the compartment. Folders that any of them may write are untrusted for programs. */
-  readonly tools: readonly Pick<CompartmentTool, 'grant'>[]
-  /** Absolute folders where commands are searched. Also their PATH. */
-  readonly path?: readonly string[]
+export interface ShellOptions extends StarterOptions {
   /** Commands of one compartment at once, with cancelled ones that have not ended. Others wait. */
   readonly concurrentCommands?: number
-  /** Kept of the head of each stream, in bytes. */
-  readonly outputBytes?: number
-  /** The folder of the project layer, which no command in a sandbox may write. */
-  readonly projectLayer?: string | undefined
-  /** Between SIGTERM and SIGKILL, in ms. */
-  readonly graceMs?: number
-  /** How long output may pause after a command has ended, while a process it started still holds its pipes, in ms. */
-  readonly drainMs?: number
-  /** Between two updates with output, in ms. */
-  readonly updateMs?: number
-  /** Replaces handles in arguments and input, and redacts output. */
-  readonly secrets?: SecretsCapability | undefined
-  /** For tools that may run every command. Absent: they get the restricted environment, too. */
-  readonly operator?: OperatorEnvironment | undefined
-  /** Called when commands run without a sandbox. */
-  readonly missingSandbox?: MissingSandboxReporter | undefined
-  /** Without a working sandbox no command runs. */
-  readonly requiresSandbox?: boolean | undefined
-  /** The code ships with the host and runs in its thread. */
-  readonly isBundled?: boolean
   /** The code runs in the host's thread, so it chooses the walls of its commands. Others have the wall `work`. */
   readonly choosesWalls?: boolean
   /** Shared by all compartments of a sandbox, which closes it. */
@@ -65,37 +35,14 @@ export interface ShellOptions extends HostFolders {
 
 /** Runs the commands of the grant by name and argument vector, without a shell. */
 export function shellCapability(options: ShellOptions): CapabilityUnit {
-  const { workspace, tools, secrets, operator, reserved, readOnly, storeFiles, layerName, projectLayer } = options
-  const { missingSandbox, requiresSandbox, isBundled = false, choosesWalls = false, runsNothing = false } = options
-  const { path = SYSTEM_PATH, platform = process.platform } = options
+  const { workspace, secrets, reserved, readOnly, storeFiles, layerName } = options
+  const { isBundled = false, choosesWalls = false, runsNothing = false, platform = process.platform } = options
   const { concurrentCommands = DEFAULT_LIMITS.concurrentCommands } = options
-  const { outputBytes = 200 * 1024, graceMs = 300, drainMs = 100, updateMs = 100 } = options
   // Without process groups a command cannot be ended together with what it started.
   if (platform === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
 
-  const home = operator?.env.HOME
   const spares = options.spares ?? new SpareLauncher()
-  const starterIn = (roots: readonly string[]): Starter => {
-    const untrusted = new UntrustedFolders(
-      [workspace, ...roots, ...tools.flatMap(({ grant }) => grant.fs.write)],
-      [workspace, ...roots, ...tools.flatMap(({ grant }) => grant.fs.roots ?? [])],
-    )
-    const restricted = commandEnvironment({ path, env: {}, outputBytes }, home, untrusted)
-    const operators = operator === undefined ? restricted : commandEnvironment(operator, home, untrusted)
-    return new Starter({
-      workspace, roots, untrusted, projectLayer, secrets, missingSandbox, requiresSandbox, graceMs, drainMs, updateMs,
-      folders: { reserved, readOnly, storeFiles, layerName },
-      home, spares,
-      environmentOf: ({ tool }) => runsAnyCommand(tool) ? operators : restricted,
-      // Only what the host chose was shown to the person who allowed it.
-      keysOf: ({ tool, wall }) => isBundled && runsAnyCommand(tool)
-        ? (operator?.keys ?? []).filter(({ name }) => wall?.keys?.includes(name)) : [],
-    })
-  }
-  const starters = new Map([['', starterIn([])]])
-  /** Sessions with the same roots share a starter. */
-  const starterOf = ({ tool: { grant: { fs: { commandRoots = [] } } } }: OpenCall): Starter =>
-    starters.getOrInsertComputed(commandRoots.join('\0'), () => starterIn(commandRoots))
+  const starterOf = startersOf(options, spares)
   const running = new RunningCommands(concurrentCommands)
   /**
    * A terminal shows its output, and has the variables of its client. So it gets no secrets or keys, no commands of
@@ -138,7 +85,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         call.effects?.add('sentBytes', Buffer.byteLength(asked.input ?? ''))
         const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
         return running.run(call, (stop) => recorded(call, [asked], stop, () =>
-          starterOf(call).start(call, { ...request, ...walled(call, NO_CHOICE) }, stop)))
+          starterOf(call.tool).start(call, { ...request, ...walled(call, NO_CHOICE) }, stop)))
       },
       async 'shell.pipe'(call, args) {
         const read = readPipeRequest(args)
@@ -159,7 +106,7 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         }
         return running.run(call, async (stop, timeoutMs) => {
           const request = { ...whole, timeoutMs, whole: outputFor(call, asked) }
-          const starter = starterOf(call)
+          const starter = starterOf(call.tool)
           const start = (): Promise<StartedCommand> =>
             run ? starter.startInTerminal(call, request, run, stop) : starter.startPipe(call, request, stop)
           return mayWrite(asked) ? recorded(call, asked.stages, stop, start) : start()

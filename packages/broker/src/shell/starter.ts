@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { newProcessMark } from '@bulkhead/kit/processes'
-import type { BulkheadError, CommandWalls, KeyGrant } from '@bulkhead/contract'
+import type { BulkheadError, CommandWalls, CompartmentTool, DeniedPaths, KeyGrant } from '@bulkhead/contract'
 import type { OpenCall } from '../model/capability.ts'
 import type { HostFolders } from '../fs/file-scope.ts'
 import type { Redaction } from '../secrets/redaction.ts'
@@ -17,7 +17,7 @@ import { throughShell, isPlainOutput, Pipeline, streamsOf } from './pipeline.ts'
 import { Run } from './run.ts'
 import { wholePipe } from './whole-pipe.ts'
 import { descriptorsOf, type RunParts, type RunStreams } from './run-start.ts'
-import { CommandSandbox, type CommandSandboxOptions } from './command-sandbox.ts'
+import { CommandSandbox, type CommandSandboxOptions, type WallRequest } from './command-sandbox.ts'
 import { inWorkingFolder, workingFolder } from './working-folder.ts'
 import type { SpareLauncher } from '../walls/launcher.ts'
 import { NO_SANDBOX, type CommandWall, type SandboxPrefix } from './wall-form.ts'
@@ -38,10 +38,12 @@ interface StarterParts extends Pick<RunParts, 'graceMs' | 'drainMs'>, SandboxNee
   readonly projectLayer: string | undefined
   readonly updateMs: number
   readonly secrets: SecretsCapability | undefined
-  readonly environmentOf: (call: OpenCall) => CommandEnvironment
+  readonly environmentOf: (tool: GrantedTool) => CommandEnvironment
   readonly keysOf: (call: OpenCall) => readonly KeyGrant[]
   readonly spares: SpareLauncher
 }
+
+type GrantedTool = Pick<CompartmentTool, 'grant'>
 
 /** A request with the wall that it runs behind. */
 export interface Walled {
@@ -98,7 +100,7 @@ export class Starter {
     const redaction = this.#redaction(call, [request.cmd])
     return this.#behind(call, request, async (sandbox) => {
       const [executable, launch] = await Promise.all([
-        environmentOf(call).executables.find(request.cmd), this.#launcher.prepare(),
+        environmentOf(call.tool).executables.find(request.cmd), this.#launcher.prepare(),
       ])
       return inWorkingFolder(workspace, call, request.cwd, (cwd) => {
         stop.throwIfAborted()
@@ -139,7 +141,7 @@ export class Starter {
   ): Promise<StartedCommand> {
     const { workspace, environmentOf } = this.#parts
     const { cmd, args } = request.stages[0]!
-    const { executables, outputBytes } = environmentOf(call)
+    const { executables, outputBytes } = environmentOf(call.tool)
     const [executable, sandbox] = await Promise.all([executables.find(cmd), this.#sandboxOf(call, request)])
     if (sandbox.launch !== undefined) {
       // A terminal cannot hand its order to the launcher.
@@ -161,26 +163,37 @@ export class Starter {
     }
   }
 
-  async #sandboxOf(call: OpenCall, { wall, hosts, isolated = false }: WallRequestOf): Promise<SandboxPrefix> {
-    const visible = wall === 'open' || isolated ? [] : await this.#parts.environmentOf(call).visible()
+  async #sandboxOf(call: OpenCall, request: WallRequestOf): Promise<SandboxPrefix> {
     const hostCeilings = (call.tool.grant.ceilings ?? []).map(({ net }) => net.hosts)
     const keys = { keys: this.#parts.keysOf(call), onKeyUse: call.onKeyUse?.bind(call) }
     const { uses } = call
     return this.#sandbox.prepare({
-      wall, isolated, visible, hosts, hostCeilings, keys, denied: uses?.deniedPaths,
+      ...await this.#requestOf(call.tool, request, uses?.deniedPaths), hostCeilings, keys,
       deniedHost: uses && ((host) => uses.judge('net.fetch', host)?.rule),
     })
   }
 
+  /** Rejects as the start of a command behind this wall does, because of what rules deny. Starts nothing. */
+  async requireWall(tool: GrantedTool, walled: Walled, denied: DeniedPaths | undefined): Promise<void> {
+    await this.#sandbox.stand(await this.#requestOf(tool, walled, denied))
+  }
+
+  async #requestOf(
+    tool: GrantedTool, { wall, hosts, isolated = false }: WallRequestOf, denied: DeniedPaths | undefined,
+  ): Promise<WallRequest> {
+    const visible = wall === 'open' || isolated ? [] : await this.#parts.environmentOf(tool).visible()
+    return { wall, isolated, visible, hosts, denied }
+  }
+
   async #startStages(call: OpenCall, request: PipeRequest & Walled, stop: AbortSignal, sandbox: SandboxPrefix): Promise<Pipeline> {
     const { workspace, folders, environmentOf } = this.#parts
-    const path = request.wall === 'look' ? await environmentOf(call).cleanPath() : undefined
+    const path = request.wall === 'look' ? await environmentOf(call.tool).cleanPath() : undefined
     const { stages } = request
     const isWhole = stages.length > 1 && sandbox !== NO_SANDBOX && request.hasSecrets !== true
     const [launch, bash, shell, mkfifo, ...programs] = await Promise.all([
       this.#launcher.prepare(), isWhole ? this.#system.find('bash').catch(unlessBusy) : undefined,
       this.#system.find('sh'), this.#system.find('mkfifo'),
-      ...stages.map(({ cmd }) => environmentOf(call).executables.find(cmd)),
+      ...stages.map(({ cmd }) => environmentOf(call.tool).executables.find(cmd)),
     ])
     const redaction = this.#redaction(call, stages.map(({ cmd }) => cmd))
     const files = new StreamFiles(workspace, call, request.cwd, folders)
@@ -213,7 +226,7 @@ export class Starter {
 
   #spawn(call: OpenCall, cwd: string, { command, launch, sandbox, path, isQuiet = false, ...parts }: SpawnParts): Run {
     const { environmentOf, graceMs, drainMs, updateMs, spares } = this.#parts
-    const { outputBytes, variables } = environmentOf(call)
+    const { outputBytes, variables } = environmentOf(call.tool)
     const { network } = sandbox
     const run = ++this.#started
     const marker = `${this.#compartment}.${run}`

@@ -55,6 +55,9 @@ export function lateSandbox(
     async whyUnrecorded(grant, signal) {
       return (await made()).whyUnrecorded?.(grant, signal)
     },
+    async whyNotStarted(grant, wall, denials) {
+      return (await made()).whyNotStarted?.(grant, wall, denials)
+    },
     async commandWalls() {
       return await (await made()).commandWalls?.() ?? NO_COMMAND_WALLS
     },

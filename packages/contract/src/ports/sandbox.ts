@@ -166,6 +166,13 @@ export interface Sandbox {
    * if it would. Reads the names and lengths of the files that they may write.
    */
   whyUnrecorded?(grant: Power, signal: AbortSignal): Promise<string | undefined>
+  /**
+   * Why a command of a tool with this grant would not start behind this wall, because of what rules deny: the error that
+   * the command would get. undefined if it would start. Starts nothing.
+   */
+  whyNotStarted?(
+    grant: Power, wall: CommandWall, denials: Pick<UseRules, 'deniedPaths' | 'deniesHosts'>,
+  ): Promise<BulkheadError | undefined>
   /** All isolation features, tried as before the first process starts. Rejects if they cannot be tried now. */
   walls?(): Promise<readonly Wall[]>
   close(): Promise<void>

@@ -228,7 +228,8 @@ function remedies(stage: DecidingStage, code: ErrorCode, context: RemedyContext 
       return [`Turn on the ${source}.`]
     case 'rules':
       return [
-        source.startsWith('machine ') ? 'Ask the administrator of this machine.' : `Change or remove the ${source}.`,
+        source.startsWith('machine ') ? 'Ask the administrator of this machine.'
+          : `Change or remove the ${source.replace(/^the /, '')}.`,
       ]
     case 'state-machine':
       return [`Wait for a stage of the ${source} that lists "${tool}", or have a person grant the call.`]

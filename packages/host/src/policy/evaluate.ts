@@ -13,7 +13,7 @@ import type { Evaluation } from './policies.ts'
 import { filesLentTo } from './lent-files.ts'
 import { keepsForModel } from './session-memory.ts'
 import type { SessionPolicy } from './session-policy.ts'
-import { ignoredPath } from './use-rules.ts'
+import { ignoredPath, notStarted } from './use-rules.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import { allow, approve, ceilingVerdict, deny, grantVerdict, strictest, type Verdict } from './verdict.ts'
 
@@ -51,6 +51,8 @@ export async function evaluate(
         addOpinion(evaluation, each.kind === 'built-in' ? each.evaluate(evaluation) : await each.evaluate(evaluation))
     }
     if (change === undefined) {
+      const refusal = isDenied(evaluation) ? undefined : await notStarted(call, analysis, host)
+      if (refusal) evaluation.verdicts.push(refusal)
       const decision = conclude(evaluation, call)
       if (!needsFreshApprovals(decision, call)) return call.evaluated(decision, changes)
       await call.session.approvals.refresh()

@@ -1,5 +1,5 @@
 import {
-  isCapability, isOfCalls, type CallUse, type DeniedPaths, type IgnoredFiles, type RuleCapability,
+  isCapability, isOfCalls, type CallUse, type CommandWall, type DeniedPaths, type IgnoredFiles, type RuleCapability,
   type ScopedRule, type UseVerdict,
 } from '@bulkhead/contract'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
@@ -96,6 +96,23 @@ export function ignoredPath(call: ValidatedCall, { named, wall }: CallAnalysis, 
     if (line !== undefined) return deny('rules', 'RuleDenied', line, `${line} forbids it`)
   }
   return undefined
+}
+
+/** What a simple command that needs no wall runs behind, if one stands by then. */
+const LOOK: CommandWall = { wall: 'look' }
+
+/** Why the commands of a call would not start, because no wall here keeps them from what rules deny. */
+export async function notStarted(
+  call: ValidatedCall, { command, wall = LOOK }: CallAnalysis, host: HostContext,
+): Promise<Verdict | undefined> {
+  const { tool, session: { policy } } = call
+  if (command === undefined || host.whyNotStarted === undefined) return undefined
+  const uses = usesOf(policy, tool, { ignored: ignoredIn(call, host), ofCommands: true })
+  if (uses?.deniedPaths === undefined && uses?.deniesHosts === undefined) return undefined
+  const error = await host.whyNotStarted(policy.standing(tool).power, wall, uses)
+  if (error === undefined) return undefined
+  const { source } = error.data as { readonly source: string }
+  return { ...deny('rules', 'RuleDenied', source, error.message), error }
 }
 
 function findUses(
