@@ -57,8 +57,8 @@ export type { PatternSource, VariableValues } from './policy/requirements.ts'
 export { isHeldBack } from './policy/held-back-files.ts'
 export { CREDENTIALS, namesSensitiveFiles, SENSITIVE } from './policy/sensitive-files.ts'
 export { capabilitiesMeant, denyingRule, isCapability, isOfCalls, judgeRules, judgeUse, obstacleOf } from './policy/rules.ts'
-export { possibleRules, rulesFor } from './policy/rules.ts'
-export type { RuleAuthor, RuledTool, RuleQuestion, RuleVerdict, ScopedRule, Touch } from './policy/rules.ts'
+export { NOTHING_ASIDE, possibleRules, rulesFor, setAside } from './policy/rules.ts'
+export type { RuleAuthor, RuledTool, RuleQuestion, RuleVerdict, ScopedRule, SetAside, Touch } from './policy/rules.ts'
 export type {
   ChangeFilter, ChangeRecorder, ChangeSource, ChangeStore, CommandRecorder, DelegatingCall, FileReplacement, FileState,
   FileUndo, NewChange, RecordedChange, RecordedFile, SelectedChanges, UndoAccess, UndoReport, UndoRequest, UndoSelection,

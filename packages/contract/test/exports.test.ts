@@ -13,7 +13,7 @@ describe('the exports', () => {
       'EXTENSION_ID_PATTERN', 'HEADER_NAME_PATTERN', 'IGNORE_FILE', 'LAYERS', 'LIFECYCLE', 'LIFECYCLE_PHASES', 'LIFECYCLE_STATES',
       'LOCKED_TOOLS',
       'LOCK_FILE', 'LOCK_VERSION', 'LONGEST_TIMER_MS', 'MANIFEST_FILE', 'MANIFEST_LIMITS', 'MCP_HTTP_LIMITS',
-      'NO_COMMAND_WALLS', 'NO_GRANT', 'NPM_NAME_CHARS',
+      'NOTHING_ASIDE', 'NO_COMMAND_WALLS', 'NO_GRANT', 'NPM_NAME_CHARS',
       'NPM_NAME_PATTERN', 'PLACEMENTS', 'POOL_LIMITS', 'PROGRAM_TOOL',
       'ProtectedPlaces', 'RECORD_LIMITS',
       'REQUIREMENT_VARIABLES', 'RETRIED_CLASSES', 'RULE_ACTIONS', 'RULE_CAPABILITIES', 'SECURITY_MODES', 'SENSITIVE', 'STORE_COLLECTIONS', 'SUBAGENTS',
@@ -31,7 +31,7 @@ describe('the exports', () => {
       'mayChange', 'mayLoad', 'missingDependencyFault', 'mustBeNamed', 'namedTwice',
       'namesSensitiveFiles', 'narrowPower', 'nextState', 'obstacleOf', 'orderDependencies', 'possibleRules', 'powerItems',
       'powerPhrases', 'protectionReason',
-      'requireOptions', 'rulesFor', 'unknownSettings', 'usesHome', 'withCommonConfig', 'withHome', 'withHomeVariable',
+      'requireOptions', 'rulesFor', 'setAside', 'unknownSettings', 'usesHome', 'withCommonConfig', 'withHome', 'withHomeVariable',
     ])
   })
 

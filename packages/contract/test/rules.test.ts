@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { RULE_ACTIONS, RULE_CAPABILITIES, type RuleAction } from '../src/model/names.ts'
+import { RULE_ACTIONS, RULE_CAPABILITIES, type RuleAction, type RuleCapability } from '../src/model/names.ts'
 import type { Touch } from '../src/policy/rule-patterns.ts'
 import {
-  denyingRule, judgeRules, judgeUse, obstacleOf, possibleRules, type RuleAuthor, type RuleQuestion, type ScopedRule,
+  denyingRule, judgeRules, judgeUse, obstacleOf, possibleRules, setAside, type RuleAuthor, type RuleQuestion,
+  type ScopedRule,
 } from '../src/policy/rules.ts'
 import { ruleSchema } from '../src/validation/policy.ts'
 
@@ -111,6 +112,33 @@ describe('an unknown part', () => {
   it('may be judged later by rules that match nothing known', () => {
     const all = rules(denied, ['deploy', '*', 'ask'], ['deploy', '/ws/x', 'ask'], ['fs.read', '/else', 'deny'], ['fs.read', '**', 'allow'])
     expect(possibleRules(all, tool).map(({ source }) => source)).toEqual(['rule 0', 'rule 2'])
+  })
+
+  it('is judged by no rule about all calls that is beaten where the call is approved', () => {
+    const all = rules(['deploy', '*', 'deny'], ['*', '*', 'ask'], ['deploy', '/ws/secrets', 'deny'], ['deploy', 'eu', 'allow'])
+    const judged = (key: Touch, capability: RuleCapability, subject: string, ...more: Touch[]) => {
+      const question: RuleQuestion = { tool: 'deploy', touches: [key, unknown, ...more] }
+      return judgeUse(all, { tool: 'deploy', capability, subject }, setAside(all, question))?.action
+    }
+    const eu: Touch = { subject: 'eu', isKey: true }
+    expect(judged(eu, 'fs.read', '/ws/a')).toBeUndefined()
+    expect(judged(eu, 'net.fetch', 'api.example')).toBeUndefined()
+    expect(judged(eu, 'fs.read', '/ws/secrets/k')).toBe('deny')
+    expect(judged({ subject: 'us', isKey: true }, 'fs.read', '/ws/a')).toBe('deny')
+    // The key is known to be a file, or a command of the grant.
+    expect(judged(eu, 'fs.read', '/ws/a', { capability: 'fs.read', subject: '/ws/eu' })).toBe('deny')
+    expect(judged(eu, 'shell.run', 'rm x', { capability: 'shell.run', subject: 'eu …', isUnknown: true })).toBe('deny')
+    expect(judged(eu, 'fs.read', '/ws/a', { capability: 'shell.run', subject: 'eu …', isUnknown: true })).toBeUndefined()
+    expect(possibleRules(all, { tool: 'deploy', touches: [eu, unknown] }).map(({ source }) => source)).toEqual(['rule 2'])
+  })
+
+  it('of the kind that the call is approved by is judged one by one', () => {
+    const all = rules(['deploy', '*', 'deny'], ['deploy', 'eu/a', 'allow'], ['deploy', '/ws/eu/a', 'allow'])
+    const question: RuleQuestion = { tool: 'deploy', touches: [{ subject: 'eu/a', isKey: true }, unknown] }
+    const use = (subject: string) =>
+      judgeUse(all, { tool: 'deploy', capability: 'fs.read', subject }, setAside(all, question))?.action
+    expect([use('/ws/eu/a'), use('/ws/eu/b')]).toEqual(['allow', 'deny'])
+    expect(possibleRules(all, question).map(({ source }) => source)).toEqual(['rule 0'])
   })
 
   it('is judged like everything else when it is used', () => {

@@ -83,12 +83,16 @@ async function open(policy: readonly string[]) {
 }
 
 function tools(): void {
-  const input = { type: 'object', properties: { path: { type: 'string' } }, additionalProperties: false }
+  const text = { type: 'string' }
+  const input = { type: 'object', properties: { path: text, target: text }, additionalProperties: false }
   const tool = (name: string, more: object, body: string) => writeExtension(
     join(folder, 'home'), { id: name, tools: [{ name, inputSchema: input, mode: undefined, ...more }] }, body,
   )
-  tool('reader', { requires: { fs: { read: ['{workspace}/**'] } }, gated: true },
-    'export default { tools: { reader: { execute: async ({ path }, { fs }) => ({ text: await fs.readText(path) }) } } }')
+  const reads = (name: string) =>
+    `export default { tools: { ${name}: { execute: async ({ path }, { fs }) => ({ text: await fs.readText(path) }) } } }`
+  const requires = { fs: { read: ['{workspace}/**'] } }
+  tool('reader', { requires, gated: true }, reads('reader'))
+  tool('deployer', { requires, gated: true, approvalKey: '{target}' }, reads('deployer'))
   tool('runner', { mode: 'local' }, 'export default { tools: { runner: { execute: () => ({ done: true }) } } }')
   tool('adder', { gated: false }, 'export default { tools: { adder: { execute: () => ({ done: true }) } } }')
 }
@@ -97,6 +101,7 @@ function tools(): void {
 const ARGUMENTS: Readonly<Record<string, (text: string) => Record<string, string>>> = {
   write: (path) => ({ path, content: 'new\n' }), bash: (command) => ({ command }), web_fetch: (url) => ({ url }),
   grep: (pattern) => ({ pattern }),
+  deployer: (text) => ({ target: text.split(' ')[0]!, path: text.split(' ')[1]! }),
 }
 
 const endOf = (outcome: Outcome, asked: readonly string[]): RuleAction => {

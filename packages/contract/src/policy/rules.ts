@@ -50,8 +50,13 @@ export interface RuleQuestion extends RuledTool {
 interface RuledUse extends RuledTool {
   readonly capability: RuleCapability
   readonly subject: string
-  /** Whether the call is approved by its commands. */
-  readonly ofCommands?: boolean
+}
+
+/** The rules that say nothing about what one call uses, because others beat them at what it is approved by. */
+export interface SetAside {
+  readonly rules: ReadonlySet<ScopedRule>
+  /** Uses of these kinds are judged by them all the same. */
+  readonly kept: ReadonlySet<SubjectKind>
 }
 
 export interface RuleVerdict {
@@ -86,9 +91,9 @@ export const isCapability = (permission: string): permission is RuleCapability =
  */
 export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion): RuleVerdict | undefined {
   const named = rulesFor(rules, question)
-  const ofCommands = question.touches.some(({ isKey, names }) => isKey && names !== undefined)
-  const ofUses = ofCommands ? named.filter((rule) => !isOfCalls(rule)) : named
-  const found = question.touches.map((touch) => judgeTouch(touch.isKey ? named : ofUses, question, touch))
+  const aside = setAside(named, question)
+  const found = question.touches
+    .map((touch) => judgeTouch(touch.isKey ? named : rulesAbout(touch, named, aside), question, touch))
   const strictest = found.reduce<RuleVerdict | undefined>(
     (best, one) => one && (best === undefined || strictness[one.action] > strictness[best.action]) ? one : best,
     undefined,
@@ -103,31 +108,61 @@ export function judgeRules(rules: readonly ScopedRule[], question: RuleQuestion)
 export const rulesFor = (rules: readonly ScopedRule[], tool: RuledTool): readonly ScopedRule[] =>
   rules.filter((rule) => capabilities.has(rule.permission) || isNamed(rule, tool))
 
-/**
- * Whether a rule is about calls of a tool as a whole, such as `bash *`. A call that is approved by its commands is judged
- * by these: if rules for all of them beat it, it says nothing about their files and hosts.
- */
+/** Whether a rule is about calls of a tool as a whole, such as `bash *`. */
 export const isOfCalls = ({ permission, pattern }: Rule): boolean =>
   !isCapability(permission) && isEverything(pattern)
 
+/**
+ * Calls as a whole are judged by what they are approved by. A rule about them that others beat there is set aside for the
+ * whole call. If a call is approved by a path or a host, others of that kind are still judged one by one.
+ */
+export function setAside(rules: readonly ScopedRule[], question: RuleQuestion): SetAside {
+  const keys = question.touches.filter(({ isKey }) => isKey)
+  const standing = new Set(keys.flatMap((key) => standingAt(rules, question, key)))
+  const isBeaten = (rule: ScopedRule): boolean => keys.length > 0 && isOfCalls(rule) && !standing.has(rule)
+  return {
+    rules: new Set(rulesFor(rules, question).filter(isBeaten)),
+    kept: new Set(keys.flatMap((key) => kindsNamedBy(key, question.touches))),
+  }
+}
+
+/** What a key may be a name of. All commands of a line are keys, so no other command is left. */
+function kindsNamedBy(key: Touch, touches: readonly Touch[]): readonly SubjectKind[] {
+  const { capability, subject, names } = key
+  if (names !== undefined) return []
+  if (capability !== undefined) return [kindOfTouch(key)]
+  const isFile = /[./:]/.test(subject) || touches.some((touch) => !touch.isKey && touch.subject.endsWith(`/${subject}`))
+  const isCommand = touches.some((touch) =>
+    touch.capability === 'shell.run' && matchesTouch({ pattern: subject, action: 'deny' }, touch, true))
+  return [...(isFile ? ['path', 'host'] as const : []), ...(isCommand ? ['text'] as const : [])]
+}
+
+/** The rules that are not set aside for something that a call touches besides what it is approved by. */
+const rulesAbout = (touch: Touch, rules: readonly ScopedRule[], { rules: aside, kept }: SetAside): readonly ScopedRule[] =>
+  aside.size === 0 || (touch.capability !== undefined && kept.has(kindOfTouch(touch))) ? rules
+    : rules.filter((rule) => !aside.has(rule))
+
 /** What the rules decide about one use while a call runs. */
 export function judgeUse(
-  rules: readonly ScopedRule[], { capability, subject, ofCommands, ...tool }: RuledUse,
+  rules: readonly ScopedRule[], { capability, subject, ...tool }: RuledUse, aside: SetAside = NOTHING_ASIDE,
 ): RuleVerdict | undefined {
-  const named = rulesFor(rules, tool)
-  return judgeTouch(ofCommands ? named.filter((rule) => !isOfCalls(rule)) : named, tool, { capability, subject })
+  const touch = { capability, subject }
+  return judgeTouch(rulesAbout(touch, rulesFor(rules, tool), aside), tool, touch)
 }
+export const NOTHING_ASIDE: SetAside = { rules: new Set(), kept: new Set() }
 
 /**
  * The rules that deny or ask, and that could match an unknown part of a call: they are judged when it is used. Not
- * those that match something known, because these decide before the call.
+ * those that stand at something known, because these decide before the call.
  */
 export function possibleRules(rules: readonly ScopedRule[], question: RuleQuestion): readonly ScopedRule[] {
-  const { touches } = question
-  const meets = (rule: ScopedRule, isUnknown: boolean): boolean => touches.some((touch) =>
-    (touch.isUnknown === true) === isUnknown && isAbout(rule, touch) && matchesTouch(rule, touch, true))
-  return rulesFor(rules, question)
-    .filter((rule) => rule.action !== 'allow' && meets(rule, true) && !meets(rule, false))
+  const named = rulesFor(rules, question)
+  const aside = setAside(named, question)
+  const [unknown, known] = [true, false]
+    .map((isUnknown) => question.touches.filter((touch) => (touch.isUnknown === true) === isUnknown))
+  const decided = new Set(known!.flatMap((touch) => standingAt(rulesAbout(touch, named, aside), question, touch)))
+  return named.filter((rule) => rule.action !== 'allow' && !decided.has(rule) && unknown!.some((touch) =>
+    rulesAbout(touch, [rule], aside).length > 0 && isAbout(rule, touch) && matchesTouch(rule, touch, true)))
 }
 
 /** The rule that denies every call of a tool, whatever its arguments; undefined if another rule may beat it. */
@@ -159,13 +194,21 @@ const matchesAll = (outer: ScopedRule, inner: ScopedRule): boolean =>
     : !isCapability(outer.permission) && textContains(outer.permission, inner.permission))
   && SUBJECT_KINDS.every((kind) => comparePatterns(inner, outer, kind) !== undefined)
 
-function judgeTouch(
+/** The rules that match something, without those that others beat there. */
+function standingAt(
   rules: readonly ScopedRule[], question: RuleQuestion | RuledTool, touch: Touch,
-): RuleVerdict | undefined {
+): readonly ScopedRule[] {
   const unknown = 'unknown' in question ? question.unknown : undefined
   const matching = rules.filter((rule) => isAbout(rule, touch) && applies(rule, touch, unknown))
   const kind = kindOfTouch(touch)
-  const standing = matching.filter((rule) => !matching.some((other) => beats(other, rule, kind)))
+  return matching.filter((rule) => !matching.some((other) => beats(other, rule, kind)))
+}
+
+function judgeTouch(
+  rules: readonly ScopedRule[], question: RuleQuestion | RuledTool, touch: Touch,
+): RuleVerdict | undefined {
+  const kind = kindOfTouch(touch)
+  const standing = standingAt(rules, question, touch)
   const [first] = standing
   if (first === undefined) return undefined
   const { action } = standing

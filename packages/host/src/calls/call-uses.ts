@@ -4,7 +4,7 @@ import {
 import { visibleText } from '@bulkhead/kit/text'
 import { THIS_CALL } from '../policy/approvals/offers.ts'
 import type { AllowedCall, HostContext } from '../policy/call.ts'
-import { ignoredIn, usesOf, type ToolUses } from '../policy/use-rules.ts'
+import { usesOf, type ToolUses } from '../policy/tool-uses.ts'
 import { approve, ask, deny, headless, type Verdict } from '../policy/verdict.ts'
 import { approvalRequest } from './approval-request.ts'
 import { emitDecided, haltIfHeadless } from './authorize.ts'
@@ -25,8 +25,7 @@ interface Attempt {
 
 /** undefined if no rule can deny a use of the call or ask about one. */
 export function callUses(call: AllowedCall, host: HostContext, attempt: Attempt): UseRules | undefined {
-  const sources = { ignored: ignoredIn(call, host), ofCommands: call.decision.analysis.command !== undefined }
-  const uses = usesOf(call.session.policy, call.tool, sources)
+  const uses = usesOf(call, call.decision.analysis, host)
   return uses && new CallUses(uses, call, host, attempt)
 }
 

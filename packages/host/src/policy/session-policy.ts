@@ -1,6 +1,6 @@
 import {
   beyond, compileCeiling, narrowPower, powerItems, type AgentManifest, type Ceiling, type Power, type PowerItem,
-  type ScopedRule, type SecurityMode, type StateMachine, type Touch, type VariableValues,
+  type ScopedRule, type SecurityMode, type SetAside, type StateMachine, type Touch, type VariableValues,
 } from '@bulkhead/contract'
 import { additionOf, boundOf, confinementOf, type AgentBound, type AgentsRequire } from './agent-bound.ts'
 import { commandSafetyOf, type CommandSafety } from './command-safety/command-safety.ts'
@@ -173,6 +173,11 @@ export class SessionPolicy {
   /** The rules that deny or ask, and that a call may meet only while it runs. */
   possibleRules(tool: ToolEntry, analysis: CallAnalysis): readonly ScopedRule[] {
     return this.rules.possible(tool, this.standing(tool).unknown, analysis)
+  }
+
+  /** The rules that say nothing about what a call uses. */
+  setAside(tool: ToolEntry, analysis: CallAnalysis): SetAside {
+    return this.rules.setAside(tool, this.standing(tool).unknown, analysis)
   }
 
   /**

@@ -1,6 +1,6 @@
 import {
-  denyingRule, judgeRules, judgeUse, possibleRules, rulesFor, type CallUse, type RuledTool, type RuleQuestion,
-  type RuleVerdict, type ScopedRule, type Touch, type VariableValues,
+  denyingRule, isOfCalls, judgeRules, judgeUse, NOTHING_ASIDE, possibleRules, rulesFor, setAside, type CallUse, type RuledTool,
+  type RuleQuestion, type RuleVerdict, type ScopedRule, type SetAside, type Touch, type VariableValues,
 } from '@bulkhead/contract'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallAnalysis } from './checked-call.ts'
@@ -34,8 +34,15 @@ export class SessionRules {
   }
 
   /** What they decide about one use while a call runs. */
-  judgeUse(tool: ToolEntry, use: CallUse, ofCommands: boolean): RuleVerdict | undefined {
-    return judgeUse(this.of(tool), { ...namesOf(tool), ...use, ofCommands })
+  judgeUse(tool: ToolEntry, use: CallUse, aside: SetAside): RuleVerdict | undefined {
+    return judgeUse(this.of(tool), { ...namesOf(tool), ...use }, aside)
+  }
+
+  /** Those that say nothing about what a call uses. */
+  setAside(tool: ToolEntry, unknown: readonly Touch[], analysis: CallAnalysis): SetAside {
+    const rules = this.of(tool)
+    const isAny = rules.some((rule) => rule.action !== 'allow' && isOfCalls(rule))
+    return isAny ? setAside(rules, this.#question(tool, unknown, analysis)) : NOTHING_ASIDE
   }
 
   /** Those that deny or ask, and that a call may meet only while it runs. */
