@@ -7,10 +7,11 @@ import { within } from '@bulkhead/kit/deadlines'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
-import type { Offer } from '../policy/approvals/offers.ts'
+import { offersOf, type Offer } from '../policy/approvals/offers.ts'
 import { readerOf } from '../policy/call-analysis.ts'
-import type { HostContext, RawCall, ValidatedCall } from '../policy/call.ts'
+import type { DecidedCall, HostContext, RawCall, ValidatedCall } from '../policy/call.ts'
 import type { CallAnalysis } from '../policy/checked-call.ts'
+import { permitsIn } from '../policy/policies.ts'
 import type { Verdict } from '../policy/verdict.ts'
 import { approvalDiff } from './approval-diff.ts'
 import { unrecordedCommands } from './unrecorded-commands.ts'
@@ -28,7 +29,17 @@ const UNCONFINED = {
   network: 'reach the whole network: the jail of the server confines its files only',
 } as const
 
-/** The one question of a call. Everything third-party is shown as visible text, so it can hide or overwrite nothing. */
+/** The one question of a call, and the answers that it offers. `whole` adds what takes time. */
+export function questionOf(call: DecidedCall, host: HostContext) {
+  const { session: { approvals }, decision: { asks, analysis } } = call
+  const all = offersOf(call.tool, analysis, approvals.forProject)
+  // A grant of a stage is for one call.
+  const offers = permitsIn(asks).length > 0 ? all.slice(0, 1) : all
+  const request = approvalRequest(call, analysis, asks, offers, host)
+  return { offers, request, whole: () => wholeRequest(request, call, analysis, offers, host) }
+}
+
+/** Everything third-party is shown as visible text, so it can hide or overwrite nothing. */
 export function approvalRequest(
   call: ValidatedCall, { approvalKey, touches, keyByTool }: CallAnalysis, asks: readonly Verdict[],
   offers: readonly Offer[], host: HostContext,
@@ -78,7 +89,7 @@ const serverWords = ({ kind, name }: ConnectedServer, { layer }: OutcomeOrigin):
 const whereTo = ({ deeds, address }: ConnectedServer, tool: string): string => deeds?.get(tool) ?? address
 
 /** With what takes time: the diff, what undo cannot put back, and how many files a folder has. Never rejects. */
-export async function wholeRequest(
+async function wholeRequest(
   request: ApprovalRequest, call: ValidatedCall, analysis: CallAnalysis, offers: readonly Offer[], host: HostContext,
 ): Promise<ApprovalRequest> {
   const counts = new Map<string, Promise<string | undefined>>()

@@ -4,12 +4,12 @@ import { eventFields, sessionFields } from '../model/event-fields.ts'
 import type { KeptApproval } from '../policy/approvals/kept-approval.ts'
 import type { AllowedCall, DecidedCall, HostContext, RawCall, ValidatedCall } from '../policy/call.ts'
 import type { CallAnalysis, Decision } from '../policy/checked-call.ts'
-import { chosenOffer, offersOf, type Offer } from '../policy/approvals/offers.ts'
+import { chosenOffer, type Offer } from '../policy/approvals/offers.ts'
 import { findApprovals } from '../policy/evaluate.ts'
 import type { PersonAnswer } from '../policy/interaction/interactions.ts'
 import { permitsIn, stageGrant } from '../policy/policies.ts'
 import { approve, deny, errorOf, headless, type Verdict } from '../policy/verdict.ts'
-import { approvalRequest, wholeRequest } from './approval-request.ts'
+import { questionOf } from './approval-request.ts'
 import { beginRecord } from './decide.ts'
 
 /** For a decision that needs no person. Throws the error of a deny. */
@@ -69,11 +69,7 @@ async function answerOf(call: DecidedCall, host: HostContext): Promise<Verdict> 
   }
   approvals.noteExpired(call, analysis)
   if (!interactions.canApprove) return unanswered(headless())
-  const all = offersOf(call.tool, analysis, approvals.forProject)
-  // A grant of a stage is for one call.
-  const offers = permits.length > 0 ? all.slice(0, 1) : all
-  const request = approvalRequest(call, analysis, asks, offers, host)
-  const whole = () => wholeRequest(request, call, analysis, offers, host)
+  const { offers, request, whole } = questionOf(call, host)
   const resume = call.waiting?.pause()
   try {
     if (permits.length > 0) {

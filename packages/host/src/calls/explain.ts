@@ -1,7 +1,6 @@
 import {
-  ANY_COMMAND, BulkheadError, ERRORS, powerItems, powerPhrases, type CommandVariable, type CommandWall,
-  type ErrorCode,
-  type OutcomeOrigin, type RuleAction,
+  ANY_COMMAND, BulkheadError, ERRORS, powerItems, powerPhrases, type ApprovalRequest, type CommandVariable,
+  type CommandWall, type ErrorCode, type OutcomeOrigin, type RuleAction,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import {
@@ -11,6 +10,7 @@ import {
 import type { DecidedCall, HostContext, RawCall, ValidatedCall } from '../policy/call.ts'
 import { laterRules, type LaterRule } from '../policy/use-rules.ts'
 import { headless, isOfAgent, isOfGrant, type DecisionStage, type Verdict } from '../policy/verdict.ts'
+import { questionOf } from './approval-request.ts'
 import { decide, evaluateCall } from './decide.ts'
 import { programTools, type ProgramTool } from './explain-program.ts'
 import { check } from './pipeline.ts'
@@ -40,6 +40,8 @@ export interface Explanation {
   readonly decision: RuleAction
   /** For a deny: the code that the call would end with. */
   readonly code?: ErrorCode
+  /** For an ask: the question, as a person would get it. */
+  readonly question?: ApprovalRequest
   /** The key that an approval would cover; null if the decision ended before it was known. */
   readonly approvalKey: string | null
   /** The approvals that allow the call. */
@@ -122,6 +124,7 @@ async function explainDecision(call: DecidedCall, host: HostContext): Promise<Ex
   const program = programTools(call, host)
   const environment = call.tool.grant.shell.some(({ cmd }) => cmd === ANY_COMMAND)
     ? host.commandVariables?.map((variable) => withKey(variable, wall)) : undefined
+  const question = decision === 'ask' ? await questionOf(call, host).whole() : undefined
   const notRecorded = decision === 'deny' ? undefined : await unrecordedCommands(call, analysis, host)
   const later = decision === 'deny' ? [] : laterRules(call, analysis, host)
   const chain: ExplainedStep[] = [
@@ -146,7 +149,7 @@ async function explainDecision(call: DecidedCall, host: HostContext): Promise<Ex
       forProject: !keyByTool && call.session.approvals.forProject,
     }))
   return conclude(call, {
-    decision, ...(decision === 'deny' ? { code } : {}), approvalKey, approvals,
+    decision, ...(decision === 'deny' ? { code } : {}), ...(question && { question }), approvalKey, approvals,
     ...(changes.length === 0 ? {} : { arguments: call.args }), ...(program && { program }),
     ...(command && { wall }), ...(environment && { environment }), ...(notRecorded !== undefined && { notRecorded }), ...(later.length > 0 && { later }), chain,
     remedies: [...new Set(hints)],

@@ -150,3 +150,16 @@ describe('explain', () => {
     expect((await world.host.close()).faults).toEqual([])
   })
 })
+
+test('an ask has the question that the person gets', async () => {
+  const approver = new ScriptedApprover('once')
+  const tool: ToolSketch = { gated: true, mode: 'safe_write', approvalKey: '{city}', requires: { fs: { write: ['{workspace}/out'] } } }
+  const session = await createWorld({ extensions: [{ tools: { echo: tool } }] }).host.openSession({ approver })
+  const { question } = await session.explain(CALL)
+  expect(approver.asked).toEqual([])
+  await session.call(CALL)
+  expect(approver.asked).toEqual([question])
+  expect(question).toMatchObject({ tool: 'echo', approvalKey: 'Oslo', mayTouch: [expect.stringContaining('out')] })
+  const { question: none } = await (await createWorld({ extensions: [{ tools: { echo: tool } }] }).host.openSession()).explain(CALL)
+  expect(none).toBeUndefined()
+})
