@@ -32,7 +32,7 @@ it('exports exactly this', () => {
 
 /** Each loads the SDK of a vendor, which takes as long as all the others. */
 const WITH_SDK: readonly [string, () => Promise<object>, readonly string[]][] = [
-  ['the AI SDK', () => import('../src/ai-sdk/index.ts'), ['ToolApprovals', 'toModelOutput', 'toToolApproval', 'toToolSet']],
+  ['the AI SDK', () => import('../src/ai-sdk/index.ts'), ['ToolApprovals', 'toModelOutput', 'toToolApproval', 'toToolCallRepair', 'toToolSet']],
   ['LangChain', () => import('../src/langchain/index.ts'), ['toLangChainTools']],
 ]
 

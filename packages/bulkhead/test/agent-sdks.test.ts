@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ToolApprovals, toToolApproval, toToolSet } from '@bulkhead/bridges/ai-sdk'
+import { ToolApprovals, toToolApproval, toToolCallRepair, toToolSet } from '@bulkhead/bridges/ai-sdk'
 import { toLangChainTools } from '@bulkhead/bridges/langchain'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import {
@@ -49,17 +49,56 @@ describe('the AI SDK', () => {
     await session.close()
   })
 
-  it('shows progress as preliminary results of streamText', async () => {
+  it('gives a framework one value, and its own schema of the result', async () => {
+    const session = await host.openSession()
+    const { read, 'slow-steps': slow } = toToolSet(session)
+    const returned = read!.execute!({ path: 'none.txt' }, { toolCallId: 'one', messages: [] } as never)
+    expect(returned).toBeInstanceOf(Promise)
+    const outcome = await returned
+    expect(outcome).toMatchObject({ type: 'error', error: { code: 'NotFound' } })
+    // The SDK passes the output with the call, Mastra passes it alone.
+    const given = read!.toModelOutput as (passed: unknown) => unknown
+    expect(given(outcome)).toMatchObject({ type: 'error-text' })
+    expect(given({ toolCallId: 'one', input: {}, output: outcome })).toEqual(given(outcome))
+    const own = session.tools().find(({ name }) => name === 'slow-steps')!.outputSchema
+    expect(own).toMatchObject({ properties: { steps: { type: 'integer' } } })
+    expect(slow!.outputSchema).toMatchObject({ jsonSchema: { anyOf: [{ properties: { data: own } }, { properties: { error_text: {} } }] } })
+    await session.close()
+  })
+
+  it('understands the tools and arguments of other agents', async () => {
+    writeFileSync(file, 'hello\n')
+    const session = await host.openSession()
+    const model = scriptedModel([{ id: 'a', name: 'read', input: { file_path: 'out.txt' } }, { id: 'b', name: 'read_file', input: { file_path: 'out.txt' } }, { id: 'c', name: 'no_tool', input: {} }])
+    await generateText({ model, tools: toToolSet(session), repairToolCall: toToolCallRepair(session), stopWhen, prompt: 'Read it.' })
+    const read = { type: 'json', value: { path: 'out.txt', content: 'hello\n' } }
+    const output = Object.fromEntries((lastPrompt(model) as ToolModelMessage).content.map((part) => 'toolCallId' in part ? [part.toolCallId, part] : []))
+    expect(output).toMatchObject({ a: { output: read }, b: { toolName: 'read', output: read }, c: { output: { type: 'error-text' } } })
+    await session.close()
+  })
+
+  it('offers code mode with the functions of its programs', async () => {
+    writeFileSync(file, 'hello\n')
+    const session = await host.openSession({ codeMode: true })
+    expect(() => toToolSet(session)).toThrow('host.offeredTools(session)')
+    const model = scriptedModel([{ name: 'code_mode', input: { code: 'return (await tools.read({ path: "out.txt" })).content' } }])
+    await generateText({ model, tools: toToolSet(session, { tools: host.offeredTools(session) }), stopWhen, prompt: 'Read it.' })
+    expect(model.doGenerateCalls[0]!.tools).toMatchObject([{ name: 'code_mode', description: expect.stringContaining('read(args: ') }])
+    expect(lastPrompt(model)).toMatchObject({ content: [{ output: { type: 'json', value: { value: 'hello\n' } } }] })
+    await session.close()
+  })
+
+  it('shows progress as preliminary results of streamText, if streaming is asked for', async () => {
     const session = await host.openSession({ mode: 'yolo' })
     const model = scriptedModel([{ name: 'slow-steps', input: {} }])
     const outputs: unknown[] = []
-    for await (const part of streamText({ model, tools: toToolSet(session), stopWhen, prompt: 'Go.' }).fullStream) {
+    for await (const part of streamText({ model, tools: toToolSet(session, { streaming: true }), stopWhen, prompt: 'Go.' }).fullStream) {
       if (part.type === 'tool-result') outputs.push([part.preliminary ?? false, part.output])
     }
     const outcome = expect.objectContaining({ type: 'output', data: { steps: 2 } })
     expect(outputs).toEqual([
-      [true, { type: 'progress', callId: 'call-1', tool: 'slow-steps', text: 'first' }],
-      [true, { type: 'progress', callId: 'call-1', tool: 'slow-steps', partial: { done: 1 } }], [true, outcome], [false, outcome],
+      [true, { type: 'progress', callId: expect.stringMatching(/^call-1/), tool: 'slow-steps', text: 'first' }],
+      [true, { type: 'progress', callId: expect.stringMatching(/^call-1/), tool: 'slow-steps', partial: { done: 1 } }], [true, outcome], [false, outcome],
     ])
     expect(lastPrompt(model)).toMatchObject({ content: [{ toolName: 'slow-steps', output: { type: 'json', value: { steps: 2 } } }] })
     await session.close()
@@ -71,8 +110,10 @@ describe('the AI SDK', () => {
     const ended: unknown[] = []
     const off = host.on((event) => void ended.push(event), ['ToolInvocationCancelled'])
     const model = scriptedModel([{ name: 'slow-steps', input: { wait: true } }])
+    const stop = host.on(() => abort.abort(), ['ToolInvocationProgress'])
     const { fullStream } = streamText({ model, tools: toToolSet(session), stopWhen, prompt: 'Go.', abortSignal: abort.signal })
-    for await (const part of fullStream) if (part.type === 'tool-result') abort.abort()
+    for await (const _ of fullStream);
+    stop()
     await session.close()
     off()
     expect(ended).toMatchObject([{ callId: expect.stringMatching(/^call-1/), errorCode: 'ToolCancelled' }])
@@ -97,7 +138,7 @@ describe('the AI SDK', () => {
   async function sdkSession() {
     const approvals = new ToolApprovals()
     const session = await host.openSession({ approver: approvals })
-    return { session, tools: toToolSet(session, { approvals }) }
+    return { session, approvals, tools: toToolSet(session, { approvals }) }
   }
 
   /** Runs the loop until it asks, and adds the answer of the person. */
@@ -107,7 +148,8 @@ describe('the AI SDK', () => {
     const { content, responseMessages } = api === 'generate' ? await generateText(options) : await untilEnd(streamText(options))
     const request = content.find(({ type }) => type === 'tool-approval-request')
     if (request?.type !== 'tool-approval-request') throw new Error('It did not ask.')
-    expect(request.reason).toBe('this tool requires approval')
+    expect(request.reason).toContain(`Allow \`${call.name}\``)
+    expect(request.reason).toContain('because: this tool requires approval')
     const answer: ToolModelMessage = { role: 'tool', content: [{ type: 'tool-approval-response', approvalId: request.approvalId, approved, reason: 'because' }] }
     return [...messages, ...responseMessages, answer]
   }
@@ -130,6 +172,24 @@ describe('the AI SDK', () => {
     rmSync(file)
     expect(await resume()).toMatchObject({ content: [{ output: { type: 'error-text', value: expect.stringContaining('it was not approved') } }] })
     expect(existsSync(file)).toBe(false)
+    await session.close()
+  })
+
+  it('shows the person what the call would touch and change, and honours the approval only for that', async () => {
+    writeFileSync(file, 'before\n')
+    const { session, approvals, tools } = await sdkSession()
+    const options = { tools, stopWhen, toolApproval: toToolApproval(session, session.tools(), approvals) }
+    const asked = await generateText({ ...options, model: scriptedModel([WRITE]), prompt: 'Go.' })
+    const request = asked.content.find((part) => part.type === 'tool-approval-request')!
+    expect(request.reason).toMatch(/^Allow `write` to write .*out\.txt\?$/m)
+    expect(request.reason).toMatch(/^\| -before$/m)
+    expect(approvals.question('call-1')).toMatchObject({ tool: 'write', touches: [expect.stringContaining('out.txt')], diff: expect.stringContaining('+hello') })
+    writeFileSync(file, 'changed since\n')
+    const answer: ToolModelMessage = { role: 'tool', content: [{ type: 'tool-approval-response', approvalId: request.approvalId, approved: true }] }
+    const model = scriptedModel()
+    await generateText({ ...options, model, messages: [{ role: 'user', content: 'Go.' }, ...asked.responseMessages, answer] })
+    expect(lastPrompt(model)).toMatchObject({ content: [{ output: { type: 'error-text', value: expect.stringContaining('has changed since') } }] })
+    expect(readFileSync(file, 'utf8')).toBe('changed since\n')
     await session.close()
   })
 
@@ -261,7 +321,7 @@ describe('the examples of docs/guides/models.md', () => {
   it('AI SDK with approvals', async () => {
     const chat = await openChat(host, scriptedModel([{ name: 'write', input: { path: 'out.txt', content: 'bye' } }], 'Written.'))
     const { toApprove: [request] } = await chat.send({ role: 'user', content: 'Write it.' })
-    expect(request).toMatchObject({ toolCall: { toolName: 'write' }, reason: 'this tool requires approval' })
+    expect(request).toMatchObject({ toolCall: { toolName: 'write' }, reason: expect.stringContaining('| +bye') })
     const approved = { type: 'tool-approval-response' as const, approvalId: request!.approvalId, approved: true }
     expect(await chat.send({ role: 'tool', content: [approved] })).toEqual({ text: 'Written.', toApprove: [] })
     expect(readFileSync(file, 'utf8')).toBe('bye')

@@ -23,7 +23,7 @@ export async function agentWorld() {
   mkdirSync(workspace)
   writeExtension(home, {
     id: 'steps', tools: [
-      { name: 'slow-steps' }, { name: 'picture' },
+      { name: 'slow-steps', outputSchema: { type: 'object', properties: { steps: { type: 'integer' } } } }, { name: 'picture' },
       { name: 'outer', mode: 'safe_write', gated: true, requires: { fs: { write: ['{workspace}'] }, capabilities: ['tools.call'] } },
     ],
   }, CODE)

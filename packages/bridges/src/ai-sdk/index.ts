@@ -1,3 +1,5 @@
-export { ToolApprovals } from './tool-approvals.ts'
 export { toModelOutput } from './model-output.ts'
-export { toToolApproval, toToolSet, type ToolProgress, type ToolSetOptions, type ToolSetSession } from './tool-set.ts'
+export type { ToolProgress } from './progress.ts'
+export { toToolApproval } from './tool-approval.ts'
+export { ToolApprovals } from './tool-approvals.ts'
+export { toToolCallRepair, toToolSet, type ToolSetOptions, type ToolSetSession } from './tool-set.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ApprovalAnswer, ApprovalRequest, Approver } from '@bulkhead/contract'
 import type { ModelMessage } from 'ai'
-import { hostCallId } from '../models/call-ids.ts'
+import { CallApprovals } from '../models/call-approvals.ts'
+import type { AskingSession, SessionCall } from '../models/session-tools.ts'
 
 /** A call as the SDK executes it. */
 export interface ExecutedCall {
@@ -13,34 +13,22 @@ export interface ExecutedCall {
   readonly messages: readonly ModelMessage[]
 }
 
-/**
- * The approver of a session whose person answers through the approval flow of the SDK. It approves a call that this
- * person has approved, once, and rejects every other: also calls that a tool makes.
- */
-export class ToolApprovals implements Approver {
-  /** Names of the tools of running calls with an approval, by the id that the host knows them by. */
-  readonly #approved = new Map<string, string>()
+/** The approver of a session whose person answers through the approval flow of the SDK. */
+export class ToolApprovals extends CallApprovals {
   /** Ids of approvals. Each is valid for one call. */
   readonly #used = new Set<string>()
 
-  async approve({ callId, tool, calledBy }: ApprovalRequest): Promise<ApprovalAnswer> {
-    if (calledBy !== undefined) return { decision: 'reject', reason: 'calls of a tool cannot be approved here' }
-    return this.#approved.get(callId) === tool ? { decision: 'once' } : { decision: 'reject', reason: 'it was not approved' }
+  /** The question, if the person has to be asked. The SDK wants to know it again when the person has answered. */
+  async needed(session: AskingSession, call: SessionCall, executed: ExecutedCall) {
+    return this.ask(session, call, approvalOf(executed) !== undefined)
   }
 
-  /** Runs a call under an id that no other call has, so that it cannot use the approval of another. */
-  async run<Result>(executed: ExecutedCall, tool: string, call: (id: string) => Promise<Result>): Promise<Result> {
-    const id = hostCallId(executed.toolCallId)
+  /** Whether the person has approved this call. True once for each approval. */
+  redeem(executed: ExecutedCall): boolean {
     const approvalId = approvalOf(executed)
-    if (approvalId !== undefined && !this.#used.has(approvalId)) {
-      this.#used.add(approvalId)
-      this.#approved.set(id, tool)
-    }
-    try {
-      return await call(id)
-    } finally {
-      this.#approved.delete(id)
-    }
+    if (approvalId === undefined || this.#used.has(approvalId)) return false
+    this.#used.add(approvalId)
+    return true
   }
 }
 

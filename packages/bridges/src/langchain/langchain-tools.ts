@@ -1,42 +1,33 @@
 import { randomUUID } from 'node:crypto'
-import { BulkheadError, type Outcome, type ToolDefinition } from '@bulkhead/contract'
+import { BulkheadError, type Outcome } from '@bulkhead/contract'
 import { ToolMessage, type ContentBlock } from '@langchain/core/messages'
 import { DynamicStructuredTool, type ToolRunnableConfig } from '@langchain/core/tools'
 import { hostCallId } from '../models/call-ids.ts'
 import { OPENAI } from '../models/profiles.ts'
 import { carriesCommon, resultParts, resultText, type ResultPart } from '../models/result-parts.ts'
-import { providerTools, type ProviderTool } from '../models/tool-reports.ts'
+import { sessionTools, type AgentSession, type AgentToolsOptions, type SessionTool } from '../models/session-tools.ts'
 
 /** The part of a session that the tools need. */
-export interface LangChainSession {
-  tools(): readonly ToolDefinition[]
-  call(
-    call: { readonly id: string; readonly name: string; readonly arguments: unknown },
-    options: { readonly signal?: AbortSignal },
-  ): Promise<Outcome>
-}
+export type LangChainSession = AgentSession
 
-export interface LangChainToolsOptions {
-  /** The tools to offer. Default: all of the session. */
-  readonly tools?: readonly ToolDefinition[]
-}
+export type LangChainToolsOptions = AgentToolsOptions
 
 /**
  * The tools of a session for LangChain. A tool that is invoked with a tool call returns a `ToolMessage`, whose artifact
  * is the outcome, and whose status is `error` if the call failed. Invoked with arguments only, it returns the content,
- * and rejects if the call failed.
+ * and rejects if the call failed. Throws ConfigInvalid in code mode without `tools`.
  */
 export const toLangChainTools = (
-  session: LangChainSession, { tools = session.tools() }: LangChainToolsOptions = {},
-): DynamicStructuredTool[] => providerTools(tools, OPENAI, false).map((each) => new SessionTool(session, each))
+  session: LangChainSession, options: LangChainToolsOptions = {},
+): DynamicStructuredTool[] => sessionTools(session, options, OPENAI).map((each) => new LangChainTool(session, each))
 
-class SessionTool extends DynamicStructuredTool {
-  constructor(session: LangChainSession, { tool, name, schema }: ProviderTool) {
+class LangChainTool extends DynamicStructuredTool {
+  constructor(session: LangChainSession, { tool, name, schema, callOf }: SessionTool) {
     super({
       name, description: tool.description, schema,
       func: async (input, _, config: ToolRunnableConfig = {}) => {
         const { signal, toolCall: { id } = {} } = config
-        const call = { id: id === undefined ? randomUUID() : hostCallId(id), name: tool.name, arguments: input }
+        const call = callOf(input, id === undefined ? randomUUID() : hostCallId(id))
         const outcome = await session.call(call, signal ? { signal } : {})
         if (id !== undefined) return toToolMessage(outcome, id, name)
         if (outcome.type === 'output') return contentOf(outcome)

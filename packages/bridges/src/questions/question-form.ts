@@ -196,6 +196,10 @@ export function approvalMessage(approval: ApprovalRequest): string {
   ].join('\n')
 }
 
+/** The same for a client that can only allow this one call. */
+export const questionText = ({ answers, ...approval }: ApprovalRequest): string =>
+  approvalMessage({ ...approval, answers: answers.filter(({ decision }) => decision === 'once') })
+
 const KEY_BY_TOOL =
   'The tool chose this key, and may use the same key for every call. The approval lasts for this session at most.'
 

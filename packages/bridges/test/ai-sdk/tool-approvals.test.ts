@@ -18,7 +18,10 @@ function approved({ approvalId = 'a1', answer = true, of = CALL } = {}): ModelMe
 
 /** What the host gets when it asks while the call runs. */
 const answered = (approvals: ToolApprovals, messages: readonly ModelMessage[], ask: Partial<ApprovalRequest> = {}) =>
-  approvals.run({ ...CALL, messages }, 'write', async (id) => (await approvals.approve(request(id, ask))).decision)
+  approvals.carryOut(
+    { id: CALL.toolCallId, name: 'write', arguments: CALL.input }, approvals.redeem({ ...CALL, messages }),
+    async ({ id }) => (await approvals.approve(request(id, ask))).decision,
+  )
 
 it('approves a call that the person approved, once', async () => {
   const approvals = new ToolApprovals()
@@ -44,8 +47,23 @@ it.each<[string, readonly ModelMessage[], Partial<ApprovalRequest>?]>([
 
 it('gives a second call with the same id no approval of the first', async () => {
   const approvals = new ToolApprovals()
-  const decisions = await approvals.run({ ...CALL, messages: approved() }, 'write', async (first) => [
+  const call = { id: CALL.toolCallId, name: 'write', arguments: CALL.input }
+  const isApproved = approvals.redeem({ ...CALL, messages: approved() })
+  const decisions = await approvals.carryOut(call, isApproved, async ({ id: first }) => [
     await answered(approvals, []), (await approvals.approve(request(first))).decision,
   ])
   expect(decisions).toEqual(['reject', 'once'])
+})
+
+it('keeps the question until its call, and honours an approval only for what the person saw', async () => {
+  const approvals = new ToolApprovals()
+  const question = request('c1', { diff: '-a\n+b', touches: ['write a'] })
+  const session = { tools: () => [], call: () => Promise.reject(new Error('unused')), explain: async () => ({ decision: 'ask' as const, question }) }
+  const call = { id: CALL.toolCallId, name: 'write', arguments: CALL.input }
+  for (const [diff, decision] of [['-a\n+b', 'once'], ['-x\n+b', 'reject']] as const) {
+    expect(await approvals.ask(session, call)).toBe(question)
+    expect(approvals.question('c1')).toBe(question)
+    expect(await answered(approvals, approved({ approvalId: diff }), { diff, touches: ['write a'] })).toBe(decision)
+    expect(approvals.question('c1')).toBeUndefined()
+  }
 })

@@ -11,8 +11,8 @@ export async function openChat(host: Host, model: LanguageModel) {
     async send(message: ModelMessage) {
       messages.push(message)
       const { text, content, responseMessages } = await generateText({
-        model, messages, tools: toToolSet(session, { approvals }), toolApproval: toToolApproval(session),
-        stopWhen: isStepCount(20),
+        model, messages, tools: toToolSet(session, { approvals }), stopWhen: isStepCount(20),
+        toolApproval: toToolApproval(session, session.tools(), approvals),
       })
       messages.push(...responseMessages)
       return { text, toApprove: content.filter((part) => part.type === 'tool-approval-request') }
