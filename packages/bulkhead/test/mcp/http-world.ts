@@ -113,3 +113,23 @@ export async function sessionOf(serving: Pick<HttpServing, 'url'>, token = TOKEN
 export const inSession = (serving: Pick<HttpServing, 'url'>, id: string, body: object, token = TOKENS[0]!) => send(serving, {
   headers: { 'Authorization': `Bearer ${token}`, 'Mcp-Session-Id': id }, body: { jsonrpc: '2.0', id: 1, ...body },
 })
+
+/** A request of the newer era, which states what its client supports. */
+export function modern(method: string, params: { readonly name?: string; readonly taskId?: string }, clientCapabilities = {}, token = TOKENS[0]!): Raw {
+  const named = params.name ?? params.taskId
+  return {
+    headers: {
+      'Authorization': `Bearer ${token}`, 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': method,
+      ...(named !== undefined && { 'Mcp-Name': named }),
+    },
+    body: {
+      jsonrpc: '2.0', id: 1, method,
+      params: {
+        ...params,
+        _meta: {
+          'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': clientCapabilities,
+        },
+      },
+    },
+  }
+}

@@ -5,7 +5,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { inside } from '../command-inside.ts'
 import { writeExtension } from '../extension-folder.ts'
-import { HttpWorld, inSession, PLAIN, send, sessionOf, TOKENS, type Raw } from './http-world.ts'
+import { HttpWorld, inSession, modern, PLAIN, send, sessionOf, TOKENS, type Raw } from './http-world.ts'
 import { clientOf, ERAS, type Era, type Person } from './served-world.ts'
 
 let world: HttpWorld
@@ -134,6 +134,18 @@ describe('a session of the older era', () => {
     await stream.body?.cancel()
     await expect.poll(() => list(serving, id)).toBe(200)
   })
+})
+
+it('answers 400 to a client of the newer era that lacks a capability which its call needs', async () => {
+  const { serving } = await serve()
+  const call = (clientCapabilities: object) => send(serving, modern('tools/call', { name: 'greet', arguments: {} }, clientCapabilities))
+  const refused = await call({ elicitation: { url: {} } })
+  expect(refused.status).toBe(400)
+  const lacks = { code: -32021, data: { requiredCapabilities: { elicitation: { form: {} } } } }
+  expect(JSON.parse(refused.text)).toMatchObject({ id: 1, error: lacks })
+  const asked = await call({ elicitation: {} })
+  expect(asked.status).toBe(200)
+  expect(JSON.parse(asked.text)).toMatchObject({ result: { resultType: 'input_required' } })
 })
 
 it('gives each token of the newer era its own session', async () => {

@@ -20,6 +20,7 @@ export function clientInteractor(calls: OpenCalls, answerWithinMs: number, era: 
     async interact(envelope, signal): Promise<InteractionResponse> {
       const call = calls.askedFor(envelope.callId)
       const form = questionForm(envelope)
+      if (call && !call.request.canAsk) call.lacksForms = true
       if (!call?.request.canAsk || !form) throw cannotAsk(envelope.request)
       const reply = await elicit(call, form, envelope, signal, answerWithinMs)
       if (reply === undefined) return { status: 'timeout' }

@@ -132,5 +132,10 @@ export class ClientFault extends Error {
 }
 
 const CODES = {
-  InvalidRequest: -32600, InvalidParams: -32602, UnsupportedVersion: -32022, InternalError: -32603, ServerBusy: -32000,
+  InvalidRequest: -32600, InvalidParams: -32602, MissingCapability: -32021, UnsupportedVersion: -32022,
+  InternalError: -32603, ServerBusy: -32000,
 } as const
+
+/** For a request that cannot be processed without a capability that its client did not declare. */
+export const missingCapability = (message: string, requiredCapabilities: ClientCapabilities): ClientFault =>
+  new ClientFault('MissingCapability', message, { requiredCapabilities })

@@ -34,6 +34,8 @@ export class OpenCall {
   readonly #steps: Step[] = []
   /** The latest request. */
   #request: ClientRequest
+  /** Whether a question of it could not be asked, because the client has no forms. */
+  lacksForms = false
   #waiting: ((step: Step) => void) | undefined
 
   /** `run` never rejects. */

@@ -2,7 +2,7 @@ import { mayChange, type Outcome, type ToolDefinition } from '@bulkhead/contract
 import { noteOfCut, toMcp } from '@bulkhead/contract/dialects'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { CallToolResult, InputRequiredResult, Server, ServerContext, Tool } from '@modelcontextprotocol/server'
-import { ClientFault, readRequest, type ClientRequest, type Era } from './client-request.ts'
+import { ClientFault, missingCapability, readRequest, type ClientRequest, type Era } from './client-request.ts'
 import type { CallTool } from './plain-calls.ts'
 import type { Tasks } from './tasks.ts'
 import { ANSWER, type AskedCall, type OpenCall, type OpenCalls, type OpenQuestion } from './open-calls.ts'
@@ -47,6 +47,7 @@ export function serveToolsOn(server: Server, era: Era, parts: ToolServerParts): 
     if (step.kind === 'asked') return ask(call, step.question)
     // After the response: the client works with it meanwhile.
     setImmediate(called, step.outcome)
+    if (era === 'modern' && call.lacksForms) demandForms(step.outcome)
     return resultOf(step.outcome)
   }
 
@@ -86,6 +87,15 @@ export function serveToolsOn(server: Server, era: Era, parts: ToolServerParts): 
 
 /** Errors that the protocol treats as invalid requests, not as failed calls. */
 const UNKNOWN: ReadonlySet<string> = new Set(['ToolNotRegistered', 'ToolsDisabled'])
+
+/** How a call ends that could not ask. */
+const UNASKED: ReadonlySet<string> = new Set(['ApprovalDenied', 'InteractionUnavailable'])
+
+/** Throws ClientFault if a call failed because its client has no forms. The older era has no error for that. */
+function demandForms(outcome: Outcome): void {
+  if (outcome.type !== 'error' || !UNASKED.has(outcome.error.code)) return
+  throw missingCapability(outcome.error_text, { elicitation: { form: {} } })
+}
 
 /**
  * The MCP result of a call. Clients validate results against the output schema, and a truncated result may not match
