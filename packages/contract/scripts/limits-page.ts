@@ -88,6 +88,10 @@ const MCP_HTTP: Readonly<Record<keyof typeof MCP_HTTP_LIMITS, readonly [meaning:
   requestMs: ['Time until a whole request has arrived, in milliseconds.', '408, and the connection is closed'],
   bodyBytes: ['Body of a request, in bytes.', '413, and the connection is closed'],
   sessionsPerToken: ['Sessions of the older protocol era with one token (`maxSessions`). One that has not made a call yet is not replaced.', 'The one that was idle for longest ends, otherwise 503'],
+  eventsPerSession: ['Events of streams that a session of the older protocol era keeps for a client that connects again (`Last-Event-ID`).', 'The oldest leave. A client that needs them gets 410'],
+  eventBytesPerSession: ['The same, in bytes.', 'The oldest leave'],
+  eventsPerToken: ['Events that all sessions with one token keep.', 'The oldest leave, of any session'],
+  eventBytesPerToken: ['The same, in bytes.', 'The oldest leave, of any session'],
 }
 
 const RECORD: Readonly<Record<keyof typeof RECORD_LIMITS, string>> = {

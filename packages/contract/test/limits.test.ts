@@ -23,6 +23,7 @@ it('limits have these values', () => {
   expect(MCP_HTTP_LIMITS).toEqual({
     connections: 512, connectionsWithoutToken: 384, connectionsPerAddress: 64, connectionsPerToken: 128,
     headersMs: 10_000, requestMs: 60_000, bodyBytes: 10_000_000, sessionsPerToken: 32,
+    eventsPerSession: 1_000, eventBytesPerSession: 8_000_000, eventsPerToken: 4_000, eventBytesPerToken: 32_000_000,
   })
 })
 

@@ -115,12 +115,12 @@ export const inSession = (serving: Pick<HttpServing, 'url'>, id: string, body: o
 })
 
 /** A request of the newer era, which states what its client supports. */
-export function modern(method: string, params: { readonly name?: string; readonly taskId?: string }, clientCapabilities = {}, token = TOKENS[0]!): Raw {
-  const named = params.name ?? params.taskId
+export function modern(method: string, params: Readonly<Record<string, unknown>>, clientCapabilities: object = {}, token = TOKENS[0]!): Raw {
+  const named = params['name'] ?? params['taskId']
   return {
     headers: {
       'Authorization': `Bearer ${token}`, 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': method,
-      ...(named !== undefined && { 'Mcp-Name': named }),
+      ...(named !== undefined && { 'Mcp-Name': String(named) }),
     },
     body: {
       jsonrpc: '2.0', id: 1, method,

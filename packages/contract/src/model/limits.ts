@@ -129,4 +129,9 @@ export const MCP_HTTP_LIMITS = {
   requestMs: 60_000,
   bodyBytes: 10_000_000,
   sessionsPerToken: 32,
+  /** What is kept of streams, for clients that connect again. */
+  eventsPerSession: 1_000,
+  eventBytesPerSession: 8_000_000,
+  eventsPerToken: 4_000,
+  eventBytesPerToken: 32_000_000,
 } as const

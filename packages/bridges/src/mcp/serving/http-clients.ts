@@ -6,6 +6,7 @@ import { BoundedTransport } from './bounded-transport.ts'
 import type { Era } from './client-request.ts'
 import { HttpFault } from './http-exchange.ts'
 import type { KnownClient } from './http-guard.ts'
+import { ClientEvents } from './kept-events.ts'
 import { MAX_OPEN, notifierOf, ServedClient, type ClientOptions } from './served-client.ts'
 import type { ServedHost } from './served-session.ts'
 
@@ -111,6 +112,8 @@ class HttpClient {
 type Send = (response: Response) => Promise<void>
 
 const IDLE_MS = 30 * 60_000
+/** How long a client waits before it connects again. */
+const RETRY_MS = 1_000
 /** Clients that may have all their sessions at the same time. */
 const FULL_CLIENTS = 4
 const NO_SESSION = 'There is no session with this id. Start a new one.'
@@ -128,6 +131,8 @@ export class HttpClients {
   readonly #live = new Set<HttpClient>()
   /** Those that will be in it. */
   readonly #opening = new Set<Pick<HttpClient, 'key'>>()
+  /** What streams of the older era have sent, by the key of the client. */
+  readonly #events = new Map<string, ClientEvents>()
   #isOver = false
 
   constructor(sdk: Sdk, host: ServedHost, options: HttpClientOptions) {
@@ -225,21 +230,41 @@ export class HttpClients {
 
   async #openLegacy(key: string, served: ServedClient) {
     const { maxOpen = MAX_OPEN, onFault } = this.#options
-    const transport = new this.#sdk.WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: randomUUID })
+    const { events, forget } = this.#eventsOf(key)
+    const transport = new this.#sdk.WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID, eventStore: events, retryInterval: RETRY_MS,
+    })
     const server = served.server('legacy')
     Object.assign(server, { onerror: onFault })
     served.notify = notifierOf(server, onFault)
     const line: Line = {
-      handle: (request, parsedBody) => transport.handleRequest(request, { parsedBody }), close: () => transport.close(),
+      async handle(request, parsedBody) {
+        const last = request.method === 'GET' ? request.headers.get('last-event-id') : null
+        if (last !== null) events.check(last)
+        return transport.handleRequest(request, { parsedBody })
+      },
+      close: () => transport.close(),
     }
     const client = new HttpClient(key, served, line, this.#options, () => {
       this.#live.delete(client)
       if (transport.sessionId !== undefined) this.#sessions.delete(transport.sessionId)
+      forget()
     })
     this.#live.add(client)
     // A DELETE request closes the transport.
     await server.connect(new BoundedTransport(transport, { maxOpen, closed: () => void client.end() }))
     return { client, transport }
+  }
+
+  /** What a session keeps of its streams. */
+  #eventsOf(key: string) {
+    const client = this.#events.getOrInsertComputed(key, () => new ClientEvents())
+    const events = client.open()
+    const forget = (): void => {
+      client.end(events)
+      if (client.isEmpty) this.#events.delete(key)
+    }
+    return { events, forget }
   }
 
   /** The session that was idle for longest, if its place is needed: clients often leave without a word. */
