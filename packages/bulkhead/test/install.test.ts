@@ -237,7 +237,7 @@ describe('bulkhead pack and verify', () => {
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/file +index\.js, \d+ B[\s\S]*left out index\.ts, word\.ts/) })
     expect(await json('verify', 'greeter-1.0.0.tgz')).toMatchObject({ code: 0, files: 4 })
     writeFileSync(join(at, 'word.ts'), 'export const word: = 1')
-    expect(await json('pack', at)).toMatchObject({ code: 1, error: { code: 'CompartmentStartFailed', message: expect.stringMatching(/^index\.ts cannot be parsed[\s\S]*word\.ts:1/) } })
+    expect(await json('pack', at)).toMatchObject({ code: 1, error: { code: 'CompartmentStartFailed', message: expect.stringMatching(/^word\.ts, line 1, cannot be parsed[\s\S]*word\.ts:1/) } })
   })
 
   it('prefer the ES modules of a dual package, without unused code', async () => {

@@ -24,7 +24,7 @@ export function instrumented(code: Extract<CompartmentCode, { kind: 'files' }>):
     ...code.files,
     [`${FOLDER}/globals.mjs`, bytesOf(GLOBALS)], [`${FOLDER}/main.mjs`, bytesOf(mainOf(main))],
   ])
-  return { kind: 'files', main: `./${FOLDER}/main.mjs`, files }
+  return { ...code, main: `./${FOLDER}/main.mjs`, files }
 }
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)

@@ -104,7 +104,7 @@ export async function openCompartment(
     interact: async () => ({ status: 'timeout' }),
   }
   const files = code.kind === 'module' ? code
-    : { kind: 'files' as const, main: manifest.main, files: await code.readFiles() }
+    : { kind: 'files' as const, main: manifest.main, files: await code.readFiles(), origins: code.origins }
   const isProbed = isInstrumented && files.kind === 'files'
   const granted = isProbed ? [...manifest.tools, PROBE] : manifest.tools
   const session = await sandbox.open({

@@ -74,6 +74,7 @@ export {
   type ProjectStanding, type ProjectTrust, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport,
   type TrustStanding, type WatchRequest,
 } from './ports/loader.ts'
+export type { CodeOrigins, WrittenPlace } from './ports/code-origins.ts'
 export { NO_COMMAND_WALLS, type CommandWall, type CommandWalls } from './ports/command-walls.ts'
 export {
   BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,

@@ -6,7 +6,7 @@ export {
 export { signPackage, signTarball, type SignedPackage } from './pack/sign-package.ts'
 export { packFolder, type Packed, type PackOptions } from './pack/pack-folder.ts'
 export type { BundledFile, BundledFiles } from './pack/bundled-files.ts'
-export { isSourceFolder } from './pack/source.ts'
+export { isSourceFolder, type Bundle } from './pack/source.ts'
 export type { InstallerOptions, InstallPlan, NewerVersion, Verdict } from './install/install-plan.ts'
 export { capabilityDiffInWords, type CapabilityDiff, type DefinitionDiff } from './lock/version-diff.ts'
 export type { RegistryAuthorization, RegistryOptions } from './install/registry.ts'

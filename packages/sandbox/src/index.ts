@@ -1,4 +1,5 @@
 export { createServerJail, type ServerJailOptions } from './jail/server-jail.ts'
 export { createSandbox, type PooledSandbox, type SandboxOptions } from './sandbox.ts'
+export type { CompartmentFailure } from './session/failures.ts'
 export { RESIDENCY, type ResidencyEvent, type ResidencyState } from './session/residency.ts'
 export { loadKeyCode, recoverUpdates, type OperatorEnvironment } from '@bulkhead/broker'

@@ -18,6 +18,7 @@ import { detectOsLayers, osLayersFor, type OsMode, withoutLayers } from './os/os
 import { MissingLayers, wallsOf } from './os/walls.ts'
 import { HullPool, type Census, type PooledPlacement, type Pools } from './pool/hull-pool.ts'
 import { EvictableSession } from './session/evictable-session.ts'
+import type { FailureListener } from './session/failures.ts'
 import { Residency, type SessionOpener } from './session/residency.ts'
 import { SessionPool } from './session/session-pool.ts'
 
@@ -59,6 +60,8 @@ export interface SandboxOptions extends PoolOptions {
   readonly dryRun?: DryRun
   /** Called after each use of a power, unless there is a dry run, which records them. Contract: must not throw. */
   readonly onUse?: (use: CapabilityUse) => void
+  /** Called for each error that the code of an extension threw. Contract: must not throw. */
+  readonly onFailure?: FailureListener
 }
 
 export interface PooledSandbox extends Required<Sandbox> {
@@ -82,7 +85,7 @@ const AT_ONCE = forms.count(1, POOL_LIMITS.most)
 
 const OPTIONS: OptionForms<SandboxOptions> = {
   workspace: forms.text, idleMs: forms.above(0),
-  dryRun: forms.having('used'), onUse: forms.method,
+  dryRun: forms.having('used'), onUse: forms.method, onFailure: forms.method,
   kept: forms.list(forms.text), ownCode: forms.list(forms.text), projectLayer: forms.text,
   storeFiles: forms.list(forms.text), journal: forms.text,
   operator: forms.fields({
@@ -97,7 +100,7 @@ const OPTIONS: OptionForms<SandboxOptions> = {
 export function createSandbox(given: SandboxOptions): PooledSandbox {
   requireNodeVersion()
   requireOptions('createSandbox', given, OPTIONS, 'workspace')
-  const { workspace, idleMs = IDLE_MS, operator, dryRun, onUse, ...places } = given
+  const { workspace, idleMs = IDLE_MS, operator, dryRun, onUse, onFailure, ...places } = given
   const { kept, ownCode, projectLayer, storeFiles, journal, ...options } = places
   const usedSecrets = new UsedSecrets()
   const sessions = new Set<CompartmentSession>()
@@ -125,7 +128,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
   const openOne: SessionOpener = (request, residency) => {
     const signal = request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal])
     const broker = {
-      operator, reserved: kept, ownCode, projectLayer, storeFiles, usedSecrets, journal, dryRun, onUse,
+      operator, reserved: kept, ownCode, projectLayer, storeFiles, usedSecrets, journal, dryRun, onUse, onFailure,
       missingSandbox: missing, requiresSandbox: os === 'require', spares,
     }
     return openCompartment({ ...request, signal }, residency, workspace, pools, broker)

@@ -102,12 +102,12 @@ describe.each(REMOTE)('a hostile extension in a %s', (placement) => {
   it('that throws during its import is not opened', async () => {
     const opening = (source: string): Promise<BulkheadError> => refusal(sandbox.open(requestOf({ placement, source })))
     expect(await opening('throw new Error("not today")')).toMatchObject({
-      code: 'CompartmentStartFailed', message: './index.js could not be imported: not today (index.js, line 1)',
+      code: 'CompartmentStartFailed', message: 'index.js could not be imported: not today (index.js, line 1)',
     })
     expect(await opening('throw null')).toMatchObject({ code: 'CompartmentStartFailed' })
     expect(await opening('this is not JavaScript')).toMatchObject({
       code: 'CompartmentStartFailed',
-      message: expect.stringMatching(/^\.\/index\.js could not be imported: Unexpected .*\. Run "node --check" /),
+      message: expect.stringMatching(/^index\.js could not be imported: Unexpected .*\. Run "node --check" /),
     })
     expect(await opening('process.exit(0)')).toMatchObject({ code: 'CompartmentCrashed' })
     await neighbourAnswers()

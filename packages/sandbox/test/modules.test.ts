@@ -57,8 +57,9 @@ describe.each(REMOTE)('imports in a %s', (placement) => {
     expect(await refusal(open(`import fs from 'fs'; ${running('')}`))).toMatchObject({
       code: 'BuiltinDenied',
       message: 'The module node:fs exists only in an extension that declares `fs`. '
-        + 'Declare it in the manifest, for example "requires": { "fs": { "read": ["{workspace}/**"] } }.',
-      data: { module: 'fs' },
+        + 'Declare it in the manifest, for example "requires": { "fs": { "read": ["{workspace}/**"] } } '
+        + '(imported in index.js).',
+      data: { module: 'fs', importer: 'index.js' },
     })
     expect(await refusal(open(`import 'node:https'; ${running('')}`))).toMatchObject({
       code: 'BuiltinDenied', message: expect.stringContaining('`net`') as string,

@@ -1,10 +1,11 @@
 import { builtinModules } from 'node:module'
-import { join } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import type { BundledFiles } from '@bulkhead/loader'
-import type { Plugin } from 'rolldown'
+import type { Bundle, BundledFiles } from '@bulkhead/loader'
+import type { Plugin, RolldownError } from 'rolldown'
+import { bundleOrigins } from './bundle-origins.ts'
 
 const NO_BUNDLER = 'The extension is TypeScript or has dependencies, and rolldown, which bundles them, cannot be '
   + 'loaded. Install bulkhead again, with the optional dependencies of rolldown for this platform.'
@@ -18,7 +19,7 @@ const PROVIDED: readonly (string | RegExp)[] = [
  * Bundles a module and its dependencies into one ES module: a compartment has neither `require` nor packages. Throws
  * PackageUnsafe if it imports a file that `sources` refuses.
  */
-export async function bundleModule(main: string, sources: BundledFiles): Promise<string> {
+export async function bundleModule(main: string, sources: BundledFiles): Promise<Bundle> {
   let rolldown: typeof import('rolldown')
   let plugins: typeof import('rolldown/plugins')
   try {
@@ -28,7 +29,9 @@ export async function bundleModule(main: string, sources: BundledFiles): Promise
   }
   const tsconfig = sources.tsconfig() ?? false
   let refusal: unknown
-  const reader = sourceReader(sources, (error) => { refusal ??= error })
+  const imports = new Map<string, readonly string[]>()
+  const texts = new Map<string, string>()
+  const reader = sourceReader(sources, texts, (error) => { refusal ??= error })
   try {
     const build = await rolldown.rolldown({
       input: join(sources.folder, main), cwd: sources.folder, logLevel: 'silent', tsconfig,
@@ -44,25 +47,50 @@ export async function bundleModule(main: string, sources: BundledFiles): Promise
       },
       // The first turns `require` of an external module into an import. The bundler would emit its own `require`
       // otherwise.
-      plugins: [plugins.esmExternalRequirePlugin({ external: [...PROVIDED] }), reader],
+      plugins: [plugins.esmExternalRequirePlugin({ external: [...PROVIDED] }), reader, importReader(imports)],
     })
-    const { output } = await build.generate({ format: 'esm', codeSplitting: false })
+    const { output } = await build.generate({
+      format: 'esm', codeSplitting: false, sourcemap: 'hidden',
+    })
     await build.close()
-    const [chunk, ...others] = output
+    const [chunk, ...more] = output
+    const others = more.filter(({ fileName }) => fileName !== chunk.sourcemapFileName)
     if (others.length > 0) throw new Error(`It needs ${others.length} further files.`)
-    return chunk.code
+    const file = main.replace(/ts$/, 'js')
+    const map = chunk.map?.toString() ?? NO_MAP
+    return { code: chunk.code, origins: bundleOrigins({ folder: sources.folder, main, file, map, imports, texts }) }
   } catch (error) {
     if (refusal !== undefined) throw refusal
-    const text = stripVTControlCharacters(messageOf(error)).trim()
-    const isSyntax = text.includes('[PARSE_ERROR]')
-    throw isSyntax
-      ? new BulkheadError('CompartmentStartFailed', `${main} cannot be parsed. Correct it and try again.\n${text}`)
-      : new BulkheadError('ModuleNotFound', `${main} cannot be bundled: ${text}`, { cause: error })
+    throw bundleFault(error, main, sources)
   }
 }
 
+/** An error of the bundler, with the written file and line. */
+function bundleFault(error: unknown, main: string, { folder }: BundledFiles): BulkheadError {
+  const { errors: [first] = [] } = error as { readonly errors?: readonly RolldownError[] }
+  const { file = join(folder, main), line } = first?.loc ?? {}
+  const written = relative(folder, file).replaceAll(sep, '/')
+  const place = line === undefined ? written : `${written}, line ${line},`
+  const text = stripVTControlCharacters(messageOf(error)).replace(/^Build failed with .*\n+/, '').trim()
+  return first?.code === 'PARSE_ERROR'
+    ? new BulkheadError('CompartmentStartFailed', `${place} cannot be parsed. Correct it and try again.\n${text}`)
+    : new BulkheadError('ModuleNotFound', `${place} cannot be bundled: ${text}`, { cause: error })
+}
+
+const NO_MAP = '{"version":3,"sources":[],"names":[],"mappings":""}'
+
+/** Notes what each module imports. */
+const importReader = (imports: Map<string, readonly string[]>): Plugin => ({
+  name: 'bulkhead:imports',
+  buildEnd() {
+    for (const id of this.getModuleIds()) imports.set(id, this.getModuleInfo(id)?.importedIds ?? [])
+  },
+})
+
 /** Reads the files of a bundle in place of the bundler, which would read any file. */
-function sourceReader(sources: BundledFiles, onRefusal: (error: unknown) => void): Plugin {
+function sourceReader(
+  sources: BundledFiles, texts: Map<string, string>, onRefusal: (error: unknown) => void,
+): Plugin {
   const checked = <Value>(work: () => Value): Value => {
     try {
       return work()
@@ -82,6 +110,10 @@ function sourceReader(sources: BundledFiles, onRefusal: (error: unknown) => void
       // The bundler resolves it again. Should it then find another file, `load` refuses that.
       return undefined
     },
-    load: (id) => checked(() => new TextDecoder().decode(sources.read(id))),
+    load: (id) => checked(() => {
+      const text = new TextDecoder().decode(sources.read(id))
+      texts.set(id, text)
+      return text
+    }),
   }
 }

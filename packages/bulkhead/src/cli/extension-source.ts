@@ -1,6 +1,6 @@
 import { rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { BulkheadError, CALL_LIMITS, DEFAULT_LIMITS, NO_GRANT, type ExtensionDescriptor } from '@bulkhead/contract'
+import { BulkheadError, CALL_LIMITS, DEFAULT_LIMITS, NO_GRANT, type CodeOrigins, type ExtensionDescriptor } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
 import { packFolder, type Packed, type PackOptions } from '@bulkhead/loader'
@@ -61,26 +61,36 @@ const DESCRIBER = 'bulkhead.describe.js'
  * The part of the manifest that a module declares. The module runs in a compartment without any power: it may contain
  * the code of others.
  */
-async function describe(module: string, files: ReadonlyMap<string, Uint8Array>): Promise<JsonObject> {
+async function describe(
+  module: string, files: ReadonlyMap<string, Uint8Array>, origins: CodeOrigins,
+): Promise<JsonObject> {
   const { createSandbox } = await import('@bulkhead/sandbox')
-  const code = `import extension from ${JSON.stringify(`./${module}`)}
+  const code = `import * as source from ${JSON.stringify(`./${module}`)}
 import { declaredManifest } from '@bulkhead/contract/author'
-export default { tools: { describe: { execute: () => declaredManifest(extension) } } }
+const isExtension = typeof source.default?.tools === 'object' && source.default.tools !== null
+export default { tools: { describe: { execute: () => isExtension ? declaredManifest(source.default) : null } } }
 `
   await using opened = new AsyncDisposableStack()
   const workspace = temporaryFolder('bulkhead-pack-')
   opened.defer(() => rmSync(workspace, { recursive: true, force: true }))
-  const sandbox = createSandbox({ workspace })
+  const sandbox = createSandbox({ workspace, spares: { process: 0, thread: 0 } })
   opened.defer(() => sandbox.close())
   const session = await sandbox.open({
     extension: { id: 'source', version: '0.0.0', layer: 'global' }, placement: 'process', config: {},
-    code: { kind: 'files', main: `./${DESCRIBER}`, files: new Map([...files, [DESCRIBER, Buffer.from(code)]]) },
+    code: { kind: 'files', main: `./${DESCRIBER}`, files: new Map([...files, [DESCRIBER, Buffer.from(code)]]), origins },
+    describes: true,
     tools: [{ name: 'describe', grant: NO_GRANT, inputSchema: { type: 'object' }, requires: {} }],
     limits: DEFAULT_LIMITS, services: { log: () => undefined, env: new Map(), envDeclared: new Set() },
   })
   opened.defer(() => session.close())
   const signal = AbortSignal.timeout(CALL_LIMITS.defaultTimeoutMs)
   const declared = await session.call({ callId: 'describe', tool: 'describe', args: {}, signal })
+    .catch((error: unknown): never => {
+      const { code: why, message } = BulkheadError.from(error)
+      throw new BulkheadError(why, `${origins.main}: ${message}`, { cause: error })
+    })
   if (isJsonObject(declared)) return declared
-  throw new BulkheadError('ShapeInvalid', `${module} does not declare an extension.`)
+  throw new BulkheadError(
+    'ShapeInvalid', `${origins.main} exports no extension. Add: export default defineExtension({ tools: { … } })`,
+  )
 }

@@ -4,6 +4,7 @@ import type { Layer } from '../model/names.ts'
 import type { AgentManifest } from '../validation/agent.ts'
 import type { ConfigFile } from '../validation/config.ts'
 import type { Manifest, ManifestInput } from '../validation/manifest.ts'
+import type { CodeOrigins } from './code-origins.ts'
 
 /**
  * bundled: ships with the host. unpinned: hashed, but neither accepted nor signed. pinned: a server or document of exact
@@ -91,7 +92,12 @@ export interface ExtensionDigests {
 
 export type ExtensionCode =
   /** Contract: returns exactly the bytes of `digests.package`, or rejects with IntegrityFailed. */
-  | { readonly kind: 'files'; readFiles(): Promise<ReadonlyMap<string, Uint8Array>> }
+  | {
+      readonly kind: 'files'
+      readFiles(): Promise<ReadonlyMap<string, Uint8Array>>
+      /** Set if this process built the code. */
+      readonly origins?: CodeOrigins
+    }
   | { readonly kind: 'module'; readonly module: ExtensionModule }
 
 /** An agent that can be named in `openSession`. A later layer hides an earlier one with the same name. */

@@ -6,6 +6,7 @@ import type { CompartmentLimits } from '../model/limits.ts'
 import type { Layer, Placement } from '../model/names.ts'
 import type { PreviewedWrites } from '../policy/approval-key.ts'
 import type { Power } from '../policy/power.ts'
+import type { CodeOrigins } from './code-origins.ts'
 import type { CommandWall, CommandWalls } from './command-walls.ts'
 import type { CompartmentServices } from './compartment-services.ts'
 import type { KeyUse } from './server-jail.ts'
@@ -13,7 +14,12 @@ import type { UseRules } from './use-rules.ts'
 
 export type CompartmentCode =
   /** Verified bytes by path relative to the package, with `/` between segments. The code can import nothing else. */
-  | { readonly kind: 'files'; readonly main: string; readonly files: ReadonlyMap<string, Uint8Array> }
+  | {
+      readonly kind: 'files'
+      readonly main: string
+      readonly files: ReadonlyMap<string, Uint8Array>
+      readonly origins?: CodeOrigins | undefined
+    }
   /** A module of the host, for the inline placement. */
   | { readonly kind: 'module'; readonly module: ExtensionModule }
 
@@ -38,6 +44,11 @@ export interface CompartmentRequest {
    * Not for inline.
    */
   readonly concurrency?: number
+  /**
+   * The code is loaded to read what it declares, which is not known yet: every module of Node with a shim exists, and
+   * none can do anything.
+   */
+  readonly describes?: true
   readonly signal?: AbortSignal
 }
 

@@ -1,5 +1,5 @@
 import {
-  BulkheadError, MANIFEST_FILE, type ConfigFile, type ExtensionDescriptor, type Manifest,
+  BulkheadError, MANIFEST_FILE, type CodeOrigins, type ConfigFile, type ExtensionDescriptor, type Manifest,
 } from '@bulkhead/contract'
 import { compileGlob, pathSegments } from '@bulkhead/kit/glob'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
@@ -78,16 +78,21 @@ export async function packFolder(
   if (unportable.length > 0) throw faultError(unportable)
 
   const sources = new BundledFiles(folder, root)
+  let origins: CodeOrigins | undefined
   const hasModules = skipped.includes('node_modules') || root !== undefined
   const bundled = source !== undefined || (hasModules && usesDependencies(sources, files))
   if (bundled) {
     if (bundle === undefined) throw new BulkheadError('ModuleNotFound', NO_BUNDLER)
     if (source === undefined) {
       const main = mainOf(folder, files)
-      files.set(main, Buffer.from(await bundle(main, sources)))
+      const built = await bundle(main, sources)
+      files.set(main, Buffer.from(built.code))
+      origins = built.origins
     } else {
       const { coreVersion } = loader
-      files = await buildSource(source, files, { bundle, sources, coreVersion, ...(describe && { describe }) })
+      const built = await buildSource(source, files, { bundle, sources, coreVersion, ...(describe && { describe }) })
+      files = built.files
+      origins = built.origins
     }
   }
   const integrityFile = integrityText(coveredFiles(contentsOf(files).digests))
@@ -98,13 +103,18 @@ export async function packFolder(
   const { extension, warnings } = await provePackage({
     source: 'in-place', location: folder, contents: contentsOf(files), attested: null, version: null, warnings: [],
   }, settings, forProject ? 'project' : 'global', null, { anyCore })
-  await parseModules(extension.manifest.main.slice('./'.length), files)
+  if (source === undefined) await parseModules(extension.manifest.main.slice('./'.length), files, origins)
   return {
-    extension, files, bundled, sources: sources.list(), root: sources.root, integrityFile,
+    extension: withOrigins(extension, origins), files, bundled, sources: sources.list(), root: sources.root, integrityFile,
     tarball: await writeTarball(files),
     warnings: [...warnings, ...packageWarnings(files.get('package.json'), extension.version, hasModules)],
     leftOut: [...skipped, ...[...bytes.keys()].filter((path) => !files.has(path))].toSorted(byteOrder),
   }
+}
+
+function withOrigins(extension: ExtensionDescriptor, origins: CodeOrigins | undefined): ExtensionDescriptor {
+  const { code } = extension
+  return origins === undefined || code.kind !== 'files' ? extension : { ...extension, code: { ...code, origins } }
 }
 
 const NO_BUNDLER = 'The code is TypeScript or uses dependencies in node_modules, and no bundler is configured.'

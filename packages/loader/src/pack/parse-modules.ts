@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, type CodeOrigins } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { compileCacheEnvironment } from '@bulkhead/kit/thread-image'
 import type { ModuleFault, ModuleRequest } from './module-thread.ts'
@@ -11,7 +11,9 @@ const PARSED_FILE = /\.(?:m?js|json)$/
  * Parses the main module and its imports, so that a package that no host can import is not packed. Runs no code.
  * Rejects with CompartmentStartFailed for a syntax error, and with ModuleNotFound for an import that cannot be loaded.
  */
-export async function parseModules(main: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
+export async function parseModules(
+  main: string, files: ReadonlyMap<string, Uint8Array>, origins?: CodeOrigins,
+): Promise<void> {
   const parsed = [...files].filter(([path]) => PARSED_FILE.test(path))
   const request: ModuleRequest = {
     main, names: new Set(files.keys()),
@@ -21,11 +23,12 @@ export async function parseModules(main: string, files: ReadonlyMap<string, Uint
     workerData: request, env: compileCacheEnvironment(), execArgv: ['--experimental-vm-modules', '--no-warnings'],
   })
   const [fault] = await once(worker, 'message') as [ModuleFault | null]
-  if (fault !== null) throw inWords(fault)
+  if (fault !== null) throw inWords(fault, origins)
 }
 
-function inWords(fault: ModuleFault): BulkheadError {
-  const path = visibleText(fault.path)
+function inWords(fault: ModuleFault, origins: CodeOrigins | undefined): BulkheadError {
+  const written = fault.kind === 'syntax' ? undefined : origins?.importOf(fault.specifier)
+  const path = visibleText(written ? `${written.file}, line ${written.line},` : origins?.main ?? fault.path)
   if (fault.kind === 'import') {
     return new BulkheadError('ModuleNotFound', [
       `${path} imports "${visibleText(fault.specifier)}", which is neither in the package nor installed in`,
@@ -38,7 +41,7 @@ function inWords(fault: ModuleFault): BulkheadError {
       'WebAssembly, so no host can load it. Build an ES module from it, import that, and try again.',
     ].join(' '))
   }
-  const place = fault.line === null ? path : `${path}, line ${fault.line},`
+  const place = fault.line === null || origins !== undefined ? path : `${path}, line ${fault.line},`
   return new BulkheadError(
     'CompartmentStartFailed', `${place} cannot be parsed: ${visibleText(fault.message)}. Correct it and try again.`,
   )

@@ -1,6 +1,6 @@
 import { globSync, readdirSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
-import { BulkheadError, CONTRACT_VERSION, MANIFEST_FILE } from '@bulkhead/contract'
+import { BulkheadError, CONTRACT_VERSION, MANIFEST_FILE, type CodeOrigins } from '@bulkhead/contract'
 import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { parseStrictJson } from '../files/json-file.ts'
@@ -9,6 +9,7 @@ import { contentsOf } from '../files/read-package.ts'
 import { PACKAGE_FILE, readManifest } from '../prove/check-manifest.ts'
 import type { BundledFiles } from './bundled-files.ts'
 import { foldersUp } from './outer-folders.ts'
+import { parseModules } from './parse-modules.ts'
 
 type Files = ReadonlyMap<string, Uint8Array>
 
@@ -20,11 +21,17 @@ export interface TypeScriptSource {
   readonly manifest: JsonObject
 }
 
+/** One ES module, made of a module and everything that it imports. */
+export interface Bundle {
+  readonly code: string
+  readonly origins: CodeOrigins
+}
+
 export interface SourceTools {
   /** Bundles a module with its imports into one ES module. All files come from `sources`. */
-  readonly bundle: (main: string, sources: BundledFiles) => Promise<string>
+  readonly bundle: (main: string, sources: BundledFiles) => Promise<Bundle>
   /** Runs a module of these files in a compartment, and returns the part of the manifest that it declares. */
-  readonly describe?: (module: string, files: Files) => Promise<JsonObject>
+  readonly describe?: (module: string, files: Files, origins: CodeOrigins) => Promise<JsonObject>
   /** The version of the host that a generated manifest requires. */
   readonly coreVersion: string
 }
@@ -85,18 +92,26 @@ declare const extension: ExtensionModule
 export default extension
 `
 
+interface BuiltSource {
+  readonly files: Map<string, Uint8Array>
+  readonly origins: CodeOrigins
+}
+
 /** The packed files with the bundle of the main module, its declaration and a manifest that names it. */
 export async function buildSource(
   { main, manifest }: TypeScriptSource, packed: Files, { bundle, sources, describe, coreVersion }: Building,
-): Promise<Map<string, Uint8Array>> {
+): Promise<BuiltSource> {
   const module = main.replace(/ts$/, 'js')
   const declaration = main.replace(/(m?)ts$/, 'd.$1ts')
   const files = new Map([[declaration, Buffer.from(DECLARATION)], ...packed])
-  files.set(module, Buffer.from(await bundle(main, sources)))
+  const { code, origins } = await bundle(main, sources)
+  files.set(module, Buffer.from(code))
+  // Before it runs: the error says what to install.
+  await parseModules(module, files, origins)
   const built = { ...manifest, main: `./${module}` }
   const whole = 'tools' in manifest ? built
-    : { ...factsOf(packageJsonOf(files), coreVersion), ...built, ...await declaredBy(describe, module, files) }
-  return files.set(MANIFEST_FILE, Buffer.from(`${JSON.stringify(whole, null, 2)}\n`))
+    : { ...factsOf(packageJsonOf(files), coreVersion), ...built, ...await declaredBy(describe, module, files, origins) }
+  return { files: files.set(MANIFEST_FILE, Buffer.from(`${JSON.stringify(whole, null, 2)}\n`)), origins }
 }
 
 /** The keys of a generated manifest that package.json has, or that are the same for all. */
@@ -110,8 +125,10 @@ function factsOf(packageJson: JsonObject = {}, coreVersion: string): JsonObject 
   }
 }
 
-async function declaredBy(describe: SourceTools['describe'], module: string, files: Files): Promise<JsonObject> {
-  if (describe !== undefined) return describe(module, files)
+async function declaredBy(
+  describe: SourceTools['describe'], module: string, files: Files, origins: CodeOrigins,
+): Promise<JsonObject> {
+  if (describe !== undefined) return describe(module, files, origins)
   throw new BulkheadError('ShapeInvalid', 'The manifest has no tools, and nothing is configured to run the code.')
 }
 

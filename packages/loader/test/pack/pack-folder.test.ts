@@ -6,10 +6,11 @@ import { inspectPackage } from '../../src/install/obtain-package.ts'
 import { packFolder } from '../../src/pack/pack-folder.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
 import { folderOf, packageFiles } from '../install/install-fixture.ts'
+import { bundleOf } from './bundle-fixture.ts'
 import { SigstoreFixture } from '../signature/sigstore-fixture.ts'
 
 const pack = (home: HomeFixture, files: Parameters<typeof folderOf>[1], bundle?: (main: string) => Promise<string>) =>
-  packFolder(join(home.base, folderOf(home, files)), { loader: home.options(), ...(bundle && { bundle }) })
+  packFolder(join(home.base, folderOf(home, files)), { loader: home.options(), ...(bundle && { bundle: bundleOf(bundle) }) })
 const codeOf = (work: Promise<unknown>) => work.then(() => 'done', (error: unknown) => BulkheadError.from(error).code)
 
 describe('packing a folder', () => {

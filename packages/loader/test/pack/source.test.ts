@@ -6,9 +6,10 @@ import { inspectPackage } from '../../src/install/obtain-package.ts'
 import { packFolder } from '../../src/pack/pack-folder.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
 import { folderOf, packageFiles } from '../install/install-fixture.ts'
+import { bundleOf } from './bundle-fixture.ts'
 
 const pack = (home: HomeFixture, files: Parameters<typeof folderOf>[1], bundle?: (main: string) => Promise<string>) =>
-  packFolder(join(home.base, folderOf(home, files)), { loader: home.options(), ...(bundle && { bundle }) })
+  packFolder(join(home.base, folderOf(home, files)), { loader: home.options(), ...(bundle && { bundle: bundleOf(bundle) }) })
 const codeOf = (work: Promise<unknown>) => work.then(() => 'done', (error: unknown) => BulkheadError.from(error).code)
 
 describe('a main module in TypeScript', () => {
@@ -59,17 +60,17 @@ describe('a main module in TypeScript', () => {
       described.push([module, ...files.keys()].toSorted())
       return { tools, env: ['WEATHER_REGION'] } as unknown as JsonObject
     }
-    const packed = await packFolder(folder, { loader: home.options(), bundle, describe: declare })
+    const packed = await packFolder(folder, { loader: home.options(), bundle: bundleOf(bundle), describe: declare })
     expect(packed.extension.manifest).toMatchObject({
       id: 'weather', version: '2.0.0', description: 'Forecasts.', title: 'Weather', main: './index.js',
       requiredCoreVersion: `^${home.options().coreVersion}`, env: ['WEATHER_REGION'], tools: [{ name: 'weather_tool' }],
     })
     expect(described).toEqual([['index.d.ts', 'index.js', 'index.js', 'package.json']])
-    expect(await codeOf(packFolder(folder, { loader: home.options(), bundle }))).toBe('ShapeInvalid')
-    const wrong = packFolder(folder, { loader: home.options(), bundle, describe: async () => ({ tools: [] }) })
+    expect(await codeOf(packFolder(folder, { loader: home.options(), bundle: bundleOf(bundle) }))).toBe('ShapeInvalid')
+    const wrong = packFolder(folder, { loader: home.options(), bundle: bundleOf(bundle), describe: async () => ({ tools: [] }) })
     await expect(wrong).rejects.toThrow(/tools/)
     home.write(join(folder, 'package.json'), { name: 'weather', version: '1.0.0' })
-    expect((await packFolder(folder, { loader: home.options(), bundle, describe: declare })).extension.version).toBe('1.0.0')
+    expect((await packFolder(folder, { loader: home.options(), bundle: bundleOf(bundle), describe: declare })).extension.version).toBe('1.0.0')
   })
 
   test('must exist, and needs a bundler', async () => {

@@ -8,7 +8,7 @@ export type HullExit =
   | { readonly kind: 'killed' }
   | { readonly kind: 'memory'; readonly limit: 'heapMb' | 'memoryMb'; readonly text: string }
   | { readonly kind: 'cpu'; readonly text: string }
-  | { readonly kind: 'crashed'; readonly text: string }
+  | { readonly kind: 'crashed'; readonly text: string; readonly stack?: string | undefined }
 
 /** A child process or thread that belongs to one compartment. */
 export interface Hull {
@@ -86,7 +86,7 @@ export function exitOf(
     case 'error':
       return report.code === 'ERR_WORKER_OUT_OF_MEMORY'
         ? { kind: 'memory', limit: 'heapMb', text: `more than ${heapMb} MB of heap` }
-        : { kind: 'crashed', text: `uncaught error: ${report.message ?? '(no message)'}` }
+        : { kind: 'crashed', text: `uncaught error: ${report.message ?? '(no message)'}`, stack: report.stack }
     case 'exit':
       return { kind: 'crashed', text: `its thread ended with code ${report.code}` }
   }

@@ -205,12 +205,15 @@ function collect(stream: Readable, onText?: (text: string) => void): () => strin
 function firstReport(text: string): EndReport | undefined {
   try {
     const line = (text.startsWith(READY_LINE) ? text.slice(READY_LINE.length) : text).split('\n', 1)[0] ?? ''
-    const { type, code, message, usedMb, usedMs } = JSON.parse(line) as Record<string, unknown>
+    const { type, code, message, stack, usedMb, usedMs } = JSON.parse(line) as Record<string, unknown>
     if (type === 'memory') return { type, usedMb: Number(usedMb) }
     if (type === 'cpu') return { type, usedMs: Number(usedMs) }
     if (type === 'exit') return { type, code: Number(code) }
     if (type === 'error') {
-      return { type, ...(typeof code === 'string' && { code }), ...(typeof message === 'string' && { message }) }
+      return {
+        type, ...(typeof code === 'string' && { code }), ...(typeof message === 'string' && { message }),
+        ...(typeof stack === 'string' && { stack }),
+      }
     }
   } catch {
     // It ended without a report, or within one.

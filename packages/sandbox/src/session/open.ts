@@ -10,7 +10,7 @@ import { loadImage } from '../process/image.ts'
 import type { Pools } from '../pool/hull-pool.ts'
 import type { LoadRequest } from '../wire/protocol.ts'
 import { AwakeDeadline } from './awake-deadline.ts'
-import { compartmentError, ON_LOAD } from './errors.ts'
+import { loadFailure, reportFailure, type FailureListener } from './failures.ts'
 import { inlinePeer, remotePeer, type Peer } from './peer.ts'
 import { Residency } from './residency.ts'
 import { Session } from './session.ts'
@@ -18,9 +18,13 @@ import { Session } from './session.ts'
 /** An opening can always be cancelled. */
 export type OpenRequest = CompartmentRequest & { readonly signal: AbortSignal }
 
+export interface OpenOptions extends BrokerOptions {
+  readonly onFailure?: FailureListener | undefined
+}
+
 /** Opens a compartment and loads its code. Rejects with the reason and leaves nothing behind. */
 export async function openCompartment(
-  request: OpenRequest, residency: Residency, workspace: string, pools: Pools, options: BrokerOptions,
+  request: OpenRequest, residency: Residency, workspace: string, pools: Pools, options: OpenOptions,
 ): Promise<Session> {
   for (const tool of request.tools) refuseUnenforceable(tool, request.services)
   const broker = new Broker(request, workspace, options)
@@ -30,7 +34,7 @@ export async function openCompartment(
     throw BulkheadError.is(error) ? error : notStarted(request, error)
   })
   try {
-    return await startSession(request, broker, peer, residency)
+    return await startSession(request, broker, peer, residency, options.onFailure)
   } finally {
     if (request.placement !== 'inline') pools[request.placement].refill(request.limits)
   }
@@ -38,7 +42,7 @@ export async function openCompartment(
 
 /** Loads the code into a started peer, and checks what it offers. */
 export async function startSession(
-  request: CompartmentRequest, broker: Broker, peer: Peer, residency = new Residency(),
+  request: CompartmentRequest, broker: Broker, peer: Peer, residency = new Residency(), onFailure?: FailureListener,
 ): Promise<Session> {
   const { limits, extension, signal } = request
   const stop = Promise.withResolvers<never>()
@@ -59,11 +63,12 @@ export async function startSession(
   try {
     const load = await loadRequest(request)
     const reply = await Promise.race([peer.load(load), died, stop.promise])
-    return new Session({ request, peer, broker, offers: checkOffers(reply, request), residency })
+    return new Session({ request, peer, broker, offers: checkOffers(reply, request), residency, onFailure })
   } catch (error) {
     peer.kill()
     await peer.gone
-    const reason = compartmentError(error, ON_LOAD)
+    const reason = loadFailure(error, request)
+    reportFailure(reason, request, undefined, onFailure)
     throw isReady || !WITHOUT_CODE.has(reason.code) ? reason : notStarted(request, reason)
   } finally {
     deadline.stop()
@@ -108,15 +113,18 @@ async function place(request: OpenRequest, broker: Broker, pools: Pools): Promis
 const CODE_FILE = /\.(?:m?js|json|wasm)$/
 
 /** The first request to a compartment. */
-async function loadRequest({ extension, code, config, tools, services }: CompartmentRequest): Promise<LoadRequest> {
+async function loadRequest(
+  { extension, code, config, tools, services, describes }: CompartmentRequest,
+): Promise<LoadRequest> {
   const powers = tools.map((tool) => powersOf(tool, services))
-  const hasShims = code.kind === 'files' && powers.some((each) => !each.isDisjointFrom(WITH_SHIM_CODE))
+  const hasShims = code.kind === 'files' && (describes || powers.some((each) => !each.isDisjointFrom(WITH_SHIM_CODE)))
   return {
     id: extension.id,
     config,
     tools: tools.map(({ name }, at) => ({ name, powers: [...powers[at]!] })),
     env: [...services.envDeclared],
     ...(hasShims && { shims: (await loadImage()).shims }),
+    ...(describes && { describes }),
     ...sources(code),
   }
 }

@@ -105,7 +105,11 @@ function exitError(exit: HullExit): BulkheadError {
         { data: { limit: 'cpuMs' } },
       )
     case 'crashed':
-      return new BulkheadError('CompartmentCrashed', `The compartment crashed: ${exit.text}.`)
+      return new BulkheadError('CompartmentCrashed', `The compartment crashed: ${exit.text.replace(/\.$/, '')}.`, {
+        ...(exit.stack !== undefined && {
+          cause: new RemoteError({ name: 'Error', message: exit.text, stack: exit.stack }),
+        }),
+      })
     case 'killed':
       return new BulkheadError('CompartmentCrashed', 'The compartment closed its connection.')
   }

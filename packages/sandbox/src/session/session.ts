@@ -13,6 +13,7 @@ import {
   closedEarly, compartmentError, compartmentGone, ON_APPROVAL_KEY, ON_CALL, ON_LIFECYCLE, ON_MIGRATION,
   type ErrorPolicy,
 } from './errors.ts'
+import { reportFailure, type FailureListener } from './failures.ts'
 import type { Peer } from './peer.ts'
 import { InvokedCall, PendingRequest, type RequestOwner, type RequestSource, type Settle } from './pending-request.ts'
 import type { Residency } from './residency.ts'
@@ -23,6 +24,7 @@ export interface SessionParts {
   readonly broker: Broker
   readonly offers: CompartmentSession['offers']
   readonly residency: Residency
+  readonly onFailure?: FailureListener | undefined
 }
 
 let opened = 0
@@ -43,6 +45,7 @@ export class Session implements CompartmentSession {
   /** Its code may read `process.env`, which cannot wait for the broker: each call gets its variables at once. */
   readonly #readsEnv: boolean
   readonly #residency: Residency
+  readonly #onFailure: FailureListener | undefined
   readonly #queue: CallQueue<PendingRequest>
   /** Requests that run in the compartment, or wait for a slot. */
   #inFlight = 0
@@ -59,7 +62,7 @@ export class Session implements CompartmentSession {
   #lingering = 0
   #quiet: PromiseWithResolvers<void> | undefined
 
-  constructor({ request, peer, broker, offers, residency }: SessionParts) {
+  constructor({ request, peer, broker, offers, residency, onFailure }: SessionParts) {
     this.id = `${request.extension.id}#${++opened}`
     this.placement = request.placement
     this.offers = offers
@@ -67,6 +70,7 @@ export class Session implements CompartmentSession {
     this.#peer = peer
     this.#broker = broker
     this.#residency = residency
+    this.#onFailure = onFailure
     this.#tools = new Map(request.tools.map((tool) => [tool.name, tool]))
     this.#readsEnv = readsProcessEnv(request)
     this.#queue = new CallQueue(
@@ -113,7 +117,8 @@ export class Session implements CompartmentSession {
     const isTaken = this.#abandoned.size > 0 && this.#abandoned.has(callId)
     const id = isTaken ? `${callId}~${++this.#attempts}` : callId
     const call = new InvokedCall(id, tool, invocation)
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve, rejected) => {
+      const reject = this.#onFailure === undefined ? rejected : this.#reporting(rejected, callId)
       const pending = this.#pending(ON_CALL, { cancellation: invocation, call }, { resolve, reject })
       if (pending === undefined) return
       const entered = this.#queue.enter(pending)
@@ -145,7 +150,8 @@ export class Session implements CompartmentSession {
   #ask<Method extends keyof CompartmentMethods>(
     method: Method, args: Parameters<CompartmentMethods[Method]>, policy: ErrorPolicy, signal?: AbortSignal,
   ): Promise<Json> {
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve, rejected) => {
+      const reject = this.#reporting(rejected)
       if (signal === undefined) {
         const failed = (error: unknown): void => reject(compartmentError(error, policy))
         return this.#peer.request(method, args, { answered: resolve, failed })
@@ -153,6 +159,13 @@ export class Session implements CompartmentSession {
       const pending = this.#pending(policy, { cancellation: { signal } }, { resolve, reject })
       if (pending !== undefined) this.#peer.request(method, args, pending)
     })
+  }
+
+  #reporting(reject: Settle['reject'], callId?: string): Settle['reject'] {
+    return (error) => {
+      reportFailure(error, this.#request, callId, this.#onFailure)
+      reject(error)
+    }
   }
 
   /** Undefined when the session has ended or the caller has cancelled already; the caller is rejected then. */

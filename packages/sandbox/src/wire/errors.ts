@@ -5,6 +5,7 @@ import type { EndReport, WireError } from './protocol.ts'
 
 const DATA = { maxDepth: 16, maxNodes: 1_000, maxBytes: WIRE_LIMITS.errorChars }
 const REPORT_CHARS = 2_000
+const REPORT_STACK_CHARS = 1_000
 
 /** An error of the other side, rebuilt from data. Its code is unchecked. */
 export class RemoteError extends Error {
@@ -79,10 +80,19 @@ const clip = (value: string): string => value.slice(0, WIRE_LIMITS.errorChars).t
 
 /** An uncaught error of the thread of a compartment, as a report of its end. */
 export function errorReport(error: unknown): EndReport {
-  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
+  const { code, message, stack } = (error ?? {}) as Record<'code' | 'message' | 'stack', unknown>
+  const frames = typeof stack === 'string' ? toolFrames(stack) : ''
   return {
     type: 'error',
     ...(typeof code === 'string' && { code }),
     ...(typeof message === 'string' && { message: message.slice(0, REPORT_CHARS) }),
+    ...(frames !== '' && { stack: frames }),
   }
+}
+
+/** The lines of a stack that are about the code of an extension, as many as fit. */
+function toolFrames(stack: string): string {
+  const frames = stack.split('\n').filter((line) => line.startsWith('    at ') && line.includes('tool://'))
+  while (frames.join('\n').length > REPORT_STACK_CHARS) frames.pop()
+  return frames.join('\n')
 }

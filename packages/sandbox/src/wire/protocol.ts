@@ -60,6 +60,8 @@ export interface LoadRequest {
   readonly env?: readonly string[]
   /** The code of the shims for globals and modules, where a tool declares a capability that has some. */
   readonly shims?: string
+  /** All shims exist: the code is loaded to read what it declares. */
+  readonly describes?: true
 }
 
 export interface LoadReply {
@@ -133,7 +135,7 @@ export type HullReport = { readonly type: 'ready' } | EndReport
 export type EndReport =
   | { readonly type: 'memory'; readonly usedMb: number }
   | { readonly type: 'cpu'; readonly usedMs: number }
-  | { readonly type: 'error'; readonly code?: string; readonly message?: string }
+  | { readonly type: 'error'; readonly code?: string; readonly message?: string; readonly stack?: string }
   | { readonly type: 'exit'; readonly code: number }
 
 /** Carries packets between the two sides. */

@@ -82,6 +82,11 @@ export const mustDeclare = (what: string, capability: ShimCapability): string =>
   `\`${what}\` works only during a call of a tool that declares \`${capability}\`. `
     + `Declare it in the manifest, for example ${EXAMPLES[capability]}, and use it inside \`execute\`.`
 
+/** The error message for one that was used outside of a call, although its capability is declared or not known yet. */
+export const onlyInCalls = (what: string): string =>
+  `\`${what}\` works only during a call, and was used outside of one. Use it inside \`execute\`, `
+    + 'not at the top level of a module.'
+
 /** The error message for a denied import. */
 export function denial(name: string): string {
   const own = SHIM_MODULES.get(name)?.[0]

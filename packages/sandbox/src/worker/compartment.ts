@@ -8,6 +8,9 @@ import type { LoadReply, LoadRequest, Reverts, Variables, WireError } from '../w
 import type { ModuleMap } from './modules.ts'
 import { installShims } from './shims.ts'
 
+/** Captured before extension code runs, which could replace it. */
+const afterwards = setImmediate
+
 export interface CompartmentOptions {
   readonly modules: ModuleMap
   readonly callBroker: CallBroker
@@ -32,13 +35,11 @@ export class Compartment {
     let exported: { readonly default?: unknown }
     try {
       exported = await import(main) as { readonly default?: unknown }
+      // An error in a promise without a handler is an error of the import then.
+      if (request.describes) await new Promise((done) => void afterwards(done))
     } catch (error) {
       if (isOurs(error)) throw error
-      throw new CodedError(
-        'CompartmentStartFailed',
-        `${request.main} could not be imported: ${describeImport(toWireError(error))}`,
-        { cause: error },
-      )
+      throw new CodedError('CompartmentStartFailed', describeImport(toWireError(error)), { cause: error })
     }
     this.#runner = new ExtensionRunner({
       module: exported.default,
@@ -93,10 +94,8 @@ function isOurs(error: unknown): boolean {
   }
 }
 
-/** With the place, which V8 gives for all errors but syntax errors; `node --check` shows it for those. */
-function describeImport({ name, message, stack = '' }: WireError): string {
-  const [, file, line] = /\n {4}at .*?tool:\/\/[^/\s]+\/([^\s:]+):(\d+):\d+/.exec(stack) ?? []
-  if (file !== undefined) return `${message} (${file}, line ${line})`
+/** The host adds the file and the line, which V8 gives for all errors but syntax errors. */
+function describeImport({ name, message }: WireError): string {
   const isSyntax = name === 'SyntaxError' && !/\bexport\b.* named\b/.test(message)
   return isSyntax ? `${message}. Run "node --check" on the file to see the line` : message
 }

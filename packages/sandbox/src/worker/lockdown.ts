@@ -2,6 +2,7 @@ import process from 'node:process'
 import { syncBuiltinESMExports } from 'node:module'
 import { Duplex, Readable, Writable } from 'node:stream'
 import { toWireError } from '../wire/errors.ts'
+import type { WireError } from '../wire/protocol.ts'
 import { ALLOWED_BUILTINS, ALLOWED_GLOBALS } from './allow-list.ts'
 import { freezeIntrinsics } from './freeze.ts'
 import { dataClone, randomness, SEARCHES, StringDecoder, TextDecoder, type Serdes } from './native-guards.ts'
@@ -194,16 +195,17 @@ function reportPlainErrors(): void {
 }
 
 function plain(thrown: unknown): Error {
-  const error = new PlainError(messageOf(thrown))
+  const { message, stack = message } = wireErrorOf(thrown)
+  const error = new PlainError(message)
   // Set here: computing it could run code of the extension.
-  defineProperty(error, 'stack', { value: error.message })
+  defineProperty(error, 'stack', { value: stack })
   return error
 }
 
-function messageOf(thrown: unknown): string {
+function wireErrorOf(thrown: unknown): Pick<WireError, 'message' | 'stack'> {
   try {
-    return toWireError(thrown).message
+    return toWireError(thrown)
   } catch {
-    return 'threw a value that cannot be read'
+    return { message: 'threw a value that cannot be read' }
   }
 }

@@ -11,6 +11,7 @@ const SHIM_URL = 'bulkhead:node/'
 const AUTHOR_SPECIFIERS: ReadonlySet<string> = new Set(['@bulkhead/contract', '@bulkhead/contract/author'])
 const MODULE_FILE = /\.m?js$/
 const RELATIVE = /^\.{0,2}\//
+const TOOL_FOLDER = /^tool:\/\/[^/]*\//
 
 /** The modules of a compartment after lockdown: verified files, the author module and a few builtins. */
 export interface ModuleMap {
@@ -36,16 +37,16 @@ export function sealModules(author: string): ModuleMap {
     if (builtin !== undefined) {
       if (ALLOWED_BUILTINS.has(builtin)) return `node:${builtin}`
       if (shimSource(builtin) !== undefined) return `${SHIM_URL}${builtin}`
-      throw new CodedError('BuiltinDenied', denial(builtin), { data: { module: builtin } })
+      throw new CodedError('BuiltinDenied', denial(builtin), { data: { module: builtin, ...importer(parent) } })
     }
     const relative = RELATIVE.test(specifier) ? URL.parse(specifier, parent)?.href : undefined
     const url = URL.canParse(specifier) ? specifier : relative
     if (url !== undefined && files.has(url)) return url
     throw new CodedError(
       'ModuleNotFound',
-      `"${specifier}" is not among the verified files of the extension${from(parent)}. `
+      `"${specifier}" is not among the verified files of the extension. `
         + 'Bundle dependencies when packing, and import files by their relative path.',
-      { data: { specifier } },
+      { data: { specifier, ...importer(parent) } },
     )
   }
 
@@ -92,4 +93,6 @@ function formatOf(url: string): 'module' | 'json' | 'wasm' {
   )
 }
 
-const from = (parent: string | undefined): string => parent?.startsWith('tool://') ? `, imported from "${parent}"` : ''
+/** The file that imports it. The host names it, or the written file that it was built from. */
+const importer = (parent: string | undefined): { readonly importer?: string } =>
+  parent?.startsWith('tool://') ? { importer: parent.replace(TOOL_FOLDER, '') } : {}

@@ -5,7 +5,7 @@ import type { AnyRuntime } from '@bulkhead/contract'
 import type { Enter } from '../extension/extension-runner.ts'
 import { CodedError } from '../wire/errors.ts'
 import type { LoadRequest } from '../wire/protocol.ts'
-import { ALLOWED_BUILTINS, mustDeclare, SHIM_GLOBALS, SHIM_MODULES, type ShimCapability } from './allow-list.ts'
+import { ALLOWED_BUILTINS, mustDeclare, onlyInCalls, SHIM_GLOBALS, SHIM_MODULES, type ShimCapability } from './allow-list.ts'
 import type { ShimHost, ShimPart } from './shims/host.ts'
 import type { ShimLibrary } from './shims/library.ts'
 
@@ -46,16 +46,20 @@ export interface Shims {
  * Makes ordinary globals and modules available to an extension, over the `runtime` of the call in which they are used.
  * They have no power of their own: the broker checks each use. Their code is evaluated when one is first used.
  */
-export function installShims({ tools, shims: source, env = [] }: Pick<LoadRequest, 'tools' | 'shims' | 'env'>): Shims {
+export function installShims(
+  { tools, shims: source, env = [], describes }: Pick<LoadRequest, 'tools' | 'shims' | 'env' | 'describes'>,
+): Shims {
   const powers = new Set(tools.flatMap((tool) => tool.powers))
-  const declares = (capability: ShimCapability): boolean =>
-    capability === 'fs' ? powers.has('fs.read') || powers.has('fs.write') : powers.has(capability)
+  // What a module declares is not known while it is described: all exist, and no call lends them its runtime.
+  const declares = (capability: ShimCapability): boolean => describes === true
+    || (capability === 'fs' ? powers.has('fs.read') || powers.has('fs.write') : powers.has(capability))
   const calls = CAPABILITIES.some(declares) ? storage() : undefined
   surroundings.env = environment(env, () => calls?.getStore())
   if (declares('fs') || declares('shell')) surroundings.cwd = WORKSPACE
   const host: ShimHost = {
     use<Part extends ShimPart>(what: string, part: Part) {
       const runtime = calls?.getStore()?.runtime
+      if (runtime === undefined && declares(part)) throw outsideCall(what)
       if (runtime === undefined || !(part in runtime)) throw denied(what, part)
       return runtime[part]!
     },
@@ -152,6 +156,9 @@ function defineGlobals(load: (() => Readonly<Record<string, unknown>>) | undefin
     })
   }
 }
+
+const outsideCall = (what: string): CodedError =>
+  new CodedError('CapabilityDenied', onlyInCalls(what), { data: { undeclared: what } })
 
 const denied = (what: string, capability: ShimCapability): CodedError =>
   new CodedError('CapabilityDenied', mustDeclare(what, capability), { data: { undeclared: what } })

@@ -38,7 +38,8 @@ export function compartmentRequest(
   return {
     extension: { id, version, layer },
     placement: arrangement.placement,
-    code: code.kind === 'files' ? { kind: 'files', main: manifest.main.slice('./'.length), files: files! } : code,
+    code: code.kind === 'module' ? code
+      : { kind: 'files', main: manifest.main.slice('./'.length), files: files!, origins: code.origins },
     tools,
     config: arrangement.config,
     concurrency: arrangement.compartments,

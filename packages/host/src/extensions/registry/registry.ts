@@ -225,5 +225,5 @@ function keepingBytes(descriptor: ExtensionDescriptor): ExtensionDescriptor {
     })
     return read
   }
-  return { ...descriptor, code: { kind: 'files', readFiles } }
+  return { ...descriptor, code: { ...code, readFiles } }
 }

@@ -1,0 +1,68 @@
+import { SourceMap } from 'node:module'
+import { isAbsolute, join, relative, sep } from 'node:path'
+import type { CodeOrigins, WrittenPlace } from '@bulkhead/contract'
+
+/** What the bundler tells about a bundle. */
+export interface BundleFacts {
+  /** Real path of the folder of the extension. */
+  readonly folder: string
+  /** The main module as it was written, from the folder. */
+  readonly main: string
+  /** The file of the bundle, from the folder. */
+  readonly file: string
+  /** A source map, as JSON. Its sources are relative to a folder `dist` of the extension. */
+  readonly map: string
+  /** What each module imports: absolute paths, and names of builtin modules. */
+  readonly imports: ReadonlyMap<string, readonly string[]>
+  /** The text of each file, by its absolute path. */
+  readonly texts: ReadonlyMap<string, string>
+}
+
+/** Nothing is parsed before an error asks for it. */
+export function bundleOrigins({ folder, main, file, map, imports, texts }: BundleFacts): CodeOrigins {
+  const shown = (path: string): string => isAbsolute(path) ? relative(folder, path).replaceAll(sep, '/') : path
+  const written = (source: string): string => shown(join(folder, 'dist', source))
+  const pathTo = (imported: string): readonly string[] =>
+    shortestPath(new Map([...imports].map(([path, targets]) => [shown(path), targets.map(shown)])), main, imported)
+  let parsed: SourceMap | undefined
+  return {
+    main,
+    placeOf(built, line, column): WrittenPlace | undefined {
+      if (built !== file) return undefined
+      parsed ??= new SourceMap(JSON.parse(map) as ConstructorParameters<typeof SourceMap>[0])
+      const entry = parsed.findEntry(line - 1, column - 1)
+      if (!('originalSource' in entry) || entry.originalSource === undefined) return undefined
+      const { originalSource, originalLine, originalColumn } = entry
+      return { file: written(originalSource), line: originalLine + 1, column: originalColumn + 1 }
+    },
+    chainTo(imported) {
+      const names = pathTo(imported).map(nameOf)
+      return names.filter((name, at) => name !== names[at - 1])
+    },
+    importOf(specifier) {
+      const importer = pathTo(specifier).at(-2)
+      if (importer === undefined) return undefined
+      const quoted = ["'", '"'].map((quote) => `${quote}${specifier}${quote}`)
+      const lines = texts.get(join(folder, importer))?.split('\n') ?? []
+      const line = lines.findIndex((text) => quoted.some((name) => text.includes(name)))
+      return line < 0 ? undefined : { file: importer, line: line + 1 }
+    },
+    sourceMapOf: (built) => built === file ? map : undefined,
+  }
+}
+
+/** Empty if there is none. */
+function shortestPath(links: ReadonlyMap<string, readonly string[]>, from: string, to: string): readonly string[] {
+  const before = new Map<string, string | undefined>([[from, undefined]])
+  for (const [at] of before) {
+    for (const next of links.get(at) ?? []) if (!before.has(next)) before.set(next, at)
+  }
+  const path: string[] = []
+  for (let at = before.has(to) ? to : undefined; at !== undefined; at = before.get(at)) path.unshift(at)
+  return path
+}
+
+const PACKAGE = /^.*(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\/.*$/
+
+/** The name of the package that a file belongs to, or the file itself. */
+const nameOf = (path: string): string => path.replace(PACKAGE, '$1')

@@ -1,0 +1,71 @@
+import { readdir } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+import { SHIM_GLOBALS, SHIM_MODULES } from '../src/worker/allow-list.ts'
+import { invocation, newSandbox, refusal, requestOf, temporaryFolder } from './fixture.ts'
+
+const described = (source: string) => ({ ...requestOf({ placement: 'process', source }), describes: true as const })
+
+/** All functions of every module and global that has a shim, each tried with arguments that would work in a call. */
+const TRIES = `
+${[...SHIM_MODULES.keys()].map((name, at) => `import * as module${at} from 'node:${name}'`).join('\n')}
+const found = { ${[...SHIM_MODULES.keys()].map((name, at) => `'${name}': module${at}.default`).join(', ')} }
+const globals = { ${SHIM_GLOBALS.join(', ')} }
+const KEPT = ['exit', 'nextTick']
+const work = async () => {
+  const worked = []
+  for (const [name, module] of Object.entries(found)) {
+    for (const [member, use] of Object.entries(module)) {
+      if (typeof use !== 'function' || KEPT.includes(member)) continue
+      const outcome = await new Promise((done) => {
+        try {
+          const value = use('out.txt', 'text', () => done('callback'))
+          if (typeof value?.on === 'function') value.on('error', () => done('denied')).on('spawn', () => done('spawned'))
+          else Promise.resolve(value).then((given) => done(String(given)), () => done('denied'))
+          setImmediate(() => setImmediate(() => done('nothing')))
+        } catch { done('denied') }
+      })
+      worked.push([name, member, outcome])
+    }
+  }
+  return worked
+}
+const early = await work()
+const sent = await globals.fetch('http://127.0.0.1:9').then(() => 'sent', (error) => error.code)
+export default { tools: { run: { execute: async () => ({
+  names: Object.keys(found), early, late: await work(), sent, classes: [new Headers({ a: 'b' }).get('a'), typeof Request],
+}) } } }`
+
+it('gives a module that is described every shim, and no power', async () => {
+  const workspace = await temporaryFolder()
+  const session = await newSandbox(workspace).open(described(TRIES))
+  const { names, early, late, sent, classes } = await session.call(invocation()) as
+    Record<'early' | 'late', [module: string, member: string, outcome: string][]> & Record<string, unknown>
+  expect({ names, sent, classes }).toEqual({
+    names: [...SHIM_MODULES.keys()], sent: 'CapabilityDenied', classes: ['b', 'function'],
+  })
+  for (const tried of [early, late]) {
+    const files = tried.filter(([module]) => module.startsWith('fs') || module === 'child_process')
+    expect(files.filter(([, , outcome]) => /spawned|text/.test(outcome))).toEqual([])
+    expect(files.find(([module, member]) => module === 'fs/promises' && member === 'writeFile')?.[2]).toBe('denied')
+  }
+  expect(await readdir(workspace)).toEqual([])
+})
+
+it.each([
+  ['awaited', `await readFile('a.txt')`, 'CompartmentStartFailed'],
+  ['in a promise without a handler', `readFile('a.txt')`, 'CompartmentCrashed'],
+])('names a shim that is used at the top level, %s, and where', async (_, use, code) => {
+  const source = `import { readFile } from 'node:fs/promises'\n${use}\nexport default { tools: { run: { execute() {} } } }`
+  expect(await refusal(newSandbox().open(described(source)))).toMatchObject({
+    code,
+    message: expect.stringMatching(
+      /`readFile of node:fs` works only during a call, .* inside `execute`, .* \(index\.js, line 2\)\.$/,
+    ),
+  })
+})
+
+it('still refuses modules without a shim', async () => {
+  expect(await refusal(newSandbox().open(described(`import 'node:worker_threads'`)))).toMatchObject({
+    code: 'BuiltinDenied', message: expect.stringMatching(/node:worker_threads .*\(imported in index\.js\)\.$/),
+  })
+})
