@@ -188,6 +188,20 @@ describe('what is bundled', () => {
     }
   })
 
+  it('is dropped from the dependencies of the packed package.json, and everything else stays as it is written', async () => {
+    inFolder({
+      'index.ts': `import a from 'dep'\nimport b from '@acme/dep'\nimport c from 'renamed'\n${TOOL.replace('=> x', '=> [a, b, c]')}`,
+      'node_modules/dep/index.js': `module.exports = require('below')`, 'node_modules/below/index.js': 'module.exports = 1',
+      'node_modules/@acme/dep/index.js': 'export default 2', 'more.js': 'import "other"', 'node_modules/unused/index.js': '',
+      'node_modules/.store/node_modules/own-name/index.js': 'export default 3',
+      'package.json': '{ "name":  "taker", "version": "1.0.0", "dependencies": { "dep": "^1", "other": "^1", "unused": "^1",\n "renamed": "npm:own-name@^1" }, "optionalDependencies": { "@acme/dep": "^2" } }',
+    })
+    link('work/taker/node_modules/renamed', '.store/node_modules/own-name')
+    expect(await pack()).toMatchObject({ code: 0, stderr: '' })
+    expect(packedText()).toContain('{ "name":  "taker", "version": "1.0.0", "dependencies": { "other": "^1" } }')
+    expect(readFileSync(join(home, 'work/taker/package.json'), 'utf8')).toContain('"dep": "^1"')
+  })
+
   it('does not follow the tsconfig.json of an outer folder', async () => {
     write({ 'work/tsconfig.json': { compilerOptions: { paths: { './note.txt': ['./other.txt'] } } }, 'work/other.txt': 'other' })
     rmSync(join(home, 'work/taker/tsconfig.json'))
@@ -225,6 +239,7 @@ describe('in a monorepo', () => {
       ),
     })
     expect(packedText()).toContain('"below"')
+    expect(packedText()).toContain('{"name":"taker"}')
     const { stderr } = await run('install', './taker', '--root', '.', '--dry-run')
     expect(stderr).toContain(`Bundled from 5 files, with packages of ${join(home, 'work')}:\n`)
   })

@@ -44,6 +44,12 @@ export class BundledFiles {
       .toSorted((left, right) => byteOrder(left.path, right.path))
   }
 
+  /** The names of the packages that the files which were read belong to, without that of the extension. */
+  packages(): ReadonlySet<string> {
+    const root = this.root ?? this.folder
+    return new Set([...this.#digests.keys()].flatMap((path) => this.#packageOf(path, root)?.name ?? []))
+  }
+
   /** Throws PackageUnsafe unless the bundle may contain the file that this module imports. */
   admit(path: string, importer: string | undefined): void {
     const real = realPathOf(path)
@@ -142,13 +148,18 @@ function outerFolder(given: string, folder: string): string {
 
 const DEPENDENCIES = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'] as const
 
+/**
+ * The names that a dependency may be stored under: pnpm uses that of the package, and not the one that the code imports.
+ */
+export const packageNames = (name: string, version: Json): readonly string[] =>
+  [name, ...(/^(?:npm|workspace):(@?[^@]+)@/.exec(String(version))?.slice(1) ?? [])]
+
 /** Packages that a package.json declares, between a folder and the root. */
 function declaredFrom(from: string, root: string): ReadonlySet<string> {
   const declared = [...foldersUp(from, root)].flatMap((folder) => {
     const about = packageJsonIn(folder)
-    return DEPENDENCIES.flatMap((kind) => Object.entries(objectOf(about[kind])).flatMap(([name, version]) =>
-      // pnpm stores a package under its own name, and not under the one that the code imports.
-      [name, ...(/^(?:npm|workspace):(@?[^@]+)@/.exec(String(version))?.slice(1) ?? [])]))
+    return DEPENDENCIES.flatMap((kind) => Object.entries(objectOf(about[kind])).flatMap(
+      ([name, version]) => packageNames(name, version)))
   })
   return new Set(declared)
 }

@@ -13,7 +13,8 @@ import { provePackage, type InspectOptions } from '../install/obtain-package.ts'
 import { byteOrder } from '../model/digest.ts'
 import { faultError, next, type Fault } from '../model/result.ts'
 import { Yielder } from '../model/yielder.ts'
-import { checkShape, readManifest } from '../prove/check-manifest.ts'
+import { checkShape, PACKAGE_FILE, readManifest } from '../prove/check-manifest.ts'
+import { withoutBundled } from './bundled-dependencies.ts'
 import { BundledFiles, type BundledFile } from './bundled-files.ts'
 import { parseModules } from './parse-modules.ts'
 import { buildSource, isTypeScript, typeScriptSource, usesDependencies, type SourceTools } from './source.ts'
@@ -95,6 +96,8 @@ export async function packFolder(
       origins = built.origins
     }
   }
+  const packageJson = files.get(PACKAGE_FILE)
+  if (packageJson && hasModules) files.set(PACKAGE_FILE, withoutBundled(packageJson, sources.packages(), files))
   const integrityFile = integrityText(coveredFiles(contentsOf(files).digests))
   files.set(INTEGRITY_FILE, Buffer.from(integrityFile))
 
@@ -107,7 +110,7 @@ export async function packFolder(
   return {
     extension: withOrigins(extension, origins), files, bundled, sources: sources.list(), root: sources.root, integrityFile,
     tarball: await writeTarball(files),
-    warnings: [...warnings, ...packageWarnings(files.get('package.json'), extension.version, hasModules)],
+    warnings: [...warnings, ...packageWarnings(packageJson, extension.version, hasModules)],
     leftOut: [...skipped, ...[...bytes.keys()].filter((path) => !files.has(path))].toSorted(byteOrder),
   }
 }

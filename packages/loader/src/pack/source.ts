@@ -144,12 +144,16 @@ export function usesDependencies(
 ): boolean {
   // Import maps may point at dependencies; the bundler resolves them.
   if (packageJsonOf(files)?.['imports'] !== undefined) return true
-  const code = [...files].filter(([path]) => /\.[cm]?js$/.test(path)).map(([, bytes]) => Buffer.from(bytes).toString())
   const installed = [...foldersUp(folder, root)].flatMap((one) => installedIn(join(one, 'node_modules')))
-  return code.some((text) => text.includes('node_modules/') || installed.some((name) => names(text, name)))
+  return codeOf(files).some((text) => text.includes('node_modules/') || installed.some((name) => mentions(text, name)))
 }
 
-function names(text: string, dependency: string): boolean {
+/** The JavaScript of these files. */
+export const codeOf = (files: Files): readonly string[] =>
+  [...files].filter(([path]) => /\.[cm]?js$/.test(path)).map(([, bytes]) => Buffer.from(bytes).toString())
+
+/** Whether code has the name of a package in quotes. */
+export function mentions(text: string, dependency: string): boolean {
   for (let at = text.indexOf(dependency); at >= 0; at = text.indexOf(dependency, at + 1)) {
     const [before, after] = [text[at - 1] ?? '', text[at + dependency.length] ?? '']
     if (/['"`]/.test(before) && /['"`/]/.test(after)) return true
