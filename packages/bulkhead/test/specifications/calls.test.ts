@@ -77,12 +77,17 @@ it('a blank command is invalid, and no person is asked', async () => {
 
 it('test_runner counts errors apart from failures, and keeps what a failing test printed', async () => {
   await using host = await createTestHost({ cache: CACHE })
-  writeFileSync(join(host.workspace, 'package.json'), '{"type":"module","scripts":{"test":"node --test"}}')
-  writeFileSync(join(host.workspace, 'a.test.js'),
-    "import test from 'node:test'\ntest('bad', () => { console.log('CAPTURED'); throw new Error('no') })\n")
-  const outcome = await (await host.openSession({ mode: 'yolo' })).call({ id: 'a', name: 'test_runner', arguments: {} })
-  expect(outcome).toMatchObject({ type: 'output', data: { failed: 1, errors: expect.any(Number) } })
-  expect(JSON.stringify(outcome)).toContain('CAPTURED')
+  // The Python of the project has a report of pytest, so that the test needs neither.
+  mkdirSync(join(host.workspace, '.venv/bin'), { recursive: true })
+  writeFileSync(join(host.workspace, '.venv/pyvenv.cfg'), '')
+  writeFileSync(join(host.workspace, '.venv/bin/python'), '#!/bin/sh\ncat report.xml\nexit 1\n', { mode: 0o755 })
+  writeFileSync(join(host.workspace, 'report.xml'), '<?xml version="1.0"?><testsuites><testsuite name="pytest">'
+    + '<testcase name="test_bad"><failure message="no">no</failure><system-out>CAPTURED</system-out></testcase>'
+    + '<testcase name="test_fixed"><error message="fixture">fixture</error></testcase></testsuite></testsuites>')
+  const call = { id: 'a', name: 'test_runner', arguments: { runner: 'pytest' } }
+  expect(await (await host.openSession({ mode: 'yolo' })).call(call)).toMatchObject({
+    type: 'output', data: { failed: 1, errors: 1, failures: [{ output: 'CAPTURED' }, { error: true }] },
+  })
 })
 
 it('kits and guidance have the keys of morphix', async () => {

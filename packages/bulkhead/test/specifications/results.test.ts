@@ -28,8 +28,13 @@ const COUNTED = {
 }
 
 it('a result that satisfies its output schema is data, also if it looks like another form', async () => {
-  await using world = await opened({ tools: { counted: COUNTED } })
+  const typed = {
+    output: { type: 'object', properties: { type: { const: 'error' } }, required: ['type', 'error_text'] },
+    execute: () => ({ type: 'error', error_text: 'of a log' }),
+  }
+  await using world = await opened({ tools: { counted: COUNTED, typed } })
   expect(await world.call('counted')).toSucceedWith({ success: true, count: 3 })
+  expect(await world.call('typed')).toSucceedWith({ type: 'error', error_text: 'of a log' })
 })
 
 it('an error in the form of phi ends the call as an error', async () => {
