@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeEach, expect, it } from 'vitest'
 import { inside } from './command-inside.ts'
-import { useThreads } from './extension-folder.ts'
+import { IN_THREADS } from './extension-folder.ts'
 
 // A tool in TypeScript, in the folder of its developer: index.ts imports src/size.ts, which imports a library.
 
@@ -50,8 +50,8 @@ function write(files: Readonly<Record<string, string>>): void {
 }
 
 beforeEach(() => {
-  useThreads(join(folder, 'home/.bulkhead'))
   write({
+    'home/.bulkhead/config.json': JSON.stringify({ ...IN_THREADS, retries: { attempts: 1 } }),
     'tool/package.json': JSON.stringify({ name: 'count', version: '1.0.0', type: 'module' }),
     'tool/index.ts': INDEX, 'tool/src/size.ts': SIZE, 'tool/node_modules/lib/index.js': 'export * from "./bytes.js"',
     'tool/node_modules/lib/package.json': JSON.stringify({ name: 'lib', version: '1.0.0', type: 'module', main: 'index.js' }),
@@ -93,4 +93,56 @@ it.each<[fault: string, files: Readonly<Record<string, string>>, message: RegExp
   const { code, stderr } = await call()
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(message) })
   expect(stderr).not.toMatch(/(?<!lib\/)index\.js|tool:\/\/|bulkhead\.describe|\/tmp/)
+})
+
+const FAILING = {
+  'tool/index.ts': INDEX.replace('const text', "if (path === 'b.md') throw new TypeError('wrong path')\n    const text"),
+  'tool/src/size.ts': `${SIZE.replace('=> bytesIn(path)', '=> check(path).then(bytesIn)')}
+async function check(path: string): Promise<string> {
+  await Promise.resolve()
+  try {
+    return JSON.parse(path) as string
+  } catch (error) {
+    throw new Error(\`no size of \${path}\`, { cause: error })
+  }
+}
+`,
+}
+
+it('shows the stack of an exception with written files and lines, and its causes', async () => {
+  write(FAILING)
+  const { code, stdout, stderr } = await call()
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr).toMatch(
+    /^ToolExecutionFailed no size of a\.md\n {4}at check \(tool\/src\/size\.ts:10:11\)\n {4}at async Object\.execute \(tool\/index\.ts:17:\d+\)\n {2}caused by .*JSON.*\n {4}at check \(tool\/src\/size\.ts:8:17\)\n/,
+  )
+  const { stdout: json } = await call('--json')
+  const { stack, ...outcome } = JSON.parse(json) as Record<string, unknown>
+  expect(stack).toMatchObject([
+    { message: 'no size of a.md', frames: [{ name: 'check', file: 'tool/src/size.ts', line: 10 }, { file: 'tool/index.ts', line: 17 }] },
+    { frames: [{ file: 'tool/src/size.ts', line: 8 }, { file: 'tool/index.ts' }] },
+  ])
+  expect(outcome).toMatchObject({ type: 'error', error_text: 'no size of a.md' })
+  expect(JSON.stringify(outcome)).not.toMatch(/\.ts\b|index\.js/)
+})
+
+it('shows the place of an error that ends the compartment, and of one at a real load', async () => {
+  write({ 'tool/index.ts': INDEX.replace('const text', "setTimeout(() => { throw new Error('later') })\n    await new Promise(() => undefined)\n    const text") })
+  expect((await call()).stderr).toMatch(/^CompartmentCrashed .*uncaught error: later\..*\n {4}at .*\(tool\/index\.ts:15:\d+\)$/m)
+  const tools = [{ name: 'count', description: 'Counts.', inputSchema: { type: 'object' }, mode: 'read' }]
+  const manifest = { kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id: 'count', version: '1.0.0', main: './index.ts', tools }
+  write({ 'tool/bulkhead.json': JSON.stringify(manifest), 'tool/index.ts': `const fail = (text: string): never => {\n  throw new Error(text)\n}\nexport default { tools: { count: { execute: () => fail } } }\nif (globalThis.setTimeout) fail('boom')\n` })
+  const { stderr } = await call()
+  rmSync(join(folder, 'tool/bulkhead.json'))
+  expect(stderr).toMatch(/^CompartmentStartFailed index\.ts could not be imported: boom \(index\.ts, line 2\).*\n {4}at fail \(tool\/index\.ts:2:9\)\n {4}at tool\/index\.ts:5:\d+$/m)
+})
+
+it('shows the file names of an installed package, only for its own faults, and not to programs', async () => {
+  write(FAILING)
+  expect(await inside(['install', './tool', '--yes'], folder)).toMatchObject({ code: 0 })
+  const installed = (...more: string[]) => inside(['call', 'count', '--mode', 'yolo', '--no-store', ...more], folder)
+  const { stderr } = await installed('--args', '{"path":"b.md"}')
+  expect(stderr).toMatch(/^ToolExecutionFailed wrong path\n {4}at Object\.execute \(count\/index\.js:\d+:\d+\)\n$/)
+  expect((await installed('--args', '{"path":"b.md"}', '--json')).stdout).not.toContain('stack')
+  expect((await installed('--args', '{"path":"/etc/passwd"}')).stderr).toMatch(/^CapabilityDenied .*\n$/)
 })

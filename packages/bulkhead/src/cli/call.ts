@@ -6,18 +6,20 @@ import {
   BulkheadError, CALL_LIMITS, PROGRAM_TOOL, SECURITY_MODES, type CommandVariable, type ExtensionDescriptor,
   type Outcome, type SecurityMode,
 } from '@bulkhead/contract'
-import { canonicalCall, textOfBlock } from '@bulkhead/contract/dialects'
+import { canonicalCall } from '@bulkhead/contract/dialects'
 import type { ExplainedStep, Explanation, ProgramTool } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { parseJson, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../facade/create-host.ts'
 import { type CommandOptions, defineCommand, ENDING_SIGNALS, UsageError } from './command.ts'
-import { hint, jsonText, printJson, serverMeant, table, tellFaults } from './output.ts'
+import { hint, jsonText, serverMeant, table, tellFaults } from './output.ts'
 import {
   canAsk, COMMON_OPTIONS, openHost, refuseRoot, SOURCE_OPTIONS, STORE_OPTIONS, terminal, type SourceValues,
 } from './host-options.ts'
+import { FailureTraces } from './failure-traces.ts'
 import { explainSurface } from './explain-surface.ts'
+import { printOutcome } from './print-outcome.ts'
 
 /** Also for `mcp`. */
 export const MODE_OPTION = {
@@ -68,12 +70,14 @@ other tool.`,
     }
 
     if (folder === undefined) refuseRoot(values)
+    const traces = new FailureTraces()
     const extension = folder === undefined ? undefined : await readTool(folder, name, values)
-    const host = await openHost(values, true)
+    if (folder !== undefined && extension !== undefined) traces.use({ folder, id: extension.id })
+    const host = await openHost(values, true, false, { onFailure: traces.listener })
     try {
       if (extension !== undefined) await (await import('./extension-source.ts')).offer(host, extension)
       const outcome = await callOnce(host, await meantCall(host, request, true))
-      printOutcome(outcome, values.json === true)
+      printOutcome(outcome, values.json === true, traces)
       if (outcome.type === 'output') return 0
       tellFaults(outcome.error.code, name, host)
       if (outcome.error.code === 'ApprovalDenied' && !canAsk()) process.stderr.write(hint(NO_TERMINAL))
@@ -151,21 +155,6 @@ async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: Cal
 
 /** The tool is off unless it is asked for, and its name on the command line asks for it. */
 const inCodeMode = (name: string): { readonly codeMode?: true } => name === PROGRAM_TOOL ? { codeMode: true } : {}
-
-/** Also for `dev`. */
-export function printOutcome(outcome: Outcome, json: boolean): void {
-  if (json) {
-    printJson(outcome)
-  } else if (outcome.type === 'output') {
-    const texts = outcome.content?.map((part) => part.type === 'image' ? `[${part.mimeType}]` : textOfBlock(part))
-    const text = texts?.join('\n')
-      ?? (typeof outcome.data === 'string' ? outcome.data : JSON.stringify(outcome.data, null, 2))
-    process.stdout.write(visibleText(text, { keepLines: true }) + '\n')
-  } else {
-    const code = styleText('red', outcome.error.code, { stream: process.stderr })
-    process.stderr.write(`${code} ${visibleText(outcome.error_text, { keepLines: true })}\n`)
-  }
-}
 
 export const explain = defineCommand({
   usage: 'bulkhead explain NAME|--surface [--args JSON] [--mode ask|allowlist|yolo] [--agent NAME] [--connect] '

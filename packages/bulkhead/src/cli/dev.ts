@@ -10,12 +10,14 @@ import { parseJson } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Packed } from '@bulkhead/loader'
 import type { Host } from '../facade/create-host.ts'
-import { MODE_OPTION, printOutcome } from './call.ts'
+import { MODE_OPTION } from './call.ts'
 import { defineCommand, UsageError } from './command.ts'
+import { FailureTraces } from './failure-traces.ts'
 import { complete, DEV_COMMANDS } from './dev-completion.ts'
 import { offer, readForProject } from './extension-source.ts'
 import { canAsk, COMMON_OPTIONS, openHost, SOURCE_OPTIONS, STORE_OPTIONS, terminal } from './host-options.ts'
 import { faultText, hint } from './output.ts'
+import { printOutcome } from './print-outcome.ts'
 import { extensionLines, sourceLines } from './review.ts'
 import { wallsHere, wallsText } from './walls-here.ts'
 
@@ -36,13 +38,20 @@ ${Object.entries(DEV_COMMANDS).map(([name, text]) => `  ${name.padEnd(8)}  ${tex
   async run({ values, positionals: [dir, ...more] }) {
     if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "dev".')
     if (values.json) throw new UsageError('--json cannot be used with "dev". Use "bulkhead call DIR NAME --json".')
-    const built = await readForProject(dir, values)
     const uses: CapabilityUse[] = []
-    const host = await openHost(values, true, false, (use) => void uses.push(use))
+    const traces = new FailureTraces()
+    const build = async () => {
+      const built = await readForProject(dir, values)
+      traces.use({ folder: dir, id: built.extension.id })
+      return built
+    }
+    const first = await build()
+    const host = await openHost(values, true, false, {
+      onUse: (use) => void uses.push(use), onFailure: traces.listener,
+    })
     try {
       const { mode, workspace = '.' } = values
-      const build = () => readForProject(dir, values)
-      await work({ host, folder: resolve(dir), build, workspace: resolve(workspace), mode, uses }, built)
+      await work({ host, folder: resolve(dir), build, workspace: resolve(workspace), mode, uses, traces }, first)
     } finally {
       await host.close()
     }
@@ -57,10 +66,11 @@ interface Workbench {
   readonly workspace: string
   readonly mode: 'ask' | 'allowlist' | 'yolo' | undefined
   readonly uses: readonly CapabilityUse[]
+  readonly traces: FailureTraces
 }
 
 async function work(bench: Workbench, first: Packed): Promise<void> {
-  const { host, folder, build, workspace, mode, uses } = bench
+  const { host, folder, build, workspace, mode, uses, traces } = bench
   let { extension } = first
   const prompt = new Prompt((line) => complete(line, extension.manifest.tools))
   await offer(host, extension)
@@ -112,7 +122,7 @@ async function work(bench: Workbench, first: Packed): Promise<void> {
     else if (!parsed.ok) prompt.say(visibleText(`The arguments: ${parsed.fault.message}.`))
     else {
       const call = { id: `dev-${++calls}`, name, arguments: parsed.value }
-      printOutcome(await interruptible((signal) => session.call(call, { signal })), false)
+      printOutcome(await interruptible((signal) => session.call(call, { signal })), false, traces)
       prompt.say(powersText(extension, uses, workspace, name))
     }
   }

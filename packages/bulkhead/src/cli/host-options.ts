@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { CapabilityUse, EventListener, Store } from '@bulkhead/contract'
+import type { EventListener, Store } from '@bulkhead/contract'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import type { CreateHostOptions } from '../facade/create-host.ts'
+import type { Assembly, CreateHostOptions } from '../facade/create-host.ts'
 import { homeFolder, storeFile, userCacheFolder } from '../facade/folders.ts'
 import { createTerminalInteractor } from '../facade/terminal/terminal-interactor.ts'
 import { UsageError, type CommandOptions } from './command.ts'
@@ -65,11 +65,12 @@ export interface HostValues {
 /**
  * Creates a host. Its code is imported here because commands such as `install` do not need it. `remembering` uses the
  * store on disk; with `no sessions`, the opening and closing of sessions leaves no records. `serving` disables prompts,
- * because the client owns the terminal, and reloads extensions on change. `onUse` sees each use of a power.
+ * because the client owns the terminal, and reloads extensions on change. `watching` sees each use of a power, and
+ * each error of a tool.
  */
 export async function openHost(
   values: HostValues, remembering: boolean | 'no sessions' = false, serving = false,
-  onUse?: (use: CapabilityUse) => void,
+  watching: Pick<Assembly, 'onUse' | 'onFailure'> = {},
 ) {
   const [{ assembleHost }, { tokenRoles }] = await Promise.all([
     import('../facade/create-host.ts'), import('./token-book.ts'),
@@ -84,7 +85,7 @@ export async function openHost(
     // Commands connect only to the servers they need.
     ...(serving ? { watch: true } : { discover: 'when-asked' as const }),
   }
-  const assembly = { onUse, roles: () => tokenRoles(values.home) }
+  const assembly = { ...watching, roles: () => tokenRoles(values.home) }
   const { host } = await assembleHost(options, values['trust-project'] ? 'as found' : undefined, assembly)
   if (store) host.on(warnNotStored(), ['SuppressedError'])
   // Commands that run no tool print it with the diagnostics.

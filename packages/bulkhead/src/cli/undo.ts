@@ -3,10 +3,10 @@ import { relative, resolve } from 'node:path'
 import { BulkheadError, type Outcome, type UndoReport } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { accountName } from '../facade/folders.ts'
-import { printOutcome } from './call.ts'
 import { defineCommand, UsageError } from './command.ts'
 import { COMMON_OPTIONS, openHost, withStore, type HostValues } from './host-options.ts'
 import { hint, printJson, table } from './output.ts'
+import { printOutcome } from './print-outcome.ts'
 import {
   changedCalls, LAST, lastCall, readTarget, shortTarget, targetOf, type ChangedCall, type UndoTarget,
 } from './undo-target.ts'

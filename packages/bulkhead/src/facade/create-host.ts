@@ -9,6 +9,7 @@ import {
 } from '@bulkhead/host'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { createLoader, PROJECT_FOLDER } from '@bulkhead/loader'
+import type { CompartmentFailure } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
 import { argumentsReaders, type PromptSections } from '@bulkhead/tools-bundled'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
@@ -128,6 +129,8 @@ export interface Assembly {
   readonly startsEager?: boolean
   /** Called for each use of a power. */
   readonly onUse?: ((use: CapabilityUse) => void) | undefined
+  /** Called for each error that the code of an extension threw. */
+  readonly onFailure?: ((failure: CompartmentFailure) => void) | undefined
   readonly clock?: Clock | undefined
   /** Roles that later sessions may have. */
   readonly roles?: () => Iterable<string>
@@ -139,7 +142,7 @@ export interface Assembly {
  */
 export async function assembleHost(
   options: CreateHostOptions, firstTrust: TrustChoice | undefined,
-  { startsEager = true, onUse, clock = systemClock, roles = () => [] }: Assembly = {},
+  { startsEager = true, onUse, onFailure, clock = systemClock, roles = () => [] }: Assembly = {},
 ): Promise<AssembledHost> {
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
@@ -153,7 +156,7 @@ export async function assembleHost(
   const store = options.store ?? createMemoryStore()
   const surroundings = {
     variables: env, operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options),
-    signal: closing.signal, onUse,
+    signal: closing.signal, onUse, onFailure,
     storeFiles: await Promise.all((store.files ?? []).map(canonicalPath)),
   }
   const enter = (folder: string, trust: TrustChoice | undefined) =>
