@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { writeCoreVersion } from './release/core-version.mjs'
 import { provenanceStatement } from './release/provenance.mjs'
 import { checkTarball } from './release/tarball.mjs'
 import { copyWorkspace, nameRepository, pendingChangesets, publishedPackages } from './release/workspace-copy.mjs'
@@ -94,7 +95,11 @@ async function prepare(copy) {
     throw new Error(`${changesets} changesets are pending. Merge the release pull request first.`)
   }
   copyWorkspace(root, copy)
-  if (changesets > 0) run('changeset', ['version'], copy, withoutGit(copy))
+  if (changesets > 0) {
+    run('changeset', ['version'], copy, withoutGit(copy))
+    // The packages were built before they had this version.
+    writeCoreVersion(join(copy, 'packages'))
+  }
   if (repository) nameRepository(copy, repository)
   rmSync(out, { recursive: true, force: true })
   for (const name of ['changelogs', 'provenance']) mkdirSync(join(out, name), { recursive: true })

@@ -112,7 +112,7 @@ it('calls tools, builds again, and shows what was used and what is declared', as
 })
 
 it('rejects what it cannot work on', async () => {
-  expect(await inside(['dev'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('Name one folder after "dev"') })
+  expect(await inside(['dev', '.', '.'], folder)).toMatchObject({ code: 2, stderr: expect.stringContaining('Name one folder after "dev"') })
   expect(await inside(['dev', './gone'], folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid "\.\/gone" is not a folder/) })
   expect(await inside(['dev', '.', '--json'], folder)).toMatchObject({ code: 2, stdout: expect.stringContaining('--json cannot be used') })
 })

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -57,12 +57,20 @@ it('the provenance names the package, its bytes, the commit and the workflow', (
   })
 })
 
-it('new versions reach the constant of the host', () => {
-  write('core/package.json', '{ "version": "9.8.7" }')
-  mkdirSync(join(folder, 'core/src/facade'), { recursive: true })
-  cpSync(join(ROOT, 'packages/bulkhead/src/facade/version.ts'), join(folder, 'core/src/facade/version.ts'))
-  writeCoreVersion(join(folder, 'core'))
-  expect(readFileSync(join(folder, 'core/src/facade/version.ts'), 'utf8')).toContain("CORE_VERSION = '9.8.7'")
+it('new versions reach the constants of the host and its tools, in the sources and in what was built from them', () => {
+  const constants = ['bulkhead/src/facade/version.ts', 'tools-bundled/src/model/bundled-extension.ts']
+  const built = constants.map((path) => path.replace('src', 'dist').replace(/ts$/, 'js'))
+  write('packages/bulkhead/package.json', '{ "version": "9.8.7" }')
+  for (const [index, path] of constants.entries()) {
+    const source = readFileSync(join(ROOT, 'packages', path), 'utf8')
+    write(`packages/${path}`, source)
+    write(`packages/${built[index]}`, source.replaceAll("'", '"'))
+  }
+  writeCoreVersion(join(folder, 'packages'))
+  for (const path of [...constants, ...built]) {
+    expect(readFileSync(join(folder, 'packages', path), 'utf8').replaceAll('"', "'"))
+      .toMatch(/CORE_VERSION = '9\.8\.7'|requiredCoreVersion: '\^9\.8\.7',\n  version: '9\.8\.7'/)
+  }
 })
 
 it('every published package has a changelog that begins with its name', () => {

@@ -58,7 +58,7 @@ export async function bundleModule(main: string, sources: BundledFiles): Promise
     if (others.length > 0) throw new Error(`It needs ${others.length} further files.`)
     const file = main.replace(/ts$/, 'js')
     const map = chunk.map?.toString() ?? NO_MAP
-    return { code: chunk.code, origins: bundleOrigins({ folder: sources.folder, main, file, map, imports, texts }) }
+    return { code: withVisibleCharacters(chunk.code), origins: bundleOrigins({ folder: sources.folder, main, file, map, imports, texts }) }
   } catch (error) {
     if (refusal !== undefined) throw refusal
     throw bundleFault(error, main, sources)
@@ -86,6 +86,14 @@ const importReader = (imports: Map<string, readonly string[]>): Plugin => ({
     for (const id of this.getModuleIds()) imports.set(id, this.getModuleInfo(id)?.importedIds ?? [])
   },
 })
+
+/**
+ * The bundler writes an escape in a string as the character. Invisible ones and marks of direction would hide code from
+ * a reviewer, so the conformance suite refuses them.
+ */
+const withVisibleCharacters = (code: string): string =>
+  code.replaceAll(/[\u202A-\u202E\u2066-\u2069\u200B\u2060\uFEFF]/g, (one) =>
+    `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /** Reads the files of a bundle in place of the bundler, which would read any file. */
 function sourceReader(

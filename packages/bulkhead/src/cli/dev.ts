@@ -22,9 +22,9 @@ import { extensionLines, sourceLines } from './review.ts'
 import { wallsHere, wallsText } from './walls-here.ts'
 
 export const dev = defineCommand({
-  usage: 'bulkhead dev DIR [--mode ask|allowlist|yolo] [--no-store] [--root DIR] [--workspace DIR] [--home DIR] '
+  usage: 'bulkhead dev [DIR] [--mode ask|allowlist|yolo] [--no-store] [--root DIR] [--workspace DIR] [--home DIR] '
     + '[--trust-project]',
-  operands: { DIR: { text: 'folder of an extension', completes: 'folder' } },
+  operands: { DIR: { text: 'folder of an extension (default: this folder)', completes: 'folder' } },
   options: { ...MODE_OPTION, ...STORE_OPTIONS, ...SOURCE_OPTIONS, ...COMMON_OPTIONS, json: { type: 'boolean' } },
   details: `Opens a host with the extension in DIR, and a prompt to call its tools: NAME {"argument": "value"}. Tab
 completes names, arguments and fixed values. When a file changes, the extension is built and loaded again. Logs,
@@ -35,8 +35,8 @@ ${Object.entries(DEV_COMMANDS).map(([name, text]) => `  ${name.padEnd(8)}  ${tex
   exits: ['when you leave', 'if the extension cannot be built at the start'],
   examples: [{ command: 'bulkhead dev ./word-count --mode yolo', text: 'work on a tool, without questions' }],
 
-  async run({ values, positionals: [dir, ...more] }) {
-    if (dir === undefined || more.length > 0) throw new UsageError('Name one folder after "dev".')
+  async run({ values, positionals: [dir = '.', ...more] }) {
+    if (more.length > 0) throw new UsageError('Name one folder after "dev".')
     if (values.json) throw new UsageError('--json cannot be used with "dev". Use "bulkhead call DIR NAME --json".')
     const uses: CapabilityUse[] = []
     const traces = new FailureTraces()

@@ -28,7 +28,7 @@ ${NAMES.map((name) => `${name}: ${TEMPLATES[name].text}`).join('\n')}`,
   details: `Writes a working example: a module, its tests, a README and a CI workflow. It conforms as it stands. At a
 terminal, you are asked for what you leave out. "npm create bulkhead" is the same command.`,
   examples: [
-    { command: 'bulkhead new word-count', text: 'a tool in TypeScript, ready for "bulkhead conformance"' },
+    { command: 'bulkhead new word-count', text: 'a tool in TypeScript, with the commands to run next' },
     { command: 'bulkhead new pets --template openapi --yes', text: 'tools for an HTTP API, without a question' },
   ],
 
@@ -53,7 +53,7 @@ terminal, you are asked for what you leave out. "npm create bulkhead" is the sam
     if (values.json) printJson({ folder, id, files: names })
     else {
       const shown = visibleText(relative('.', folder) || '.')
-      process.stdout.write(`Wrote ${names.length} files to ${shown}.\n${nextSteps(shown, id)}`)
+      process.stdout.write(`Wrote ${names.length} files to ${shown}.\n${nextSteps(shown)}`)
     }
     return 0
   },
@@ -75,13 +75,23 @@ async function answer(
   throw new UsageError('Nothing was written, because a question was not answered.')
 }
 
-function nextSteps(folder: string, id: string): string {
-  const shown = folder.startsWith('.') ? folder : `./${folder}`
-  return hint([
-    '', `  bulkhead conformance ${shown}   # test it against the conformance requirements`,
-    `  bulkhead install ${shown}       # then: bulkhead call ${id} --args JSON`,
-    `  bulkhead pack ${shown}          # a tarball for others`, '',
-  ].join('\n'))
+/** Commands that work as printed, from here. */
+function nextSteps(folder: string): string {
+  const steps = [
+    ...(folder === '.' ? [] : [[`cd ${shellWord(folder)}`]]),
+    ['npm install'],
+    ['npx bulkhead dev', 'call its tools, and see what they use; .exit ends it'],
+    ['npm test', 'its tests and the conformance requirements'],
+    ['npx bulkhead pack .', 'a tarball for others'],
+  ]
+  const lines = steps.map(([command = '', text]) => text === undefined ? command : `${command.padEnd(20)}  # ${text}`)
+  return hint(`\n${lines.map((line) => `  ${line}\n`).join('')}\n`)
+}
+
+/** A path as one word of a shell that is no option. */
+function shellWord(path: string): string {
+  const word = path.startsWith('-') ? `./${path}` : path
+  return /^[\w./@%+:,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
 /** Removes the written files if one of them fails. */

@@ -1,8 +1,16 @@
-import { CONTRACT_VERSION, MANIFEST_FILE } from '@bulkhead/contract'
+import { readFileSync } from 'node:fs'
+import { findPackageJSON } from 'node:module'
+import { MANIFEST_FILE } from '@bulkhead/contract'
 import { CORE_VERSION } from '../facade/version.ts'
 
 /** Versions that the templates are tested with. */
 const TOOLS = { 'typescript': '^7.0.2', 'vitest': '^5.1.0', '@types/node': '^26.6.6' } as const
+
+/** The version of a package that came with this one, as a range. */
+export function rangeOf(name: `@bulkhead/${string}`): string {
+  const { version } = JSON.parse(readFileSync(findPackageJSON(name, import.meta.url)!, 'utf8')) as { version: string }
+  return `^${version}`
+}
 
 export const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
@@ -21,7 +29,8 @@ export const common = (id: string, { description, language, scripts = {}, depend
     ...(language === 'ts' && { bulkhead: { title: id } }),
     scripts: { ...scripts, test: 'vitest run', ...(language === 'ts' && { types: 'tsc' }), pack: 'bulkhead pack .' },
     devDependencies: {
-      '@bulkhead/conformance': `^${CORE_VERSION}`, '@bulkhead/contract': `^${CONTRACT_VERSION}`, ...dependencies,
+      '@bulkhead/conformance': rangeOf('@bulkhead/conformance'), '@bulkhead/contract': rangeOf('@bulkhead/contract'),
+      ...dependencies,
       'bulkhead': `^${CORE_VERSION}`, 'vitest': TOOLS.vitest,
       ...(language === 'ts' && { 'typescript': TOOLS.typescript, '@types/node': TOOLS['@types/node'] }),
     },
@@ -57,8 +66,9 @@ ${language === 'ts' ? '      - run: npm run types\n' : ''}      - run: npm test
   }),
 })
 
-const README_END = `\`npm test\` runs the tests and the conformance requirements of Bulkhead. \`npm run pack\` writes a tarball for
-others.
+const README_END = `To use a library, \`npm install\` it and import it: \`bulkhead pack\` bundles it, and drops it from the
+dependencies of the package. \`npm test\` runs the tests and the conformance requirements of Bulkhead.
+\`npm run pack\` writes a tarball for others.
 `
 
 export const readme = (id: string, about: string, does: string): string => `# ${id}

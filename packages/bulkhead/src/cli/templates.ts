@@ -1,7 +1,7 @@
 import { CONTRACT_VERSION, MANIFEST_FILE } from '@bulkhead/contract'
 import { CORE_VERSION } from '../facade/version.ts'
 import { openapi } from './template-openapi.ts'
-import { common, json, readme } from './template-parts.ts'
+import { common, json, rangeOf, readme } from './template-parts.ts'
 
 /** What `bulkhead new` can write. */
 export const TEMPLATES = {
@@ -122,11 +122,12 @@ function mcpServer(id: string) {
     ...toolTs(id),
     'server.ts': `import { createHost } from 'bulkhead'
 import { serveTools } from '@bulkhead/bridges/mcp'
+import about from './package.json' with { type: 'json' }
 
 // Serves the tools of this machine to one MCP client, over standard input and output. Each call is checked and audited.
 const host = await createHost({ workspace: process.cwd() })
 const serving = await serveTools(host, {
-  info: { name: '${id}', version: '0.1.0' },
+  info: { name: about.name, version: about.version },
   openSession: (interactor) => host.openSession({ mode: 'ask', interactor }),
 })
 await serving.closed
@@ -142,7 +143,7 @@ folder that the tool works on:
 `),
     ...common(id, {
       description: COUNTS, language: 'ts', scripts: { setup: 'bulkhead install .', start: 'node server.ts' },
-      dependencies: { '@bulkhead/bridges': `^${CORE_VERSION}`, '@modelcontextprotocol/server': '^2.4.0' },
+      dependencies: { '@bulkhead/bridges': rangeOf('@bulkhead/bridges'), '@modelcontextprotocol/server': '^2.4.0' },
     }),
   }
 }
