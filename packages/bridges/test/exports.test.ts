@@ -7,6 +7,7 @@ import * as gemini from '../src/gemini/index.ts'
 import * as lsp from '../src/lsp/index.ts'
 import * as mcp from '../src/mcp/index.ts'
 import * as openai from '../src/openai/index.ts'
+import * as openapiExtension from '../src/openapi/extension.ts'
 import * as openapi from '../src/openapi/index.ts'
 import * as otel from '../src/otel.ts'
 import * as text from '../src/text/index.ts'
@@ -25,7 +26,8 @@ it('exports exactly this', () => {
     'ResponseCallStream', 'ToolCallStream', 'fromResponseItems', 'fromToolCall', 'reportTools', 'toFunctionCallOutput',
     'toFunctionTool', 'toFunctionTools', 'toResponseTools', 'toToolMessage',
   ])
-  expect(Object.keys(openapi).toSorted()).toEqual(['OpenapiDocuments', 'documentThread'])
+  expect(Object.keys(openapi).toSorted()).toEqual(['OpenapiDocuments', 'describeDocument', 'documentThread'])
+  expect(Object.keys(openapiExtension).toSorted()).toEqual(['RESULT', 'openapiExtension'])
   expect(Object.keys(otel)).toEqual(['traceTools'])
   expect(Object.keys(text).toSorted()).toEqual(['fromAnswer', 'toInstructions', 'toResultsMessage'])
 })

@@ -27,7 +27,7 @@ it.each([
   ['tool-ts', ['index.ts', 'test/conformance.test.ts', 'test/index.test.ts', 'tsconfig.json']],
   ['tool', ['bulkhead.json', 'index.js', 'test/conformance.test.js', 'test/index.test.js']],
   ['mcp-server', ['index.ts', 'server.ts', 'test/conformance.test.ts', 'test/index.test.ts', 'tsconfig.json']],
-  ['openapi', ['index.ts', 'openapi.json', 'test/conformance.test.ts', 'test/index.test.ts', 'tsconfig.json']],
+  ['openapi', ['api.json', 'generate.ts', 'index.ts', 'openapi.json', 'test/conformance.test.ts', 'test/index.test.ts', 'tsconfig.json']],
 ])('writes %s without a question', async (template, own) => {
   const { code, stdout } = await inside(['new', template, '--template', template, '--name', 'my-tool', '--yes', '--json'], folder)
   expect({ code, ...JSON.parse(stdout) as object }).toMatchObject({ code: 0, id: 'my-tool', folder: join(folder, template) })
@@ -92,8 +92,8 @@ export const one = marks.size` + '\n')
   const file = join(at, 'package.json')
   writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')) as object, dependencies: { one: '^1.2.3' } }))
   const main = join(at, template === 'tool' ? 'index.js' : 'index.ts')
-  for (const text of [readFileSync(main, 'utf8'), `import { one } from 'one'\n${readFileSync(main, 'utf8').replace('.length }', '.length * one }')}`]) {
-    writeFileSync(main, text)
+  for (const source of [readFileSync(main, 'utf8'), `import { one } from 'one'\n${readFileSync(main, 'utf8').replace('.length }', '.length * one }')}`]) {
+    writeFileSync(main, source)
     const { code, stdout } = await inside(['conformance', at, '--only', 'package'], folder)
     expect(code, stdout).toBe(0)
   }
@@ -122,7 +122,8 @@ it('asks at a terminal for what is missing', ONLY_IN_SOAK, async () => {
   expect(filesOf('asked')).toEqual(filesOf('plain'))
 })
 
-it.each(Object.keys(TEMPLATES))('%s compiles, and its tests and the conformance requirements hold', ONLY_IN_SOAK, (template) => {
+// The tools of an OpenAPI document bundle a package that is a link here. The last test has it.
+it.each(Object.keys(TEMPLATES).filter((name) => name !== 'openapi'))('%s compiles, and its tests and the conformance requirements hold', ONLY_IN_SOAK, (template) => {
   const at = join(folder, `${template}-thorough`)
   spawnSync(process.execPath, [join(ROOT, 'packages/bulkhead/src/bin.ts'), 'new', at, '--template', template])
   link(at)
@@ -152,4 +153,5 @@ it('the steps that `npm create bulkhead` prints work as printed with published p
   const main = join(at, 'word-count/index.ts')
   writeFileSync(main, `import { parse } from 'yaml'\n${readFileSync(main, 'utf8').replace('.length }', '.length + parse("0") }')}`)
   await sh('cd word-count && npm run types && npm test && npx bulkhead pack .')
+  await sh('npm create --yes bulkhead pets -- --template openapi && cd pets && npm install && npm run generate && npm run types && npm test')
 })

@@ -72,6 +72,7 @@ const PACKAGE: Readonly<Record<keyof typeof MANIFEST_LIMITS, Row>> = {
   schemaChars: [MANIFEST_LIMITS.schemaChars, 'Length of a JSON Schema, in characters.', 'ConfigSchemaInvalid'],
   schemaDepth: [MANIFEST_LIMITS.schemaDepth, 'Nesting depth of a JSON Schema.', 'ConfigSchemaInvalid'],
   subschemas: [MANIFEST_LIMITS.subschemas, 'Schemas inside a JSON Schema.', 'ConfigSchemaInvalid'],
+  subschemasPerExtension: [MANIFEST_LIMITS.subschemasPerExtension, 'Schemas inside all JSON Schemas of one extension.', 'ConfigSchemaInvalid'],
   inPlaceSubschemas: [MANIFEST_LIMITS.inPlaceSubschemas, 'Schemas that apply to one value, references included.', 'ConfigSchemaInvalid'],
   patternChars: [MANIFEST_LIMITS.patternChars, 'Length of a `pattern`, in characters. A longer one is not enforced, with a warning.', 'ConfigSchemaInvalid'],
   files: [MANIFEST_LIMITS.files, 'Files of a package.', 'PackageUnsafe'],

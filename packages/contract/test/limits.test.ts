@@ -17,7 +17,7 @@ it('limits have these values', () => {
   })
   expect(MANIFEST_LIMITS).toEqual({
     manifestBytes: 262_144, tools: 128, connectedTools: 2_048, descriptionChars: 4_096, files: 2_000, fileBytes: 16_777_216,
-    packageBytes: 67_108_864, schemaChars: 65_536, schemaDepth: 24, subschemas: 1_000, inPlaceSubschemas: 2_000,
+    packageBytes: 67_108_864, schemaChars: 65_536, schemaDepth: 24, subschemas: 1_000, subschemasPerExtension: 4_000, inPlaceSubschemas: 2_000,
     patternChars: 1_024,
   })
   expect(MCP_HTTP_LIMITS).toEqual({

@@ -10,7 +10,7 @@ import {
   type EntryKind,
 } from '../connected/entries.ts'
 import { OauthTokens } from './calling/authorization.ts'
-import { operationTool } from './calling/call-operation.ts'
+import { operationTool } from './calling/operation-tool.ts'
 import { pageHint } from './calling/pagination.ts'
 import { credentialsOf, type Credential, type Credentials } from './credentials.ts'
 import type { DescribedApi, DescribedOperation } from './reading/api-description.ts'

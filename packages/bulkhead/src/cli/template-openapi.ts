@@ -1,4 +1,4 @@
-import { common, json, readme } from './template-parts.ts'
+import { common, json, rangeOf, readme } from './template-parts.ts'
 
 /** Tools for the operations of an OpenAPI document. */
 export function openapi(id: string) {
@@ -8,114 +8,103 @@ export function openapi(id: string) {
       paths: {
         '/forecast/{city}': {
           get: {
-            operationId: 'get_forecast', summary: 'Gets the weather forecast of a city.',
+            operationId: 'get_forecast', summary: DESCRIPTION,
             parameters: [
-              {
-                name: 'city', in: 'path', required: true, description: 'The name of the city.',
-                schema: { type: 'string', minLength: 1, maxLength: 100 },
-              },
-              {
-                name: 'days', in: 'query', description: 'The number of days. Default: 1.',
-                schema: { type: 'integer', minimum: 1, maximum: 7 },
-              },
+              { name: 'city', in: 'path', required: true, schema: CITY }, { name: 'days', in: 'query', schema: DAYS },
             ],
           },
         },
       },
     }),
-    'index.ts': `import { defineExtension, defineTool, ToolError } from '@bulkhead/contract/author'
-import api from './openapi.json' with { type: 'json' }
+    'generate.ts': `// Writes api.json, of which index.ts makes tools: "npm run generate", after each change of the document.
+import { writeFileSync } from 'node:fs'
+import { describeDocument } from '@bulkhead/bridges/openapi'
 
-interface Parameter {
-  readonly name: string
-  readonly in: string
-  readonly required?: boolean
-  readonly description: string
-  readonly schema: object
-}
-
-interface Operation {
-  readonly operationId: string
-  readonly summary: string
-  readonly parameters: readonly Parameter[]
-}
-
-const base = api.servers[0]!.url
-
-/** The tool for one operation. Add what your API needs: a body, a secret, other answers. */
-export function toolOf(method: string, path: string, { summary, parameters }: Operation) {
-  const keys = parameters.filter(({ in: part }) => part === 'path').map(({ name }) => \`{\${name}}\`)
-  return defineTool({
-    description: summary,
-    ...(keys.length > 0 && { approvalKey: keys.join('/') }),
-    input: {
-      type: 'object', additionalProperties: false,
-      required: parameters.filter(({ required }) => required).map(({ name }) => name),
-      properties: Object.fromEntries(
-        parameters.map(({ name, description, schema }) => [name, { ...schema, description }]),
-      ),
-    },
-    output: { type: 'object', properties: { status: { type: 'integer' }, body: {} }, required: ['status', 'body'] },
-    requires: { net: { hosts: [new URL(base).host] } },
-    mode: 'external',
-    idempotent: method === 'get',
-    async execute(args: Readonly<Record<string, unknown>>, runtime) {
-      const place = path.replaceAll(/\\{(\\w+)\\}/g, (_, name: string) => encodeURIComponent(String(args[name])))
-      const url = new URL(base + place)
-      for (const { name, in: part } of parameters) {
-        if (part === 'query' && args[name] !== undefined) url.searchParams.set(name, String(args[name]))
-      }
-      const response = await runtime.net.fetch(url.href, { method: method.toUpperCase() })
-      if (response.status === 404) throw new ToolError('NotFound', \`\${url.pathname} was not found.\`)
-      if (response.status >= 400) throw new ToolError('ToolExecutionFailed', \`The API answered \${response.status}.\`)
-      return { status: response.status, body: await response.json() }
-    },
-  })
-}
-
-const operations = Object.entries(api.paths).flatMap(([path, item]) =>
-  Object.entries(item).map(([method, operation]) => ({ method, path, operation: operation as Operation })))
-
-export default defineExtension({
-  tools: Object.fromEntries(operations.map(
-    ({ method, path, operation }) => [operation.operationId, toolOf(method, path, operation)],
-  )),
+// In JSON or YAML. Files that it refers to are read as well.
+const { extension, notes } = await describeDocument(new URL('./openapi.json', import.meta.url), {
+  id: '${id}',
+  // Where the API is, if the document has no server with a whole address:
+  // baseUrl: 'https://api.example.com/v1',
+  // Some of the operations: operations, tags, paths (their beginnings), methods.
+  // paths: ['/forecast'],
+  // Names of the secrets, by security scheme. Without this, each scheme has one.
+  // security: { api_key: { secret: 'FORECAST_KEY' } },
 })
+for (const note of notes) console.warn(note)
+writeFileSync(new URL('./api.json', import.meta.url), \`\${JSON.stringify(extension, null, 2)}\\n\`)
+`,
+    'api.json': json(API),
+    'index.ts': `import { openapiExtension } from '@bulkhead/bridges/openapi/extension'
+import api from './api.json' with { type: 'json' }
+
+export default openapiExtension(api)
 `,
     'test/index.test.ts': `import { expect, it } from 'vitest'
-import { toolOf } from '../index.ts'
+import extension from '../index.ts'
 
 it('puts arguments into the path and the query', async () => {
-  const parameter = { description: '', schema: {} }
-  const tool = toolOf('get', '/a/{b}', {
-    operationId: 'a', summary: '',
-    parameters: [{ ...parameter, name: 'b', in: 'path' }, { ...parameter, name: 'c', in: 'query' }],
-  })
   const requests: string[] = []
   const runtime = {
     net: {
       async fetch(url: string) {
         requests.push(url)
         return {
-          url, status: 200, headers: {}, body: (async function* () {})(),
-          text: async () => '1', json: async () => 1, bytes: async () => new Uint8Array(),
+          url, status: 200, headers: {}, body: (async function* () { yield Buffer.from('1') })(),
+          text: async () => '1', json: async () => 1, bytes: async () => Buffer.from('1'),
         }
       },
     },
   }
-  expect(await tool.execute({ b: 'x/y', c: 2 }, runtime)).toEqual({ status: 200, body: 1 })
-  expect(requests).toEqual([expect.stringMatching(/\\/a\\/x%2Fy\\?c=2$/)])
+  const answer = await extension.tools['get_forecast']!.execute({ city: 'x/y', days: 2 }, runtime)
+  expect(answer).toMatchObject({ data: { status: 200 } })
+  expect(requests).toEqual([expect.stringMatching(/\\/forecast\\/x%2Fy\\?days=2$/)])
 })
 `,
-    'README.md': readme(id, 'Tools for an HTTP API.', `Replace \`openapi.json\` by the description of your API. Each operation becomes a tool;
-\`index.ts\` shows how.
+    'README.md': readme(id, 'Tools for an HTTP API.', `Replace \`openapi.json\` by the description of your API, OpenAPI 3.0 or 3.1, in JSON or YAML, with the files that it
+refers to. \`generate.ts\` names it, and may choose operations. Then each operation is a tool:
 
 \`\`\`sh
 npm install
+npm run generate
 npx bulkhead call . get_forecast --args '{"city":"Oslo"}'
 \`\`\`
-The tools reach the host of the API, and can do nothing else.
+The tools reach the host of the API, and can do nothing else. A security scheme of the document becomes a secret that
+they never see; \`npm run generate\` prints its name.
 `),
-    ...common(id, { description: 'Tools for an HTTP API.', language: 'ts' }),
+    ...common(id, {
+      description: 'Tools for an HTTP API.', language: 'ts', scripts: { generate: 'node generate.ts' },
+      dependencies: { '@bulkhead/bridges': rangeOf('@bulkhead/bridges') },
+    }),
   }
+}
+
+const DESCRIPTION = 'Gets the weather forecast of a city.'
+const CITY = { type: 'string', minLength: 1, maxLength: 100, description: 'The name of the city.' }
+const DAYS = { type: 'integer', minimum: 1, maximum: 7, description: 'The number of days. Default: 1.' }
+
+/** What generate.ts makes of the document. A test compares them. */
+const API = {
+  baseUrl: 'https://api.example.com/v1',
+  secrets: [],
+  tools: [{
+    name: 'get_forecast',
+    declared: {
+      label: DESCRIPTION, description: DESCRIPTION, requires: { net: { hosts: ['api.example.com:443'] } },
+      gated: true, mode: 'external', idempotent: false, kind: 'fetch', timeoutMs: 30_000, approvalKey: '{city}',
+      input: {
+        type: 'object', properties: { city: CITY, days: DAYS }, required: ['city'], additionalProperties: false,
+      },
+    },
+    operation: {
+      operationId: 'get_forecast', method: 'GET', path: '/forecast/{city}',
+      parameters: [
+        {
+          argument: 'city', name: 'city', in: 'path', style: 'simple', explode: false, json: false, reserved: false,
+        },
+        { argument: 'days', name: 'days', in: 'query', style: 'form', explode: true, json: false, reserved: false },
+      ],
+      body: null,
+    },
+    credentials: [],
+  }],
 }

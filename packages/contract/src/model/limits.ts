@@ -111,6 +111,8 @@ export const MANIFEST_LIMITS = {
   schemaChars: 64 * 1024,
   schemaDepth: 24,
   subschemas: 1_000,
+  /** Of all schemas of one manifest. */
+  subschemasPerExtension: 4_000,
   inPlaceSubschemas: 2_000,
   patternChars: 1_024,
   files: 2_000,

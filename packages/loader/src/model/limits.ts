@@ -47,6 +47,6 @@ export const LOADER_LIMITS: LoaderLimits = {
   subschemas: MANIFEST_LIMITS.subschemas,
   inPlaceSubschemas: MANIFEST_LIMITS.inPlaceSubschemas,
   schemaMs: 5_000,
-  subschemasPerExtension: 4_000,
+  subschemasPerExtension: MANIFEST_LIMITS.subschemasPerExtension,
   subschemasPerServer: 200_000,
 }

@@ -1,4 +1,4 @@
-import { type AnyRuntime, BulkheadError } from '@bulkhead/contract'
+import { type AnyRuntime, ToolError } from '@bulkhead/contract/author'
 import { isJsonObject } from '@bulkhead/kit/json'
 import type { Credential, OauthClient } from '../credentials.ts'
 import type { OutgoingRequest } from './request.ts'
@@ -104,8 +104,8 @@ const keyOf = ({ tokenUrl, clientId, secret, scopes }: OauthClient): string =>
 
 async function fetchToken({ tokenUrl, clientId, secret, scopes }: OauthClient, runtime: CallRuntime): Promise<Token> {
   const { host } = new URL(tokenUrl)
-  const refuse = (why: string): BulkheadError =>
-    new BulkheadError('ToolExecutionFailed', `The token server ${host} ${why}.`, { data: { host } })
+  const refuse = (why: string): ToolError =>
+    new ToolError('ToolExecutionFailed', `The token server ${host} ${why}.`, { host })
   const scope = scopes.length === 0 ? '' : `&scope=${escaped(scopes.join(' '))}`
   const response = await runtime.net.fetch(tokenUrl, {
     method: 'POST', redirect: 'manual', body: `grant_type=client_credentials${scope}`,

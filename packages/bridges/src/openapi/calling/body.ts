@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { DescribedBody, DescribedField } from '../reading/api-description.ts'
 import { escaped, hasParts, type Pair, pairText, styledPairs, Unwritable } from './styles.ts'
@@ -112,7 +111,7 @@ const LINE = '\r\n'
 
 /** RFC 7578. The boundary is random, so that no value can contain it. */
 function multipart(parts: readonly Part[]): OutgoingBody {
-  const boundary = `bulkhead-${randomUUID()}`
+  const boundary = `bulkhead-${crypto.randomUUID()}`
   const pieces = parts.flatMap(({ name, filename, mediaType, content }) => [
     `--${boundary}${LINE}content-disposition: form-data; name="${quoted(name)}"`,
     filename === undefined ? '' : `; filename="${quoted(filename)}"`,

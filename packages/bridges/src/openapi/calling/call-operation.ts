@@ -1,4 +1,4 @@
-import { BulkheadError, type ModuleTool, type NetResponse } from '@bulkhead/contract'
+import type { NetResponse } from '@bulkhead/contract/author'
 import { type Json, type JsonObject, parseJson } from '@bulkhead/kit/json'
 import type { Credential } from '../credentials.ts'
 import type { DescribedOperation } from '../reading/api-description.ts'
@@ -46,7 +46,7 @@ async function answerOf(
 }
 
 /** A server may echo a token that it received. At the end of a truncated text it may be incomplete. */
-function withoutTokens(text: string, tokens: readonly string[]): string {
+export function withoutTokens(text: string, tokens: readonly string[]): string {
   return tokens.flatMap((token) => [token, encodeURIComponent(token), JSON.stringify(token).slice(1, -1)])
     .reduce((rest, token) => {
       const whole = rest.replaceAll(token, '[REDACTED]')
@@ -91,13 +91,13 @@ function decoded(bytes: Buffer, charset: string, isCut: boolean): string {
   }
 }
 
-/** The tool for one operation. `document` is its name in the configuration. */
-export function operationTool(
-  operation: DescribedOperation, document: string, base: string, credentials: readonly Credential[],
-  tokens: OauthTokens,
-): Pick<ModuleTool, 'execute'> {
-  const execute = async (args: JsonObject, runtime: CallRuntime): Promise<JsonObject> => {
-    const fail = (sent: readonly string[]) => (error: unknown): never => { throw withConfigKey(error, document, sent) }
+/** Sends the calls of one operation. `explain` may replace an error; it gets the tokens that were sent. */
+export function operationCaller(
+  operation: DescribedOperation, base: string, credentials: readonly Credential[], tokens: OauthTokens,
+  explain: (error: unknown, sent: readonly string[]) => unknown = withoutTokensIn,
+): (args: JsonObject, runtime: CallRuntime) => Promise<JsonObject> {
+  return async (args, runtime) => {
+    const fail = (sent: readonly string[]) => (error: unknown): never => { throw explain(error, sent) }
     const request = await authorize(requestOf(operation, base, args), credentials, runtime, tokens).catch(fail([]))
     const { url, method, headers, body } = request
     const response = await runtime.net.fetch(url, {
@@ -106,16 +106,10 @@ export function operationTool(
     if (response.status === 401) tokens.forget(credentials)
     return answerOf(operation, shownUrlOf(request, response), response, request.tokens)
   }
-  return { execute: execute as unknown as ModuleTool['execute'] }
 }
 
-/** For a document only one configuration key allows a host, so the error names that key. */
-function withConfigKey(error: unknown, document: string, tokens: readonly string[]): unknown {
-  if (!BulkheadError.is(error)) return error
-  const { code, data } = error
-  const message = withoutTokens(error.message, tokens)
-  if (code !== 'CapabilityDenied' && message === error.message) return error
-  const advice = code === 'CapabilityDenied'
-    ? ` Its operations may reach only \`baseUrl\` of "${document}" in the configuration.` : ''
-  return new BulkheadError(code, `${message}${advice}`, { cause: error, ...(data !== undefined && { data }) })
+/** An error of the network may contain the URL with a token. */
+function withoutTokensIn(error: unknown, tokens: readonly string[]): unknown {
+  if (error instanceof Error) error.message = withoutTokens(error.message, tokens)
+  return error
 }

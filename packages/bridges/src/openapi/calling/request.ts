@@ -1,4 +1,4 @@
-import { BulkheadError, type NetRequest } from '@bulkhead/contract'
+import { ToolError, type NetRequest } from '@bulkhead/contract/author'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import type { DescribedOperation, DescribedParameter } from '../reading/api-description.ts'
 import { bodyOf, type OutgoingBody } from './body.ts'
@@ -89,5 +89,5 @@ function writable<Value>(argument: string, write: () => Value): Value {
   }
 }
 
-const invalid = (argument: string, why: string): BulkheadError =>
-  new BulkheadError('InputInvalid', `The argument "${argument}" ${why}. Nothing was sent.`, { data: { argument } })
+const invalid = (argument: string, why: string): ToolError =>
+  new ToolError('InputInvalid', `The argument "${argument}" ${why}. Nothing was sent.`, { argument })
