@@ -18,7 +18,7 @@ let home: string
 let world: ServedWorld
 beforeAll(async () => {
   home = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-tasks-')))
-  writeExtension(home, { id: 'talk', tools: [{ name: 'greet', mode: 'safe_write', requires: { capabilities: ['interact'] } }, { name: 'wait' }, { name: 'fail' }] }, CODE)
+  writeExtension(home, { id: 'talk', tools: [{ name: 'greet', mode: 'safe_write', requires: { capabilities: ['interact'] } }, { name: 'wait' }, { name: 'fail', mode: 'safe_write' }] }, CODE)
   world = await servedWorld({ home })
 })
 afterAll(async () => {

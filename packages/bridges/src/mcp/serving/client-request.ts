@@ -1,3 +1,5 @@
+import { messageOf } from '@bulkhead/kit/error-message'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import type {
   ClientCapabilities, ElicitRequestFormParams, Implementation, JSONRPCRequest, Server, ServerContext,
@@ -24,6 +26,8 @@ export interface ClientRequest {
   readonly client: string
   /** Whether the client can ask a person. */
   readonly canAsk: boolean
+  /** Whether the client supports the extension for tasks. */
+  readonly takesTasks: boolean
   readonly progress: ProgressReporter
   readonly log: LogReporter
   /** Replies to questions, by the name of the question. Each is used once. Absent in the legacy era. */
@@ -37,6 +41,7 @@ export interface ClientRequest {
 
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
 const INFO = 'io.modelcontextprotocol/clientInfo'
+export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks'
 const MAX_NAME_CHARS = 100
 
 interface Envelope {
@@ -69,6 +74,7 @@ export function readRequest(era: Era, server: Server, mcpReq: RequestPort): Clie
     get canAsk() {
       return showsForms(era === 'modern' ? envelope[CAPABILITIES] : server.getClientCapabilities())
     },
+    takesTasks: era === 'modern' && declaresTasks(envelope as JsonObject),
     progress: new ProgressReporter(async (progress) => {
       if (progressToken === undefined) return
       await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, ...progress } })
@@ -79,6 +85,13 @@ export function readRequest(era: Era, server: Server, mcpReq: RequestPort): Clie
       ? { elicit: eliciting(mcpReq) }
       : { replies: new Map<string, unknown>(Object.entries(mcpReq.inputResponses ?? {})) }),
   }
+}
+
+/** Whether a request declares the extension for tasks, in its `_meta`. */
+export function declaresTasks(meta: Json | undefined): boolean {
+  const capabilities = isJsonObject(meta) ? meta[CAPABILITIES] : undefined
+  const extensions = isJsonObject(capabilities) ? capabilities['extensions'] : undefined
+  return isJsonObject(extensions) && isJsonObject(extensions[TASKS_EXTENSION])
 }
 
 /** In older versions, `elicitation` without a kind means forms. */
@@ -135,6 +148,13 @@ const CODES = {
   InvalidRequest: -32600, InvalidParams: -32602, MissingCapability: -32021, UnsupportedVersion: -32022,
   InternalError: -32603, ServerBusy: -32000,
 } as const
+
+/** What a client gets of an error. */
+export function errorOf(error: unknown) {
+  const { code, message, data } =
+    error instanceof ClientFault ? error : new ClientFault('InternalError', messageOf(error))
+  return { code, message, ...(data === undefined ? {} : { data }) }
+}
 
 /** For a request that cannot be processed without a capability that its client did not declare. */
 export const missingCapability = (message: string, requiredCapabilities: ClientCapabilities): ClientFault =>

@@ -7,8 +7,10 @@ import type { Era } from './client-request.ts'
 import { HttpFault } from './http-exchange.ts'
 import type { KnownClient } from './http-guard.ts'
 import { ClientEvents } from './kept-events.ts'
+import { faultResponse } from './plain-calls.ts'
 import { MAX_OPEN, notifierOf, ServedClient, type ClientOptions } from './served-client.ts'
 import type { ServedHost } from './served-session.ts'
+import { listenFault } from './task-extension.ts'
 
 type Sdk = typeof import('@modelcontextprotocol/server')
 
@@ -52,9 +54,9 @@ class HttpClient {
     this.#idleMs = options.idleMs ?? IDLE_MS
   }
 
-  /** Whether no request, stream or call is open. */
+  /** Whether no request, stream or call is open, and no task of the newer era may still be asked for. */
   get isIdle(): boolean {
-    return this.#open === 0 && this.#served.calls.size === 0
+    return this.#open === 0 && this.#served.calls.size === 0 && !this.#served.hasTasks
   }
 
   /** Whether it may lose its session to another client. A client that has not called yet is about to. */
@@ -197,7 +199,14 @@ export class HttpClients {
     served.notify = handler.notify
     served.watchTools()
     const line: Line = {
-      handle: (request, parsedBody) => handler.fetch(request, { parsedBody }), close: () => handler.close(),
+      handle: async (request, parsedBody) => {
+        const message = this.#sdk.isJSONRPCRequest(parsedBody) ? parsedBody : undefined
+        const fault = message && listenFault(message)
+        return fault
+          ? Response.json(faultResponse(message.id, fault), { status: 400 })
+          : handler.fetch(request, { parsedBody })
+      },
+      close: () => handler.close(),
     }
     const client = new HttpClient(key, served, line, this.#options, () => {
       this.#live.delete(client)

@@ -11,17 +11,29 @@ export interface AskedCall {
 }
 
 /** The response to a request. */
-export type Step =
+type Response =
   | { readonly kind: 'ended'; readonly outcome: Outcome }
   | { readonly kind: 'asked'; readonly question: OpenQuestion }
+
+type Step = Response | typeof LASTING
+
+/** There is no step yet. */
+const LASTING = { kind: 'lasting' } as const
 
 /** A question that is the response to a request. The next request has the answer. */
 export interface OpenQuestion {
   /** Valid for one answer. Cannot be guessed. */
   readonly token: string
   readonly form: QuestionForm
+  /** Aborted when no answer is needed any more. */
+  readonly withdrawn: AbortSignal
+  /** undefined: no one answered in time. */
   answer(reply: unknown): void
 }
+
+/** A question as a request that is embedded in a response. */
+export const elicitationOf = ({ message, requestedSchema }: QuestionForm) =>
+  ({ method: 'elicitation/create', params: { mode: 'form', message, requestedSchema } } as const)
 
 /**
  * One call, from its first request to its outcome. In the modern era it can take several requests, each answered with
@@ -65,22 +77,37 @@ export class OpenCall {
     this.#cancel.abort()
   }
 
-  /** The next step for the client. Cancelling the request cancels the call. */
-  async next(request: ClientRequest): Promise<Step> {
+  /**
+   * The next step for the client. Cancelling the request cancels the call. If there is none within this time, the step
+   * is `lasting`, and the request or another one may ask again.
+   */
+  next(request: ClientRequest): Promise<Response>
+  next(request: ClientRequest, withinMs: number | undefined): Promise<Step>
+  async next(request: ClientRequest, withinMs?: number): Promise<Step> {
     const { signal, progress, log } = request
     const cancel = () => this.cancel()
     this.#request = request
     signal.addEventListener('abort', cancel)
     if (signal.aborted) cancel()
     try {
-      return this.#steps.shift() ?? await new Promise<Step>((resolve) => {
-        this.#waiting = resolve
-      })
-    } finally {
-      signal.removeEventListener('abort', cancel)
+      const step = this.#steps.shift() ?? (withinMs === 0 ? LASTING : await this.#nextStep(withinMs))
+      if (step === LASTING) return step
       progress.end()
       await log.end()
+      return step
+    } finally {
+      signal.removeEventListener('abort', cancel)
     }
+  }
+
+  #nextStep(withinMs: number | undefined): Promise<Step> {
+    return new Promise((resolve) => {
+      const timer = withinMs === undefined ? undefined : setTimeout(() => this.#take(LASTING), withinMs)
+      this.#waiting = (step) => {
+        clearTimeout(timer)
+        resolve(step)
+      }
+    })
   }
 
   /** Asks the person at the client. Rejects if the question is withdrawn. */
@@ -93,7 +120,7 @@ export class OpenCall {
     const given = this.#given(form)
     if (given !== undefined) return given
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    const step: Step = { kind: 'asked', question: { token: randomUUID(), form, answer: resolve } }
+    const step: Step = { kind: 'asked', question: { token: randomUUID(), form, withdrawn: signal, answer: resolve } }
     const withdraw = () => {
       const place = this.#steps.indexOf(step)
       if (place >= 0) this.#steps.splice(place, 1)

@@ -1,7 +1,6 @@
-import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject } from '@bulkhead/kit/json'
 import type { CallToolResult, JSONRPCRequest, JSONRPCResponse, RequestId, Server } from '@modelcontextprotocol/server'
-import { ClientFault, type RequestPort } from './client-request.ts'
+import { ClientFault, errorOf, type RequestPort } from './client-request.ts'
 import type { AskedCall } from './open-calls.ts'
 
 /** Runs a call of the legacy era. Throws ClientFault. */
@@ -68,8 +67,7 @@ export class PlainCalls {
       }
       return { jsonrpc: '2.0', id, result }
     } catch (error) {
-      const fault = error instanceof ClientFault ? error : new ClientFault('InternalError', messageOf(error))
-      return faultResponse(id, fault)
+      return faultResponse(id, error)
     }
   }
 }
@@ -82,5 +80,5 @@ const isPlain = (params: unknown): params is AskedCall & Record<string, unknown>
 
 const hasOnlyText = ({ content }: CallToolResult): boolean => content.every(({ type }) => type === 'text')
 
-export const faultResponse = (id: RequestId, { code, message, data }: ClientFault): JSONRPCResponse =>
-  ({ jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } })
+export const faultResponse = (id: RequestId, fault: unknown): JSONRPCResponse =>
+  ({ jsonrpc: '2.0', id, error: errorOf(fault) })

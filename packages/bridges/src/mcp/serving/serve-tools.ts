@@ -2,6 +2,7 @@ import type { Server, Transport } from '@modelcontextprotocol/server'
 import { BoundedTransport } from './bounded-transport.ts'
 import { versionFault, type Era } from './client-request.ts'
 import { PlainCalls } from './plain-calls.ts'
+import { listenFault } from './task-extension.ts'
 import { MAX_OPEN, notifierOf, ServedClient, type ClientOptions } from './served-client.ts'
 import type { ServedHost } from './served-session.ts'
 
@@ -33,9 +34,9 @@ export async function serveTools(host: ServedHost, options: ServeOptions): Promi
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const transport = new BoundedTransport(options.transport ?? new StdioServerTransport(), {
     maxOpen,
-    faultOf: (request) => versionFault(
-      request, clientEra === 'modern' ? server?.getNegotiatedProtocolVersion() : undefined,
-    ),
+    faultOf: (request) => clientEra === 'modern'
+      ? versionFault(request, server?.getNegotiatedProtocolVersion()) ?? listenFault(request)
+      : undefined,
     closed: () => resolve(client.end()),
   })
   const handle = serveStdio(({ era }) => {

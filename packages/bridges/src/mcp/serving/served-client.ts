@@ -1,7 +1,7 @@
 import type { Interactor, Outcome, ToolDefinition } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import type { CallToolResult, Implementation, Server, ServerContext, ServerNotifier } from '@modelcontextprotocol/server'
-import type { Era } from './client-request.ts'
+import { TASKS_EXTENSION, type Era } from './client-request.ts'
 import { clientInteractor } from './client-interactor.ts'
 import type { PromptSource, ResourceSource } from './content-source.ts'
 import { OpenCalls } from './open-calls.ts'
@@ -10,6 +10,7 @@ import { Prompts, serveCompletionOn } from './prompt-server.ts'
 import { Resources } from './resource-server.ts'
 import { ResultResources, SkillResources } from './session-resources.ts'
 import type { ServedHost, ServedSession } from './served-session.ts'
+import { TaskExtension } from './task-extension.ts'
 import { TASKS_CAPABILITY, Tasks } from './tasks.ts'
 import { ToolList, serveToolsOn } from './tool-server.ts'
 
@@ -38,6 +39,8 @@ export interface ClientOptions {
   readonly instructions?: string
   /** Time for a person to answer. Default: 5 minutes. */
   readonly answerWithinMs?: number
+  /** A call of a client that supports tasks (2026-07-28) becomes a task if it takes longer. Default: one second. */
+  readonly taskAfterMs?: number
   /** Maximum number of open requests, and of open calls, of one client. Default: 128. */
   readonly maxOpen?: number
   /** Called for client errors and failed sends. Serving continues. */
@@ -45,6 +48,8 @@ export interface ClientOptions {
 }
 
 export const MAX_OPEN = 128
+const ANSWER_WITHIN_MS = 300_000
+const TASK_AFTER_MS = 1_000
 
 const DEFAULT_INSTRUCTIONS = 'Each tool has only the permissions it declared. Some calls wait for approval by a '
   + 'person. If a call is denied, the error gives the reason. Do not repeat the call unchanged.'
@@ -62,6 +67,7 @@ export class ServedClient {
   #tools: readonly ToolDefinition[] = []
   #definitions: ReadonlyMap<string, ToolDefinition> = new Map()
   readonly #tasks: Tasks
+  readonly #extension: TaskExtension
   readonly #results = new ResultResources()
   readonly #resources: Resources
   readonly #prompts: Prompts
@@ -74,7 +80,9 @@ export class ServedClient {
     host: ServedHost, options: ClientOptions, Server: ServerClass, session: ServedSession, calls: OpenCalls,
   ) {
     this.calls = calls
-    this.#tasks = new Tasks(calls, options.maxOpen ?? MAX_OPEN)
+    const { maxOpen = MAX_OPEN, answerWithinMs = ANSWER_WITHIN_MS } = options
+    this.#tasks = new Tasks(calls, maxOpen)
+    this.#extension = new TaskExtension(maxOpen, answerWithinMs)
     this.#options = options
     this.#Server = Server
     this.#session = session
@@ -95,7 +103,7 @@ export class ServedClient {
   static async open(
     host: ServedHost, options: ClientOptions, era: () => Era | undefined, client?: TokenClient,
   ): Promise<ServedClient> {
-    const { answerWithinMs = 300_000, maxOpen = MAX_OPEN } = options
+    const { answerWithinMs = ANSWER_WITHIN_MS, maxOpen = MAX_OPEN } = options
     // Imported here because MCP clients do not need it.
     const { Server } = await import('@modelcontextprotocol/server')
     const calls: OpenCalls = new OpenCalls({
@@ -117,17 +125,18 @@ export class ServedClient {
 
   /** The same, with a function for calls that the server does not handle. */
   serverAndCalls(era: Era): { readonly server: Server; readonly callTool: CallTool } {
-    const { info, instructions = DEFAULT_INSTRUCTIONS } = this.#options
+    const { info, instructions = DEFAULT_INSTRUCTIONS, taskAfterMs: afterMs = TASK_AFTER_MS } = this.#options
     const server = new this.#Server(info, {
       capabilities: {
         tools: { listChanged: true }, logging: {}, completions: {}, resources: { listChanged: true, subscribe: true },
-        ...(era === 'legacy' && { tasks: TASKS_CAPABILITY }),
+        ...(era === 'legacy' ? { tasks: TASKS_CAPABILITY } : { extensions: { [TASKS_EXTENSION]: {} } }),
         ...(!this.#prompts.isEmpty && { prompts: { listChanged: true } }),
       },
       instructions,
     })
     const callTool = serveToolsOn(server, era, {
       calls: this.calls, list: this.#list, tasks: era === 'legacy' ? this.#tasks : undefined,
+      lasting: era === 'modern' ? { extension: this.#extension, afterMs } : undefined,
       definitionOf: (tool) => this.#definitionOf(tool),
       called: (outcome) => this.#called(outcome), late: () => endedTasks(this.#session),
     })
@@ -137,6 +146,11 @@ export class ServedClient {
     if (!this.#prompts.isEmpty) this.#prompts.serveOn(server, era, contextOf)
     serveCompletionOn(server, this.#prompts, this.#resources, contextOf)
     return { server, callTool }
+  }
+
+  /** Whether it may still ask for the result of a task. */
+  get hasTasks(): boolean {
+    return this.#extension.hasTasks
   }
 
   inputSchema(tool: string): JsonObject | undefined {
@@ -166,6 +180,7 @@ export class ServedClient {
   async #end(): Promise<void> {
     for (const off of this.#offs) off()
     this.#tasks.end()
+    this.#extension.end()
     this.calls.end()
     await this.#session.close().catch((error: Error) => this.#options.onFault?.(error))
   }

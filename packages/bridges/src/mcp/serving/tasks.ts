@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
 import type { CallToolResult, Result, Server, StandardSchemaV1, Task, TaskStatus } from '@modelcontextprotocol/server'
 import { ClientFault, readRequest, type ClientRequest } from './client-request.ts'
 import type { AskedCall, OpenCall, OpenCalls } from './open-calls.ts'
+import { TaskBook, type KeptTask } from './task-book.ts'
 
 /** A task is cancelled and forgotten after this time, or earlier if its client wants that. */
 const MAX_TTL_MS = 3_600_000
@@ -15,11 +16,11 @@ const RELATED = 'io.modelcontextprotocol/related-task'
 export const TASKS_CAPABILITY = { list: {}, cancel: {}, requests: { tools: { call: {} } } } as const
 
 /** A call that outlives its request. Its questions wait until the client asks for the result. */
-class CallTask {
+class CallTask implements KeptTask {
   readonly id: string = randomUUID()
+  readonly ttlMs: number
   readonly outcome: Promise<Outcome>
   readonly #call: OpenCall
-  readonly #ttl: number
   readonly #createdAt = new Date().toISOString()
   #updatedAt = this.#createdAt
   #status: TaskStatus = 'working'
@@ -29,7 +30,7 @@ class CallTask {
   #next = Promise.withResolvers<ClientRequest>()
 
   constructor(calls: OpenCalls, asked: AskedCall, request: ClientRequest, ttl: number) {
-    this.#ttl = ttl
+    this.ttlMs = ttl
     const lasting: ClientRequest = {
       ...request, signal: new AbortController().signal,
       elicit: (form, signal, withinMs) => this.#elicit(form, signal, withinMs),
@@ -38,13 +39,17 @@ class CallTask {
     this.outcome = this.#end(lasting)
   }
 
+  get mayLeave(): boolean {
+    return this.hasEnded
+  }
+
   get hasEnded(): boolean {
     return this.#status !== 'working' && this.#status !== 'input_required'
   }
 
   show(): Task {
     return {
-      taskId: this.id, status: this.#status, ttl: this.#ttl, createdAt: this.#createdAt, lastUpdatedAt: this.#updatedAt,
+      taskId: this.id, status: this.#status, ttl: this.ttlMs, createdAt: this.#createdAt, lastUpdatedAt: this.#updatedAt,
       pollInterval: POLL_MS,
     }
   }
@@ -96,12 +101,7 @@ class CallTask {
   }
 }
 
-interface KnownTask {
-  readonly task: CallTask
-  readonly timer: NodeJS.Timeout
-}
-
-const show = ({ task }: KnownTask): Task & Result => ({ ...task.show() })
+const show = (task: CallTask): Task & Result => ({ ...task.show() })
 
 /** Parameters of requests for which the SDK has no types. */
 const params = <Value>(read: (given: JsonObject) => Value | undefined): StandardSchemaV1<unknown, Value> => ({
@@ -113,65 +113,53 @@ const params = <Value>(read: (given: JsonObject) => Value | undefined): Standard
     },
   },
 })
-const ONE_TASK = { params: params(({ taskId }) => typeof taskId === 'string' ? { taskId } : undefined) }
+export const ONE_TASK = { params: params(({ taskId }) => typeof taskId === 'string' ? { taskId } : undefined) }
 const ANY_PARAMS = { params: params((given) => given) }
 
 /** The tasks of one client of the older era. */
 export class Tasks {
   readonly #calls: OpenCalls
   readonly #maxTasks: number
-  readonly #tasks = new Map<string, KnownTask>()
+  readonly #book: TaskBook<CallTask>
 
   constructor(calls: OpenCalls, maxTasks: number) {
     this.#calls = calls
     this.#maxTasks = maxTasks
+    this.#book = new TaskBook(maxTasks)
   }
 
   /** Throws ClientFault if too many tasks or calls run. The oldest task that has ended makes room. */
   begin(asked: AskedCall, request: ClientRequest, ttl: number = MAX_TTL_MS): CallTask {
-    if (this.#tasks.size >= this.#maxTasks) {
-      const oldest = [...this.#tasks.values()].find(({ task }) => task.hasEnded)
-      if (!oldest) {
-        throw new ClientFault('ServerBusy', `${this.#maxTasks} tasks are running. Wait until some have ended.`)
-      }
-      this.#forget(oldest.task)
+    if (!this.#book.makeRoom()) {
+      throw new ClientFault('ServerBusy', `${this.#maxTasks} tasks are running. Wait until some have ended.`)
     }
-    const task = new CallTask(this.#calls, asked, request, Math.min(Math.max(0, ttl), MAX_TTL_MS))
-    const timer = setTimeout(() => this.#forget(task), task.show().ttl ?? MAX_TTL_MS).unref()
-    this.#tasks.set(task.id, { task, timer })
-    return task
+    return this.#book.add(new CallTask(this.#calls, asked, request, Math.min(Math.max(0, ttl), MAX_TTL_MS)))
   }
 
   /** Connects `tasks/*` to a server of the SDK. `resultOf` makes the result of a call. */
   serveOn(server: Server, resultOf: (outcome: Outcome) => CallToolResult): void {
     server.setRequestHandler('tasks/get', ONE_TASK, ({ taskId }) => show(this.#find(taskId)))
-    server.setRequestHandler('tasks/list', ANY_PARAMS, () => ({ tasks: [...this.#tasks.values()].map(show) }))
+    server.setRequestHandler('tasks/list', ANY_PARAMS, () => ({ tasks: this.#book.list().map(show) }))
     server.setRequestHandler('tasks/cancel', ONE_TASK, ({ taskId }) => {
       const found = this.#find(taskId)
-      if (found.task.hasEnded) throw new ClientFault('InvalidParams', 'The task has ended, so it cannot be cancelled.')
-      found.task.cancel()
+      if (found.hasEnded) throw new ClientFault('InvalidParams', 'The task has ended, so it cannot be cancelled.')
+      found.cancel()
       return show(found)
     })
     server.setRequestHandler('tasks/result', ONE_TASK, async ({ taskId }, context) => {
-      const { task } = this.#find(taskId)
+      const task = this.#find(taskId)
       const { _meta: meta, ...result } = resultOf(await task.result(readRequest('legacy', server, context.mcpReq)))
       return { ...result, _meta: { ...meta, [RELATED]: { taskId } } }
     })
   }
 
   end(): void {
-    for (const { task } of this.#tasks.values()) this.#forget(task)
+    this.#book.end()
   }
 
-  #find(id: string): KnownTask {
-    const known = this.#tasks.get(id)
+  #find(id: string): CallTask {
+    const known = this.#book.find(id)
     if (!known) throw new ClientFault('InvalidParams', 'There is no such task. Its time may be over.')
     return known
-  }
-
-  #forget(task: CallTask): void {
-    clearTimeout(this.#tasks.get(task.id)?.timer)
-    this.#tasks.delete(task.id)
-    task.cancel()
   }
 }

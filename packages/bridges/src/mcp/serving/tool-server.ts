@@ -5,7 +5,8 @@ import type { CallToolResult, InputRequiredResult, Server, ServerContext, Tool }
 import { ClientFault, missingCapability, readRequest, type ClientRequest, type Era } from './client-request.ts'
 import type { CallTool } from './plain-calls.ts'
 import type { Tasks } from './tasks.ts'
-import { ANSWER, type AskedCall, type OpenCall, type OpenCalls, type OpenQuestion } from './open-calls.ts'
+import { ANSWER, elicitationOf, type AskedCall, type OpenCall, type OpenCalls, type OpenQuestion } from './open-calls.ts'
+import type { TaskExtension } from './task-extension.ts'
 
 export interface ToolServerParts {
   readonly calls: OpenCalls
@@ -13,6 +14,8 @@ export interface ToolServerParts {
   readonly definitionOf: (tool: string) => ToolDefinition | undefined
   /** Only in the legacy era. */
   readonly tasks: Tasks | undefined
+  /** Only in the modern era. */
+  readonly lasting: { readonly extension: TaskExtension; readonly afterMs: number } | undefined
   /** Called after every response, because a call may change the list of tools. */
   readonly called: (outcome: Outcome) => void
   /** Content to add to the next result. */
@@ -24,13 +27,14 @@ export interface ToolServerParts {
  * function for calls that the server does not handle.
  */
 export function serveToolsOn(server: Server, era: Era, parts: ToolServerParts): CallTool {
-  const { calls, list, definitionOf, tasks, called, late } = parts
+  const { calls, list, definitionOf, tasks, lasting, called, late } = parts
   server.setRequestHandler('tools/list', () => {
     const tools = list.show()
     const execution = { taskSupport: 'optional' } as const
     return { tools: tasks ? tools.map((tool) => ({ ...tool, execution })) : tools }
   })
   tasks?.serveOn(server, resultOf)
+  lasting?.extension.serveOn(server)
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const request = readRequest(era, server, context.mcpReq)
     if (tasks && params.task) return beginTask(tasks, params, request, params.task.ttl)
@@ -43,12 +47,21 @@ export function serveToolsOn(server: Server, era: Era, parts: ToolServerParts): 
   }
 
   async function answer(call: OpenCall, request: ClientRequest): Promise<CallToolResult | InputRequiredResult> {
-    const step = await call.next(request)
+    let step = await call.next(request, request.takesTasks ? lasting?.afterMs : undefined)
+    if (step.kind === 'lasting') {
+      const task = lasting?.extension.begin(call, request, (outcome) => end(call, outcome))
+      if (task) return withoutReports(task, request)
+      step = await call.next(request)
+    }
     if (step.kind === 'asked') return ask(call, step.question)
+    return end(call, step.outcome)
+  }
+
+  function end(call: OpenCall, outcome: Outcome): CallToolResult {
     // After the response: the client works with it meanwhile.
-    setImmediate(called, step.outcome)
-    if (era === 'modern' && call.lacksForms) demandForms(step.outcome)
-    return resultOf(step.outcome)
+    setImmediate(called, outcome)
+    if (era === 'modern' && call.lacksForms) demandForms(outcome)
+    return resultOf(outcome)
   }
 
   function beginTask(into: Tasks, asked: AskedCall, request: ClientRequest, ttl: number | undefined): CallToolResult {
@@ -66,12 +79,10 @@ export function serveToolsOn(server: Server, era: Era, parts: ToolServerParts): 
   }
 
   function ask(call: OpenCall, question: OpenQuestion): InputRequiredResult {
-    const { token, form: { name = ANSWER, message, requestedSchema } } = question
+    const { token, form } = question
     calls.awaitAnswer(call, question)
     return {
-      resultType: 'input_required',
-      inputRequests: { [name]: { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema } } },
-      requestState: token,
+      resultType: 'input_required', inputRequests: { [form.name ?? ANSWER]: elicitationOf(form) }, requestState: token,
     }
   }
 
@@ -83,6 +94,13 @@ export function serveToolsOn(server: Server, era: Era, parts: ToolServerParts): 
     const result = callResult(outcome, outputSchema)
     return server.projectCallToolResult({ ...result, content: [...result.content, ...late()] }, outputSchema)
   }
+}
+
+/** The protocol allows no progress and log of a task. */
+async function withoutReports(task: CallToolResult, { progress, log }: ClientRequest): Promise<CallToolResult> {
+  progress.end()
+  await log.end()
+  return task
 }
 
 /** Errors that the protocol treats as invalid requests, not as failed calls. */

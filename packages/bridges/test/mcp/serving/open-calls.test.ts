@@ -9,7 +9,7 @@ const outcome: Outcome = {
 }
 const request = (signal = new AbortController().signal): ClientRequest =>
   ({
-    signal, client: 'editor', canAsk: true, progress: new ProgressReporter(async () => {}),
+    signal, client: 'editor', canAsk: true, takesTasks: false, progress: new ProgressReporter(async () => {}),
     log: new LogReporter(async () => {}),
   })
 
