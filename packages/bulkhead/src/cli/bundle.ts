@@ -58,7 +58,8 @@ export async function bundleModule(main: string, sources: BundledFiles): Promise
     if (others.length > 0) throw new Error(`It needs ${others.length} further files.`)
     const file = main.replace(/ts$/, 'js')
     const map = chunk.map?.toString() ?? NO_MAP
-    return { code: withVisibleCharacters(chunk.code), origins: bundleOrigins({ folder: sources.folder, main, file, map, imports, texts }) }
+    const origins = bundleOrigins({ folder: sources.folder, main, file, map, imports, texts })
+    return { code: withVisibleCharacters(chunk.code), origins }
   } catch (error) {
     if (refusal !== undefined) throw refusal
     throw bundleFault(error, main, sources)
