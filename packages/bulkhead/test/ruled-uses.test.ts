@@ -159,6 +159,22 @@ describe('bundled tools', () => {
     }
   })
 
+  it('ask once before a command that could use what a rule asks about, as explain says', { ...needs('Linux'), ...WALLS }, async () => {
+    const cases: readonly (readonly [Rule, command: string, isAsked: boolean])[] = [
+      [rule('bash', 'keys/**', 'ask'), 'touch a.txt', true], [rule('fs.read', '/etc/**', 'ask'), 'touch a.txt', true],
+      [rule('fs.write', 'keys/**', 'ask'), 'touch a.txt', true], [rule('fs.write', 'keys/**', 'ask'), 'cat a.txt', false],
+      // What it is known not to use is not asked about.
+      [rule('fs.read', 'keys/**', 'ask'), 'cat a.txt', false], [rule('fs.read', 'keys/**', 'ask'), 'cat keys/k', true],
+    ]
+    for (const [asking, command, isAsked] of cases) {
+      const { call, session, asked } = await open([asking], async () => ({ decision: 'once' }))
+      const { decision, later } = await session.explain({ id: 'e', name: 'bash', arguments: { command } })
+      expect([decision, later], command).toEqual([isAsked ? 'ask' : 'allow', undefined])
+      expect([(await call('bash', { command })).type, asked.length], command).toEqual(['output', isAsked ? 1 : 0])
+      if (isAsked) expect(asked[0]!.reasons[0]).toContain(`the rule "${asking.permission} ${asking.pattern}"`)
+    }
+  })
+
   it('do not show a command the file that a rule for its tool names', { ...needs('Linux'), ...WALLS }, async () => {
     const { call } = await open([rule('bash', 'keys', 'deny')])
     const shown = JSON.stringify(await call('bash', { command: 'grep -r text .' }))

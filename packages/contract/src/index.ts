@@ -75,7 +75,7 @@ export {
   type TrustStanding, type WatchRequest,
 } from './ports/loader.ts'
 export type { CodeOrigins, WrittenPlace } from './ports/code-origins.ts'
-export { NO_COMMAND_WALLS, type CommandWall, type CommandWalls } from './ports/command-walls.ts'
+export { mayReach, NO_COMMAND_WALLS, type CommandWall, type CommandWalls } from './ports/command-walls.ts'
 export {
   BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
   type CompartmentRequest, type CompartmentSession, type CompartmentTool, type DryRun, type MissingWall,

@@ -28,7 +28,7 @@ describe('the exports', () => {
       'isHeldBack', 'isKeyWithin', 'isLockedTool', 'isOfCalls',
       'isProxyVariable', 'isUsualVariable', 'judgeRules', 'judgeUse',
       'keyGrant', 'layerRank', 'matchArguments',
-      'mayChange', 'mayLoad', 'missingDependencyFault', 'mustBeNamed', 'namedTwice',
+      'mayChange', 'mayLoad', 'mayReach', 'missingDependencyFault', 'mustBeNamed', 'namedTwice',
       'namesSensitiveFiles', 'narrowPower', 'nextState', 'obstacleOf', 'orderDependencies', 'possibleRules', 'powerItems',
       'powerPhrases', 'protectionReason',
       'requireOptions', 'rulesFor', 'setAside', 'unknownSettings', 'usesHome', 'withCommonConfig', 'withHome', 'withHomeVariable',

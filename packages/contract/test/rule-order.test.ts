@@ -21,7 +21,7 @@ describe('whatever the rules', () => {
     fc.record({ capability: fc.constantFrom('fs.read' as const, 'fs.write' as const), subject: fc.constantFrom('/ws/**', '/ws/src/**'), isUnknown: fc.constant(true as const) }),
   )
   const question: fc.Arbitrary<RuleQuestion> = fc.record({
-    tool: fc.constant('bash'), touches: fc.array(touch, { minLength: 1, maxLength: 3 }), unknown: fc.constantFrom('decided' as const, 'asked' as const, 'left' as const),
+    tool: fc.constant('bash'), touches: fc.array(touch, { minLength: 1, maxLength: 3 }), unknown: fc.constantFrom('decided' as const, 'left' as const),
   })
   const all = fc.array(anyRule, { maxLength: 5 })
   const rank = (action: RuleAction | undefined) => action === 'deny' ? 2 : action === 'allow' ? 0 : 1

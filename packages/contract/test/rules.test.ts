@@ -102,7 +102,7 @@ describe('an unknown part', () => {
   const denied: Short = ['fs.read', '/ws/secrets/**', 'deny']
   const asked: Short = ['fs.read', '/ws/secrets/**', 'ask']
   it.each<[RuleAction | undefined, RuleQuestion['unknown'], Short]>([
-    ['deny', 'decided', denied], ['ask', 'decided', asked], ['allow', 'asked', denied], ['ask', 'asked', asked],
+    ['deny', 'decided', denied], ['ask', 'decided', asked],
     ['allow', 'left', denied], ['allow', 'left', asked], ['allow', 'decided', ['fs.write', '**', 'deny']],
     ['allow', 'decided', ['fs.read', '/else/**', 'deny']],
   ])('is %s if it is %s and the rule is %j', (action, parts, short) => {

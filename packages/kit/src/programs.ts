@@ -9,6 +9,9 @@ export const SYSTEM_FOLDERS: readonly string[] = [
   '/home/linuxbrew/.linuxbrew',
 ]
 
+/** What every command may read, whatever wall stands around it. */
+export const READ_BY_COMMANDS: readonly string[] = [...SYSTEM_FOLDERS, '/etc', '/opt']
+
 /** Where programs of the system are. Only the system writes there. */
 export const PROGRAM_FOLDERS: readonly string[] = [
   '/usr/bin', '/bin', '/usr/sbin', '/sbin', '/run/current-system/sw/bin',

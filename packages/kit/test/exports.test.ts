@@ -27,7 +27,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'mentionsResourceShortage', 'newProcessMark', 'processIdentity', 'succeeds', 'workingLaunchers',
   ],
   programs: [
-    'PROGRAM_FOLDERS', 'SYSTEM_FOLDERS', 'codeOfCommand', 'findProgram', 'includesPath', 'isExecutable', 'isOfSystem', 'isWithin',
+    'PROGRAM_FOLDERS', 'READ_BY_COMMANDS', 'SYSTEM_FOLDERS', 'codeOfCommand', 'findProgram', 'includesPath', 'isExecutable', 'isOfSystem', 'isWithin',
     'linkedFrom', 'realOf',
   ],
   schema: [

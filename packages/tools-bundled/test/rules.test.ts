@@ -30,7 +30,11 @@ beforeAll(async () => {
   const bundled = createBundledExtensions({ fetchHosts: ['*'], delegate: async () => ({ sessionId: 's', output: 'done' }) })
   const roots = { global: join(root, 'home'), projectFolder: '.bulkhead' }
   found = await createLoader({ coreVersion: '1.0.0', roots, bundled }).load({ workspace, trust: 'declined', projectDigest: 'any' })
-  sandbox = createSandbox({ workspace, spares: { process: 0, thread: 0 }, operator: { path: ['/usr/bin', '/bin'], env: {} } })
+  sandbox = createSandbox({
+    workspace, spares: { process: 0, thread: 0 }, operator: { path: ['/usr/bin', '/bin'], env: {} },
+    // Commands are checked and not run: their programs need not exist.
+    dryRun: { used: () => undefined, port: 9 },
+  })
 })
 afterAll(async () => {
   await sandbox.close()
@@ -58,9 +62,8 @@ async function decided(rules: readonly Authored[], name: string, args: Record<st
     })
     const call = { id: 'c', name, arguments: args }
     const explained = await session.explain(call)
-    // The programs of the commands need not exist.
-    const outcome = name === 'bash' ? undefined : await session.call(call)
-    return { ...explained, came: outcome?.type === 'error' ? outcome.error.code : outcome?.type, asked }
+    const outcome = await session.call(call)
+    return { ...explained, came: outcome.type === 'error' ? outcome.error.code : outcome.type, asked }
   } finally {
     await host.close()
   }
@@ -90,7 +93,7 @@ describe('the examples of the page on rules', () => {
     const [name = '', ...rest] = call!.split(' ')
     const result = await decided(rulesOf(rules!), name, argumentsOf(name, rest.join(' ')))
     expect(result.decision, JSON.stringify(result.chain)).toBe(answer)
-    if (name !== 'bash') agree(result)
+    agree(result)
   })
 })
 
@@ -101,14 +104,6 @@ const anyRule: fc.Arbitrary<Authored> = fc.record({
   pattern: fc.constantFrom('*', 'src', 'src/**', 'src/*.ts', '**/*.ts', 'secrets/**', 'secrets/k', '**/k', 'config.yaml'),
   action: fc.constantFrom(...RULE_ACTIONS, 'allow' as const),
 }).map((rule) => rule.by === 'machine' && rule.action === 'allow' ? { ...rule, action: 'ask' as const } : rule)
-const anyCall = fc.tuple(fc.constantFrom('read', 'write', 'grep'), fc.constantFrom(...FILES, 'src' as const))
-  .map(([name, path]) => [name, name !== 'grep' && path === 'src' ? 'src/a.ts' : path] as const)
-
-it('explain equals the call, whatever rules the authors have', async () => {
-  await fc.assert(fc.asyncProperty(fc.array(anyRule, { maxLength: 5 }), anyCall, async (rules, [name, path]) => {
-    agree(await decided(rules, name, argumentsOf(name, path)))
-  }), { numRuns: thoroughly(60, 5_000) })
-})
 
 it('a deny that matches a file of the arguments denies, unless a rule inside it allows or asks', async () => {
   const denying = fc.constantFrom(['src/**', /^src/], ['secrets/**', /^secrets|linked/], ['**/*.ts', /ts$/]) as fc.Arbitrary<[string, RegExp]>

@@ -1,13 +1,8 @@
-import { BulkheadError, type CallUse } from '@bulkhead/contract'
-import { globsOverlap } from '@bulkhead/kit/glob'
-import { hostsOverlap } from '@bulkhead/kit/hosts'
-import { SYSTEM_FOLDERS } from '@bulkhead/kit/programs'
+import { BulkheadError, mayReach } from '@bulkhead/contract'
+import { READ_BY_COMMANDS } from '@bulkhead/kit/programs'
 import type { OpenCall } from '../model/capability.ts'
 import { requireUse } from '../model/ruled-use.ts'
 import type { Walled } from './starter.ts'
-
-/** What every command may read besides the folders of its call. */
-const OF_SYSTEM = [...SYSTEM_FOLDERS, '/etc', '/opt']
 
 /**
  * Rules about commands, before they start. What a command will read, write and reach is not known, so a rule that asks
@@ -19,8 +14,8 @@ export async function requireCommands(
 ): Promise<void> {
   if (uses === undefined) return
   for (const line of lines) await requireUse(uses, 'shell.run', line)
-  const roots = [workspace, ...grant.fs.commandRoots ?? []]
-  for (const { verdict, ...use } of uses.asked) if (mayUse(use, roots, walled)) await uses.ask(use, verdict)
+  const folders = { roots: [workspace, ...grant.fs.commandRoots ?? []], system: READ_BY_COMMANDS }
+  for (const { verdict, ...use } of uses.asked) if (mayReach(use, walled, folders)) await uses.ask(use, verdict)
   requireNetwork(uses.deniesHosts, walled)
 }
 
@@ -30,15 +25,4 @@ export function requireNetwork(rule: string | undefined, { wall, hosts }: Walled
   const message = `The command was not run: ${rule} denies hosts, and the command would have the whole network. `
     + 'Name the hosts that it needs, or change the rule.'
   throw new BulkheadError('RuleDenied', message, { data: { stage: 'rules', source: rule } })
-}
-
-function mayUse({ capability, subject }: CallUse, roots: readonly string[], { wall, hosts }: Walled): boolean {
-  const isIn = (folders: readonly string[]): boolean => folders.some((root) => globsOverlap(`${root}/**`, subject))
-  switch (capability) {
-    case 'fs.read': return wall === 'open' || isIn([...roots, ...OF_SYSTEM])
-    case 'fs.write': return wall === 'open' || (wall === 'work' && isIn(roots))
-    case 'net.fetch': return wall === 'open' || hosts === 'all' || hosts.some((host) => hostsOverlap(host, subject))
-    // Its lines are known.
-    case 'shell.run': return false
-  }
 }

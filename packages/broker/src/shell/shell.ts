@@ -56,6 +56,10 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
     const client = options.clientOf?.(call.hostCallId ?? call.callId)
     return client?.run?.bind(client)
   }
+  /** What rules deny refuses a command also if it is not run. */
+  const requireWall = async ({ tool, uses }: OpenCall, request: Walled): Promise<void> => {
+    if (uses?.deniedPaths !== undefined) await starterOf(tool).requireWall(tool, request, uses.deniedPaths)
+  }
   /** Without a choice, code of the host has no wall. Another tool reaches what it may reach itself. */
   const walled = ({ tool }: OpenCall, { wall, hosts }: Pick<PipeRequest, 'wall' | 'hosts'>): Walled => choosesWalls
     ? { wall: wall ?? 'open', hosts } : { wall: wall === 'look' ? wall : 'work', hosts: tool.grant.net.hosts }
@@ -81,7 +85,10 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         const asked = readRequest(args)
         checkRequest(call.tool, asked)
         await requireCommands(call, [textOf(asked)], workspace, walled(call, NO_CHOICE))
-        if (runsNothing) return { ...SUCCESS, ...NO_OUTPUT }
+        if (runsNothing) {
+          await requireWall(call, walled(call, NO_CHOICE))
+          return { ...SUCCESS, ...NO_OUTPUT }
+        }
         call.effects?.add('sentBytes', Buffer.byteLength(asked.input ?? ''))
         const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
         return running.run(call, (stop) => recorded(call, [asked], stop, () =>
@@ -95,7 +102,10 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         const asked = { ...read, ...chosen }
         checkPipe(call.tool, asked, isBundled)
         await requireCommands(call, asked.stages.flatMap((stage) => commandsOf(stage, isBundled)).map(textOf), workspace, asked)
-        if (runsNothing) return { exits: asked.stages.map(() => SUCCESS), ...NO_OUTPUT, timedOut: false }
+        if (runsNothing) {
+          await requireWall(call, asked)
+          return { exits: asked.stages.map(() => SUCCESS), ...NO_OUTPUT, timedOut: false }
+        }
         const { input } = asked.stages[0]!
         if (typeof input === 'string') call.effects?.add('sentBytes', Buffer.byteLength(input))
         const whole = secrets === undefined ? asked : withStageSecrets(asked, secrets.of(call.callId))

@@ -35,10 +35,10 @@ export interface RuledTool {
 
 /**
  * How rules that deny or ask apply to unknown parts of a call. `decided`: now, if a rule for a capability could match.
- * `asked`: what could ask is asked now, and a wall enforces the rest. `jailed`: decided now, except files that rules of the
- * configuration deny, which the jail of a server hides. `left`: each use is judged when it is made.
+ * `jailed`: decided now, except files that rules of the configuration deny, which the jail of a server hides. `left`: each
+ * use is judged when it is made.
  */
-type UnknownParts = 'decided' | 'asked' | 'jailed' | 'left'
+type UnknownParts = 'decided' | 'jailed' | 'left'
 
 export interface RuleQuestion extends RuledTool {
   /** Each entry is judged separately, and the strictest answer applies. */
@@ -220,7 +220,6 @@ function judgeTouch(
 function isDecidedNow({ action, permission, ofSession, ofAgent }: ScopedRule, unknown: UnknownParts): boolean {
   switch (unknown) {
     case 'decided': return true
-    case 'asked': return action === 'ask'
     case 'jailed': return action === 'ask' || ofSession === true || ofAgent === true || !permission.startsWith('fs.')
     case 'left': return false
   }

@@ -1,4 +1,7 @@
+import { globsOverlap } from '@bulkhead/kit/glob'
+import { hostsOverlap } from '@bulkhead/kit/hosts'
 import type { CommandWallName } from '../author/runtime.ts'
+import type { CallUse } from './use-rules.ts'
 
 /** The wall that the host chose for the commands of a call, after every question was answered. */
 export interface CommandWall {
@@ -25,3 +28,26 @@ export interface CommandWalls {
 }
 
 export const NO_COMMAND_WALLS: CommandWalls = { look: false, work: false, network: false, masks: 'none' }
+
+interface ReachedFolders {
+  /** The workspace and the folders beside it. */
+  readonly roots: readonly string[]
+  /** What every command may read. */
+  readonly system: readonly string[]
+}
+
+/**
+ * Whether a command behind a wall could use something, given as a pattern. The commands that it runs are known, so they do
+ * not count.
+ */
+export function mayReach(
+  { capability, subject }: CallUse, { wall, hosts = [] }: CommandWall, { roots, system }: ReachedFolders,
+): boolean {
+  const isIn = (folders: readonly string[]): boolean => folders.some((root) => globsOverlap(`${root}/**`, subject))
+  switch (capability) {
+    case 'fs.read': return wall === 'open' || isIn([...roots, ...system])
+    case 'fs.write': return wall === 'open' || (wall === 'work' && isIn(roots))
+    case 'net.fetch': return wall === 'open' || hosts === 'all' || hosts.some((host) => hostsOverlap(host, subject))
+    case 'shell.run': return false
+  }
+}

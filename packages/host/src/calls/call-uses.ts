@@ -45,12 +45,14 @@ class CallUses implements UseRules {
     this.#answers = answers.getOrInsertComputed(call, () => new CallAnswers(call))
   }
 
+  /** What the commands of a call that the host reads could use was asked before the call. */
   get asked(): UseRules['asked'] {
-    return this.#uses.asked.filter(({ verdict }) => !this.#answers.isYes(verdict.rule))
+    return this.#call.decision.analysis.command !== undefined ? []
+      : this.#uses.asked.filter(({ verdict }) => !this.#answers.isYes(verdict.rule))
   }
 
   get deniedPaths(): DeniedPaths | undefined {
-    return this.#uses.deniedPaths
+    return this.#uses.deniedPaths((rule) => this.#answers.isYes(rule))
   }
 
   get deniesHosts(): string | undefined {

@@ -83,7 +83,7 @@ const looksAtEffects = ({ permission, pattern }: ScopedRule): boolean =>
 const questionOf = ({ author, permission, written = permission, pattern }: ScopedRule): string =>
   `the ${author} rule "${written} ${pattern}"`
 
-const verdictOf = (verdict: RuleVerdict): Verdict =>
+export const verdictOf = (verdict: RuleVerdict): Verdict =>
   ({ ...plainVerdict(verdict), rules: verdict.rules.map(ruleName) })
 
 function plainVerdict({ action, rule, rules }: RuleVerdict): Verdict {

@@ -13,8 +13,9 @@ export interface ToolUses {
   /** `isAnswered`: whether a person said yes to a rule, which is named as in a verdict. */
   judge(use: CallUse, isAnswered: (rule: string) => boolean): UseVerdict | undefined
   /** What rules ask about, as patterns. */
-  readonly asked: readonly (CallUse & { readonly verdict: UseVerdict })[]
-  readonly deniedPaths: DeniedPaths | undefined
+  readonly asked: readonly (CallUse & { readonly verdict: UseVerdict; readonly by: ScopedRule })[]
+  /** What commands are kept from: what rules deny, and what they ask about without an answer. */
+  deniedPaths(isAnswered: (rule: string) => boolean): DeniedPaths | undefined
   /** A rule that denies hosts. */
   readonly deniesHosts: string | undefined
 }
@@ -73,27 +74,26 @@ function findUses(
     return asking
   }
   const denies = strict.filter(({ action }) => action === 'deny')
+  const asks = strict.filter(({ action }) => action === 'ask')
   const isOfHosts = (rule: ScopedRule): boolean => capabilitiesOf(rule).includes('net.fetch')
   const hosts = denies.find(isOfHosts)
+  const pathsDenied = (isAnswered: (rule: string) => boolean): DeniedPaths => ({
+    ruleFor: (capability, subject) => judge({ capability, subject }, isAnswered)?.rule,
+    places: denies.flatMap(placesOf),
+    rule: denies.filter(isOfFiles).map(ruleName)[0] ?? ignored?.files[0]!.path,
+    hasExceptions: rules.some((rule) => rule.action === 'allow' && isOfFiles(rule)),
+  })
+  // The same object as long as no answer changes it, so that folders are not looked through again.
+  const always = ignored === undefined && !denies.some(mayBeOfFiles) ? undefined : pathsDenied(() => true)
   return {
     judge,
-    asked: strict.filter(({ action }) => action === 'ask').flatMap((rule) => capabilitiesOf(rule)
-      .flatMap((capability) => patternsOf(rule, capability).map((subject) =>
-        ({ capability, subject, verdict: { action: 'ask', rule: ruleName(rule) } as const })))),
+    asked: asks.flatMap((by) => capabilitiesOf(by).flatMap((capability) => patternsOf(by, capability)
+      .map((subject) => ({ capability, subject, by, verdict: { action: 'ask', rule: ruleName(by) } as const })))),
     deniesHosts: hosts && ruleName(hosts),
-    deniedPaths: ignored === undefined && !denies.some(mayBeOfFiles) ? undefined : {
-      ruleFor(capability, subject) {
-        const verdict = judge({ capability, subject }, NEVER)
-        return verdict?.action === 'deny' ? verdict.rule : undefined
-      },
-      places: denies.flatMap(placesOf),
-      rule: denies.filter(isOfFiles).map(ruleName)[0] ?? ignored?.files[0]!.path,
-      hasExceptions: rules.some((rule) => rule.action === 'allow' && isOfFiles(rule)),
-    },
+    deniedPaths: (isAnswered) =>
+      asks.every((rule) => !isOfFiles(rule) || isAnswered(ruleName(rule))) ? always : pathsDenied(isAnswered),
   }
 }
-
-const NEVER = (): boolean => false
 
 const FILES: readonly RuleCapability[] = ['fs.read', 'fs.write']
 

@@ -28,8 +28,7 @@ export function unknownPartsOf(tool: ToolEntry, { command, wall }: CallAnalysis)
   // Code of the embedder runs in the process of the host, and need not use the broker.
   if (code.kind === 'module' && !(origin.layer === 'bundled' && isBundledTool(name))) return 'decided'
   if (name === LANGUAGES) return 'jailed'
-  if (command === undefined) return 'left'
-  return wall?.wall === 'open' ? 'decided' : 'asked'
+  return command !== undefined && wall?.wall === 'open' ? 'decided' : 'left'
 }
 
 export interface TouchSources {
@@ -52,7 +51,7 @@ export function touchesOf(analysis: CallAnalysis, { workspace, unknown, withEffe
   const inKey = ({ key, names }: Subject) => names === undefined
     ? paths.filter(({ path, isClaim }) => !isClaim && isWithin(path, resolve(workspace, key))) : []
   const keyed = new Set(subjects.flatMap(inKey))
-  const hasCommands = subjects.some(({ names, ofWall }) => names !== undefined && !ofWall)
+  const hasCommands = hasCommandsIn(subjects)
   const known = knownCapabilities(analysis, withEffects, hasCommands)
   return [
     ...subjects.filter((subject) => inKey(subject).length === 0).map((subject) => keyTouch(subject, powers)),
@@ -84,8 +83,8 @@ function pathTouches({ capability, path, real = path, below }: NamedPath, isKey:
 }
 
 /** The capabilities of which a call uses no more than its arguments say. */
-function knownCapabilities(
-  { effects, command, wall }: CallAnalysis, withEffects: boolean, hasCommands: boolean,
+export function knownCapabilities(
+  { effects, command, wall, subjects }: CallAnalysis, withEffects = true, hasCommands = hasCommandsIn(subjects),
 ): ReadonlySet<RuleCapability> {
   const { reads, writes, net } = withEffects ? effects?.() ?? {} : {}
   // Such a wall lets through the hosts that the call is known to need, and no others.
@@ -96,6 +95,9 @@ function knownCapabilities(
     ...(command && hasCommands ? ['shell.run'] as const : []),
   ])
 }
+
+const hasCommandsIn = (subjects: readonly Subject[]): boolean =>
+  subjects.some(({ names, ofWall }) => names !== undefined && !ofWall)
 
 type RealPath = ((path: string) => string) | undefined
 

@@ -1,9 +1,11 @@
-import { isOfCalls, type CommandWall, type ScopedRule } from '@bulkhead/contract'
+import { isOfCalls, mayReach, type CommandWall, type RuleCapability, type ScopedRule } from '@bulkhead/contract'
+import { READ_BY_COMMANDS } from '@bulkhead/kit/programs'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { HostContext, ValidatedCall } from './call.ts'
 import type { CallAnalysis } from './checked-call.ts'
+import { verdictOf } from './session-rules.ts'
 import { capabilitiesOf, ignoredIn, isStrict, usesOf } from './tool-uses.ts'
-import { unknownPartsOf } from './touches.ts'
+import { knownCapabilities, unknownPartsOf } from './touches.ts'
 import { deny, ruleName, type Verdict } from './verdict.ts'
 
 /** What a call may meet while it runs, each by its name. */
@@ -15,9 +17,13 @@ export interface LaterRule {
 /** The rules and ignore files that may deny a use of a call, or ask about one, after it was allowed. */
 export function laterRules(call: ValidatedCall, analysis: CallAnalysis, host: HostContext): readonly LaterRule[] {
   const { tool, session: { policy } } = call
-  const unknown = unknownPartsOf(tool, analysis)
-  const isLater = (rule: ScopedRule): boolean => unknown !== 'decided'
-    && (capabilitiesOf(rule).length > 0 || isOfCalls(rule)) && (rule.action === 'deny' || unknown === 'left')
+  const isDecided = unknownPartsOf(tool, analysis) === 'decided'
+  const isCommand = analysis.command !== undefined
+  // The words of a rule about commands are no paths.
+  const isAboutUses = (rule: ScopedRule): boolean => !isCommand || capabilitiesOf(rule).length > 0
+  // What commands could use is asked before they start, and what a server in its jail could use before the call.
+  const mayAsk = !isCommand && tool.extension.descriptor.server === undefined
+  const isLater = (rule: ScopedRule): boolean => !isDecided && isAboutUses(rule) && (rule.action === 'deny' || mayAsk)
   // What a command of the tool reads, writes and reaches is limited by its wall, not by the grant.
   const ofCommands = (rule: ScopedRule): boolean =>
     tool.grant.shell.length > 0 && isStrict(rule) && !isOfCalls(rule) && rule.permission !== 'shell.run'
@@ -59,16 +65,39 @@ export function ignoredPath(call: ValidatedCall, { named, wall }: CallAnalysis, 
 /** What a simple command that needs no wall runs behind, if one stands by then. */
 const LOOK: CommandWall = { wall: 'look' }
 
+/**
+ * What rules ask about, and the commands of a call could use: it is asked before they start. Not what they are known not
+ * to use, which their wall hides.
+ */
+export function askedOfCommands(
+  call: ValidatedCall, analysis: CallAnalysis, verdicts: readonly Verdict[], host: HostContext,
+): Verdict | undefined {
+  const { command, wall = LOOK } = analysis
+  const uses = command && usesOf(call, analysis, host)
+  if (uses === undefined || uses.asked.length === 0) return undefined
+  const { tool, session: { policy, paths: { workspace } } } = call
+  const folders = { roots: [workspace, ...policy.standing(tool).power.fs.commandRoots ?? []], system: READ_BY_COMMANDS }
+  // Beyond the look wall, what words seem to do is only a guess.
+  const known = wall.wall === 'look' ? knownCapabilities(analysis) : new Set<RuleCapability>()
+  const asking = new Set(verdicts.flatMap(({ rules = [] }) => rules))
+  const found = uses.asked.filter(({ verdict, ...use }) =>
+    !known.has(use.capability) && !asking.has(verdict.rule) && mayReach(use, wall, folders)).map(({ by }) => by)
+  const [rule] = found
+  return rule && verdictOf({ action: 'ask', rule, rules: [...new Set(found)] })
+}
+
 /** Why the commands of a call would not start, because no wall here keeps them from what rules deny. */
 export async function notStarted(
-  call: ValidatedCall, analysis: CallAnalysis, host: HostContext,
+  call: ValidatedCall, analysis: CallAnalysis, verdicts: readonly Verdict[], host: HostContext,
 ): Promise<Verdict | undefined> {
   const { tool, session: { policy } } = call
   const { command, wall = LOOK } = analysis
   if (command === undefined || host.whyNotStarted === undefined) return undefined
   const uses = usesOf(call, analysis, host)
-  if (uses?.deniedPaths === undefined && uses?.deniesHosts === undefined) return undefined
-  const error = await host.whyNotStarted(policy.standing(tool).power, wall, uses)
+  const answered = new Set(verdicts.flatMap(({ action, rules = [] }) => action === 'ask' ? rules : []))
+  const [deniedPaths, deniesHosts] = [uses?.deniedPaths((rule) => answered.has(rule)), uses?.deniesHosts]
+  if (deniedPaths === undefined && deniesHosts === undefined) return undefined
+  const error = await host.whyNotStarted(policy.standing(tool).power, wall, { deniedPaths, deniesHosts })
   if (error === undefined) return undefined
   const { source } = error.data as { readonly source: string }
   return { ...deny('rules', 'RuleDenied', source, error.message), error }
