@@ -1,6 +1,6 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import type { AgentInput, AgentRunner, CallProgress, Session } from '../../src/index.ts'
 import { createTestHost, type FakeTool } from '../../src/testing/index.ts'
 import '../../src/testing/vitest.ts'
@@ -98,8 +98,10 @@ it('an agent names its model, its settings, its thinking level and its strategy'
   const whole: AgentInput = {
     name: 'scout', model: 'small', modelSettings: { temperature: 0 }, thinkingLevel: 'low', strategy: 'sequential',
   }
-  await using host = await createTestHost({ cache: CACHE, agents: [whole] })
-  expect(host.agent('scout')).toMatchObject(whole)
+  const runAgent = vi.fn<AgentRunner>(async () => ({ output: '' }))
+  await using host = await createTestHost({ cache: CACHE, agents: [whole], runAgent })
+  await (await host.openSession({ mode: 'yolo' })).call(task)
+  expect(runAgent.mock.calls[0]![0].agent).toMatchObject(whole)
 })
 
 it('the result of a task is the text of the agent', async () => {

@@ -50,6 +50,7 @@ it.each(['session', 'configuration'])('a deny of a file for a tool denies that f
 
 it('a glob over paths matches the arguments of a tool', async () => {
   await using world = await opened({ mode: 'yolo', rules: [rule('read', '**/*.py', 'deny')] })
+  expect(await world.explained('read', { path: 'src/a.py' })).toBe('deny')
   expect(await world.call('read', { path: 'src/a.py' })).toFailWith('RuleDenied')
   expect(await world.call('read', { path: 'src/a.ts' })).toMatchObject({ type: 'output' })
 })
