@@ -102,6 +102,15 @@ describe('bulkhead call', () => {
     expect(JSON.parse(stdout)).toMatchObject({ type: 'error', error: { code: 'InputInvalid' }, metadata: { tool: 'read', call_id: 'cli' } })
   })
 
+  it('says that a long result was cut, and names no file that is gone', async () => {
+    writeFileSync(join(folder, 'hay.txt'), 'the needle\n'.repeat(300))
+    const { stdout, stderr } = await inside(['call', 'grep', '--args', '{"pattern":"needle"}', '--json'], folder)
+    const { metadata } = JSON.parse(stdout) as { readonly metadata: object }
+    expect(metadata).toMatchObject({ truncated: true })
+    expect(metadata).not.toHaveProperty('output_path')
+    expect(stderr).toContain('only a part is shown. To see more, raise tools.grep.maxOutput')
+  })
+
   it('denies a call that needs approval without a terminal, and allows it in yolo mode', async () => {
     writeExtension(global(), { id: 'greeter', tools: [{ ...greetTool, gated: true }] }, greet('global'))
     useThreads(global())

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { text as readAll } from 'node:stream/consumers'
 import { styleText } from 'node:util'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import {
@@ -8,11 +6,12 @@ import {
 } from '@bulkhead/contract'
 import { canonicalCall } from '@bulkhead/contract/dialects'
 import type { ExplainedStep, Explanation, ProgramTool } from '@bulkhead/host'
-import { messageOf } from '@bulkhead/kit/error-message'
-import { parseJson, type Json } from '@bulkhead/kit/json'
+import type { Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../facade/create-host.ts'
 import { type CommandOptions, defineCommand, ENDING_SIGNALS, UsageError } from './command.ts'
+import { readArguments } from './call-arguments.ts'
+import { tellCut, withoutFile } from './cut-result.ts'
 import { hint, jsonText, serverMeant, table, tellFaults } from './output.ts'
 import {
   canAsk, COMMON_OPTIONS, openHost, refuseRoot, SOURCE_OPTIONS, STORE_OPTIONS, terminal, type SourceValues,
@@ -68,7 +67,6 @@ other tool.`,
       name, arguments: await readArguments(values.args), mode: values.mode, agent: values.agent,
       timeoutMs: readTimeout(values.timeout),
     }
-
     if (folder === undefined) refuseRoot(values)
     const traces = new FailureTraces()
     const extension = folder === undefined ? undefined : await readTool(folder, name, values)
@@ -76,8 +74,9 @@ other tool.`,
     const host = await openHost(values, true, false, { onFailure: traces.listener })
     try {
       if (extension !== undefined) await (await import('./extension-source.ts')).offer(host, extension)
-      const outcome = await callOnce(host, await meantCall(host, request, true))
+      const outcome = withoutFile(await callOnce(host, await meantCall(host, request, true)))
       printOutcome(outcome, values.json === true, traces)
+      tellCut(outcome)
       if (outcome.type === 'output') return 0
       tellFaults(outcome.error.code, name, host)
       if (outcome.error.code === 'ApprovalDenied' && !canAsk()) process.stderr.write(hint(NO_TERMINAL))
@@ -251,24 +250,6 @@ function readTimeout(text: string | undefined): number | undefined {
   throw new UsageError(
     `--timeout must be a whole number of milliseconds from 1 to ${CALL_LIMITS.maxTimeoutMs}, not "${text}".`,
   )
-}
-
-async function readArguments(given = '{}'): Promise<Json> {
-  const parsed = parseJson(await argumentsText(given))
-  if (!parsed.ok) {
-    throw new UsageError(`--args ${parsed.fault.path === '' ? '' : `at ${parsed.fault.path} `}${parsed.fault.message}.`)
-  }
-  return parsed.value
-}
-
-async function argumentsText(given: string): Promise<string> {
-  if (given === '-') return readAll(process.stdin)
-  if (!given.startsWith('@')) return given
-  try {
-    return readFileSync(given.slice(1), 'utf8')
-  } catch (error) {
-    throw new UsageError(`--args: "${given.slice(1)}" cannot be read: ${messageOf(error)}`)
-  }
 }
 
 /**

@@ -15,10 +15,7 @@ const COMMON_CONFIG_PROPERTIES: JsonObject = {
     description: 'The longest timeout_ms that a call of bash or test_runner may ask for, in milliseconds.',
   },
   maxOutput: {
-    anyOf: [
-      { type: 'integer', minimum: 1, maximum: MOST_BYTES },
-      { type: 'string', pattern: SIZE_PATTERN.source },
-    ],
+    type: ['integer', 'string'], minimum: 1, maximum: MOST_BYTES, pattern: SIZE_PATTERN.source,
     description: 'How much of a result the model sees, in bytes or as in 200KB; the rest goes to a file.',
   },
   maxEntries: {
