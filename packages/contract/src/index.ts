@@ -74,12 +74,11 @@ export {
   type ProjectStanding, type ProjectTrust, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport,
   type TrustStanding, type WatchRequest,
 } from './ports/loader.ts'
-export type { CodeOrigins, WrittenPlace } from './ports/code-origins.ts'
 export { mayReach, NO_COMMAND_WALLS, type CommandWall, type CommandWalls } from './ports/command-walls.ts'
 export {
   BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
   type CompartmentRequest, type CompartmentSession, type CompartmentTool, type DryRun, type MissingWall,
-  type RuntimePart, type Sandbox, type ToolInvocation, type Wall,
+  type RuntimePart, type Sandbox, type ToolInvocation, type Wall, type CodeOrigins, type WrittenPlace,
 } from './ports/sandbox.ts'
 export type { CompartmentServices, LogEntry, SecretGrant } from './ports/compartment-services.ts'
 export type { SessionAccess, StateAccess, WholeOutput } from './ports/compartment-services.ts'

@@ -16,6 +16,7 @@ import { threadStarter } from './process/thread-hull.ts'
 import { openCompartment } from './session/open.ts'
 import { detectOsLayers, osLayersFor, type OsMode, withoutLayers } from './os/os-layers.ts'
 import { MissingLayers, wallsOf } from './os/walls.ts'
+import { inspectedPool, isInspected, patiently, type Inspection } from './pool/inspected.ts'
 import { HullPool, type Census, type PooledPlacement, type Pools } from './pool/hull-pool.ts'
 import { EvictableSession } from './session/evictable-session.ts'
 import type { FailureListener } from './session/failures.ts'
@@ -62,6 +63,8 @@ export interface SandboxOptions extends PoolOptions {
   readonly onUse?: (use: CapabilityUse) => void
   /** Called for each error that the code of an extension threw. Contract: must not throw. */
   readonly onFailure?: FailureListener
+  /** Opens debuggers. Absent: none can be opened. */
+  readonly inspect?: Inspection
 }
 
 export interface PooledSandbox extends Required<Sandbox> {
@@ -86,6 +89,7 @@ const AT_ONCE = forms.count(1, POOL_LIMITS.most)
 const OPTIONS: OptionForms<SandboxOptions> = {
   workspace: forms.text, idleMs: forms.above(0),
   dryRun: forms.having('used'), onUse: forms.method, onFailure: forms.method,
+  inspect: forms.having('onListening'),
   kept: forms.list(forms.text), ownCode: forms.list(forms.text), projectLayer: forms.text,
   storeFiles: forms.list(forms.text), journal: forms.text,
   operator: forms.fields({
@@ -100,7 +104,7 @@ const OPTIONS: OptionForms<SandboxOptions> = {
 export function createSandbox(given: SandboxOptions): PooledSandbox {
   requireNodeVersion()
   requireOptions('createSandbox', given, OPTIONS, 'workspace')
-  const { workspace, idleMs = IDLE_MS, operator, dryRun, onUse, onFailure, ...places } = given
+  const { workspace, idleMs = IDLE_MS, operator, dryRun, onUse, onFailure, inspect, ...places } = given
   const { kept, ownCode, projectLayer, storeFiles, journal, ...options } = places
   const usedSecrets = new UsedSecrets()
   const sessions = new Set<CompartmentSession>()
@@ -108,6 +112,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
   const missing = new MissingLayers()
   const spares = new SpareLauncher()
   const pools = createPools(options, missing, (placement) => makeRoom(placement))
+  const inspected = inspect && { ...pools, process: inspectedPool(inspect, os, options.most?.hulls ?? MOST) }
   const opening = new Set<Promise<unknown>>()
   const closed = new AbortController()
 
@@ -131,14 +136,17 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
       operator, reserved: kept, ownCode, projectLayer, storeFiles, usedSecrets, journal, dryRun, onUse, onFailure,
       missingSandbox: missing, requiresSandbox: os === 'require', spares,
     }
-    return openCompartment({ ...request, signal }, residency, workspace, pools, broker)
+    const from = isInspected(inspect, request) ? inspected! : pools
+    return openCompartment({ ...request, signal }, residency, workspace, from, broker)
   }
   const openAll: SessionOpener = (request, residency) =>
     (request.concurrency ?? 1) === 1 ? openOne(request, residency) : SessionPool.open(request, openOne, residency)
-  const open = async (request: CompartmentRequest): Promise<CompartmentSession> => {
+  const open = async (asked: CompartmentRequest): Promise<CompartmentSession> => {
+    const stays = isInspected(inspect, asked)
+    const request = stays ? patiently(asked) : asked
     const session = request.placement === 'inline'
       ? await openAll(request, new Residency())
-      : await EvictableSession.open(request, openAll, idleMs)
+      : await EvictableSession.open(request, openAll, stays ? Infinity : idleMs)
     sessions.add(session)
     void session.ended.then(() => sessions.delete(session))
     return session
@@ -192,7 +200,7 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
       closed.abort(new BulkheadError('HostClosed', 'The sandbox is closed.'))
       await Promise.allSettled(opening)
       await Promise.all([...sessions].map((session) => session.close()))
-      await Promise.all(Object.values(pools).map((pool) => pool.close()))
+      await Promise.all([...Object.values(pools), inspected?.process].map((pool) => pool?.close()))
       spares.close()
     },
   }

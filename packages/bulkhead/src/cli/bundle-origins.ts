@@ -1,5 +1,6 @@
 import { SourceMap } from 'node:module'
 import { isAbsolute, join, relative, sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { CodeOrigins, WrittenPlace } from '@bulkhead/contract'
 
 /** What the bundler tells about a bundle. */
@@ -47,7 +48,12 @@ export function bundleOrigins({ folder, main, file, map, imports, texts }: Bundl
       const line = lines.findIndex((text) => quoted.some((name) => text.includes(name)))
       return line < 0 ? undefined : { file: importer, line: line + 1 }
     },
-    sourceMapOf: (built) => built === file ? map : undefined,
+    sourceMapOf(built) {
+      if (built !== file) return undefined
+      const whole = JSON.parse(map) as { readonly sources: readonly string[] }
+      const sources = whole.sources.map((source) => pathToFileURL(join(folder, 'dist', source)).href)
+      return JSON.stringify({ ...whole, sources })
+    },
   }
 }
 

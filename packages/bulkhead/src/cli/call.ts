@@ -68,9 +68,8 @@ other tool.`,
       timeoutMs: readTimeout(values.timeout),
     }
     if (folder === undefined) refuseRoot(values)
-    const traces = new FailureTraces()
+    const traces = new FailureTraces(folder)
     const extension = folder === undefined ? undefined : await readTool(folder, name, values)
-    if (folder !== undefined && extension !== undefined) traces.use({ folder, id: extension.id })
     const host = await openHost(values, true, false, { onFailure: traces.listener })
     try {
       if (extension !== undefined) await (await import('./extension-source.ts')).offer(host, extension)

@@ -18,14 +18,19 @@ import { offer, readForProject } from './extension-source.ts'
 import { canAsk, COMMON_OPTIONS, openHost, SOURCE_OPTIONS, STORE_OPTIONS, terminal } from './host-options.ts'
 import { faultText, hint } from './output.ts'
 import { printOutcome } from './print-outcome.ts'
+import { Inspected, startedAtOnce } from './inspected.ts'
 import { extensionLines, sourceLines } from './review.ts'
 import { wallsHere, wallsText } from './walls-here.ts'
 
 export const dev = defineCommand({
-  usage: 'bulkhead dev [DIR] [--mode ask|allowlist|yolo] [--no-store] [--root DIR] [--workspace DIR] [--home DIR] '
-    + '[--trust-project]',
+  usage: 'bulkhead dev [DIR] [--mode ask|allowlist|yolo] [--inspect] [--no-store] [--root DIR] [--workspace DIR] '
+    + '[--home DIR] [--trust-project]',
   operands: { DIR: { text: 'folder of an extension (default: this folder)', completes: 'folder' } },
-  options: { ...MODE_OPTION, ...STORE_OPTIONS, ...SOURCE_OPTIONS, ...COMMON_OPTIONS, json: { type: 'boolean' } },
+  options: {
+    ...MODE_OPTION,
+    inspect: { type: 'boolean', text: 'open a debugger for the code in DIR, in a process without some of its walls' },
+    ...STORE_OPTIONS, ...SOURCE_OPTIONS, ...COMMON_OPTIONS, json: { type: 'boolean' },
+  },
   details: `Opens a host with the extension in DIR, and a prompt to call its tools: NAME {"argument": "value"}. Tab
 completes names, arguments and fixed values. When a file changes, the extension is built and loaded again. Logs,
 progress and what the tools used are printed on standard error, results on standard output. Rules and approvals apply
@@ -39,19 +44,17 @@ ${Object.entries(DEV_COMMANDS).map(([name, text]) => `  ${name.padEnd(8)}  ${tex
     if (more.length > 0) throw new UsageError('Name one folder after "dev".')
     if (values.json) throw new UsageError('--json cannot be used with "dev". Use "bulkhead call DIR NAME --json".')
     const uses: CapabilityUse[] = []
-    const traces = new FailureTraces()
-    const build = async () => {
-      const built = await readForProject(dir, values)
-      traces.use({ folder: dir, id: built.extension.id })
-      return built
-    }
+    const traces = new FailureTraces(dir)
+    const build = () => readForProject(dir, values)
     const first = await build()
+    const inspected = values.inspect ? new Inspected() : undefined
     const host = await openHost(values, true, false, {
-      onUse: (use) => void uses.push(use), onFailure: traces.listener,
+      onUse: (use) => void uses.push(use), onFailure: traces.listener, inspect: inspected,
     })
     try {
       const { mode, workspace = '.' } = values
-      await work({ host, folder: resolve(dir), build, workspace: resolve(workspace), mode, uses, traces }, first)
+      const bench = { host, folder: resolve(dir), build, workspace: resolve(workspace), mode, uses, traces, inspected }
+      await work(bench, first)
     } finally {
       await host.close()
     }
@@ -67,14 +70,17 @@ interface Workbench {
   readonly mode: 'ask' | 'allowlist' | 'yolo' | undefined
   readonly uses: readonly CapabilityUse[]
   readonly traces: FailureTraces
+  readonly inspected: Inspected | undefined
 }
 
 async function work(bench: Workbench, first: Packed): Promise<void> {
-  const { host, folder, build, workspace, mode, uses, traces } = bench
+  const { host, folder, build, workspace, mode, uses, traces, inspected } = bench
   let { extension } = first
   const prompt = new Prompt((line) => complete(line, extension.manifest.tools))
-  await offer(host, extension)
   prompt.say([...sourceLines(first), ...extensionLines(extension)].join('\n'))
+  inspected?.tell((text) => prompt.say(text))
+  const offered = () => offer(host, inspected === undefined ? extension : startedAtOnce(extension))
+  await offered()
   let isOver = false
   // Not awaited: trying them takes about a second.
   void wallsHere(host).then((walls) => isOver || prompt.say(wallsText(walls)))
@@ -86,7 +92,7 @@ async function work(bench: Workbench, first: Packed): Promise<void> {
       const built = await build()
       if (built.extension.digests.package === extension.digests.package) return
       extension = built.extension
-      await offer(host, extension)
+      await offered()
       prompt.say(`Reloaded ${extension.id} ${extension.version}.`)
     }).catch((error: unknown) => prompt.say(faultText(BulkheadError.from(error)).trimEnd()))
     return building
@@ -122,7 +128,7 @@ async function work(bench: Workbench, first: Packed): Promise<void> {
     else if (!parsed.ok) prompt.say(visibleText(`The arguments: ${parsed.fault.message}.`))
     else {
       const call = { id: `dev-${++calls}`, name, arguments: parsed.value }
-      printOutcome(await interruptible((signal) => session.call(call, { signal })), false, traces)
+      printOutcome(await interruptible((signal) => session.call(call, { signal, ...inspected?.patience })), false, traces)
       prompt.say(powersText(extension, uses, workspace, name))
     }
   }

@@ -4,12 +4,6 @@ import type { Outcome } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import type { CompartmentFailure } from '@bulkhead/sandbox'
 
-/** The folder of an extension that the person named, and the id of the extension. */
-export interface OwnFolder {
-  readonly folder: string
-  readonly id: string
-}
-
 /** An error of a tool, and the function calls that led to it. */
 export interface ShownTrace {
   readonly message: string
@@ -22,16 +16,17 @@ export interface ShownTrace {
  * and only for errors that its publisher has to correct.
  */
 export class FailureTraces {
-  #own: OwnFolder | undefined
+  readonly #folder: string
   #last: CompartmentFailure | undefined
+
+  /** `folder`: as the person named it. */
+  constructor(folder = '.') {
+    this.#folder = folder
+  }
 
   /** Called for each error of a compartment. */
   readonly listener = (failure: CompartmentFailure): void => {
     this.#last = failure
-  }
-
-  use(own: OwnFolder): void {
-    this.#own = own
   }
 
   /** Forgets it. Undefined if the call did not fail in the code of a tool. */
@@ -39,9 +34,9 @@ export class FailureTraces {
     const failure = this.#last
     this.#last = undefined
     if (failure === undefined || outcome.type === 'output' || outcome.error.code !== failure.error.code) return undefined
-    const isOwn = this.#isOwn(failure)
-    if (!isOwn && failure.error.fault !== 'extension') return undefined
-    const base = isOwn ? this.#own!.folder.replaceAll(sep, '/') : failure.extension.id
+    const { isOwn, error, extension } = failure
+    if (!isOwn && error.fault !== 'extension') return undefined
+    const base = isOwn ? this.#folder.replaceAll(sep, '/') : extension.id
     return failure.trace.map(({ message, frames }) => ({
       message, frames: frames.map(({ name, file, line, column }) => ({ name, file: posix.join(base, file), line, column })),
     }))
@@ -49,11 +44,7 @@ export class FailureTraces {
 
   /** For output that programs read: only what the person owns. */
   takeOwn(outcome: Outcome): readonly ShownTrace[] | undefined {
-    return this.#last !== undefined && this.#isOwn(this.#last) ? this.take(outcome) : undefined
-  }
-
-  #isOwn({ extension: { id, layer } }: CompartmentFailure): boolean {
-    return layer === 'project' && id === this.#own?.id
+    return this.#last?.isOwn === true ? this.take(outcome) : undefined
   }
 }
 

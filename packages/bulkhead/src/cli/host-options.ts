@@ -70,7 +70,7 @@ export interface HostValues {
  */
 export async function openHost(
   values: HostValues, remembering: boolean | 'no sessions' = false, serving = false,
-  watching: Pick<Assembly, 'onUse' | 'onFailure'> = {},
+  watching: Pick<Assembly, 'onUse' | 'onFailure' | 'inspect'> = {},
 ) {
   const [{ assembleHost }, { tokenRoles }] = await Promise.all([
     import('../facade/create-host.ts'), import('./token-book.ts'),

@@ -9,7 +9,7 @@ import {
 } from '@bulkhead/host'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
 import { createLoader, PROJECT_FOLDER } from '@bulkhead/loader'
-import type { CompartmentFailure } from '@bulkhead/sandbox'
+import type { CompartmentFailure, Inspection } from '@bulkhead/sandbox'
 import { createMemoryStore } from '@bulkhead/store'
 import { argumentsReaders, type PromptSections } from '@bulkhead/tools-bundled'
 import { createBundledLayer, type BundledLayer, type BundledLayerOptions } from './bundled-layer.ts'
@@ -131,6 +131,8 @@ export interface Assembly {
   readonly onUse?: ((use: CapabilityUse) => void) | undefined
   /** Called for each error that the code of an extension threw. */
   readonly onFailure?: ((failure: CompartmentFailure) => void) | undefined
+  /** Opens debuggers for extensions that this process built from a folder. */
+  readonly inspect?: Inspection | undefined
   readonly clock?: Clock | undefined
   /** Roles that later sessions may have. */
   readonly roles?: () => Iterable<string>
@@ -142,7 +144,7 @@ export interface Assembly {
  */
 export async function assembleHost(
   options: CreateHostOptions, firstTrust: TrustChoice | undefined,
-  { startsEager = true, onUse, onFailure, clock = systemClock, roles = () => [] }: Assembly = {},
+  { startsEager = true, onUse, onFailure, inspect, clock = systemClock, roles = () => [] }: Assembly = {},
 ): Promise<AssembledHost> {
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
@@ -156,7 +158,7 @@ export async function assembleHost(
   const store = options.store ?? createMemoryStore()
   const surroundings = {
     variables: env, operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options),
-    signal: closing.signal, onUse, onFailure,
+    signal: closing.signal, onUse, onFailure, inspect,
     storeFiles: await Promise.all((store.files ?? []).map(canonicalPath)),
   }
   const enter = (folder: string, trust: TrustChoice | undefined) =>

@@ -9,7 +9,7 @@ import type {
 import { namesIn } from '@bulkhead/kit/folders'
 import { IgnoreFiles } from '@bulkhead/loader'
 import type { FoundRoot, Host, Place, SwitchReport } from '@bulkhead/host'
-import type { CompartmentFailure, OperatorEnvironment } from '@bulkhead/sandbox'
+import type { CompartmentFailure, Inspection, OperatorEnvironment } from '@bulkhead/sandbox'
 import { commandEnvironment, shownVariables, type Variables } from './command-environment.ts'
 import { ConnectedServers } from './connected-servers.ts'
 import { countFiles } from './count-files.ts'
@@ -52,6 +52,8 @@ export interface PlaceSurroundings {
   readonly onUse?: ((use: CapabilityUse) => void) | undefined
   /** Called for each error that the code of an extension threw. */
   readonly onFailure?: ((failure: CompartmentFailure) => void) | undefined
+  /** Opens debuggers for extensions that this process built from a folder. */
+  readonly inspect?: Inspection | undefined
 }
 
 export interface OpenPlace extends Place {
@@ -67,8 +69,8 @@ export type TrustChoice = ProjectTrust | 'as found'
 export async function openPlace(
   loader: Loader, folder: string, choice: TrustChoice | undefined, options: PlaceOptions & PlaceSurroundings,
 ): Promise<OpenPlace> {
-  const { interactor, watch, config, mcp, variables, operator, home, projectFolder, env, signal, onUse, onFailure } = options
-  const { cacheFolder: cache, storeFiles } = options
+  const { interactor, watch, config, mcp, variables, operator, home, projectFolder, env, signal, onUse } = options
+  const { cacheFolder: cache, storeFiles, onFailure, inspect } = options
   const workspace = await canonicalFolder(folder)
   const projectLayer = join(workspace, projectFolder)
   const otherLayers = otherLayersIn(workspace, projectFolder)
@@ -123,7 +125,7 @@ export async function openPlace(
       const { createSandbox } = await import('@bulkhead/sandbox')
       return createSandbox({
         workspace, operator: ofCommands, kept, ownCode: readOnly, projectLayer, storeFiles, journal, ...sandbox,
-        ...(onUse && { onUse }), ...(onFailure && { onFailure }),
+        ...(onUse && { onUse }), ...(onFailure && { onFailure }), ...(inspect && { inspect }),
       })
     }, () => loadLateCode(servers)),
     source: { load, ...(watching ? { watch: watching } : {}) },

@@ -16,6 +16,6 @@ export interface CodeOrigins {
   chainTo(imported: string): readonly string[]
   /** Where a module is imported by that name. undefined if it is not found. */
   importOf(specifier: string): Omit<WrittenPlace, 'column'> | undefined
-  /** The source map of a built file, as JSON. undefined for other files. */
+  /** The source map of a built file, as JSON with the URLs of written files, for a debugger. undefined for others. */
   sourceMapOf(file: string): string | undefined
 }

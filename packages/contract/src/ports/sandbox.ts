@@ -12,6 +12,8 @@ import type { CompartmentServices } from './compartment-services.ts'
 import type { KeyUse } from './server-jail.ts'
 import type { UseRules } from './use-rules.ts'
 
+export type { CodeOrigins, WrittenPlace } from './code-origins.ts'
+
 export type CompartmentCode =
   /** Verified bytes by path relative to the package, with `/` between segments. The code can import nothing else. */
   | {

@@ -17,6 +17,7 @@ import { checkShape, PACKAGE_FILE, readManifest } from '../prove/check-manifest.
 import { withoutBundled } from './bundled-dependencies.ts'
 import { BundledFiles, type BundledFile } from './bundled-files.ts'
 import { parseModules } from './parse-modules.ts'
+import { writtenOrigins } from './written-origins.ts'
 import { buildSource, isTypeScript, typeScriptSource, usesDependencies, type SourceTools } from './source.ts'
 
 export interface PackOptions extends InspectOptions {
@@ -108,16 +109,16 @@ export async function packFolder(
   }, settings, forProject ? 'project' : 'global', null, { anyCore })
   if (source === undefined) await parseModules(extension.manifest.main.slice('./'.length), files, origins)
   return {
-    extension: withOrigins(extension, origins), files, bundled, sources: sources.list(), root: sources.root, integrityFile,
+    extension: withOrigins(extension, origins ?? writtenOrigins(extension.manifest.main.slice('./'.length), files)), files, bundled, sources: sources.list(), root: sources.root, integrityFile,
     tarball: await writeTarball(files),
     warnings: [...warnings, ...packageWarnings(packageJson, extension.version, hasModules)],
     leftOut: [...skipped, ...[...bytes.keys()].filter((path) => !files.has(path))].toSorted(byteOrder),
   }
 }
 
-function withOrigins(extension: ExtensionDescriptor, origins: CodeOrigins | undefined): ExtensionDescriptor {
+function withOrigins(extension: ExtensionDescriptor, origins: CodeOrigins): ExtensionDescriptor {
   const { code } = extension
-  return origins === undefined || code.kind !== 'files' ? extension : { ...extension, code: { ...code, origins } }
+  return code.kind === 'files' ? { ...extension, code: { ...code, origins } } : extension
 }
 
 const NO_BUNDLER = 'The code is TypeScript or uses dependencies in node_modules, and no bundler is configured.'

@@ -39,6 +39,17 @@ export interface BubblewrapMeans {
   readonly files: ReadonlyMap<string, string>
   /** Whether `bwrap` can forbid user namespaces inside. */
   readonly refusesNamespaces: boolean
+  /** Set for a process that a debugger connects to. */
+  readonly sharesNetwork?: true
+}
+
+/** What is left around a process that a debugger connects to: it needs a socket in the network of the developer. */
+export function openToDebugger({ rlimits, bubblewrap }: OsLayers): OsLayers {
+  const layer = inactive('a debugger connects to the process')
+  return {
+    rlimits, seccomp: layer, launcher: layer, utilLinux: layer,
+    bubblewrap: bubblewrap.active ? { ...bubblewrap, sharesNetwork: true } : bubblewrap,
+  }
 }
 
 export interface SeccompMeans {

@@ -144,9 +144,11 @@ const limitArgs = (limits: ReadonlyMap<string, number>): readonly string[] =>
  * No `--new-session`: the hull leads a session already, and a second one would leave the process group that the host
  * kills. No /proc and no /dev: Node does not need them, and they reveal facts about the host.
  */
-function bubblewrapArgs({ files, refusesNamespaces }: BubblewrapMeans, filter: Uint8Array | undefined): string[] {
+function bubblewrapArgs(
+  { files, refusesNamespaces, sharesNetwork }: BubblewrapMeans, filter: Uint8Array | undefined,
+): string[] {
   return [
-    '--unshare-all', '--unshare-user', ...(refusesNamespaces ? ['--disable-userns'] : []),
+    '--unshare-all', '--unshare-user', ...(sharesNetwork ? ['--share-net'] : []), ...(refusesNamespaces ? ['--disable-userns'] : []),
     '--uid', NOBODY, '--gid', NOBODY, '--hostname', 'hull',
     '--die-with-parent', '--cap-drop', 'ALL', '--clearenv',
     ...[...files].flatMap(([inside, outside]) => ['--ro-bind', outside, inside]),

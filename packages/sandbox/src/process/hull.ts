@@ -54,11 +54,11 @@ export interface ThreadOptions {
 }
 
 /** Options for the thread of a compartment, in any process. */
-export function threadOptions({ heapMb }: Pick<HullShape, 'heapMb'>): ThreadOptions {
+export function threadOptions({ heapMb }: Pick<HullShape, 'heapMb'>, inspects = false): ThreadOptions {
   return {
     // -i: without it the permissions include the working directory.
     // --no-warnings: warnings use members of `process` that lockdown removes.
-    execArgv: ['-i', '--permission', '--no-warnings'],
+    execArgv: ['-i', '--permission', '--no-warnings', ...(inspects ? ['--allow-inspector'] : [])],
     env: {},
     argv: [],
     trackUnmanagedFds: false,

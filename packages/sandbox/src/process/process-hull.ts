@@ -29,18 +29,23 @@ const DIAGNOSTIC_CHARS = 4_096
 const OUT_OF_HEAP = /heap out of memory|Fatal JavaScript/i
 const OUT_OF_MEMORY = /allocation failed|out of memory/i
 
-/** Starts child processes. One signal ends everything in one. */
-export function processStarter(image: Image, layers: OsLayers): StartHull {
+/**
+ * Starts child processes. One signal ends everything in one. With `onListening` their threads open a debugger, and its
+ * address is passed on.
+ */
+export function processStarter(image: Image, layers: OsLayers, onListening?: (address: string) => void): StartHull {
   const { hull, boot } = image
-  const handovers = new Handovers(image.author)
+  const inspects = onListening !== undefined
+  const handovers = new Handovers(image.author, inspects)
   let masked: readonly number[] | undefined
   return (shape, spare) => {
     refuseUnknownNode(process.execPath)
     masked = (masked ?? inheritableDescriptors()).filter(isInheritable)
-    const options = { ...threadOptions(shape), stdin: false, stdout: true, stderr: true }
+    const options = { ...threadOptions(shape, inspects), stdin: false, stdout: true, stderr: true }
     const start: HullStart = { boot, options }
     const child = spawnHull(process.execPath, [...FLAGS, '--eval', hull, JSON.stringify(start)], layers, shape, masked)
     const streams = streamsOf(child)
+    if (onListening !== undefined) findAddress(streams.stderr, onListening)
     streams.control.write(handovers.of(image.script, spare))
     return new ProcessHull(child, streams, shape)
   }
@@ -49,11 +54,13 @@ export function processStarter(image: Image, layers: OsLayers): StartHull {
 /** The first line to a child process. Building it takes two milliseconds, so it is kept for each script. */
 class Handovers {
   readonly #author: string
+  readonly #inspects: boolean
   readonly #lines = new Map<boolean, Buffer>()
   #script: CompiledScript | undefined
 
-  constructor(author: string) {
+  constructor(author: string, inspects: boolean) {
     this.#author = author
+    this.#inspects = inspects
   }
 
   of(script: CompiledScript, spare: boolean): Buffer {
@@ -66,7 +73,7 @@ class Handovers {
 
   #line({ text, cache }: CompiledScript, spare: boolean): Buffer {
     const cacheBase64 = Buffer.from(cache).toString('base64')
-    const handover: HullHandover = { author: this.#author, script: text, cacheBase64, spare }
+    const handover: HullHandover = { author: this.#author, script: text, cacheBase64, spare, inspects: this.#inspects }
     return Buffer.from(`${JSON.stringify(handover)}\n`)
   }
 }
@@ -187,6 +194,21 @@ async function exitReport(child: ChildProcess, streams: HullStreams, ready: () =
     child.once('error', (error) => resolve(`an error: ${error.message}`))
   })
   return { report: firstReport(reports()), ended, output: output.map((text) => text()).join('\n').trim() }
+}
+
+const ADDRESS = /^Debugger listening on (ws:\/\/127\.0\.0\.1:\d+\/[\w-]+)$/m
+
+/** The address of a debugger that Node writes. It comes before all code of an extension. */
+function findAddress(stderr: Readable, onListening: (address: string) => void): void {
+  let text = ''
+  const look = (chunk: string | Buffer): void => {
+    text += String(chunk)
+    const address = ADDRESS.exec(text)?.[1]
+    if (address === undefined && text.length < DIAGNOSTIC_CHARS) return
+    stderr.off('data', look)
+    if (address !== undefined) onListening(address)
+  }
+  stderr.on('data', look)
 }
 
 /** Reads a stream to its end, and keeps only the beginning. */

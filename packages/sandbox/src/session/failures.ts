@@ -6,6 +6,8 @@ import { traceOf, type TracedError } from './trace.ts'
 /** An error of a compartment, and where in the code of the extension it was thrown. */
 export interface CompartmentFailure {
   readonly extension: CompartmentRequest['extension']
+  /** Whether this process built the code, from the folder of its developer. */
+  readonly isOwn: boolean
   /** Set for a call of a tool. */
   readonly callId: string | undefined
   readonly error: BulkheadError
@@ -23,7 +25,8 @@ export function reportFailure(
 ): void {
   if (listener === undefined) return
   const trace = traceOf(error, code)
-  if (trace.length > 0) listener({ extension, callId, error, trace })
+  const isOwn = code.kind === 'files' && code.origins !== undefined
+  if (trace.length > 0) listener({ extension, isOwn, callId, error, trace })
 }
 
 /** An error while the code was imported, with the file and line as they were written, and how they were imported. */
@@ -47,7 +50,8 @@ function placeText(error: BulkheadError, code: Extract<CompartmentCode, { kind: 
   const wanted = typeof module === 'string' ? `node:${module}` : specifier ?? NOT_EXPORTED.exec(error.message)?.[1]
   if (typeof wanted !== 'string') return undefined
   const { file, line } = code.origins?.importOf(wanted) ?? {}
-  const place = line === undefined ? code.origins?.main ?? importer : `${file}, line ${line}`
+  const isWritten = typeof importer === 'string' && code.origins?.placeOf(importer, 1, 1)?.file === importer
+  const place = line !== undefined ? `${file}, line ${line}` : isWritten ? importer : code.origins?.main ?? importer
   return typeof place === 'string' ? withChain(`imported in ${place}`, code.origins?.chainTo(wanted)) : undefined
 }
 

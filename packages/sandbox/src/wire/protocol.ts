@@ -102,6 +102,8 @@ export interface WorkerStart {
    * task.
    */
   readonly inHull: boolean
+  /** Whether it opens a debugger, for the code of a developer. */
+  readonly inspects?: boolean
 }
 
 /** The only task that a Piscina thread ever gets: be a compartment until it ends. */
@@ -123,6 +125,7 @@ export interface HullHandover {
   readonly script: string
   readonly cacheBase64: string
   readonly spare: boolean
+  readonly inspects: boolean
 }
 
 /** The second and last line: the limits of the extension it now belongs to. */

@@ -14,6 +14,7 @@ import { expose, Remote } from '../wire/rpc.ts'
 import { descriptorTransport, portTransport } from '../wire/transport.ts'
 import { brokerClient } from './broker-client.ts'
 import { Compartment } from './compartment.ts'
+import { openInspector } from './inspector.ts'
 import { lockDown } from './lockdown.ts'
 import { sealModules, type ModuleMap } from './modules.ts'
 import { probeLockdown } from './probe.ts'
@@ -33,7 +34,7 @@ const PACKET_OVERHEAD_BYTES = 16
  * it is used.
  */
 async function prepare(): Promise<Serve> {
-  const { author, spare, readable } = workerData as WorkerStart
+  const { author, spare, readable, inspects = false } = workerData as WorkerStart
   let log: LogSender | undefined
   const link = (transport: Transport, { messageBytes, busyPoll }: CompartmentTerms): Link => {
     const maxMessageBytes = messageBytes - PACKET_OVERHEAD_BYTES
@@ -56,9 +57,10 @@ async function prepare(): Promise<Serve> {
     })
   }
   try {
+    if (inspects) openInspector()
     lockDown({ console: logConsole((level, text) => log?.send(level, text, null)) })
     const modules = sealModules(author)
-    await probeLockdown(readable)
+    await probeLockdown(readable, inspects)
     if (spare) await warmUp(serveFrom(modules))
     modules.forget()
     return serveFrom(modules)
