@@ -23,8 +23,8 @@ it('the example of docs/guides/publishing.md conforms, uses a secret that it can
   const requests: (string | undefined)[] = []
   const server = createServer(({ url, headers }, response) => {
     requests.push(`${url} ${headers.authorization}`)
-    response.writeHead(url === '/v1/Oslo' ? 200 : 404, { 'content-type': 'application/json' })
-    response.end(JSON.stringify({ sky: 'clear', echoed: headers.authorization }))
+    response.writeHead(url === '/v1/Atlantis' ? 404 : 200, { 'content-type': 'application/json' })
+    response.end(url === '/v1/Limbo' ? '<html>' : JSON.stringify({ sky: 'clear', echoed: headers.authorization }))
   }).listen(0, 'localhost')
   await once(server, 'listening')
   try {
@@ -48,6 +48,8 @@ it('the example of docs/guides/publishing.md conforms, uses a secret that it can
     const { code, stderr } = await forecast('Atlantis')
     expect([code, afterWallWarning(stderr)]).toEqual([1, expect.stringMatching(/^NotFound There is no city "Atlantis"/)])
     expect(requests).toEqual(['/v1/Oslo Bearer a-secret-of-the-operator', '/v1/Atlantis Bearer a-secret-of-the-operator'])
+    const failed = await inside(['call', './weather-tool', 'forecast', '--mode', 'yolo', '--args', '{"city":"Limbo"}'], folder, { WEATHER_TOKEN: 'a-secret-of-the-operator' })
+    expect(afterWallWarning(failed.stderr)).toBe(block('text').replaceAll('(weather/', '(weather-tool/'))
   } finally {
     server.close()
   }

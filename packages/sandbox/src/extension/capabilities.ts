@@ -15,7 +15,8 @@ export type CallBroker = (method: BrokerMethod, ...args: readonly unknown[]) => 
 
 /** Refuses arguments that the host would treat as an attack: honest code makes mistakes too. */
 export function withPlainArgs(callBroker: CallBroker, limits: PlainLimits): CallBroker {
-  return async (method, ...args) => callBroker(method, ...args.map((arg) => {
+  // Awaited, so that V8 knows the caller when it fails.
+  return async (method, ...args) => await callBroker(method, ...args.map((arg) => {
     const plain = toPlainJson(arg, limits)
     if (!plain.ok) {
       throw new CodedError('InputInvalid', `${method} got an argument that cannot be sent. ${plain.message}`)

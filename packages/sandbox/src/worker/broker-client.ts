@@ -1,4 +1,5 @@
 import type { CallBroker } from '../extension/capabilities.ts'
+import { RemoteError } from '../wire/errors.ts'
 import type { Channel } from '../wire/link.ts'
 import type { CompartmentTerms } from '../wire/protocol.ts'
 import { Remote } from '../wire/rpc.ts'
@@ -6,6 +7,7 @@ import { Remote } from '../wire/rpc.ts'
 /** Captured before extension code runs, which could replace them. */
 const { now } = Date
 const later = setTimeout
+const { captureStackTrace } = Error
 
 const SECOND_MS = 1_000
 /**
@@ -57,6 +59,10 @@ export function brokerClient(
     })
     try {
       return await remote.call(method, ...args)
+    } catch (error) {
+      // The host sends no stack. Here V8 knows the code of the extension that waits.
+      if (error instanceof RemoteError) captureStackTrace(error)
+      throw error
     } finally {
       free++
       sendNext()
