@@ -111,7 +111,7 @@ export class Broker {
       ...(anyHas('net') ? [netCapability({ secrets, answeredBy: dryRun?.port })] : []),
       ...(anyHas('shell') ? [shellCapability({
         workspace, tools, secrets, operator, projectLayer, missingSandbox, requiresSandbox, spares, ...folders,
-        concurrentCommands: limits.concurrentCommands, runsNothing: dryRun !== undefined, clientOf: services.client,
+        concurrentCommands: limits.concurrentCommands, answeredBy: dryRun && ((cmd, args) => dryRun.command?.(cmd, args)), clientOf: services.client,
         changes: services.changes, journal, wholeOutput: services.wholeOutput,
         isBundled: extension?.layer === 'bundled' && code?.kind === 'module', choosesWalls: code?.kind === 'module',
       })] : []),

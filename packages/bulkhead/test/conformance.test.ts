@@ -28,7 +28,7 @@ it('a new extension conforms, installs and runs', async () => {
   expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('bulkhead conformance ./word-count') })
   const written = readdirSync(join(folder, 'word-count'))
   const files = ['--junit', 'report.xml', '--badge', 'badge.svg']
-  const checked = await inside(['conformance', 'word-count', '--json', ...files, ...CHECKS], folder)
+  const checked = await inside(['conformance', 'word-count', '--json', '--quiet', ...files, ...CHECKS], folder)
   const report = JSON.parse(checked.stdout) as Report
   expect(report.checks.filter(({ ok }) => ok === false).map(({ id }) => id)).toEqual(
     ['package-repository', 'package-provenance'])

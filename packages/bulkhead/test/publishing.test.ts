@@ -35,7 +35,10 @@ it('the example of docs/guides/publishing.md conforms, uses a secret that it can
     writeFileSync(join(folder, 'weather-tool/package.json'), block('json package.json'))
     writeFileSync(join(folder, 'weather-tool/index.ts'), here(block('ts index.ts')))
     expect(await inside(['pack', './weather-tool'], folder)).toMatchObject({ code: 0, stderr: '' })
-    expect(await inside(['conformance', 'weather-1.0.0.tgz', ...thoroughly(['--only', 'manifest,package'], [])], folder)).toMatchObject({ code: 0, stderr: '' })
+    mkdirSync(join(folder, 'weather-tool/fixtures'))
+    writeFileSync(join(folder, 'weather-tool/fixtures/http.json'), here(block('json fixtures/http.json')))
+    const checks = thoroughly('manifest,package,call-succeeds,examples-outcome', 'manifest,package,calls,powers')
+    expect(await inside(['conformance', './weather-tool', '--quiet', '--only', checks], folder)).toMatchObject({ code: 0, stderr: '' })
     expect(await inside(['install', './weather-1.0.0.tgz', '--yes'], folder)).toMatchObject({ code: 0 })
 
     const forecast = (city: string) => inside(

@@ -3,7 +3,9 @@ import { BulkheadError, type ToolManifest } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { callOnce, type CallFact, type CallsFacts } from './calls.ts'
 import { firstFact, type Requirement } from './requirement.ts'
-import { inCompartment, openCompartment, type ConformanceTarget, type OpenedCompartment } from './target.ts'
+import {
+  asked, callIdOf, inCompartment, openCompartment, type OpenedCompartment, type RunTarget,
+} from './target.ts'
 
 export interface AbortFact {
   readonly tool: ToolManifest
@@ -30,7 +32,7 @@ const OVERDUE = new BulkheadError('ExecutionTimeout', 'The conformance suite gav
  * compartment.
  */
 export async function observeAbort(
-  target: ConformanceTarget, { calls, reliable }: Pick<CallsFacts, 'calls' | 'reliable'>,
+  target: RunTarget, { calls, reliable }: Pick<CallsFacts, 'calls' | 'reliable'>,
 ): Promise<AbortFacts> {
   const began = performance.now()
   await (await openCompartment(target)).session.close()
@@ -49,7 +51,7 @@ export async function observeAbort(
   const beside = await Promise.all(reliable.map((fact) => inCompartment(target, async (opened) => {
     const cancel = new AbortController()
     const { tool: { name }, args } = fact
-    const one = opened.session.call({ callId: 'one', tool: name, args, signal: cancel.signal }).catch(() => undefined)
+    const one = opened.session.call({ callId: callIdOf(name, 'one'), tool: name, args, signal: cancel.signal }).catch(() => undefined)
     const other = callOnce(opened, fact)
     await delay(startMs / 20)
     cancel.abort(CANCELLED)
@@ -67,7 +69,7 @@ interface Cancellation {
 }
 
 async function cancelOne(
-  { session, log }: OpenedCompartment, { tool, args, reason, startMs }: Cancellation,
+  { session, log, patience }: OpenedCompartment, { tool, args, reason, startMs }: Cancellation,
 ): Promise<AbortFact> {
   const cancel = new AbortController()
   const late: string[] = []
@@ -75,7 +77,7 @@ async function cancelOne(
   const onProgress = (text: string): void => {
     if (isOver) late.push(text)
   }
-  const call = session.call({ callId: 'cancelled', tool: tool.name, args, signal: cancel.signal, onProgress })
+  const call = session.call({ callId: callIdOf(tool.name, 'cancelled'), tool: tool.name, args, signal: cancel.signal, onProgress })
     .catch(() => undefined)
   await delay(startMs / 20)
   cancel.abort(reason)
@@ -88,8 +90,9 @@ async function cancelOne(
   late.push(...log.slice(before).map(({ text }) => text))
   const end = await Promise.race([session.ended, Promise.resolve(undefined)])
   const ended = end?.kind === 'failed' ? end.error : undefined
-  const next = await session.call({ callId: 'next', tool: tool.name, args, signal: AbortSignal.timeout(60_000) })
-    .then(() => undefined, BulkheadError.from)
+  const next = await asked({ patience }, `"${tool.name}"`, (signal) => session
+    .call({ callId: callIdOf(tool.name, 'next'), tool: tool.name, args, signal })
+    .then(() => undefined, BulkheadError.from))
   return {
     tool, late, ...(ended && { ended }), ...(next?.class === 'ExtensionHost' && { next }),
   }

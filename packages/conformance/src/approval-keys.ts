@@ -1,10 +1,12 @@
 import {
-  BulkheadError, CALL_LIMITS, checkApprovalKey, compileApprovalKey, type CompartmentSession, type ToolManifest,
+  BulkheadError, CALL_LIMITS, checkApprovalKey, compileApprovalKey, type ToolManifest,
 } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { isAccepted, type CallsFacts } from './calls.ts'
+import { OutOfTime } from './patience.ts'
 import { firstFact, firstOf, type Requirement } from './requirement.ts'
-import { acceptsOf, inCompartment, type ConformanceTarget } from './target.ts'
+import { asked, inCompartment, type OpenedCompartment, type RunTarget } from './target.ts'
+import { acceptsOf } from './validators.ts'
 
 export interface KeyFact {
   readonly tool: ToolManifest
@@ -23,34 +25,38 @@ export interface KeyFacts {
 type Derive = (tool: ToolManifest, args: JsonObject) => Promise<string> | undefined
 
 /** Derives the approval key of each valid call several times. Tools whose key is their name are left out. */
-export async function observeKeys(target: ConformanceTarget, { calls }: CallsFacts): Promise<KeyFacts> {
+export async function observeKeys(target: RunTarget, { calls }: CallsFacts): Promise<KeyFacts> {
   const valid = calls.filter(isAccepted)
-  const derived = await Promise.all([0, 1].map(() => inCompartment(target, async ({ session }) => {
-    const derive = deriving(session)
+  const derived = await Promise.all([0, 1].map(() => inCompartment(target, async (opened) => {
+    const derive = deriving(opened)
     const facts: KeyFact[] = []
     for (const { tool, args } of valid) {
       const orders = [args, args, reordered(args)].map((each) => derive(tool, each))
       if (orders[0] === undefined) continue
-      facts.push(await Promise.all(orders).then(
+      const fact = await Promise.all(orders).then(
         (keys) => ({ tool, args, keys: keys as string[] }),
-        (thrown: unknown) => ({ tool, args, keys: [], error: BulkheadError.from(thrown) }),
-      ))
+        (thrown: unknown) => thrown instanceof OutOfTime
+          ? undefined : { tool, args, keys: [], error: BulkheadError.from(thrown) },
+      )
+      if (fact === undefined) break
+      facts.push(fact)
     }
     return facts
   })))
   const [first = [], second = []] = derived
   return {
     keys: first.map((fact, index) => ({ ...fact, keys: [...fact.keys, ...second[index]?.keys ?? []] })),
-    shifted: await inCompartment(target, ({ session }) =>
-      shiftedKeys(target.extension.manifest.tools, deriving(session))),
+    shifted: target.patience.reason !== undefined ? [] : await inCompartment(target, (opened) =>
+      shiftedKeys(target.extension.manifest.tools, deriving(opened))),
   }
 }
 
-const deriving = (session: CompartmentSession): Derive => (tool, args) => {
+const deriving = ({ session, ...opened }: OpenedCompartment): Derive => (tool, args) => {
   const template = tool.approvalKey
   if (template !== undefined) return derivedFrom(template, args)
   if (!session.offers.approvalKeys.has(tool.name)) return undefined
-  return session.deriveApprovalKey(tool.name, args, AbortSignal.timeout(60_000)).then((key) => checkApprovalKey(key))
+  return asked(opened, `deriveApprovalKey of "${tool.name}"`, (signal) =>
+    session.deriveApprovalKey(tool.name, args, signal).then((key) => checkApprovalKey(key)))
 }
 
 /** What code may put between two arguments. */

@@ -1,12 +1,6 @@
-import type { Manifest, ToolManifest } from '@bulkhead/contract'
 import { canonicalJson, isJsonObject, type Json } from '@bulkhead/kit/json'
 import { endsCompartment, isAccepted, PARALLEL, type CallFact, type CallsFacts } from './calls.ts'
 import { about, firstFact, firstOf, type Requirement } from './requirement.ts'
-
-/** Whether the manifest names something that the run cannot give: configuration, a host, a command or a secret. */
-export const needsMore = ({ requires }: ToolManifest, { secrets, configSchema }: Manifest): boolean =>
-  secrets.length > 0 || 'required' in configSchema || (requires.net?.hosts?.length ?? 0) > 0
-  || (requires.shell?.length ?? 0) > 0
 
 const MANY_LOGGED = 100
 const SPEC = 'docs/guides/publishing.md'
@@ -30,15 +24,16 @@ export const CALL_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
   },
   {
     id: 'call-succeeds', level: 'must', spec: SPEC,
-    statement: 'Each tool succeeds with some valid arguments, or the manifest says what it needs.',
-    why: 'A tool that always fails is of no use.',
-    cure: 'Declare what the tool needs in requires, secrets or configSchema, or fix it.',
+    statement: 'Each tool succeeds with some valid arguments.',
+    why: 'A tool that always fails is of no use, whatever it declares.',
+    cure: 'Fix the tool, add an example, or put what it needs into fixtures/: files, answers of hosts, secrets.',
     check: (facts) => firstOf(facts.manifest.tools, (tool) => {
       const own = facts.calls.filter((call) => call.tool === tool && isAccepted(call))
       const [first] = own
-      if (!first || own.some(({ error }) => error === undefined) || needsMore(tool, facts.manifest)) return undefined
-      return `${tool.name}: all of ${own.length} valid calls failed, the first with ${first.error!.code}: `
-        + first.error!.message
+      if (!first || own.some(({ error }) => error === undefined)) return undefined
+      const cause = facts.causes.get(tool)
+      return `${tool.name}: all of ${own.length} valid calls failed, `
+        + (cause ? `because ${cause}` : `the first with ${first.error!.code}: ${first.error!.message}`)
     }),
   },
   {

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { BulkheadError, CALL_LIMITS, type ErrorClass, type ToolManifest } from '@bulkhead/contract'
-import type { Json, JsonObject } from '@bulkhead/kit/json'
+import { BulkheadError, CALL_LIMITS, type ErrorClass, type Manifest, type ToolManifest } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { MIN_SECRET_CHARS } from '@bulkhead/kit/text'
 import { generateArguments, type ArgumentsKind } from './generate.ts'
-import { acceptsOf, inCompartment, valuesOf, type ConformanceTarget, type OpenedCompartment } from './target.ts'
+import { OutOfTime } from './patience.ts'
+import { callIdOf, inCompartment, valuesOf, type OpenedCompartment, type RunTarget } from './target.ts'
+import { acceptsOf } from './validators.ts'
 
 type Example = NonNullable<ToolManifest['examples']>[number]
 
@@ -19,7 +21,13 @@ interface PlannedCall {
 
 export interface CallFact extends PlannedCall {
   readonly value?: Json
-  readonly error?: { readonly code: string; readonly class: ErrorClass; readonly message: string }
+  readonly error?: {
+    readonly code: string
+    readonly class: ErrorClass
+    readonly message: string
+    /** The part of `runtime` or the global that the manifest does not declare. */
+    readonly undeclared?: true
+  }
   readonly progress: readonly string[]
   readonly updates: number
   /** Lines that it logged. */
@@ -36,7 +44,13 @@ export interface Repetition {
   readonly changed?: string | undefined
 }
 
-export interface CallsFacts {
+/** What calls showed. */
+export interface CallsFacts extends MadeCalls {
+  /** Why a tool fails that lacks a power, as the end of a sentence. */
+  readonly causes: ReadonlyMap<ToolManifest, string>
+}
+
+export interface MadeCalls {
   readonly calls: readonly CallFact[]
   readonly repeated: readonly Repetition[]
   /** For each tool, a call that succeeds whenever it is made, if there is one. */
@@ -44,7 +58,8 @@ export interface CallsFacts {
   readonly log: readonly string[]
   /** What the tools wrote to the state. */
   readonly states: readonly Json[]
-  readonly manifest: ConformanceTarget['extension']['manifest']
+  /** With the tools that were called. */
+  readonly manifest: Manifest
   readonly workspace: string
   /** Values that no output may have. */
   readonly hidden: readonly string[]
@@ -52,7 +67,9 @@ export interface CallsFacts {
 
 export interface CallsOptions {
   readonly seed: number
-  readonly progress: (done: number, all: number) => void
+  /** Whether calls are made again, and many at once. */
+  readonly repeats: boolean
+  readonly progress: (tool: string, done: number, all: number) => void
 }
 
 /** Generated arguments of each kind, for each tool. */
@@ -70,46 +87,58 @@ const GIVEN_UP: Omit<CallFact, keyof PlannedCall> = {
 }
 
 /** Calls every tool: its examples, generated arguments one after the other, some of them again, then many at once. */
-export async function observeCalls(target: ConformanceTarget, { seed, progress }: CallsOptions): Promise<CallsFacts> {
+export async function observeCalls(target: RunTarget, { seed, repeats, progress }: CallsOptions): Promise<MadeCalls> {
   const { manifest } = target.extension
   const log: string[] = []
   const states: Json[] = []
-  const planned = manifest.tools.flatMap((tool) => planOf(tool, seed))
   const calls: CallFact[] = []
+  const repeated: Repetition[] = []
   const isHopeless = (tool: ToolManifest): boolean =>
     calls.filter((call) => call.tool === tool && call.error?.code === 'ExecutionTimeout').length >= MOST_TIMEOUTS
-  // A call that ends its compartment must not take the others with it.
-  while (calls.length < planned.length) {
-    await inCompartment(target, async (opened) => {
-      while (calls.length < planned.length) {
-        const next = planned[calls.length]!
-        const { current, written } = opened.state
-        const known = written.length
-        const fact = isHopeless(next.tool) ? { ...next, ...GIVEN_UP } : await callOnce(opened, next)
-        calls.push(fact)
-        // A host would have rejected other arguments, so what they wrote does not count.
-        if (isAccepted(fact)) states.push(...written.slice(known))
-        else opened.state.current = current
-        progress(calls.length, planned.length)
-        if (endsCompartment(fact)) break
-      }
-      log.push(...opened.log.map(({ text }) => text))
-    })
-  }
-  const valid = manifest.tools.flatMap((tool) => calls.filter((fact) =>
-    fact.tool === tool && (fact.kind === 'valid' || fact.kind === 'example') && !isHopeless(tool)).slice(0, REPEATED))
-  const repeated = await repeat(target, valid)
-  if (valid.length > 0) {
-    await inCompartment(target, async (opened) => {
-      const parallel = Array.from({ length: PARALLEL }, (_, index) => valid[index % valid.length]!)
-      calls.push(...await Promise.all(parallel.map((fact) => callOnce(opened, { ...fact, kind: 'parallel' }))))
-    })
+  try {
+    // Examples first: generated arguments may change the files that they need.
+    const planned = manifest.tools.flatMap((tool) => planOf(tool, seed))
+      .toSorted((one, other) => Number(other.kind === 'example') - Number(one.kind === 'example'))
+    // A call that ends its compartment must not take the others with it.
+    while (calls.length < planned.length) {
+      await inCompartment(target, async (opened) => {
+        while (calls.length < planned.length) {
+          const next = planned[calls.length]!
+          const { current, written } = opened.state
+          const known = written.length
+          progress(next.tool.name, calls.length, planned.length)
+          const fact = isHopeless(next.tool) ? { ...next, ...GIVEN_UP } : await callOnce(opened, next)
+          calls.push(fact)
+          // A host would have rejected other arguments, so what they wrote does not count.
+          if (isAccepted(fact)) states.push(...written.slice(known))
+          else opened.state.current = current
+          if (endsCompartment(fact)) break
+        }
+        log.push(...opened.log.map(({ text }) => text))
+      })
+    }
+    const valid = !repeats ? [] : manifest.tools.flatMap((tool) => calls.filter((fact) =>
+      fact.tool === tool && (fact.kind === 'valid' || fact.kind === 'example') && !isHopeless(tool)).slice(0, REPEATED))
+    if (valid.length > 0) {
+      repeated.push(...await repeat(target, valid))
+      await inCompartment(target, async (opened) => {
+        const parallel = Array.from({ length: PARALLEL }, (_, index) => valid[index % valid.length]!)
+        calls.push(...await Promise.all(parallel.map((fact) => callOnce(opened, { ...fact, kind: 'parallel' }))))
+      })
+    }
+  } catch (thrown) {
+    // What was seen so far counts. The suite says what was not run.
+    if (!(thrown instanceof OutOfTime)) throw thrown
   }
   const reliable = manifest.tools.flatMap((tool) => repeated
     .find(({ first, again, other }) => first.tool === tool && !again.error && !other.error)?.again ?? [])
   // Shorter values occur in texts by chance.
   const hidden = [...valuesOf(target).values()].filter(({ length }) => length >= MIN_SECRET_CHARS)
-  return { calls, repeated, reliable, log, states, manifest, workspace: target.workspace, hidden }
+  const tools = target.patience.reason === undefined ? manifest.tools
+    : manifest.tools.filter((tool) => calls.some((call) => call.tool === tool && isAccepted(call)))
+  return {
+    calls, repeated, reliable, log, states, manifest: { ...manifest, tools }, workspace: target.workspace, hidden,
+  }
 }
 
 function planOf(tool: ToolManifest, seed: number): readonly PlannedCall[] {
@@ -122,7 +151,7 @@ function planOf(tool: ToolManifest, seed: number): readonly PlannedCall[] {
   ]
 }
 
-const repeat = (target: ConformanceTarget, facts: readonly CallFact[]): Promise<readonly Repetition[]> =>
+const repeat = (target: RunTarget, facts: readonly CallFact[]): Promise<readonly Repetition[]> =>
   inCompartment(target, (one) => inCompartment(target, async (two) => {
     const repeated: Repetition[] = []
     for (const first of facts) {
@@ -150,16 +179,13 @@ const firstChange = (
 
 let count = 0
 
-/** Makes one call under the deadline of its tool. */
-export async function callOnce({ session, log }: OpenedCompartment, planned: PlannedCall): Promise<CallFact> {
+/** Makes one call under the deadline of its tool. Rejects with OutOfTime only. */
+export async function callOnce({ session, log, patience }: OpenedCompartment, planned: PlannedCall): Promise<CallFact> {
   const { tool: { timeoutMs = CALL_LIMITS.defaultTimeoutMs, name }, args } = planned
   const { tool, kind, example } = planned
   const progress: string[] = []
   let updates = 0
-  const late = new BulkheadError('ExecutionTimeout', `The call took longer than ${timeoutMs} ms.`)
-  const deadline = new AbortController()
-  const timer = setTimeout(() => deadline.abort(late), timeoutMs)
-  const callId = `conformance-${++count}`
+  const callId = callIdOf(name, ++count)
   const before = log.length
   const fact = (): Omit<CallFact, 'value' | 'error'> => ({
     tool, kind, args, ...(example && { example }), progress, updates,
@@ -167,17 +193,17 @@ export async function callOnce({ session, log }: OpenedCompartment, planned: Pla
     logged: kind === 'parallel' ? 0 : log.length - before,
   })
   try {
-    const value = await session.call({
-      callId, tool: name, args, signal: deadline.signal,
+    const value = await patience.wait(`"${name}"`, timeoutMs, (signal) => session.call({
+      callId, tool: name, args, signal,
       onProgress: (text) => void progress.push(text),
       onUpdate: () => void updates++,
-    })
+    }))
     return { ...fact(), value }
   } catch (thrown) {
-    const { code, class: errorClass, message } = BulkheadError.from(thrown)
-    return { ...fact(), error: { code, class: errorClass, message } }
-  } finally {
-    clearTimeout(timer)
+    if (thrown instanceof OutOfTime) throw thrown
+    const { code, class: errorClass, message, data } = BulkheadError.from(thrown)
+    const isUndeclared = code === 'CapabilityDenied' && isJsonObject(data) && data['undeclared'] !== undefined
+    return { ...fact(), error: { code, class: errorClass, message, ...(isUndeclared && { undeclared: true }) } }
   }
 }
 

@@ -2,8 +2,10 @@ import { LIFECYCLE_PHASES } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { generateArguments, type ArgumentsKind } from './generate.ts'
 import { evidenceOf, runPhases, type Run } from './lifecycle.ts'
+import { OutOfTime } from './patience.ts'
 import { firstOf, type Requirement } from './requirement.ts'
-import { acceptsOf, inCompartment, probed, type ConformanceTarget } from './target.ts'
+import { asked, callIdOf, inCompartment, probed, type ConformanceTarget, type RunTarget } from './target.ts'
+import { acceptsOf } from './validators.ts'
 
 interface ConfigFact {
   readonly kind: ArgumentsKind | 'missing'
@@ -23,7 +25,7 @@ const GENERATED = 40
 
 /** Starts and stops the extension with configurations that are generated from the configSchema. */
 export async function observeConfig(
-  target: ConformanceTarget, { seed, calls }: { readonly seed: number; readonly calls: readonly ConfigCall[] },
+  target: RunTarget, { seed, calls }: { readonly seed: number; readonly calls: readonly ConfigCall[] },
 ): Promise<ConfigFacts> {
   const { configSchema: schema } = target.extension.manifest
   const keys = Object.keys((schema['properties'] ?? {}) as JsonObject)
@@ -65,18 +67,21 @@ interface ConfigCall {
 
 /** Starts the extension with these keys, calls each tool once, and returns the keys that its code never read. */
 async function unreadKeys(
-  target: ConformanceTarget, config: JsonObject, calls: readonly ConfigCall[],
+  target: RunTarget, config: JsonObject, calls: readonly ConfigCall[],
 ): Promise<readonly string[]> {
   const unread = inCompartment(target, async (opened) => {
     for (const { tool, args } of calls) {
-      const signal = AbortSignal.timeout(60_000)
-      await opened.session.call({ callId: `config-${tool.name}`, tool: tool.name, args, signal }).catch(() => undefined)
+      await asked(opened, `"${tool.name}"`, (signal) => opened.session
+        .call({ callId: callIdOf(tool.name, 'config'), tool: tool.name, args, signal }).catch(() => undefined))
     }
     const { configKeys } = await probed(opened)
     return Object.keys(config).filter((key) => !configKeys.includes(key))
   }, { config, isInstrumented: true })
   // The other checks show why it does not start.
-  return unread.catch(() => [])
+  return unread.catch((thrown: unknown) => {
+    if (thrown instanceof OutOfTime) throw thrown
+    return []
+  })
 }
 
 const SPEC = 'docs/guides/lifecycle.md'

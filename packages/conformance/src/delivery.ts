@@ -3,7 +3,8 @@ import { completeOutcome, readReturn, type Reading } from '@bulkhead/contract/di
 import { canonicalJson, isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { CallFact, CallsFacts } from './calls.ts'
 import { firstFact, type Requirement, type ToolFact } from './requirement.ts'
-import { acceptsOf, type ConformanceTarget } from './target.ts'
+import type { ConformanceTarget } from './target.ts'
+import { acceptsOf } from './validators.ts'
 
 /** Reads what the calls of a tool returned, as a host does before a caller gets it. */
 export function readerOf({ outputSchema, dialect }: ToolManifest): (value: Json) => Reading {

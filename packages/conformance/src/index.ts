@@ -1,11 +1,14 @@
 export { conform, REQUIREMENTS, type CheckResult, type RequirementGroup, type SuiteOptions } from './suite.ts'
 export type { Level, Requirement } from './requirement.ts'
 export { unusedPowers, type UnusedPowers } from './powers.ts'
+export { readFixtures, type Fixtures, type HttpAnswer } from './fixtures.ts'
 export { createRecorder, type Recorder } from './recorder.ts'
+export type { CallableExtension } from './services.ts'
 export type { ConformanceTarget } from './target.ts'
 export {
   badgeOf, junitOf, reportLines, reportOf, type Counts, type Mark, type Report, type ReportSources,
 } from './report.ts'
+export { sarifOf } from './sarif.ts'
 export { conformance, type ConformanceOptions } from './vitest.ts'
 export { LOADER_REQUIREMENTS, verifyLoader } from './ports/loader.ts'
 export type { LoaderPlace, LoaderTarget } from './ports/loader-place.ts'

@@ -1,6 +1,6 @@
 import { callOnce, type CallFact, type CallsFacts } from './calls.ts'
 import { firstFact, type Requirement } from './requirement.ts'
-import { inCompartment, probed, type ConformanceTarget } from './target.ts'
+import { inCompartment, probed, type RunTarget } from './target.ts'
 
 export interface LeakFacts {
   /** Timers that the calls of each tool left. */
@@ -20,7 +20,7 @@ const MANY_CALLS = 400
 const MANY_CALLS_MS = 4_000
 
 /** Counts the timers that calls and the whole extension leave, and makes many calls with little memory. */
-export async function observeLeaks(target: ConformanceTarget, facts: CallsFacts): Promise<LeakFacts> {
+export async function observeLeaks(target: RunTarget, facts: CallsFacts): Promise<LeakFacts> {
   const { reliable } = facts
   const timers = await inCompartment(target, async (opened) => {
     const afterCalls: LeakFacts['afterCalls'][number][] = []
@@ -36,7 +36,8 @@ export async function observeLeaks(target: ConformanceTarget, facts: CallsFacts)
   const outOfMemory: CallFact[] = []
   for (const fact of reliable) {
     // A real service must not be called so often.
-    const isReal = target.values !== undefined && (fact.tool.requires.net || fact.tool.requires.shell)
+    const isReal = target.values !== undefined && (target.recorder?.uses ?? []).some(({ tool, part }) =>
+      tool === fact.tool.name && (part === 'net' || part === 'shell'))
     if (!isReal) outOfMemory.push(...await exhausting(target, longest(facts, fact)))
   }
   return { ...timers, outOfMemory }
@@ -48,7 +49,7 @@ const longest = ({ calls }: CallsFacts, { tool, ...fact }: CallFact): CallFact =
   .toSorted((one, other) => JSON.stringify(other.args).length - JSON.stringify(one.args).length)[0] ?? { tool, ...fact }
 
 /** The call that ran out of memory, if one did. */
-async function exhausting(target: ConformanceTarget, fact: CallFact): Promise<readonly CallFact[]> {
+async function exhausting(target: RunTarget, fact: CallFact): Promise<readonly CallFact[]> {
   for (const heapMb of HEAPS) {
     const found = await inCompartment(target, async (opened) => {
       const began = performance.now()

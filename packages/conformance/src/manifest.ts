@@ -2,7 +2,7 @@ import { CALL_LIMITS, isLockedTool, type ToolManifest } from '@bulkhead/contract
 import { isJsonObject } from '@bulkhead/kit/json'
 import type { PackageFacts } from './package.ts'
 import { firstFact, firstOf, type Requirement } from './requirement.ts'
-import { validatorOf } from './target.ts'
+import { validatorOf } from './validators.ts'
 
 const SPEC = 'docs/reference/manifest.md'
 const PUBLISHING = 'docs/guides/publishing.md'

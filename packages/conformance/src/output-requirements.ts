@@ -4,7 +4,7 @@ import type { Json } from '@bulkhead/kit/json'
 import type { CallFact, CallsFacts } from './calls.ts'
 import { readerOf } from './delivery.ts'
 import { firstFact, type Requirement } from './requirement.ts'
-import { validatorOf } from './target.ts'
+import { validatorOf } from './validators.ts'
 
 /** Whether a host would pass the arguments on. */
 const isValid = ({ kind }: CallFact): boolean => kind !== 'invalid' && kind !== 'hostile'
@@ -125,10 +125,8 @@ export const OUTPUT_REQUIREMENTS: readonly Requirement<CallsFacts>[] = [
     id: 'output-content', level: 'should', spec: SPEC,
     statement: 'Each tool returns something in some call.',
     why: 'A model cannot tell an empty result from a failure.',
-    cure: 'Return what was done or found.',
+    cure: 'Return what was done or found. Put answers of hosts and commands into fixtures/.',
     check: ({ calls, manifest }) => firstFact(manifest.tools.map((tool) => ({ tool })), ({ tool }) => {
-      // The answers of hosts and commands are empty in this run.
-      if (tool.requires.net || tool.requires.shell) return undefined
       const results = calls.filter((call) => call.tool === tool && isValid(call) && !call.error)
         .map(({ value = null }) => JSON.stringify(value))
       return results.length > 0 && results.every((text) => EMPTY.has(text))

@@ -1,19 +1,17 @@
-import { isAbsolute, resolve } from 'node:path'
 import {
-  allowsNeed, compileGrant, type CallNeed, type CapabilityUse, type Manifest, type RequirementSet, type RuntimePart,
-  type ToolManifest,
+  beyond, declaredPower, type CapabilityUse, type Manifest, type RequirementSet, type RuntimePart, type ToolManifest,
 } from '@bulkhead/contract'
-import { needsMore } from './call-requirements.ts'
 import { isAccepted, type CallFact, type CallsFacts } from './calls.ts'
+import { covers, PARTS } from './needs.ts'
 import type { Recorder } from './recorder.ts'
 import { firstOf, type Requirement } from './requirement.ts'
-import { variablesIn, type ConformanceTarget } from './target.ts'
+import type { ConformanceTarget } from './target.ts'
 
 export interface PowerFacts {
   readonly manifest: Manifest
   readonly tools: readonly ToolPowers[]
   readonly unused: Pick<UnusedPowers, 'env' | 'secrets' | 'state'>
-  /** Tools of which every call was denied a power. */
+  /** Tools that lack a power, each with the reason. */
   readonly denied: readonly string[]
   /** Tools of which every call failed before it used anything. */
   readonly idle: readonly string[]
@@ -41,14 +39,15 @@ export interface UnusedPowers {
   readonly state: boolean
 }
 
+type PowerSources = Pick<ConformanceTarget, 'extension' | 'workspace' | 'findTool'>
+
 /** Compares what was recorded with what is declared. Call it after `conform` has called the tools. */
 export function unusedPowers(
-  { extension: { manifest }, workspace, recorder }:
-  Pick<ConformanceTarget, 'extension' | 'workspace'> & { readonly recorder: Pick<Recorder, 'uses'> },
+  { recorder: { uses }, ...target }: PowerSources & { readonly recorder: Pick<Recorder, 'uses'> },
 ): UnusedPowers {
-  const { uses } = recorder
+  const { manifest } = target.extension
   return {
-    tools: new Map(manifest.tools.map((tool) => [tool.name, powersOf(tool, uses, workspace).unused])),
+    tools: new Map(manifest.tools.map((tool) => [tool.name, powersOf(tool, uses, target).unused])),
     ...unusedByExtension(manifest, uses),
   }
 }
@@ -64,58 +63,56 @@ function unusedByExtension(manifest: Manifest, uses: readonly CapabilityUse[]): 
 
 /** Compares what the tools used in all calls so far with what they declare. */
 export function observePowers(
-  { extension, workspace, recorder }: ConformanceTarget, { calls }: CallsFacts,
+  { recorder, ...target }: ConformanceTarget, { calls, causes }: CallsFacts,
 ): PowerFacts | string {
   if (recorder === undefined) return 'no recorder was given'
-  const { manifest } = extension
+  const { manifest } = target.extension
   const accepted = (tool: ToolManifest): readonly CallFact[] =>
     calls.filter((call) => call.tool === tool && isAccepted(call))
   return {
     manifest,
-    tools: manifest.tools.map((tool) => powersOf(tool, recorder.uses, workspace)),
+    tools: manifest.tools.map((tool) => powersOf(tool, recorder.uses, target)),
     unused: unusedByExtension(manifest, recorder.uses),
     idle: manifest.tools.filter((tool) => {
       const own = accepted(tool)
-      return needsMore(tool, manifest) && own.length > 0 && own.every(({ error }) => error)
+      return declares(tool, manifest) && own.length > 0 && own.every(({ error }) => error)
         && !recorder.uses.some((use) => use.tool === tool.name)
     }).map(({ name }) => name),
     plain: recorder.uses.filter(({ part }) => part === 'net').map(({ subject }) => subject)
       .filter((subject) => /^\w+ http:/.test(subject) && !LOCAL.test(subject)),
-    denied: manifest.tools.flatMap((tool) => {
-      const own = accepted(tool)
-      const [first] = own
-      // A path or host that a model chooses may lie outside the patterns.
-      const isAlways = own.every(({ error }) => error?.code === 'CapabilityDenied')
-      return first && isAlways ? [`${tool.name}: ${first.error!.message}`] : []
-    }),
+    denied: [...causes].map(([tool, cause]) => `${tool.name}: ${cause}`),
   }
 }
 
-function powersOf(tool: ToolManifest, all: readonly CapabilityUse[], workspace: string): ToolPowers {
-  const uses = all.filter((use) => use.tool === tool.name)
-  const subjects = (part: RuntimePart): readonly string[] =>
-    uses.filter((use) => use.part === part).map(({ subject }) => subject)
+/** Whether it says that it needs anything. */
+const declares = ({ requires }: ToolManifest, { secrets }: Manifest): boolean =>
+  secrets.length > 0 || Object.keys(requires).length > 0
+
+function powersOf(
+  tool: ToolManifest, all: readonly CapabilityUse[], { extension, workspace, findTool }: PowerSources,
+): ToolPowers {
+  const own = all.filter((use) => use.tool === tool.name)
+  // A tool must declare what the tools need that it calls.
+  const called = new Set(own.filter(({ part }) => part === 'tools').map(({ subject }) => subject))
+  const uses = all.filter((use) => use.tool === tool.name || called.has(use.tool))
   const { fs = {}, net = {}, shell = [], capabilities = [] } = tool.requires
-  const allows = (requires: RequirementSet, needs: readonly CallNeed[]): boolean => {
-    const grant = compileGrant(requires, variablesIn(workspace))
-    return needs.some((need) => allowsNeed(grant, need))
-  }
-  const paths = (kind: 'fs.read' | 'fs.write'): readonly CallNeed[] => subjects(kind)
-    .map((path) => ({ kind, subject: isAbsolute(path) ? path : resolve(workspace, path), below: true as const }))
-  const hosts: readonly CallNeed[] = subjects('net').flatMap((subject) => {
-    const url = URL.parse(subject.slice(subject.indexOf(' ') + 1))
-    const port = url?.port || (url?.protocol === 'http:' ? '80' : '443')
-    return url ? [{ kind: 'net', subject: `${url.hostname}:${port}` }] : []
+  const callees = [...called].flatMap((name) =>
+    [extension.manifest, findTool?.(name)?.manifest].flatMap((manifest) =>
+      manifest?.tools.find((one) => one.name === name) ?? []))
+  /** Whether a host would deny the call of another tool without this part of what is declared. */
+  const isNeeded = (part: RequirementSet): boolean => callees.some(({ requires }) => {
+    const more = (declared: RequirementSet): number => beyond(declaredPower(requires), declaredPower(declared)).length
+    return more(without(tool.requires, part)) > more(tool.requires)
   })
-  const commands: readonly CallNeed[] =
-    subjects('shell').map((line) => ({ kind: 'shell', subject: line.split(' ')[0]!, args: line.split(' ').slice(1) }))
+  const isUsedOf = (use: RuntimePart, part: RequirementSet): boolean => isNeeded(part)
+    || uses.some((one) => one.part === use && covers(part, one, workspace))
   const isUsed = {
-    read: (pattern: string) => allows({ fs: { read: [pattern] } }, paths('fs.read')),
-    write: (pattern: string) => allows({ fs: { write: [pattern] } }, paths('fs.write')),
-    host: (host: string) => allows({ net: { hosts: [host] } }, hosts),
-    command: (command: NonNullable<RequirementSet['shell']>[number]) =>
-      commands.some(({ subject }) => subject === command.cmd) || (command.cmd === '*' && commands.length > 0),
-    capability: (name: string) => subjects(PARTS[name as keyof typeof PARTS]).length > 0,
+    read: (pattern: string) => isUsedOf('fs.read', { fs: { read: [pattern] } }),
+    write: (pattern: string) => isUsedOf('fs.write', { fs: { write: [pattern] } }),
+    host: (host: string) => isUsedOf('net', { net: { hosts: [host] } }),
+    command: ({ cmd }: NonNullable<RequirementSet['shell']>[number]) =>
+      uses.some(({ part, subject }) => part === 'shell' && (cmd === '*' || subject.split(' ')[0] === cmd)),
+    capability: (name: string) => uses.some(({ part }) => part === PARTS[name as keyof typeof PARTS]),
   }
   const choose = (wanted: boolean): RequirementSet => requirementsOf({
     read: (fs.read ?? []).filter((pattern) => isUsed.read(pattern) === wanted),
@@ -130,7 +127,15 @@ function powersOf(tool: ToolManifest, all: readonly CapabilityUse[], workspace: 
   }
 }
 
-const PARTS = { interact: 'interact', 'tools.call': 'tools', session: 'session' } as const
+/** What is declared besides some patterns and hosts. */
+const without = ({ fs, net, ...rest }: RequirementSet, part: RequirementSet): RequirementSet => ({
+  ...rest,
+  fs: {
+    read: (fs?.read ?? []).filter((pattern) => !part.fs?.read?.includes(pattern)),
+    write: (fs?.write ?? []).filter((pattern) => !part.fs?.write?.includes(pattern)),
+  },
+  net: { hosts: (net?.hosts ?? []).filter((host) => !part.net?.hosts?.includes(host)) },
+})
 
 interface Chosen {
   readonly read: string[]
@@ -178,7 +183,7 @@ export const POWER_REQUIREMENTS: readonly Requirement<PowerFacts>[] = [
   {
     id: 'power-reached', level: 'must', spec: SPEC,
     statement: 'A tool of which every call fails has at least used what it needs.',
-    why: 'A tool that declares a host may fail here for want of an answer. One that never asks the host always fails.',
+    why: 'A tool that declares a host and never asks it does not need the host, or fails before.',
     cure: 'Fix the tool, or add an example that works.',
     check: ({ idle: [first] }) => first && `${first}: every call failed, and none used anything`,
   },

@@ -3,7 +3,7 @@ import { callOnce, endsCompartment, type CallFact, type CallsFacts } from './cal
 import { evidenceOf, phasesIn, type Run } from './lifecycle.ts'
 import { firstFact, type Requirement } from './requirement.ts'
 import {
-  emptyState, inCompartment, openCompartment, type ConformanceTarget, type OpenedCompartment,
+  callIdOf, emptyState, inCompartment, openCompartment, type OpenedCompartment, type RunTarget,
 } from './target.ts'
 
 export interface ReloadFacts {
@@ -21,7 +21,7 @@ const PARALLEL = 4
 const GENERATIONS = 3
 
 /** Stops, reactivates and reloads the extension while calls run, as a host does. */
-export async function observeReload(target: ConformanceTarget, { calls, reliable }: CallsFacts): Promise<ReloadFacts> {
+export async function observeReload(target: RunTarget, { calls, reliable }: CallsFacts): Promise<ReloadFacts> {
   const valid = target.extension.manifest.tools.flatMap((tool) =>
     calls.find((call) => call.tool === tool && call.kind === 'valid') ?? [])
   const { drained, drain } = await inCompartment(target, async (opened) => {
@@ -47,7 +47,7 @@ async function callAll(opened: OpenedCompartment, facts: readonly CallFact[]): P
 async function cancelAndStop(opened: OpenedCompartment, facts: readonly CallFact[]): Promise<Run> {
   const cancel = new AbortController()
   const running = facts.map(({ tool: { name }, args }, index) => opened.session
-    .call({ callId: `stopped-${index}`, tool: name, args, signal: cancel.signal }).catch(() => undefined))
+    .call({ callId: callIdOf(name, `stopped-${index}`), tool: name, args, signal: cancel.signal }).catch(() => undefined))
   cancel.abort(new BulkheadError('ToolCancelled', 'Cancelled by the conformance suite.'))
   await Promise.all(running)
   await opened.session.quiet
@@ -55,7 +55,7 @@ async function cancelAndStop(opened: OpenedCompartment, facts: readonly CallFact
 }
 
 /** Each generation starts before the one before it stops, unless only one may be loaded or active. */
-async function reloaded(target: ConformanceTarget, facts: readonly CallFact[]): Promise<readonly CallFact[]> {
+async function reloaded(target: RunTarget, facts: readonly CallFact[]): Promise<readonly CallFact[]> {
   const { loadedCardinality, activeCardinality } = target.extension.manifest
   const isAlone = loadedCardinality !== 'unlimited' || activeCardinality !== 'unlimited'
   const state = emptyState()

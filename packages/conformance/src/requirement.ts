@@ -7,7 +7,7 @@ export type Level = 'must' | 'should'
 
 /**
  * One demand on an extension, and the check that proves it. `check` returns what breaks it, as the end of a sentence
- * that begins with the extension or tool, or undefined.
+ * that begins with the extension or tool; undefined if it holds; null if it could not be tried.
  */
 export interface Requirement<Facts> {
   readonly id: string
@@ -17,7 +17,7 @@ export interface Requirement<Facts> {
   /** The page that defines it. */
   readonly spec: string
   readonly cure: string
-  readonly check: (facts: Facts) => string | undefined
+  readonly check: (facts: Facts) => string | undefined | null
 }
 
 type RequirementGroups = Readonly<Record<string, readonly { readonly id: string }[]>>

@@ -3,7 +3,7 @@ import { readSchema, type SchemaDocument, type SchemaFault } from '@bulkhead/kit
 import { eachTool } from './manifest.ts'
 import type { PackageFacts } from './package.ts'
 import { firstOf, type Requirement } from './requirement.ts'
-import { patternFault, validatorOf } from './target.ts'
+import { patternFault, validatorOf } from './validators.ts'
 
 const SPEC = 'docs/reference/manifest.md'
 const PUBLISHING = 'docs/guides/publishing.md'

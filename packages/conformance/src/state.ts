@@ -3,7 +3,8 @@ import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { callOnce, type CallFact, type CallsFacts } from './calls.ts'
 import { generateArguments } from './generate.ts'
 import { about, firstOf, type Requirement } from './requirement.ts'
-import { acceptsOf, emptyState, inCompartment, validatorOf, type ConformanceTarget } from './target.ts'
+import { asked, emptyState, inCompartment, type RunTarget } from './target.ts'
+import { acceptsOf, validatorOf } from './validators.ts'
 
 interface Migration {
   readonly from: string
@@ -24,7 +25,7 @@ const RUNS = 4
 
 /** Gives the extension states of its own and of earlier versions. */
 export async function observeState(
-  target: ConformanceTarget, { states: written, reliable }: CallsFacts, seed: number,
+  target: RunTarget, { states: written, reliable }: CallsFacts, seed: number,
 ): Promise<StateFacts> {
   const { stateSlot: slot } = target.extension.manifest
   if (slot === null) return { slot, written, calls: [], migrations: [] }
@@ -54,16 +55,17 @@ function statesOf({ schema }: StateSlot, seed: number): readonly Json[] {
 }
 
 async function migrate(
-  target: ConformanceTarget, { slotVersion }: StateSlot, states: readonly Json[],
+  target: RunTarget, { slotVersion }: StateSlot, states: readonly Json[],
 ): Promise<readonly Migration[]> {
   const olds: readonly Json[] = [{}, [], ...states.slice(0, RUNS)]
-  return inCompartment(target, async ({ session }) => {
+  return inCompartment(target, async ({ session, patience }) => {
     const migrations: Migration[] = []
     for (const from of earlier(slotVersion)) {
       for (const data of olds) {
-        migrations.push(await session.migrateState({ slotVersion: from, data }, AbortSignal.timeout(60_000)).then(
-          (result) => ({ from, result }), (thrown: unknown) => ({ from, error: BulkheadError.from(thrown) }),
-        ))
+        migrations.push(await asked({ patience }, 'migrateState', (signal) =>
+          session.migrateState({ slotVersion: from, data }, signal).then(
+            (result) => ({ from, result }), (thrown: unknown) => ({ from, error: BulkheadError.from(thrown) }),
+          )))
       }
     }
     return migrations

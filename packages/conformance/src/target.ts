@@ -1,15 +1,15 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import {
-  BulkheadError, compileGrant, DEFAULT_LIMITS, MANIFEST_LIMITS, requireOptions, type CompartmentLimits,
-  type CompartmentServices, type CompartmentSession,
-  type ExtensionDescriptor, type LogEntry, type Outcome, type Sandbox, type ToolDefinition, type VariableValues,
+  DEFAULT_LIMITS, requireOptions, type CompartmentLimits, type CompartmentServices,
+  type CompartmentSession, type ExtensionDescriptor, type LogEntry, type Outcome, type RequirementSet, type Sandbox,
+  type ToolDefinition, type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { forms, type OptionForms } from '@bulkhead/kit/options'
-import { patternEngine, readSchema, schemaCompiler } from '@bulkhead/kit/schema'
-import { RE2JS } from 're2js'
+import type { Fixtures } from './fixtures.ts'
 import { instrumented, PROBE_TOOL, type Probe } from './instrument.ts'
+import type { Patience } from './patience.ts'
 import type { Recorder } from './recorder.ts'
+import { answerOf, callTool, grantOf, sessionMemory, type CallableExtension } from './services.ts'
 
 /** The extension to check, and where to run it. */
 export interface ConformanceTarget {
@@ -25,8 +25,22 @@ export interface ConformanceTarget {
   readonly overMcp?: (calls: readonly EndedCall[]) => Promise<readonly DeliveredCall[]>
   /** Configuration to start it with. It must satisfy the configSchema. */
   readonly config?: JsonObject
-  /** Values of the declared variables and secrets, for a run against real services. Default: one fake value for all. */
+  /** What the publisher gives the tools. The recorder has the same. */
+  readonly fixtures?: Fixtures
+  /** An extension of the host that offers this tool, for tools that call others. */
+  readonly findTool?: (name: string) => CallableExtension | undefined
+  /**
+   * Values of the declared variables and secrets, for a run against real services. Default: those of the fixtures, and
+   * one fake value for all others.
+   */
   readonly values?: Readonly<Record<string, string | undefined>>
+}
+
+/** A target while it is checked. */
+export interface RunTarget extends ConformanceTarget {
+  readonly patience: Patience
+  /** Compartments of extensions that tools called, by id. They are closed after the run. */
+  readonly called: Map<string, Promise<OpenedCompartment>>
 }
 
 interface EndedCall {
@@ -42,7 +56,7 @@ const TARGET: OptionForms<ConformanceTarget> = {
     id: forms.text, manifest: forms.whole({ tools: forms.list(forms.object) }), code: forms.object,
   }),
   warnings: forms.list(forms.text), sandbox: forms.having('open'), recorder: forms.having('close'),
-  overMcp: forms.method,
+  overMcp: forms.method, fixtures: forms.object, findTool: forms.method,
   workspace: forms.text, config: forms.object, values: forms.object,
 }
 
@@ -63,6 +77,7 @@ export interface OpenedCompartment {
   /** What the code logged. */
   readonly log: readonly LogEntry[]
   readonly state: StoredValue
+  readonly patience: Patience
 }
 
 export interface OpenOptions {
@@ -71,22 +86,62 @@ export interface OpenOptions {
   readonly limits?: Partial<CompartmentLimits>
   /** Default: an empty one. */
   readonly state?: StoredValue
+  /** Powers that each tool gets besides its own. */
+  readonly also?: RequirementSet
   /** With a fixed clock and seed, and a tool that counts timers. Not for a module of the host. */
   readonly isInstrumented?: boolean
 }
 
-/** A compartment with the powers that the manifest declares, in the workspace of the target. */
+/** A compartment with the powers that the manifest declares, in the workspace of the target. Rejects with OutOfTime. */
 export async function openCompartment(
-  target: ConformanceTarget,
-  { config = target.config ?? {}, limits, state = emptyState(), isInstrumented = false }: OpenOptions = {},
+  target: RunTarget,
+  { config = target.config ?? {}, limits, state = emptyState(), also, isInstrumented = false }: OpenOptions = {},
 ): Promise<OpenedCompartment> {
-  const { extension, sandbox, workspace } = target
+  const { extension, sandbox, workspace, patience } = target
+  patience.require()
   const { id, version, layer, code, manifest } = extension
   const log: LogEntry[] = []
-  const { env, secrets, stateSlot } = manifest
-  const extensionPower = { env, secrets, state: stateSlot === null ? [] : [id] }
+  const files = code.kind === 'module' ? code
+    : { kind: 'files' as const, main: manifest.main, files: await code.readFiles(), origins: code.origins }
+  const isProbed = isInstrumented && files.kind === 'files'
+  const granted = isProbed ? [...manifest.tools, PROBE] : manifest.tools
+  const session: CompartmentSession = await sandbox.open({
+    extension: { id, version, layer },
+    placement: code.kind === 'module' ? 'inline' : 'process',
+    code: isProbed ? instrumented(files) : files,
+    tools: granted.map((tool) => ({
+      name: tool.name, inputSchema: tool.inputSchema, requires: tool.requires as JsonObject,
+      grant: grantOf(also ? { requires: joined(tool.requires, also) } : tool, extension, variablesIn(workspace)),
+    })),
+    config,
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    services: servicesOf(target, { log, state, session: () => session }),
+  })
+  return { session, log, state, patience }
+}
+
+/** What either of both allows. */
+const joined = (one: RequirementSet, other: RequirementSet): RequirementSet => ({
+  fs: {
+    read: [...one.fs?.read ?? [], ...other.fs?.read ?? []], write: [...one.fs?.write ?? [], ...other.fs?.write ?? []],
+  },
+  net: { hosts: [...one.net?.hosts ?? [], ...other.net?.hosts ?? []] },
+  shell: [...one.shell ?? [], ...other.shell ?? []],
+  capabilities: [...one.capabilities ?? [], ...other.capabilities ?? []],
+})
+
+interface ServiceParts {
+  readonly log: LogEntry[]
+  readonly state: StoredValue
+  readonly session: () => CompartmentSession
+}
+
+/** What a host gives to a compartment. A question to a person, another tool and a session are answered here. */
+function servicesOf(target: RunTarget, { log, state, session }: ServiceParts): CompartmentServices {
+  const { extension, workspace, fixtures, findTool = () => undefined, called } = target
+  const { env, secrets, stateSlot, tools } = extension.manifest
   const values = valuesOf(target)
-  const services: CompartmentServices = {
+  return {
     log: (entry) => void log.push(entry),
     env: new Map(env.filter((name) => values.has(name)).map((name) => [name, values.get(name)!])),
     envDeclared: new Set(env),
@@ -101,33 +156,40 @@ export async function openCompartment(
         },
       },
     }),
-    interact: async () => ({ status: 'timeout' }),
+    session: sessionMemory(),
+    interact: async (_callId, request) => answerOf(request, fixtures?.answers ?? new Map()),
+    callTool: (callId, name, args, signal) => callTool(name, args, signal, {
+      caller: tools.find((tool) => callId.startsWith(callIdOf(tool.name, '')))!, own: extension, find: findTool,
+      answers: fixtures?.tools ?? new Map(), power: (tool, other) => grantOf(tool, other, variablesIn(workspace)),
+      sessionOf: async (other) => {
+        if (other === extension) return session()
+        const opened = called.get(other.id) ?? openCompartment({ ...target, extension: other as ExtensionDescriptor })
+        called.set(other.id, opened)
+        return (await opened).session
+      },
+    }),
   }
-  const files = code.kind === 'module' ? code
-    : { kind: 'files' as const, main: manifest.main, files: await code.readFiles(), origins: code.origins }
-  const isProbed = isInstrumented && files.kind === 'files'
-  const granted = isProbed ? [...manifest.tools, PROBE] : manifest.tools
-  const session = await sandbox.open({
-    extension: { id, version, layer },
-    placement: code.kind === 'module' ? 'inline' : 'process',
-    code: isProbed ? instrumented(files) : files,
-    tools: granted.map(({ name, inputSchema, requires }) => ({
-      name, inputSchema, requires: requires as JsonObject,
-      grant: compileGrant(requires, variablesIn(workspace), extensionPower),
-    })),
-    config,
-    limits: { ...DEFAULT_LIMITS, ...limits },
-    services,
-  })
-  return { session, log, state }
 }
 
-const PROBE = { name: PROBE_TOOL, inputSchema: { type: 'object' }, requires: {} } as const
+/** Names the tool, because the services know a call by its id only. */
+export const callIdOf = (tool: string, label: string | number): string => `${tool}/${label}`
+
+const PROBE: Pick<ToolManifest, 'name' | 'inputSchema' | 'requires'> =
+  { name: PROBE_TOOL, inputSchema: { type: 'object' }, requires: {} }
+
+/** The most time for a question to the code that is not a call: each takes milliseconds. */
+const QUESTION_MS = 20_000
+
+/** Asks the code of an extension something beside its calls. Rejects with OutOfTime. */
+export const asked = <Value>(
+  { patience }: Pick<OpenedCompartment, 'patience'>, what: string, work: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> => patience.wait(what, QUESTION_MS, work)
 
 /** What the instruments of a compartment counted so far. */
-export const probed = async ({ session }: OpenedCompartment): Promise<Probe> => await session.call({
-  callId: `probe-${++probes}`, tool: PROBE_TOOL, args: {}, signal: AbortSignal.timeout(60_000),
-}) as unknown as Probe
+export const probed = async (opened: OpenedCompartment): Promise<Probe> =>
+  await asked(opened, 'the compartment', (signal) => opened.session.call({
+    callId: callIdOf(PROBE_TOOL, ++probes), tool: PROBE_TOOL, args: {}, signal,
+  })) as unknown as Probe
 let probes = 0
 
 /** The folders that patterns refer to. */
@@ -137,17 +199,19 @@ export const variablesIn = (workspace: string): VariableValues =>
 const FAKE_VALUE = 'bulkhead-conformance-fake-value-7f3a9c'
 
 /** The values of the declared variables and secrets, by name. */
-export function valuesOf({ extension: { manifest }, values }: ConformanceTarget): ReadonlyMap<string, string> {
+export function valuesOf(
+  { extension: { manifest }, values, fixtures }: Pick<ConformanceTarget, 'extension' | 'values' | 'fixtures'>,
+): ReadonlyMap<string, string> {
   const names = [...manifest.env, ...manifest.secrets.map(({ name }) => name)]
   return new Map(names.flatMap((name) => {
-    const value = values === undefined ? FAKE_VALUE : values[name]
+    const value = values === undefined ? fixtures?.secrets.get(name) ?? FAKE_VALUE : values[name]
     return value === undefined ? [] : [[name, value] as const]
   }))
 }
 
 /** Opens one, runs its phases up to activate, and closes it after the work. */
 export async function inCompartment<Result>(
-  target: ConformanceTarget, work: (opened: OpenedCompartment) => Promise<Result>, options?: OpenOptions,
+  target: RunTarget, work: (opened: OpenedCompartment) => Promise<Result>, options?: OpenOptions,
 ): Promise<Result> {
   const opened = await openCompartment(target, options)
   try {
@@ -157,27 +221,4 @@ export async function inCompartment<Result>(
   } finally {
     await opened.session.close()
   }
-}
-
-const patterns = patternEngine(RE2JS, MANIFEST_LIMITS.patternChars)
-const compile = schemaCompiler(Ajv2020, patterns)
-
-/** Why a pattern is not enforced. */
-export const patternFault = (source: string): string | undefined => patterns.findFault(source)
-
-/** Why a value does not satisfy the schema, or undefined. The loader has accepted the schema. */
-export function validatorOf(schema: JsonObject): (value: Json) => string | undefined {
-  const reading = readSchema(schema)
-  if (!reading.ok) throw new BulkheadError('ConfigSchemaInvalid', 'The schema cannot be read.')
-  const { check } = compile(reading.document)
-  return (value) => {
-    const fault = check(value)
-    return fault && `${fault.path === '' ? 'it' : fault.path} ${fault.message}`
-  }
-}
-
-/** Whether a value satisfies the schema. */
-export function acceptsOf(schema: JsonObject): (value: Json) => boolean {
-  const check = validatorOf(schema)
-  return (value) => check(value) === undefined
 }

@@ -91,7 +91,7 @@ function vitest(): typeof import('vitest') {
 /** The report of the command. It runs in its own process, so that the test runner does not change the result. */
 function reportOn(path: string, { config, only, seed }: ConformanceOptions): Promise<Report> {
   const args = [
-    commandOf(path), 'conformance', path, '--json', ...(config ? ['--config', JSON.stringify(config)] : []),
+    commandOf(path), 'conformance', path, '--json', '--quiet', ...(config ? ['--config', JSON.stringify(config)] : []),
     ...(only ? ['--only', only.join(',')] : []), ...(seed === undefined ? [] : ['--seed', String(seed)]),
   ]
   return new Promise((settle, reject) => {

@@ -6,6 +6,7 @@ import { packFolder } from '@bulkhead/loader'
 import { createSandbox } from '@bulkhead/sandbox'
 import { expect, it, onTestFinished } from 'vitest'
 import { ABORT_REQUIREMENTS, observeAbort } from '../src/abort.ts'
+import { Patience } from '../src/patience.ts'
 import { GOOD } from './examples/good.ts'
 import { writeExample } from './examples/package-of.ts'
 
@@ -35,7 +36,9 @@ async function failuresIfKilledIn(...killed: readonly number[]): Promise<readonl
     const hangs = killed.includes(++count)
     return sandbox.open({ ...request, config: { hangs }, limits: { ...request.limits, graceMs: hangs ? 1 : 60_000 } })
   }
-  const target = { extension, sandbox: { open, close: sandbox.close }, workspace }
+  const target = {
+    extension, sandbox: { open, close: sandbox.close }, workspace, patience: new Patience(), called: new Map(),
+  }
   const facts = await observeAbort(target, { calls: [], reliable: [] })
   return ABORT_REQUIREMENTS.filter(({ check }) => check(facts)).map(({ id }) => id)
 }

@@ -5,7 +5,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { packFolder } from '@bulkhead/loader'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { conform, reportOf, type Report } from '../src/index.ts'
-import { validatorOf } from '../src/target.ts'
+import { validatorOf } from '../src/validators.ts'
 import { GOOD } from './examples/good.ts'
 import { writeExample } from './examples/package-of.ts'
 

@@ -8,7 +8,9 @@ import { editorSchema } from './editor-schema.ts'
 import { errorsPage } from './errors-page.ts'
 import { eventsPage } from './events-page.ts'
 import { limitsPage } from './limits-page.ts'
-import { agentPage, configurationPage, conformanceReportPage, machinePolicyPage, manifestPage } from './reference-pages.ts'
+import {
+  agentPage, configurationPage, conformanceReportPage, fixturesPage, machinePolicyPage, manifestPage,
+} from './reference-pages.ts'
 
 /** Every generated file, by absolute path, with its content. */
 export function generatedFiles(root: string): ReadonlyMap<string, string> {
@@ -47,5 +49,6 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
     [join(root, 'docs', 'reference', 'configuration.md'), configurationPage()],
     [join(root, 'docs', 'reference', 'machine-policy.md'), machinePolicyPage()],
     [join(root, 'docs', 'reference', 'conformance-report.md'), conformanceReportPage()],
+    [join(root, 'docs', 'reference', 'fixtures.md'), fixturesPage()],
   ])
 }

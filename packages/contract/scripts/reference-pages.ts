@@ -1,6 +1,7 @@
 import { agentManifestSchema } from '../src/validation/agent.ts'
 import { configFileSchema } from '../src/validation/config.ts'
 import { conformanceReportSchema } from '../src/validation/conformance.ts'
+import { fixturesSchema } from '../src/validation/fixtures.ts'
 import { machinePolicySchema } from '../src/validation/machine-policy.ts'
 import { manifestSchema } from '../src/validation/manifest.ts'
 import { keyRows } from './key-rows.ts'
@@ -95,4 +96,15 @@ Generated from \`packages/contract/src/validation/conformance.ts\`. \`bulkhead c
 never remove one. An id of a requirement keeps its meaning.
 
 ${HEAD}${keyRows(conformanceReportSchema, new Set())}`
+}
+
+/** docs/reference/fixtures.md: every key of the files in fixtures/. */
+export function fixturesPage(): string {
+  return `# Fixtures
+
+Generated from \`packages/contract/src/validation/fixtures.ts\`. \`bulkhead conformance\` reads these files from the folder \`fixtures\` of an extension, and copies
+\`fixtures/files\` to the workspace of the run. A first word of a key below is the name of a file, without \`.json\`. All files are optional. How to use them:
+[conformance](../guides/conformance.md#fixtures).
+
+${HEAD}${keyRows(fixturesSchema, new Set())}`
 }

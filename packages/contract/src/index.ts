@@ -77,7 +77,7 @@ export {
 export { mayReach, NO_COMMAND_WALLS, type CommandWall, type CommandWalls } from './ports/command-walls.ts'
 export {
   BROKER_METHODS, type BrokerMethod, type CapabilityUse, type CompartmentCode, type CompartmentEnd,
-  type CompartmentRequest, type CompartmentSession, type CompartmentTool, type DryRun, type MissingWall,
+  type CompartmentRequest, type CompartmentSession, type CompartmentTool, type CommandAnswer, type DryRun, type MissingWall,
   type RuntimePart, type Sandbox, type ToolInvocation, type Wall, type CodeOrigins, type WrittenPlace,
 } from './ports/sandbox.ts'
 export type { CompartmentServices, LogEntry, SecretGrant } from './ports/compartment-services.ts'

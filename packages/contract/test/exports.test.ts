@@ -44,7 +44,7 @@ describe('the exports', () => {
   it('of @bulkhead/contract/validation', () => {
     expect(Object.keys(validation).toSorted()).toEqual([
       'agentManifestSchema', 'ceilingSet', 'commandSafetyPatternSchema', 'configFileSchema', 'conformanceReportSchema', 'connectedManifestSchema',
-      'contractCompatible', 'coreSatisfies', 'firstFault', 'hostPattern',
+      'contractCompatible', 'coreSatisfies', 'firstFault', 'fixturesSchema', 'hostPattern',
       'lockFileSchema', 'machinePolicySchema', 'manifestSchema', 'placeIssues', 'pointerOf', 'requirementSet',
       'ruleSchema',
     ])

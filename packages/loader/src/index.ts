@@ -4,7 +4,7 @@ export {
   canStateProvenance, planPublication, publishPackage, type Publication, type PublishingOptions,
 } from './pack/publish.ts'
 export { signPackage, signTarball, type SignedPackage } from './pack/sign-package.ts'
-export { packFolder, type Packed, type PackOptions } from './pack/pack-folder.ts'
+export { fixturesIn, packFolder, type Packed, type PackOptions } from './pack/pack-folder.ts'
 export type { BundledFile, BundledFiles } from './pack/bundled-files.ts'
 export { isSourceFolder, type Bundle } from './pack/source.ts'
 export type { InstallerOptions, InstallPlan, NewerVersion, Verdict } from './install/install-plan.ts'

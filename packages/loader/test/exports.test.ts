@@ -7,7 +7,7 @@ test('exports the documented names', () => {
     'INTEGRITY_FILE', 'IgnoreFiles', 'Installer', 'LOADER_LIMITS', 'NPM_KEYS', 'PROJECT_FOLDER', 'PUBLIC_GOOD_ROOT', 'SIGNATURE_FILE',
     'TRUST_FILE',
     'ageInDays', 'canStateProvenance', 'capabilityDiffInWords', 'conformanceStatement',
-    'createLoader', 'editConfig', 'findKeyFault', 'findOwnershipFault', 'inspectPackage', 'isSourceFolder', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'planPublication', 'publishPackage',
+    'createLoader', 'editConfig', 'findKeyFault', 'findOwnershipFault', 'fixturesIn', 'inspectPackage', 'isSourceFolder', 'looseningSettings', 'packFolder', 'parseTrustRoot', 'planPublication', 'publishPackage',
     'readNpmConfig', 'refreshTrustRoot', 'requireIdentity', 'reviewNpmrc',
     'schemaThread', 'settingOrigins', 'sign', 'signPackage', 'signTarball', 'signerInWords',
     'skillFoldersOf', 'verifyNpmAttestations',

@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS, type ChangeRecorder, type WholeOutput, type WorkspaceClient } from '@bulkhead/contract'
+import { DEFAULT_LIMITS, type ChangeRecorder, type DryRun, type WholeOutput, type WorkspaceClient } from '@bulkhead/contract'
 import type { ClientOf } from '../fs/client-files.ts'
 import type { CapabilityUnit, OpenCall } from '../model/capability.ts'
 import { runsAnyCommand } from './command-environment.ts'
@@ -22,8 +22,8 @@ export interface ShellOptions extends StarterOptions {
   /** Shared by all compartments of a sandbox, which closes it. */
   readonly spares?: SpareLauncher | undefined
   readonly platform?: NodeJS.Platform
-  /** Commands are checked and not run: each succeeds without output. */
-  readonly runsNothing?: boolean
+  /** Commands are checked and not run: each puts out what this says, or succeeds without output. */
+  readonly answeredBy?: NonNullable<DryRun['command']> | undefined
   /** The client of the session of a call, for commands that fit into its terminal. */
   readonly clientOf?: ClientOf | undefined
   readonly changes?: ChangeRecorder | undefined
@@ -36,7 +36,7 @@ export interface ShellOptions extends StarterOptions {
 /** Runs the commands of the grant by name and argument vector, without a shell. */
 export function shellCapability(options: ShellOptions): CapabilityUnit {
   const { workspace, secrets, reserved, readOnly, storeFiles, layerName } = options
-  const { isBundled = false, choosesWalls = false, runsNothing = false, platform = process.platform } = options
+  const { isBundled = false, choosesWalls = false, answeredBy, platform = process.platform } = options
   const { concurrentCommands = DEFAULT_LIMITS.concurrentCommands } = options
   // Without process groups a command cannot be ended together with what it started.
   if (platform === 'win32') return { capabilities: {}, endCall: () => undefined, close: async () => undefined }
@@ -85,9 +85,9 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         const asked = readRequest(args)
         checkRequest(call.tool, asked)
         await requireCommands(call, [textOf(asked)], workspace, walled(call, NO_CHOICE))
-        if (runsNothing) {
+        if (answeredBy) {
           await requireWall(call, walled(call, NO_CHOICE))
-          return { ...SUCCESS, ...NO_OUTPUT }
+          return { ...NO_OUTPUT, ...SUCCESS, ...answeredBy(asked.cmd, asked.args) }
         }
         call.effects?.add('sentBytes', Buffer.byteLength(asked.input ?? ''))
         const request = secrets === undefined ? asked : withSecrets(asked, secrets.of(call.callId))
@@ -102,9 +102,12 @@ export function shellCapability(options: ShellOptions): CapabilityUnit {
         const asked = { ...read, ...chosen }
         checkPipe(call.tool, asked, isBundled)
         await requireCommands(call, asked.stages.flatMap((stage) => commandsOf(stage, isBundled)).map(textOf), workspace, asked)
-        if (runsNothing) {
+        if (answeredBy) {
           await requireWall(call, asked)
-          return { exits: asked.stages.map(() => SUCCESS), ...NO_OUTPUT, timedOut: false }
+          const answers = asked.stages.map(({ cmd, args: given }) => answeredBy(cmd, given))
+          const stderr = answers.map((answer) => answer?.stderr ?? '').join('')
+          const exits = answers.map((answer) => ({ ...SUCCESS, ...(answer && { exitCode: answer.exitCode }) }))
+          return { ...NO_OUTPUT, exits, stdout: answers.at(-1)?.stdout ?? '', stderr, timedOut: false }
         }
         const { input } = asked.stages[0]!
         if (typeof input === 'string') call.effects?.add('sentBytes', Buffer.byteLength(input))

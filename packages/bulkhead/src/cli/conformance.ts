@@ -1,29 +1,33 @@
-import { statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
 import { styleText } from 'node:util'
-import { badgeOf, junitOf, reportLines, reportOf, SPECIFICATIONS, type Mark } from '@bulkhead/conformance'
-import { EXTENSION_ID_PATTERN, type ExtensionDescriptor } from '@bulkhead/contract'
+import {
+  badgeOf, junitOf, reportLines, reportOf, sarifOf, SPECIFICATIONS, type Mark,
+} from '@bulkhead/conformance'
+import { EXTENSION_ID_PATTERN, MANIFEST_FILE, type ExtensionDescriptor } from '@bulkhead/contract'
 import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { inspectPackage, type Packed } from '@bulkhead/loader'
+import { fixturesIn, inspectPackage, type Packed } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { CORE_VERSION } from '../facade/version.ts'
 import { defineCommand, EVERY_OPTION, UsageError } from './command.ts'
 import { attest, readSigning } from './conformance-attest.ts'
 import { removeUnused, type FixedExtension } from './conformance-fix.ts'
+import { suiteProgress } from './conformance-progress.ts'
 import { runSuite } from './conformance-run.ts'
 import { printSpecification } from './conformance-specification.ts'
 import { readInstalled } from './diff.ts'
 import { readExtensionFolder } from './extension-source.ts'
 import { COMMON_OPTIONS, refuseRoot, SOURCE_OPTIONS, type HostValues, type SourceValues } from './host-options.ts'
-import { hint, printJson } from './output.ts'
+import { printJson } from './output.ts'
 import { extensionLines, sourceLines } from './review.ts'
 import { replaceFile, writing } from './write-file.ts'
 
 export const conformance = defineCommand({
-  usage: `bulkhead conformance TARGET [--only IDS] [--seed N] [--config JSON] [--json] [--junit FILE] [--badge FILE]
-  [--live] [--fix] [--attest] [--key FILE] [--root DIR] [--workspace DIR] [--home DIR] [--trust-project]
+  usage: `bulkhead conformance TARGET [--only IDS] [--seed N] [--config JSON] [--budget SECONDS] [--json] [--junit FILE]
+  [--sarif FILE] [--badge FILE] [--live] [--fix] [--attest] [--key FILE] [--root DIR] [--workspace DIR] [--home DIR]
+  [--trust-project]
 bulkhead conformance --specification NAME [--json]`,
   operands: { TARGET: { text: 'folder, tarball, or id of an installed extension', completes: 'folder' } },
   options: {
@@ -33,7 +37,12 @@ bulkhead conformance --specification NAME [--json]`,
       type: 'string', value: 'JSON',
       text: 'configuration to start it with; must match its configSchema (default: {})',
     },
+    budget: {
+      type: 'string', value: 'SECONDS',
+      text: 'how long to wait, in all, for calls that hang (default: 30); what is then not run is reported',
+    },
     junit: { type: 'string', value: 'FILE', completes: 'file', text: 'write the results as JUnit XML' },
+    sarif: { type: 'string', value: 'FILE', completes: 'file', text: 'write the results as SARIF 2.1.0, for code scanning' },
     badge: { type: 'string', value: 'FILE', completes: 'file', text: 'write an SVG for a README' },
     live: { type: 'boolean', text: 'use real hosts, commands, variables and secrets' },
     fix: { type: 'boolean', text: 'remove powers that no call used from the manifest of the folder' },
@@ -50,8 +59,9 @@ bulkhead conformance --specification NAME [--json]`,
   },
   details: `For publishers. Verifies the extension as "pack" does, then starts and stops it, calls its tools with
 arguments that are generated from their schemas, cancels calls, and compares the powers that it uses with those that
-it declares. Nothing leaves this machine: tools see an empty workspace and fake secrets, one server on this machine
-answers for every host, and commands are recorded and not run. "bulkhead check" is the same command.
+it declares. Nothing leaves this machine: tools see a temporary workspace and fake secrets, one server on this machine
+answers for every host, and commands are recorded and not run. The folder "fixtures" of the extension gives tools files,
+answers of hosts, commands, people and other tools, and values of secrets: docs/guides/conformance.md. "bulkhead check" is the same command.
 
 --live makes hundreds of calls with generated arguments to the real hosts and commands that the manifest declares, with
 the values of its variables and secrets from the environment. The workspace is still an empty one. Use it with accounts
@@ -92,8 +102,7 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
     const config = readConfig(values.config)
     const seed = readSeed(values.seed)
     const only = values.only?.split(',').map((id) => id.trim()).filter((id) => id !== '')
-    const onProgress = (text: string): void =>
-      void (process.stderr.isTTY && process.stderr.write(hint(`\r\u001B[2K${text}`)))
+    const budgetMs = readBudget(values.budget)
     const { live = false, fix = false, attest: attests = false } = values
     if (fix && only) throw new UsageError('--fix needs the whole suite. Leave out --only.')
     if (attests && (only || fix)) throw new UsageError('--attest needs the whole suite. Leave out --only and --fix.')
@@ -102,13 +111,18 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
     if (fix && statSync(target, { throwIfNoEntry: false })?.isDirectory() !== true) {
       throw new UsageError(`--fix changes the manifest in a folder, and "${target}" is not one.`)
     }
-    const { extension, warnings, ...packed } = await readTarget(target, values, config)
-    const { results, unused } =
-      await runSuite({ extension, warnings, config: config ?? {}, live, seed, onProgress, ...(only && { only }) })
-    onProgress('')
+    const { extension, warnings, fixtures, ...packed } = await readTarget(target, values, config)
+    const progress = suiteProgress()
+    const { results, unused } = await runSuite({
+      extension, warnings, config: config ?? {}, fixtures, live, seed, onProgress: progress.report,
+      ...(only && { only }), ...(budgetMs !== undefined && { budgetMs }),
+    }).finally(() => progress.end())
     const report = reportOf({ extension, hostVersion: CORE_VERSION, seed, results })
-    const { junit, badge } = values
+    const { junit, sarif, badge } = values
     if (junit !== undefined) writing(junit, () => replaceFile(resolve(junit), junitOf(results, report)))
+    if (sarif !== undefined) {
+      writing(sarif, () => replaceFile(resolve(sarif), sarifOf(results, report, placeOf(target))))
+    }
     if (badge !== undefined) writing(badge, () => replaceFile(resolve(badge), badgeOf(report)))
     const { conforms } = report.summary
     if (values.json) printJson(report)
@@ -153,6 +167,7 @@ async function fixed(
 interface Read extends Partial<Pick<Packed, 'sources' | 'root'>> {
   readonly extension: ExtensionDescriptor
   readonly warnings: readonly string[]
+  readonly fixtures: Packed['fixtures']
 }
 
 /** A folder or file of that name comes first; any other name is an id. */
@@ -162,9 +177,22 @@ async function readTarget(
   const found = EXTENSION_ID_PATTERN.test(given) && statSync(given, { throwIfNoEntry: false }) === undefined
   if (!found && !/\.(?:tgz|tar\.gz)$/.test(given)) return readExtensionFolder(given, values, config)
   refuseRoot(values)
-  if (found) return { extension: await readInstalled(given, values), warnings: [] }
+  if (found) return withFixtures({ extension: await readInstalled(given, values), warnings: [] })
   const { cache: _, ...options } = loaderOptions(homeFolder(values.home))
-  return inspectPackage(resolve(given), process.cwd(), options)
+  return withFixtures(await inspectPackage(resolve(given), process.cwd(), options))
+}
+
+/** A package has fixtures only if its publisher lists them. */
+async function withFixtures({ extension, warnings }: Omit<Read, 'fixtures'>): Promise<Read> {
+  const { code } = extension
+  return { extension, warnings, fixtures: code.kind === 'files' ? fixturesIn(await code.readFiles()) : new Map() }
+}
+
+/** The file that results are about, relative to the current folder: what a publisher edits. */
+function placeOf(target: string): string {
+  const files = [MANIFEST_FILE, 'package.json'].map((name) => join(target, name))
+  const place = statSync(target, { throwIfNoEntry: false })?.isFile() ? target : files.find((file) => existsSync(file))
+  return relative(process.cwd(), resolve(place ?? MANIFEST_FILE)).replaceAll('\\', '/')
 }
 
 const COLORS = { FAIL: 'red', warn: 'yellow', skip: 'dim', ok: 'green' } as const
@@ -176,6 +204,12 @@ function readConfig(text: string | undefined): JsonObject | undefined {
   if (!parsed.ok) throw new UsageError(`--config ${parsed.fault.message}.`)
   if (!isJsonObject(parsed.value)) throw new UsageError('--config must be a JSON object.')
   return parsed.value
+}
+
+function readBudget(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,4}$/.test(text)) throw new UsageError('--budget must be a whole number of seconds below 100,000.')
+  return Number(text) * 1_000
 }
 
 function readSeed(text = '1'): number {

@@ -44,7 +44,7 @@ export const groupOf = <Target, Facts>(
   requirements,
   async run(target, bench) {
     const facts = await observe(target, bench)
-    return requirements.map(({ check }) => check(facts))
+    return requirements.map(({ check }) => check(facts) ?? undefined)
   },
 })
 

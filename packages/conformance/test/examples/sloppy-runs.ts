@@ -4,7 +4,7 @@ import { execute, extension, shout, withCode, withTool, type SloppyExample } fro
 export const SLOPPY_RUNS: Readonly<Record<string, SloppyExample>> = {
   'another export': {
     ...withCode('export default { tools: { whisper: { execute: () => 1 } } }\n'), fails: ['exports'],
-    skips: ['calls', 'config', 'delivery', 'state', 'reload', 'leaks', 'abort', 'keys', 'powers'],
+    skips: ['lifecycle', 'calls', 'config', 'delivery', 'state', 'reload', 'leaks', 'abort', 'keys', 'powers'],
   },
   'phases that cannot be repeated': {
     ...withCode(execute('return { text }', `init() { globalThis.ready = 1 },

@@ -206,6 +206,6 @@ export const SLOPPY_SERVICES: Readonly<Record<string, SloppyExample>> = {
   'a client that never asks': {
     ...withTool({ mode: 'external', gated: true, approvalKey: '{text}', requires: { net: { hosts: ['api.example.com'] } } }),
     code: execute('throw new Error("The service is not available.")'),
-    fails: ['power-reached', 'power-used-hosts'],
+    fails: ['call-succeeds', 'power-reached', 'power-used-hosts'],
   },
 }

@@ -209,6 +209,15 @@ export interface DryRun {
   used(use: CapabilityUse): void
   /** The port of an HTTP server on the loopback interface. It answers for every host, also for https. */
   readonly port: number
+  /** What a command would put out. Absent or undefined: it succeeds without output. Contract: must not throw. */
+  readonly command?: (cmd: string, args: readonly string[]) => CommandAnswer | undefined
+}
+
+/** What a command puts out that is not run. */
+export interface CommandAnswer {
+  readonly exitCode: number
+  readonly stdout: string
+  readonly stderr: string
 }
 
 /**

@@ -46,6 +46,8 @@ export interface PackOptions extends InspectOptions {
 export interface Packed {
   readonly extension: ExtensionDescriptor
   readonly files: ReadonlyMap<string, Uint8Array>
+  /** What the publisher gives the conformance suite, by path in the folder `fixtures`. */
+  readonly fixtures: ReadonlyMap<string, Uint8Array>
   /** Files of the folder that are not in the package. */
   readonly leftOut: readonly string[]
   readonly bundled: boolean
@@ -109,7 +111,8 @@ export async function packFolder(
   }, settings, forProject ? 'project' : 'global', null, { anyCore })
   if (source === undefined) await parseModules(extension.manifest.main.slice('./'.length), files, origins)
   return {
-    extension: withOrigins(extension, origins ?? writtenOrigins(extension.manifest.main.slice('./'.length), files)), files, bundled, sources: sources.list(), root: sources.root, integrityFile,
+    extension: withOrigins(extension, origins ?? writtenOrigins(extension.manifest.main.slice('./'.length), files)),
+    files, fixtures: fixturesIn(bytes), bundled, sources: sources.list(), root: sources.root, integrityFile,
     tarball: await writeTarball(files),
     warnings: [...warnings, ...packageWarnings(packageJson, extension.version, hasModules)],
     leftOut: [...skipped, ...[...bytes.keys()].filter((path) => !files.has(path))].toSorted(byteOrder),
@@ -176,13 +179,24 @@ const OURS: ReadonlySet<string> = new Set([MANIFEST_FILE, INTEGRITY_FILE, SIGNAT
 const isNeverPacked = (path: string): boolean =>
   path.split('/').some((name) => name.startsWith('.') || name === 'node_modules') || /^[^/]+\.tgz$/.test(path)
 
-/** The files to pack: those in `files` of package.json, or all of them; without the sources of a bundle. */
+/** For tests, so only a package that lists it has it. */
+const FIXTURES = 'fixtures/'
+
+/** The files in `fixtures`, by path in it. */
+export const fixturesIn = (files: ReadonlyMap<string, Uint8Array>): Packed['fixtures'] => new Map([...files]
+  .flatMap(([path, bytes]) => path.startsWith(FIXTURES) ? [[path.slice(FIXTURES.length), bytes] as const] : []))
+
+/**
+ * The files to pack: those in `files` of package.json, or all of them but fixtures; without the sources of a bundle.
+ */
 function packedPaths(
   paths: readonly string[], packageJson: Uint8Array | undefined, isBundle: boolean,
 ): readonly string[] {
   const listed = filesOf(packageJson)
   const globs = listed?.map((pattern) => compileGlob(pattern.replace(/^\.?\//, '').replace(/\/$/, '')))
-  if (globs === undefined) return paths.filter((path) => !isBundle || !isTypeScript(path))
+  if (globs === undefined) {
+    return paths.filter((path) => !path.startsWith(FIXTURES) && (!isBundle || !isTypeScript(path)))
+  }
   const isListed = (path: string): boolean => globs.some((covers) => covers(pathSegments(path)).covers)
   return paths.filter((path) => OURS.has(path) || ALWAYS.test(path) || isListed(path))
 }

@@ -1,0 +1,180 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { CompartmentLimits } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
+import { packFolder } from '@bulkhead/loader'
+import { createSandbox } from '@bulkhead/sandbox'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { conform, createRecorder, type CheckResult, type SuiteOptions } from '../src/index.ts'
+import { extension, input, WORD } from './examples/parts.ts'
+import { writeExample, type Example } from './examples/package-of.ts'
+
+const loader = { coreVersion: '1.0.0', roots: { global: null }, bundled: [] }
+let folder: string
+beforeAll(() => { folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-served-'))) })
+afterAll(() => rmSync(folder, { recursive: true }))
+
+let count = 0
+/** In threads, because processes take long to start. `opened` counts compartments. */
+async function run(
+  example: Example, options: SuiteOptions = {}, limits: Partial<CompartmentLimits> = {},
+): Promise<{ readonly results: readonly CheckResult[]; readonly opened: number }> {
+  const workspace = join(folder, `workspace-${++count}`)
+  mkdirSync(workspace)
+  writeFileSync(join(workspace, 'README.md'), 'Some words.\n')
+  const { extension: packed } = await packFolder(writeExample(join(folder, `example-${count}`), example), { loader })
+  const recorder = await createRecorder()
+  const sandbox = createSandbox({ workspace, dryRun: recorder.dryRun, spares: { process: 0, thread: 0 } })
+  let opened = 0
+  const inThreads: typeof sandbox = {
+    ...sandbox,
+    open: (request) => {
+      opened++
+      return sandbox.open({ ...request, placement: 'thread', limits: { ...request.limits, ...limits } })
+    },
+  }
+  try {
+    return { results: await conform({ extension: packed, sandbox: inThreads, workspace, recorder }, options), opened }
+  } finally {
+    await sandbox.close()
+    await recorder.close()
+  }
+}
+
+const faults = (results: readonly CheckResult[]): readonly string[] =>
+  results.filter(({ ok, level }) => ok !== true && level === 'must').map(({ id, evidence }) => `${id}: ${evidence}`)
+
+const tool = (name: string, capability: string, more: JsonObject = {}): JsonObject => ({
+  name, description: `Uses ${capability} as honest tools do.`, inputSchema: input({ text: WORD }),
+  requires: { capabilities: [capability] }, ...more,
+})
+
+/** Three honest tools, each of which fails if its capability is not served. */
+const HONEST: Example = {
+  manifest: extension('honest', [
+    tool('call_upper', 'tools.call'), tool('remember_text', 'session'), tool('ask_colour', 'interact'),
+    { name: 'upper_text', description: 'Returns the text in capital letters.', inputSchema: input({ text: WORD }) },
+  ]),
+  code: `export default { tools: {
+    call_upper: { async execute({ text }, runtime) {
+      const outcome = await runtime.tools.call('upper_text', { text })
+      if (outcome.type === 'error') throw new Error(outcome.error_text)
+      return { text: outcome.data.text }
+    } },
+    remember_text: { async execute({ text }, { session }) {
+      const { texts = [] } = await session.read() ?? {}
+      await session.write({ texts: [...texts, text].slice(-3) })
+      return { session: await session.id(), texts: (await session.read()).texts.length }
+    } },
+    ask_colour: { async execute({ text }, { interact }) {
+      if (!await interact.confirm('Choose a colour?')) throw new Error('declined')
+      const colour = await interact.select(text, [{ label: 'red' }, { label: 'blue' }])
+      const many = await interact.selectMany(text, [{ label: 'red' }, { label: 'blue' }])
+      const form = await interact.form(text, { type: 'object', required: ['size'], properties: {
+        size: { type: 'integer', minimum: 3 }, shade: { type: 'string', enum: ['dark', 'light'] } } })
+      if (!(form.size >= 3)) throw new Error('the form has no size')
+      return { colour, many, answer: await interact.ask('Which shade?'), password: (await interact.password('Key?')).length }
+    } },
+    upper_text: { execute: ({ text }) => ({ text: String(text).toUpperCase() }) },
+  } }\n`,
+}
+
+it('serves tools.call, session and interact', async () => {
+  const { results } = await run(HONEST, { only: ['call-succeeds', 'power-declared', 'power-used-capabilities'] })
+  expect(results.map(({ id, ok, evidence }) => [id, ok, evidence])).toEqual([
+    ['call-succeeds', true, undefined], ['power-declared', true, undefined], ['power-used-capabilities', true, undefined],
+  ])
+})
+
+it('starts only the compartments that the chosen requirements need', async () => {
+  const opened = async (...only: readonly string[]) => {
+    const { results, opened: started } = await run(HONEST, { only })
+    expect(faults(results)).toEqual([])
+    return started
+  }
+  expect(await opened('manifest', 'package-version')).toBe(0)
+  expect(await opened('exports')).toBe(1)
+  expect(await opened('lifecycle-order')).toBe(1)
+  expect(await opened('start-log')).toBe(1)
+  expect(await opened('lifecycle-order', 'dispose-idempotent')).toBe(2)
+  expect(await opened('restarts')).toBe(20)
+  expect(await opened('lifecycle')).toBe(24)
+  // One to start and stop it, and one for the calls; two more for repeated calls and one for those at once.
+  expect(await opened('call-succeeds')).toBe(2)
+  expect(await opened('call-parallel')).toBe(5)
+})
+
+const reader = (requires: JsonObject): Example => ({
+  manifest: extension('csv-reader', [{
+    name: 'read_table', description: 'Reads a table and counts its rows.', inputSchema: input({ text: WORD }), requires,
+  }]),
+  code: `export default { tools: { read_table: { execute: () => { throw new Error('There is no table.') } } } }\n`,
+})
+
+it.each<readonly [string, JsonObject]>([
+  ['nothing', {}], ['a host', { net: { hosts: ['api.example.com'] } }], ['a command', { shell: [{ cmd: 'git' }] }],
+])('a tool that always fails does not conform, if it declares %s', async (_, requires) => {
+  const { results } = await run(reader(requires), { only: ['call-succeeds'] })
+  expect(faults(results)).toEqual([expect.stringMatching(/^call-succeeds: read_table: all .* There is no table\.$/)])
+})
+
+it('reports an undeclared power first, also if the tool hides the denial', async () => {
+  const { results } = await run({
+    manifest: extension('hidden', ['loud', 'quiet', 'elsewhere'].map((name) => ({
+      name, description: `Fetches a page, and is ${name} about failures.`, inputSchema: input({ text: WORD }),
+      ...(name === 'elsewhere' && { requires: { net: { hosts: ['api.example.com'] } } }),
+    }))),
+    code: `const get = async (url) => (await fetch(url)).json()
+      const hidden = () => { throw new Error('The service is down.') }
+      export default { tools: {
+        loud: { execute: () => get('https://api.example.com/') },
+        quiet: { execute: () => get('https://api.example.com/').catch(hidden) },
+        elsewhere: { execute: () => get('https://other.example.com/').catch(hidden) },
+      } }\n`,
+  }, { only: ['call-succeeds', 'error-text', 'power-declared', 'power-used-hosts'] })
+  expect(results.map(({ id }) => id)[0]).toBe('power-declared')
+  expect(results[0]).toMatchObject({ ok: false, evidence: expect.stringMatching(/^loud: .*fetch.*net/) })
+  expect(results.find(({ id }) => id === 'call-succeeds')).toMatchObject({ ok: false, evidence: expect.stringMatching(/because .*net/) })
+  const { results: [quiet] } = await run({
+    manifest: extension('hidden', [{ name: 'quiet', description: 'Fetches a page and hides failures.', inputSchema: input({ text: WORD }) }]),
+    code: `export default { tools: { quiet: { execute: () => fetch('https://api.example.com/v1').catch(() => { throw new Error('Down.') }) } } }\n`,
+  }, { only: ['power-declared', 'call-succeeds'] })
+  expect(quiet).toMatchObject({
+    id: 'power-declared', ok: false, evidence: 'quiet: it uses net (GET https://api.example.com/v1), which its requires does not declare',
+  })
+})
+
+it.each<readonly [string, string]>([
+  ['waits', 'return new Promise(() => {})'], ['computes', 'for (;;);'],
+])('a tool that %s for ever costs the budget and no more, and what was not run is said', async (_, body) => {
+  const { results } = await run({
+    manifest: extension('hanging', ['hang', 'other'].map((name) => ({
+      name, description: `Does ${name} things for a long time.`, inputSchema: input({ text: WORD }), timeoutMs: 1_000,
+    }))),
+    code: `export default { tools: { hang: { execute() { ${body} } }, other: { execute: () => 1 } } }\n`,
+  }, { only: ['calls', 'reload', 'abort'], budgetMs: 1_000 })
+  const found = new Map(results.map(({ id, ok, evidence }) => [id, { ok, evidence }]))
+  expect(found.get('call-in-time')).toEqual({ ok: false, evidence: expect.stringMatching(/^hang .*longer than 1000 ms/) })
+  const reason = 'not run for lack of time: "hang" hung, and the suite waits 1 s for what hangs'
+  for (const id of ['call-parallel', 'input-satisfiable', 'reload', 'abort']) expect(found.get(id)).toEqual({ ok: null, evidence: reason })
+})
+
+it('a call that may take longer than the budget is not judged', async () => {
+  const { results } = await run({
+    manifest: extension('slow', [{ name: 'wait', description: 'Waits for a very long time.', inputSchema: input({ text: WORD }), timeoutMs: 60_000 }]),
+    code: 'export default { tools: { wait: { execute: () => new Promise(() => {}) } } }\n',
+  }, { only: ['calls'], budgetMs: 500 })
+  expect(new Set(results.map(({ ok }) => ok))).toEqual(new Set([null]))
+  expect(results[0]!.evidence).toContain('"wait" hung, and the suite waits 0.5 s')
+})
+
+it('a phase that hangs is run once', async () => {
+  const { results, opened } = await run({
+    ...HONEST, code: HONEST.code.replace('{ tools:', '{ init: () => new Promise(() => {}), tools:'),
+  }, { only: ['lifecycle', 'calls'] }, { phaseMs: 300 })
+  const found = new Map(results.map(({ id, ok, evidence }) => [id, { ok, evidence }]))
+  expect(found.get('lifecycle-order')).toEqual({ ok: false, evidence: expect.stringContaining('init: LifecycleTimeout') })
+  expect(found.get('restarts')).toEqual({ ok: null, evidence: 'not run for lack of time: init took longer than its deadline' })
+  expect(opened).toBe(1)
+})
