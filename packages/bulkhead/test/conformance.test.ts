@@ -135,6 +135,15 @@ it.each(thoroughly([], ['signed']))('%s results prove conformance to a host that
   expect(await inside(install, folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ConformanceUnproven .*with other files/) })
 })
 
+it('an installation says whether a package is attested, and refuses one with a wrong attestation', async () => {
+  await inside(['new', 'word-count', '--template', 'tool'], folder)
+  await inside(['pack', 'word-count'], folder)
+  const install = () => inside(['install', './word-count-0.1.0.tgz', '--dry-run'], folder)
+  expect(await install()).toMatchObject({ code: 0, stderr: expect.stringMatching(/^ {2}conforms not attested$/m) })
+  writeFileSync(join(folder, 'word-count-0.1.0.conformance.json'), '{}')
+  expect(await install()).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ConformanceUnproven \S*word-count-0\.1\.0\.conformance\.json is not a sigstore bundle/) })
+})
+
 it('an unusable temporary folder is reported with the variable to set', async () => {
   await inside(['new', 'word-count', '--template', 'tool'], folder)
   expect(await inside(['check', 'word-count'], folder, { TMPDIR: join(folder, 'nowhere') }))

@@ -55,7 +55,7 @@ a folder directly in "tools" of the layer is not copied`,
     ...CONSENT_OPTIONS,
     attestation: {
       type: 'string', value: 'FILE', completes: 'file',
-      text: `proof of conformance, if policy.conformance requires it
+      text: `proof of conformance, which is verified
 (default: NAME-VERSION.conformance.json beside a tarball, or that of the registry)`,
     },
     ...SOURCE_OPTIONS, ...INSTALLER_OPTIONS, ...COMMON_OPTIONS,

@@ -37,7 +37,7 @@ export function planText(plan: InstallPlan, packed?: Sources): string {
   ]
   return [
     ...sourceLines(packed), ...extensionLines(plan.extension), line('from', plan.source), ...changes,
-    ...(plan.conformance === null ? [] : [line('conforms', `attested by ${plan.conformance}`)]),
+    line('conforms', plan.conformance === null ? 'not attested' : `attested by ${plan.conformance}`),
     ...warnings.map((text) => line('warning', text)),
     ...(verdict.kind === 'consent' ? verdict.reasons.map((text) => line('consent', text)) : []),
     ...(verdict.kind === 'refused' ? [line('refused', verdict.message)] : []),

@@ -1,12 +1,17 @@
-import { existsSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
 import { BulkheadError, type ExtensionDescriptor } from '@bulkhead/contract'
+import { isAbsent } from '@bulkhead/kit/folders'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import type { ConfigResolution } from '../config/resolve-config.ts'
 import { parseStrictJson } from '../files/json-file.ts'
 import { readRegularFile } from '../files/read-file.ts'
-import { TEST_RESULT, verifyConformance, type AttestationSigners } from '../signature/conformance.ts'
-import { unverified, verified, type Verification, type VerificationStep } from '../signature/verification.ts'
+import {
+  TEST_RESULT, verifyConformance, type AttestationRequest, type AttestationSigners,
+} from '../signature/conformance.ts'
+import {
+  unverified, verified, type Verification, type VerificationFault, type VerificationStep,
+} from '../signature/verification.ts'
 import type { InstallSpec } from './obtain-package.ts'
 
 export interface ConformanceSources {
@@ -17,34 +22,68 @@ export interface ConformanceSources {
   readonly attestations: Json
 }
 
+export interface CheckedConformance {
+  /** Who attests that the package conforms; null if no one whose word could be verified does. */
+  readonly attestedBy: string | null
+  /** About attestations that prove nothing here. */
+  readonly warnings: readonly string[]
+}
+
 /**
- * Requires an attestation if the configuration does. Resolves with the signers, or null if none is required. Rejects
- * with ConformanceUnproven.
+ * Verifies the attestations that come with a package. Rejects with ConformanceUnproven if one is wrong, or if the
+ * configuration requires one and none counts.
  */
-export async function requireConformance(
+export async function checkConformance(
   { id, version, digests }: ExtensionDescriptor, resolution: ConfigResolution, sources: ConformanceSources,
   trustRoot: Json,
-): Promise<string | null> {
+): Promise<CheckedConformance> {
   const lists = requiredSigners(resolution)
-  if (lists === null) return null
-  const refuse = (step: VerificationStep | 'policy' | 'missing', message: string, cure: string): BulkheadError =>
-    new BulkheadError('ConformanceUnproven', `${message} ${cure}`, { data: { step } })
+  const candidates = candidatesIn(sources)
+  const about = { digest: digests.package, trustRoot }
+  if (lists === null) return checkUnrequired(candidates, namedSigners(resolution), about)
   if (lists.some(({ length }) => length === 0)) {
-    throw refuse(
+    throw refusal(
       'policy', 'The policy requires proof of conformance, and names no signer whose proof counts.',
       'Correct policy.conformance.signers in the configuration. `bulkhead doctor` shows what cannot be read.',
     )
   }
-  const candidates = candidatesIn(sources)
   let first: BulkheadError | undefined
   for (const { name, bundle } of candidates) {
-    const result = bundle.ok ? await byAll(lists, bundle.value, digests.package, trustRoot) : bundle
-    if (result.ok) return result.value
-    const { step, message } = result.fault
-    first ??= refuse(step, `${name} ${message}.`, CURES[step] ?? GET_ONE)
+    const result = bundle.ok ? await byAll(lists, bundle.value, about) : bundle
+    if (result.ok) return { attestedBy: result.value, warnings: [] }
+    first ??= refusalOf(name, result.fault)
   }
   const wanted = `The policy requires proof that ${id} ${version} conforms`
-  throw first ?? refuse('missing', `${wanted}, and there is none.`, GET_ONE)
+  throw first ?? refusal('missing', `${wanted}, and there is none.`, GET_ONE)
+}
+
+const refusal = (step: VerificationStep | 'policy' | 'missing', message: string, cure: string): BulkheadError =>
+  new BulkheadError('ConformanceUnproven', `${message} ${cure}`, { data: { step } })
+
+const refusalOf = (name: string, { step, message }: VerificationFault): BulkheadError =>
+  refusal(step, `${name} ${message}.`, CURES[step] ?? GET_ONE)
+
+/** These faults are no sign of a wrong attestation: it is about this package, and proves nothing here. */
+const NO_PROOF: Partial<Record<VerificationStep, string>> = {
+  key: 'It proves nothing. Pin its key in policy.conformance.signers if you trust it.',
+  result: 'It can be installed, because no policy requires that it conforms.',
+}
+
+async function checkUnrequired(
+  candidates: readonly Candidate[], signers: AttestationSigners, about: Attested,
+): Promise<CheckedConformance> {
+  const warnings: string[] = []
+  let wrong: BulkheadError | undefined
+  for (const { name, bundle } of candidates) {
+    const result = bundle.ok
+      ? await verifyConformance({ ...about, bundle: bundle.value, signers, acceptsUnpinned: true }) : bundle
+    if (result.ok) return { attestedBy: result.value, warnings: [] }
+    const { step, message } = result.fault
+    if (NO_PROOF[step] === undefined) wrong ??= refusalOf(name, result.fault)
+    else warnings.push(`${name} ${message}. ${NO_PROOF[step]}`)
+  }
+  if (wrong !== undefined) throw wrong
+  return { attestedBy: null, warnings }
 }
 
 const GET_ONE = 'Get an attestation of this package by one of the signers in policy.conformance.signers, and pass it '
@@ -71,11 +110,20 @@ function requiredSigners({ config: { layers }, diagnostics }: ConfigResolution):
   return policies.flatMap(({ require, signers }) => signers === undefined && require !== true ? [] : [signers ?? []])
 }
 
+/** The signers that count, if no attestation is required. Each layer that names some must accept the signer. */
+function namedSigners({ config: { layers } }: ConfigResolution): AttestationSigners {
+  const [first = [], ...others] = layers.flatMap(({ config: { policy } }) =>
+    policy?.conformance?.signers === undefined ? [] : [policy.conformance.signers])
+  return first.filter((signer) => others.every((list) => list.some((one) => isDeepStrictEqual(one, signer))))
+}
+
+type Attested = Pick<AttestationRequest, 'digest' | 'trustRoot'>
+
 /** Each list must accept the same attestation. */
 async function byAll(
-  lists: readonly AttestationSigners[], bundle: Json, digest: string, trustRoot: Json,
+  lists: readonly AttestationSigners[], bundle: Json, about: Attested,
 ): Promise<Verification<string>> {
-  const results = await Promise.all(lists.map((signers) => verifyConformance({ bundle, digest, signers, trustRoot })))
+  const results = await Promise.all(lists.map((signers) => verifyConformance({ ...about, bundle, signers })))
   return results.find(({ ok }) => !ok) ?? results[0]!
 }
 
@@ -89,7 +137,7 @@ function candidatesIn({ spec, file, attestations }: ConformanceSources): readonl
   if (file !== undefined) return [readCandidate(file)]
   if (spec.kind === 'tarball') {
     const beside = `${spec.path.replace(/\.(?:tgz|tar\.gz)$/, '')}.conformance.json`
-    return existsSync(beside) ? [readCandidate(beside)] : []
+    return isAbsent(beside) ? [] : [readCandidate(beside)]
   }
   const listed = isJsonObject(attestations) ? attestations['attestations'] : undefined
   return (Array.isArray(listed) ? listed as readonly Json[] : []).filter(isJsonObject)

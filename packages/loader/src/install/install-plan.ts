@@ -35,7 +35,7 @@ export interface InstallPlan extends Comparison {
   readonly source: string
   readonly extension: ExtensionDescriptor
   readonly signedBy: LockEntry['signedBy']
-  /** Who attests that it conforms; null if the policy does not require it. */
+  /** Who attests that it conforms, as far as that could be verified; null if no one does. */
   readonly conformance: string | null
   readonly before: LockEntry | null
   readonly warnings: readonly string[]

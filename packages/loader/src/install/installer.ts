@@ -19,7 +19,7 @@ import type { Fault } from '../model/result.ts'
 import { Yielder } from '../model/yielder.ts'
 import { packagePolicy } from '../prove/check-package.ts'
 import { isMetadata } from '../prove/pipeline.ts'
-import { requireConformance } from './conformance.ts'
+import { checkConformance } from './conformance.ts'
 import { compare, evaluate, type InstallerOptions, type InstallPlan, type NewerVersion } from './install-plan.ts'
 import { LayerFiles } from './layer-files.ts'
 import { obtainPackage, parseInstallSpec, provePackage, type ObtainedPackage } from './obtain-package.ts'
@@ -85,7 +85,7 @@ export class Installer {
     const projectRoot = layer === 'project' ? this.#root : null
     const { extension, warnings, context } = await provePackage(obtained, this.#settings, layer, projectRoot)
     const { attestations = null } = obtained
-    const conformance = await requireConformance(
+    const { attestedBy: conformance, warnings: unproven } = await checkConformance(
       extension, resolveConfig(this.#settings, projectRoot, undefined),
       { spec, attestations, file: attestation && resolve(cwd, attestation) }, trustRoot.json,
     )
@@ -99,7 +99,7 @@ export class Installer {
     }))
     return Object.freeze({
       layer, source: obtained.source, extension, signedBy, conformance, before, ...comparison,
-      warnings, verdict, contents: obtained.contents,
+      warnings: [...warnings, ...unproven], verdict, contents: obtained.contents,
     })
   }
 

@@ -43,6 +43,8 @@ export interface AttestationRequest {
   /** The digest of the package. */
   readonly digest: string
   readonly signers: AttestationSigners
+  /** A signer with a certificate counts also if it is none of them. */
+  readonly acceptsUnpinned?: boolean
   readonly trustRoot: Json
 }
 
@@ -51,24 +53,30 @@ export interface AttestationRequest {
  * because of its input.
  */
 export async function verifyConformance(request: AttestationRequest): Promise<Verification<string>> {
-  const { bundle, digest, signers, trustRoot } = request
-  const { BundleVerifier } = await import('./sigstore.ts')
+  const { bundle, digest, signers, trustRoot, acceptsUnpinned = false } = request
+  const { BundleVerifier, readUnverified } = await import('./sigstore.ts')
   // Whoever pins a key vouches for it, so it needs no log that tells when it was valid.
   const opened = BundleVerifier.open(trustRoot, pinnedKeys(signers), { unloggedKeys: true })
   if (!opened.ok) return unverified('trustRoot', `cannot be verified: the trust root ${opened.fault.message}`)
   const result = opened.value.verify(bundle, new Uint8Array())
-  if (!result.ok) return result
+  if (!result.ok) {
+    // A key that is not pinned is no fault of the attestation, unless what it says is wrong.
+    const said = acceptsUnpinned && result.fault.step === 'key' ? readUnverified(bundle) : undefined
+    return said === undefined ? result : said.ok ? findFault(said.value, digest) ?? result : said
+  }
   const { signer, statement } = result.value
+  let note = ''
   if (signer !== null) {
     const faults = signers.flatMap((pin) => 'key' in pin ? [] : [findPinFault(pin, signer)])
-    if (!faults.includes(undefined)) {
+    if (!faults.includes(undefined) && acceptsUnpinned) note = ', who is not pinned'
+    else if (!faults.includes(undefined)) {
       const [only, ...others] = faults
       const other = `is signed by ${signerInWords(signer)}, who is not pinned`
       return unverified('signer', others.length === 0 && only ? only : other)
     }
   }
   const fault = statement === null ? unverified('statement', 'holds no statement') : findFault(statement, digest)
-  return fault ?? verified(signer === null ? 'a pinned key' : signerInWords(signer))
+  return fault ?? verified(signer === null ? 'a pinned key' : `${signerInWords(signer)}${note}`)
 }
 
 function findFault(statement: Statement, digest: string): Verification<never> | undefined {

@@ -106,6 +106,19 @@ export class BundleVerifier {
   }
 }
 
+/** What a bundle states, whoever signed it. Nothing is verified. */
+export function readUnverified(json: Json): Verification<Statement> {
+  try {
+    const read = readBundle(json)
+    if (!read.ok) return read
+    const { content } = read.value
+    if (content.$case === 'messageSignature') return unverified('statement', 'holds no statement')
+    return readStatement(content.dsseEnvelope.payloadType, content.dsseEnvelope.payload)
+  } catch (error) {
+    return failed(error)
+  }
+}
+
 /** The keys of a list `{ keys: [{ keyId, keyUsage, publicKey }] }` with this usage. */
 export function readKeys(json: Json, usage: string): Verification<TrustedKeys> {
   try {

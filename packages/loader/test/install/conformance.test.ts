@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { chmodSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConformanceReport, ExtensionDescriptor } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { resolveConfig } from '../../src/config/resolve-config.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
-import { requireConformance, type ConformanceSources } from '../../src/install/conformance.ts'
+import { checkConformance, type ConformanceSources } from '../../src/install/conformance.ts'
 import { parseInstallSpec } from '../../src/install/obtain-package.ts'
 import { conformanceStatement, TEST_RESULT } from '../../src/signature/conformance.ts'
 import { sign, type Signing } from '../../src/signature/sign.ts'
@@ -97,8 +97,9 @@ async function outcome({ policy, config, project, machine, attestation, from }: 
     ...(attestation !== undefined && { file: join(home.base, 'proof.json') }),
   }
   try {
-    const signer = await requireConformance(extension, resolution, sources, sigstore.trustRoot)
-    return signer === null ? 'not required' : `attested by ${signer}`
+    const { attestedBy, warnings } = await checkConformance(extension, resolution, sources, sigstore.trustRoot)
+    const said = warnings.map((text) => `, warned: ${text.replaceAll(`${home.base}/`, '')}`).join('')
+    return (attestedBy === null ? 'not attested' : `attested by ${attestedBy}`) + said
   } catch (error) {
     const { code, message, data } = error as { code: string; message: string; data?: { step: string } }
     return `${code} ${data?.step}: ${message.replaceAll(`${home.base}/`, '')}`
@@ -113,9 +114,9 @@ const ownKey = { key: OWN.publicKey }
 
 describe('policy.conformance', () => {
   test('is off by default, and signers alone require nothing', async () => {
-    expect(await outcome({ config: '{}' })).toBe('not required')
-    expect(await outcome({ policy: { signers: [ownKey] } })).toBe('not required')
-    expect(await outcome({ policy: { require: false, signers: [] } })).toBe('not required')
+    expect(await outcome({ config: '{}' })).toBe('not attested')
+    expect(await outcome({ policy: { signers: [ownKey] } })).toBe('not attested')
+    expect(await outcome({ policy: { require: false, signers: [] } })).toBe('not attested')
   })
 
   test('accepts an attestation with a pinned key, and by a pinned build, without a request', async () => {
@@ -204,6 +205,53 @@ describe('policy.conformance', () => {
     expect((await installer.plan('weather')).conformance).toBe('a pinned key')
     publish(provenance)
     await expect(installer.plan('weather')).rejects.toMatchObject({ code: 'ConformanceUnproven', data: { step: 'missing' } })
+  })
+})
+
+describe('an attestation that no policy requires', () => {
+  const failed: Partial<ConformanceReport> = {
+    checks: [{ id: 'abort', group: 'abort', level: 'must', ok: false }], summary: { must: counts, should: counts, conforms: false },
+  }
+  const config = '{}'
+
+  test('is verified, and shown with its signer', async () => {
+    const words = `attested by ${BUILD.sub} (issuer ${BUILD.iss})`
+    expect(await outcome({ config, attestation: await keyless() })).toBe(`${words}, who is not pinned`)
+    expect(await outcome({ policy: { signers: [PUBLISHER] }, attestation: await keyless() })).toBe(words)
+    expect(await outcome({ policy: { signers: [ownKey] }, attestation: await attest(OWN) })).toBe('attested by a pinned key')
+  })
+
+  test('proves nothing if its key is not pinned, or if it states failures', async () => {
+    expect(await outcome({ config, attestation: await attest(OTHER) }))
+      .toMatch(/^not attested, warned: proof\.json is signed with a key that is not trusted .* It proves nothing\. Pin its key/)
+    expect(await outcome({ policy: { signers: [ownKey] }, attestation: await attest(OWN, failed) }))
+      .toMatch(/^not attested, warned: proof\.json states that the package does not conform \(abort\)\./)
+  })
+
+  test.each<readonly [string, () => Promise<Given>, RegExp]>([
+    ['about another package', async () => ({ config, attestation: await attest(OTHER, { digest: 'f'.repeat(128) }) }), /^ConformanceUnproven subject: proof\.json is about "weather@1\.0\.0" with other files\. .*each change/],
+    ['of another statement', async () => ({ config, attestation: await sign({ statement: otherSuite() }, OTHER) }), /^ConformanceUnproven statement: .*another suite/],
+    ['with a changed statement', async () => ({ config, attestation: tampered(await keyless()) }), /^ConformanceUnproven (?:signature|log): /],
+    ['without a log', async () => ({ config, attestation: unlogged(await keyless()) }), /^ConformanceUnproven (?:log|time): /],
+    ['that is no bundle', async () => ({ config, attestation: { statement: true } }), /^ConformanceUnproven form: .*not a sigstore bundle/],
+    ['that cannot be read', async () => ({ config, from: { spec: parseInstallSpec(SPEC, home.base), attestations: null, file: join(home.base, 'missing.json') } }), /^ConformanceUnproven form: missing\.json does not exist/],
+  ])('is refused %s', async (_, given, refusal) => {
+    expect(await outcome(await given())).toMatch(refusal)
+  })
+
+  test('is found beside the tarball by an installation, and one for other files is refused', async () => {
+    rmSync(join(home.globalRoot, 'config.json'), { force: true })
+    const beside = join(home.base, 'weather-1.0.0.conformance.json')
+    const installer = installerFor(home, { loader: { trustRoot: sigstore.trustRoot } })
+    expect(await installer.plan(SPEC)).toMatchObject({ conformance: null, warnings: [] })
+    home.write(beside, await keyless())
+    expect((await installer.plan(SPEC)).conformance).toContain('who is not pinned')
+    home.write(beside, await attest(OWN, { digest: 'f'.repeat(128) }))
+    await expect(installer.plan(SPEC)).rejects.toMatchObject({ code: 'ConformanceUnproven', data: { step: 'subject' } })
+    rmSync(beside)
+    symlinkSync('nowhere', beside)
+    await expect(installer.plan(SPEC)).rejects.toMatchObject({ code: 'ConformanceUnproven', data: { step: 'form' } })
+    rmSync(beside)
   })
 })
 
