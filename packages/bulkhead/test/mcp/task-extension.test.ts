@@ -83,7 +83,7 @@ async function overHttp(options: Partial<ServeOptions> = {}): Promise<Ask> {
 
 const begin = async (ask: Ask, name: string, args = {}) => (await ask('tools/call', { name, arguments: args })).result!
 const get = async (ask: Ask, taskId: string) => (await ask('tasks/get', { taskId })).result!
-const ended = (ask: Ask, taskId: string) => expect.poll(async () => (await get(ask, taskId)).status)
+const becomes = (ask: Ask, taskId: string, status: string) => expect.poll(async () => (await get(ask, taskId)).status).toBe(status)
 const accept = (answer: string) => ({ action: 'accept', content: { answer } })
 
 describe.each([['one connection', inMemory], ['HTTP', overHttp]] as const)('a call that lasts, over %s', (_, connect) => {
@@ -93,14 +93,14 @@ describe.each([['one connection', inMemory], ['HTTP', overHttp]] as const)('a ca
     const created = await begin(ask, 'greet')
     const { taskId } = created
     expect(created).toMatchObject({ resultType: 'task', status: 'working', ttlMs: 1_800_000, pollIntervalMs: 1_000 })
-    await ended(ask, taskId).toBe('input_required')
+    await becomes(ask, taskId, 'input_required')
     const { inputRequests } = await get(ask, taskId)
     expect(inputRequests).toMatchObject({ 'answer-1': { method: 'elicitation/create', params: { mode: 'form' } } })
     const unknown = await ask('tasks/update', { taskId, inputResponses: { 'answer-2': accept('Eve') } })
     expect(unknown.result).toMatchObject({ resultType: 'complete' })
     expect((await get(ask, taskId)).status).toBe('input_required')
     await ask('tasks/update', { taskId, inputResponses: { 'answer-1': accept('Ada') } })
-    await ended(ask, taskId).toBe('completed')
+    await becomes(ask, taskId, 'completed')
     const result = { resultType: 'complete', result: { structuredContent: { hello: 'Ada' } } }
     expect(await get(ask, taskId)).toMatchObject(result)
     await ask('tasks/cancel', { taskId })
@@ -117,7 +117,7 @@ describe.each([['one connection', inMemory], ['HTTP', overHttp]] as const)('a ca
     await ask('tasks/update', { taskId, inputResponses: { 'answer-3': accept('B') } })
     expect(await open()).toEqual(['answer-2'])
     await ask('tasks/update', { taskId, inputResponses: { 'answer-2': accept('A'), 'answer-3': accept('C') } })
-    await ended(ask, taskId).toBe('completed')
+    await becomes(ask, taskId, 'completed')
     expect(await get(ask, taskId)).toMatchObject({ result: { structuredContent: { names: expect.arrayContaining(['A', 'B']) as unknown } } })
   })
 
@@ -128,7 +128,7 @@ describe.each([['one connection', inMemory], ['HTTP', overHttp]] as const)('a ca
     expect(Object.keys(ack).filter((name) => name !== '_meta')).toEqual(['resultType'])
     expect((await get(ask, taskId)).status).toBe('cancelled')
     const failed = await begin(ask, 'fail')
-    await ended(ask, failed.taskId).toBe('completed')
+    await becomes(ask, failed.taskId, 'completed')
     expect(await get(ask, failed.taskId)).toMatchObject({ result: { isError: true } })
   })
 
@@ -152,14 +152,14 @@ describe.each([['one connection', inMemory], ['HTTP', overHttp]] as const)('a ca
     const ask = await connect()
     const args = { path: 'out.txt', content: 'x' }
     const refused = (await ask('tools/call', { name: 'write', arguments: args }, TASKS)).result!
-    await ended(ask, refused.taskId).toBe('failed')
+    await becomes(ask, refused.taskId, 'failed')
     expect(await get(ask, refused.taskId)).toMatchObject({ error: { code: -32021, data: { requiredCapabilities: { elicitation: {} } } } })
     const { taskId } = await begin(ask, 'write', args)
-    await ended(ask, taskId).toBe('input_required')
+    await becomes(ask, taskId, 'input_required')
     expect(existsSync(join(world.workspace, 'out.txt'))).toBe(false)
     const inputResponses = { 'answer-1': { action: 'accept', content: { decision: 'reject' } } }
     await ask('tasks/update', { taskId, inputResponses })
-    await ended(ask, taskId).toBe('completed')
+    await becomes(ask, taskId, 'completed')
     expect(await get(ask, taskId)).toMatchObject({ result: { isError: true, _meta: { 'bulkhead/error': { code: 'ApprovalDenied' } } } })
     expect(existsSync(join(world.workspace, 'out.txt'))).toBe(false)
   })
@@ -200,6 +200,6 @@ it('a client with as many tasks as it may have waits for the result, until it ha
 it('a question that no one answers in time is not approved', async () => {
   const ask = await overHttp({ answerWithinMs: 1 })
   const { taskId } = await begin(ask, 'greet')
-  await ended(ask, taskId).toBe('completed')
+  await becomes(ask, taskId, 'completed')
   expect(await get(ask, taskId)).toMatchObject({ result: { isError: true } })
 })
