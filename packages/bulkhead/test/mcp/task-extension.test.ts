@@ -83,7 +83,9 @@ async function overHttp(options: Partial<ServeOptions> = {}): Promise<Ask> {
 
 const begin = async (ask: Ask, name: string, args = {}) => (await ask('tools/call', { name, arguments: args })).result!
 const get = async (ask: Ask, taskId: string) => (await ask('tasks/get', { taskId })).result!
-const becomes = (ask: Ask, taskId: string, status: string) => expect.poll(async () => (await get(ask, taskId)).status).toBe(status)
+const becomes = async (ask: Ask, taskId: string, status: string) => {
+  await expect.poll(async () => (await get(ask, taskId)).status).toBe(status)
+}
 const accept = (answer: string) => ({ action: 'accept', content: { answer } })
 
 describe.each([['one connection', inMemory], ['HTTP', overHttp]] as const)('a call that lasts, over %s', (_, connect) => {
