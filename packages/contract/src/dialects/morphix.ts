@@ -48,7 +48,7 @@ const STRINGS: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
   ['tests_failed', 'ToolExecutionFailed'],
 ])
 const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'CapabilityDenied', 'RuleDenied', 'WatchdogDenied', 'GuardDenied', 'CommandRejected', 'HookVetoed',
+  'CapabilityDenied', 'RuleDenied', 'WatchdogDenied', 'GuardDenied', 'HookVetoed',
   'ArgumentsUnsettled',
 ])
 

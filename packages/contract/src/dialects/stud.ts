@@ -30,7 +30,9 @@ const originalError = studError.omit({ context: true })
 export type StudResult = z.infer<typeof result>
 
 /** stud has the same codes as we do, except these. */
-const FOREIGN: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([['Forbidden', 'CapabilityDenied']])
+const FOREIGN: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
+  ['Forbidden', 'CapabilityDenied'], ['CommandRejected', 'WatchdogDenied'],
+])
 const BY_CLASS: Readonly<Partial<Record<StudClass, ErrorCode>>> = {
   ToolTransient: 'ResourceBusy', ProviderTransient: 'ResourceBusy', Cancellation: 'ToolCancelled',
 }
@@ -54,7 +56,7 @@ export function fromStud(value: unknown): Reading | undefined {
 }
 
 function codeOf(cls: StudClass, code: string): ErrorCode {
-  return isErrorCode(code) ? code : FOREIGN.get(code) ?? BY_CLASS[cls] ?? 'ToolExecutionFailed'
+  return FOREIGN.get(code) ?? (isErrorCode(code) ? code : BY_CLASS[cls] ?? 'ToolExecutionFailed')
 }
 
 /** The text for the model is `message` in the context. Class and code are kept in the data if ours differ. */

@@ -63,7 +63,7 @@ describe("morphix's result", () => {
   it.each<[ErrorCode, string]>([
     ['CapabilityDenied', 'permission_denied'], ['RuleDenied', 'permission_denied'],
     ['WatchdogDenied', 'permission_denied'],
-    ['GuardDenied', 'permission_denied'], ['CommandRejected', 'permission_denied'], ['HookVetoed', 'permission_denied'],
+    ['GuardDenied', 'permission_denied'], ['HookVetoed', 'permission_denied'],
     ['CompartmentCrashed', 'tool_reported_failure'], ['SessionCancelled', 'tool_reported_failure'],
   ])('writes %s, which has no string of its own, as %s', (code, string) => {
     expect(toMorphix(failed(code))).toMatchObject({ error: string })

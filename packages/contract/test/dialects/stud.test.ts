@@ -63,6 +63,7 @@ describe("stud's result", () => {
 
   it.each([
     ['ToolTerminal', 'Forbidden', 'CapabilityDenied'],
+    ['ToolTerminal', 'CommandRejected', 'WatchdogDenied'],
     ['ToolTransient', 'RateLimited', 'ResourceBusy'],
     ['ProviderTransient', 'RateLimited', 'ResourceBusy'],
     ['Cancellation', 'StageCancelled', 'ToolCancelled'],

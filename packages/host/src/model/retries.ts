@@ -39,7 +39,7 @@ const FINAL: ReadonlySet<ErrorCode> = new Set([
 
 /** Codes of faults that last. */
 const LASTING: ReadonlySet<ErrorCode> = new Set([
-  'NotFound', 'InputInvalid', 'CapabilityDenied', 'CommandRejected', 'BudgetExhausted', 'EnvNameNotSet',
+  'NotFound', 'InputInvalid', 'CapabilityDenied', 'WatchdogDenied', 'BudgetExhausted', 'EnvNameNotSet',
   'EnvNameUndeclared',
 ])
 

@@ -21,7 +21,7 @@ test.each<[ErrorCode, string, boolean, boolean, boolean]>([
   ['NotFound', 'gone', false, false, false],
   ['InputInvalid', 'no', false, false, false],
   ['CapabilityDenied', 'no', false, false, false],
-  ['CommandRejected', 'no', false, false, false],
+  ['WatchdogDenied', 'no', false, false, false],
   ['BudgetExhausted', 'none left', false, false, false],
   ['OutputTooLarge', 'long', false, false, false],
   ['StoreUnavailable', 'the disk is full', false, true, true],

@@ -13,7 +13,7 @@ test.each<[string, FailureReport]>([
   ['a path outside the workspace', busy('The path is outside the workspace.')],
   ['a path outside, by code', { code: 'CapabilityDenied', message: 'no' }],
   ['a security block', busy('Command blocked for security reasons')],
-  ['a command that is never run', { code: 'CommandRejected', message: 'no' }],
+  ['a command that is never run', { code: 'WatchdogDenied', message: 'no' }],
   ['a budget that is used up', { code: 'BudgetExhausted', message: 'none left' }],
   ['a budget that is used up, in words', busy('token budget exceeded')],
   ['the state of a repository', busy('fatal: not a git repository')],
