@@ -70,7 +70,8 @@ other tool.`,
     if (folder === undefined) refuseRoot(values)
     const traces = new FailureTraces(folder)
     const extension = folder === undefined ? undefined : await readTool(folder, name, values)
-    const host = await openHost(values, true, false, { onFailure: traces.listener })
+    // One call needs no process for a next one.
+    const host = await openHost(values, true, false, { keepsSpares: false, onFailure: traces.listener })
     try {
       if (extension !== undefined) await (await import('./extension-source.ts')).offer(host, extension)
       const outcome = withoutFile(await callOnce(host, await meantCall(host, request, true)))

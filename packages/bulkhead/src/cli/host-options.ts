@@ -65,12 +65,11 @@ export interface HostValues {
 /**
  * Creates a host. Its code is imported here because commands such as `install` do not need it. `remembering` uses the
  * store on disk; with `no sessions`, the opening and closing of sessions leaves no records. `serving` disables prompts,
- * because the client owns the terminal, and reloads extensions on change. `watching` sees each use of a power, and
- * each error of a tool.
+ * because the client owns the terminal, and reloads extensions on change.
  */
 export async function openHost(
   values: HostValues, remembering: boolean | 'no sessions' = false, serving = false,
-  watching: Pick<Assembly, 'onUse' | 'onFailure' | 'inspect'> = {},
+  more: Pick<Assembly, 'keepsSpares' | 'onUse' | 'onFailure' | 'inspect'> = {},
 ) {
   const [{ assembleHost }, { tokenRoles }] = await Promise.all([
     import('../facade/create-host.ts'), import('./token-book.ts'),
@@ -85,7 +84,7 @@ export async function openHost(
     // Commands connect only to the servers they need.
     ...(serving ? { watch: true } : { discover: 'when-asked' as const }),
   }
-  const assembly = { ...watching, roles: () => tokenRoles(values.home) }
+  const assembly = { ...more, roles: () => tokenRoles(values.home) }
   const { host } = await assembleHost(options, values['trust-project'] ? 'as found' : undefined, assembly)
   if (store) host.on(warnNotStored(), ['SuppressedError'])
   // Commands that run no tool print it with the diagnostics.

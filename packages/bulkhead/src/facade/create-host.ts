@@ -127,6 +127,8 @@ export interface AssembledHost {
 export interface Assembly {
   /** Default: true. */
   readonly startsEager?: boolean
+  /** Whether processes and threads are kept ready for further extensions. Default: as configured. */
+  readonly keepsSpares?: boolean
   /** Called for each use of a power. */
   readonly onUse?: ((use: CapabilityUse) => void) | undefined
   /** Called for each error that the code of an extension threw. */
@@ -144,7 +146,9 @@ export interface Assembly {
  */
 export async function assembleHost(
   options: CreateHostOptions, firstTrust: TrustChoice | undefined,
-  { startsEager = true, onUse, onFailure, inspect, clock = systemClock, roles = () => [] }: Assembly = {},
+  {
+    startsEager = true, keepsSpares = true, onUse, onFailure, inspect, clock = systemClock, roles = () => [],
+  }: Assembly = {},
 ): Promise<AssembledHost> {
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
@@ -158,7 +162,7 @@ export async function assembleHost(
   const store = options.store ?? createMemoryStore()
   const surroundings = {
     variables: env, operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options),
-    signal: closing.signal, onUse, onFailure, inspect,
+    signal: closing.signal, onUse, onFailure, inspect, keepsSpares,
     storeFiles: await Promise.all((store.files ?? []).map(canonicalPath)),
   }
   const enter = (folder: string, trust: TrustChoice | undefined) =>

@@ -54,6 +54,8 @@ export interface PlaceSurroundings {
   readonly onFailure?: ((failure: CompartmentFailure) => void) | undefined
   /** Opens debuggers for extensions that this process built from a folder. */
   readonly inspect?: Inspection | undefined
+  /** Whether the sandbox keeps as many spares as it is configured to. Otherwise none. */
+  readonly keepsSpares: boolean
 }
 
 export interface OpenPlace extends Place {
@@ -70,7 +72,7 @@ export async function openPlace(
   loader: Loader, folder: string, choice: TrustChoice | undefined, options: PlaceOptions & PlaceSurroundings,
 ): Promise<OpenPlace> {
   const { interactor, watch, config, mcp, variables, operator, home, projectFolder, env, signal, onUse } = options
-  const { cacheFolder: cache, storeFiles, onFailure, inspect } = options
+  const { cacheFolder: cache, storeFiles, onFailure, inspect, keepsSpares } = options
   const workspace = await canonicalFolder(folder)
   const projectLayer = join(workspace, projectFolder)
   const otherLayers = otherLayersIn(workspace, projectFolder)
@@ -126,6 +128,7 @@ export async function openPlace(
       return createSandbox({
         workspace, operator: ofCommands, kept, ownCode: readOnly, projectLayer, storeFiles, journal, ...sandbox,
         ...(onUse && { onUse }), ...(onFailure && { onFailure }), ...(inspect && { inspect }),
+        ...(!keepsSpares && { spares: { process: 0, thread: 0 } }),
       })
     }, () => loadLateCode(servers)),
     source: { load, ...(watching ? { watch: watching } : {}) },
