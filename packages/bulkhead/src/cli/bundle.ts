@@ -80,11 +80,17 @@ function bundleFault(error: unknown, main: string, { folder }: BundledFiles): Bu
 
 const NO_MAP = '{"version":3,"sources":[],"names":[],"mappings":""}'
 
+/** The bundler puts a module of its own between a `require` and the module of Node. */
+const BETWEEN = /^builtin:esm-external-require-/
+
 /** Notes what each module imports. */
 const importReader = (imports: Map<string, readonly string[]>): Plugin => ({
   name: 'bulkhead:imports',
   buildEnd() {
-    for (const id of this.getModuleIds()) imports.set(id, this.getModuleInfo(id)?.importedIds ?? [])
+    for (const id of this.getModuleIds()) {
+      const { importedIds = [], dynamicallyImportedIds = [] } = this.getModuleInfo(id) ?? {}
+      imports.set(id, [...importedIds, ...dynamicallyImportedIds].map((each) => each.replace(BETWEEN, '')))
+    }
   },
 })
 

@@ -61,7 +61,7 @@ export async function buildImage(rewrite = (_name: string, text: string): string
     bootFile,
     script: compiled(graph.inOrder(worker)),
     author: asModule(graph.inOrder(author)),
-    shims: asFunction(graph.inOrder(shims)),
+    shims: asFunction(graph.inOrder(shims), `const { ${CAPTURED.join(', ')} } = globalThis\n`),
   }
 }
 
@@ -70,8 +70,15 @@ function compiled(modules: readonly SourceModule[]): CompiledScript {
   return { text, cache: new Script(text, { filename: 'compartment' }).createCachedData() }
 }
 
-const asFunction = (modules: readonly SourceModule[]): string =>
-  `(function (require) {${linkedScript(modules)}\nreturn ${lastOf(modules)}\n})`
+const asFunction = (modules: readonly SourceModule[], before = ''): string =>
+  `(function (require) {'use strict'\n${before}${linkedScript(modules)}\nreturn ${lastOf(modules)}\n})`
+
+/** Globals that shims use. They are read once, so that those for native modules cannot get others from an extension. */
+const CAPTURED = [
+  'Array', 'ArrayBuffer', 'DOMException', 'DataView', 'Error', 'Infinity', 'JSON', 'Map', 'Math', 'Number', 'Object',
+  'Promise', 'RangeError', 'Reflect', 'Set', 'String', 'Symbol', 'TextDecoder', 'TypeError', 'URL', 'Uint8Array',
+  'clearTimeout', 'crypto', 'decodeURIComponent', 'performance', 'process', 'queueMicrotask', 'setImmediate', 'setTimeout',
+]
 
 function asModule(modules: readonly SourceModule[]): string {
   return `${linkedScript(modules)}\nexport const { ${exportsOf(modules.at(-1)!.text).join(', ')} } = ${lastOf(modules)}`

@@ -9,8 +9,10 @@ import { canonicalJson, isJsonObject, type Json } from '@bulkhead/kit/json'
 import { loadImage } from '../process/image.ts'
 import type { Pools } from '../pool/hull-pool.ts'
 import type { LoadRequest } from '../wire/protocol.ts'
+import { isNative } from '../worker/allow-list.ts'
 import { AwakeDeadline } from './awake-deadline.ts'
 import { loadFailure, reportFailure, type FailureListener } from './failures.ts'
+import { namedShims } from './named-shims.ts'
 import { inlinePeer, remotePeer, type Peer } from './peer.ts'
 import { Residency } from './residency.ts'
 import { Session } from './session.ts'
@@ -117,13 +119,15 @@ async function loadRequest(
   { extension, code, config, tools, services, describes }: CompartmentRequest,
 ): Promise<LoadRequest> {
   const powers = tools.map((tool) => powersOf(tool, services))
-  const hasShims = code.kind === 'files' && (describes || powers.some((each) => !each.isDisjointFrom(WITH_SHIM_CODE)))
+  const named = code.kind === 'files' ? namedShims(codeOf(code)) : []
+  const hasShims = named.length > 0
+    || code.kind === 'files' && (describes || powers.some((each) => !each.isDisjointFrom(WITH_SHIM_CODE)))
   return {
     id: extension.id,
     config,
     tools: tools.map(({ name }, at) => ({ name, powers: [...powers[at]!] })),
     env: [...services.envDeclared],
-    ...(hasShims && { shims: (await loadImage()).shims }),
+    ...(hasShims && { shims: (await loadImage()).shims, natives: named.filter(isNative) }),
     ...(describes && { describes }),
     ...sources(code),
   }
@@ -132,13 +136,15 @@ async function loadRequest(
 /** Parts of `runtime` with shims whose code is sent along. */
 const WITH_SHIM_CODE: ReadonlySet<RuntimePart> = new Set(['fs.read', 'fs.write', 'net', 'shell'])
 
+type FileCode = CompartmentCode & { readonly kind: 'files' }
+const codeOf = (code: FileCode): readonly (readonly [path: string, bytes: Uint8Array])[] =>
+  [...code.files].filter(([path]) => CODE_FILE.test(path))
+
 function sources(code: CompartmentCode): Pick<LoadRequest, 'main' | 'files'> {
   if (code.kind === 'module') return { main: '', files: [] }
   return {
     main: code.main,
-    files: [...code.files]
-      .filter(([path]) => CODE_FILE.test(path))
-      .map(([path, bytes]) => [path, Buffer.from(bytes).toString('base64')] as const),
+    files: codeOf(code).map(([path, bytes]) => [path, Buffer.from(bytes).toString('base64')] as const),
   }
 }
 

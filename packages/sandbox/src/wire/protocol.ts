@@ -58,10 +58,12 @@ export interface LoadRequest {
   readonly tools: readonly { readonly name: string; readonly powers: readonly RuntimePart[] }[]
   /** Names of the variables that the manifest declares. */
   readonly env?: readonly string[]
-  /** The code of the shims for globals and modules, where a tool declares a capability that has some. */
+  /** The code of the shims for globals and modules, where a tool declares a capability that has some or names one. */
   readonly shims?: string
   /** All shims exist: the code is loaded to read what it declares. */
   readonly describes?: true
+  /** The shims over Node's own modules that the code names. */
+  readonly natives?: readonly string[]
 }
 
 export interface LoadReply {

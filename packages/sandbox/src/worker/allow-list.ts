@@ -39,13 +39,15 @@ export const ALLOWED_BUILTINS: ReadonlyMap<string, AllowedBuiltin> = new Map([
   ['path/posix', { reason: 'strings only' }],
   ['path/win32', { reason: 'strings only' }],
   ['querystring', { reason: 'strings only' }],
+  ['stream', { reason: 'values in memory; its classes are frozen', without: ['setDefaultHighWaterMark'] }],
+  ['stream/promises', { reason: 'the same streams as promises' }],
   ['string_decoder', { reason: 'bytes to strings' }],
   ['timers', { reason: 'the same timers as the globals' }],
   ['timers/promises', { reason: 'the same timers as promises' }],
   ['url', { reason: 'strings only', without: ['URLPattern'] }],
   ['util', {
     reason: 'formatting and inspection',
-    without: ['debug', 'debuglog', 'setTraceSigInt', 'transferableAbortController', 'transferableAbortSignal'],
+    without: ['setTraceSigInt', 'transferableAbortController', 'transferableAbortSignal'],
   }],
   ['util/types', { reason: 'type checks' }],
 ])
@@ -60,20 +62,31 @@ const EXAMPLES = {
 export type ShimCapability = keyof typeof EXAMPLES
 
 /**
- * Builtin modules that exist in part, by `runtime`, where one of these capabilities is declared. Libraries that run
- * commands also look at folders.
+ * Builtin modules of our own, each in its file in `shims`. Those without capabilities exist in every compartment: they
+ * give no access. The others exist, over `runtime`, where one of the capabilities is declared; to use one still needs
+ * the first. Libraries that run commands also look at folders, and those that call services look for files and commands
+ * with credentials.
  */
 export const SHIM_MODULES: ReadonlyMap<string, readonly ShimCapability[]> = new Map<string, readonly ShimCapability[]>([
-  ['fs', ['fs', 'shell']], ['fs/promises', ['fs', 'shell']], ['child_process', ['shell']],
-  ['process', ['env', 'fs', 'shell', 'net']],
+  ['fs', ['fs', 'shell', 'net']], ['fs/promises', ['fs', 'shell', 'net']], ['child_process', ['shell', 'net']],
+  ...['http', 'https', 'http2', 'net', 'tls', 'dns', 'dns/promises'].map((name) => [name, ['net']] as const),
+  ['worker_threads', ['net', 'shell']], ['v8', ['shell']],
+  ...[
+    'async_hooks', 'constants', 'crypto', 'diagnostics_channel', 'os', 'perf_hooks', 'process', 'stream/consumers',
+    'stream/web', 'tty', 'zlib',
+  ].map((name) => [name, []] as const),
 ])
+
+/** Shims that pass bytes and numbers to Node's module. They are made before the code of the extension runs. */
+export const NATIVE_MODULES = ['crypto', 'zlib'] as const
+export type NativeModule = (typeof NATIVE_MODULES)[number]
+export const isNative = (name: string): name is NativeModule => (NATIVE_MODULES as readonly string[]).includes(name)
 
 /** The capability and what to use instead of a denied module. */
 type Instead = readonly [capability: ShimCapability, use: string]
 const INSTEAD: ReadonlyMap<string, Instead> = new Map<string, Instead>([
   ['sqlite', ['fs', '`runtime.fs`']],
-  ...['net', 'tls', 'http', 'https', 'http2', 'dgram', 'dns', 'dns/promises'].map((name) =>
-    [name, ['net', '`fetch` or `runtime.net`']] as const),
+  ['dgram', ['net', '`fetch` or `runtime.net`']],
   ['cluster', ['shell', '`spawn` of node:child_process or `runtime.shell`']],
 ])
 
@@ -89,7 +102,10 @@ export const onlyInCalls = (what: string): string =>
 
 /** The error message for a denied import. */
 export function denial(name: string): string {
-  const own = SHIM_MODULES.get(name)?.[0]
+  const [own] = SHIM_MODULES.get(name) ?? []
+  if (own === undefined && SHIM_MODULES.has(name)) {
+    return `The module node:${name} exists for code that names it. Import it by its name, written as one string.`
+  }
   if (own !== undefined) {
     return `The module node:${name} exists only in an extension that declares \`${own}\`. `
       + `Declare it in the manifest, for example ${EXAMPLES[own]}.`

@@ -15,7 +15,7 @@ const text = String
 const OVERRIDABLE: readonly object[] = [
   Object.prototype, Function.prototype, Error.prototype, AggregateError.prototype, EvalError.prototype,
   RangeError.prototype, ReferenceError.prototype, SyntaxError.prototype, TypeError.prototype, URIError.prototype,
-  Promise.prototype, EventEmitter.prototype, EventTarget.prototype, Event.prototype,
+  Promise.prototype, EventEmitter.prototype, EventTarget.prototype, Event.prototype, WeakMap.prototype,
 ]
 
 const ArrayIterator = Object.getPrototypeOf([][Symbol.iterator]()) as object
@@ -35,9 +35,16 @@ const FROZEN: readonly object[] = [
   Map()[Symbol.iterator](), new Set()[Symbol.iterator](), ''[Symbol.iterator](), Error,
 ]
 
+/** What the `buffer` of browser builds assigns on its class. Accessors for all members would slow down every array. */
+const OVERRIDABLE_OF_ARRAYS: ReadonlySet<PropertyKey> = new Set([
+  'fill', 'includes', 'indexOf', 'lastIndexOf', 'slice', 'toLocaleString', 'toString',
+])
+
 /** Freezes the intrinsics that our own code uses, so that an extension cannot intercept it. */
-export function freezeIntrinsics(more: readonly object[]): void {
-  freezeParts([...FROZEN, ...more], OVERRIDABLE)
+export function freezeIntrinsics(more: readonly object[], overridable: readonly object[]): void {
+  describeOverridable()
+  allowOverride((TypedArray as { readonly prototype: object }).prototype, (key) => OVERRIDABLE_OF_ARRAYS.has(key))
+  freezeParts([...FROZEN, ...more], [...OVERRIDABLE, ...overridable])
 }
 
 /** The same for parts of Node that are loaded later. Contract: can be repeated after a failure. */
@@ -76,15 +83,33 @@ function freezeBut(object: object, except: ((key: string | symbol) => boolean) |
   }
 }
 
-function allowOverride(prototype: object): void {
+/** The members that became accessors, by their getter. */
+const members = new WeakMap<() => unknown, unknown>()
+
+/** Libraries copy members by their descriptor, so it shows what the member was. */
+function describeOverridable(): void {
+  const described = (target: object, key: PropertyKey): PropertyDescriptor | undefined => {
+    const property = getOwnPropertyDescriptor(target, key)
+    if (property?.get === undefined || !members.has(property.get)) return property
+    return { value: members.get(property.get), writable: true, enumerable: property.enumerable!, configurable: false }
+  }
+  for (const object of [Object, Reflect]) {
+    defineProperty(object, 'getOwnPropertyDescriptor', { value: described, writable: true, configurable: true })
+  }
+}
+
+function allowOverride(prototype: object, isOverridable: IsKey = () => true): void {
   for (const key of ownKeys(prototype)) {
+    if (!isOverridable(key)) continue
     const property = getOwnPropertyDescriptor(prototype, key)!
     if (!property.configurable || !('value' in property)) continue
     const { value, enumerable } = property as { readonly value: unknown; readonly enumerable: boolean }
+    const get = (): unknown => value
+    members.set(get, value)
     defineProperty(prototype, key, {
       configurable: false,
       enumerable,
-      get: () => value,
+      get,
       set(this: unknown, replacement: unknown) {
         if (this === prototype || typeof this !== 'object' && typeof this !== 'function' || this === null) {
           throw new Refusal(`Cannot assign to read only property '${text(key)}' of a frozen prototype`)

@@ -1,11 +1,11 @@
 import process from 'node:process'
 import { syncBuiltinESMExports } from 'node:module'
-import { Duplex, Readable, Writable } from 'node:stream'
 import { toWireError } from '../wire/errors.ts'
 import type { WireError } from '../wire/protocol.ts'
 import { ALLOWED_BUILTINS, ALLOWED_GLOBALS } from './allow-list.ts'
 import { freezeIntrinsics } from './freeze.ts'
 import { dataClone, randomness, SEARCHES, StringDecoder, TextDecoder, type Serdes } from './native-guards.ts'
+import { STREAM_CLASSES, STREAM_PROTOTYPES, trimNodeStreams } from './node-streams.ts'
 import { surroundings } from './shims.ts'
 import { removeTransferMethods, lateStreams, type Streams } from './streams.ts'
 import { TIMER_CLASSES, TIMERS } from './timers.ts'
@@ -41,13 +41,13 @@ export function lockDown({ console }: LockdownOptions): void {
     console,
     process: replacement,
     // Loaded at first use: Node's crypto takes longer to load than everything else here, and few extensions use it.
-    crypto: randomness(lazyGlobal<Crypto>('crypto')),
+    crypto: randomness(lazyGlobal<Crypto>('crypto'), () => surroundings.subtle()),
     performance: stopwatch(),
   })
   trimProcess()
   reportPlainErrors()
   // Parts of Node that load later read members of these builtins and pass them to native code unchecked.
-  freezeIntrinsics([Readable, Writable, Duplex, StringDecoder, TextDecoder, ...TIMER_CLASSES, ...builtins])
+  freezeIntrinsics([...STREAM_CLASSES, StringDecoder, TextDecoder, ...TIMER_CLASSES, ...builtins], STREAM_PROTOTYPES)
 }
 
 /** With getBuiltinModule: importing each as an ES module would take as long as the rest of lockdown. */
@@ -58,6 +58,7 @@ function trimmedBuiltins(): readonly object[] {
     return builtin
   })
   for (const [object, names] of TRIMMED) for (const name of names) Reflect.deleteProperty(object, name)
+  trimNodeStreams()
   replaceUnchecked()
   removeTransferMethods(AbortSignal.prototype)
   syncBuiltinESMExports()
@@ -73,13 +74,16 @@ const TRIMMED: ReadonlyMap<object, readonly string[]> = new Map<object, readonly
   ],
 ])
 
+/** `debuglog` of node:util. Node's reads a variable and writes to stderr. */
+const silentLog = (): object => Object.assign(() => undefined, { enabled: false })
+
 /** Replaces members of Node that pass reachable state to native code unchecked. */
 function replaceUnchecked(): void {
   const replaced: readonly (readonly [object, Readonly<Record<string, object>>])[] = [
     [globalThis, { ...TIMERS, TextDecoder }],
     [process.getBuiltinModule('node:timers'), TIMERS],
     [process.getBuiltinModule('node:string_decoder'), { StringDecoder }],
-    [process.getBuiltinModule('node:util'), { TextDecoder }],
+    [process.getBuiltinModule('node:util'), { TextDecoder, debuglog: silentLog, debug: silentLog }],
     [Buffer.prototype, SEARCHES],
   ]
   for (const [object, parts] of replaced) {
@@ -115,17 +119,34 @@ function lazyBuiltin<Module>(name: string): () => Module {
   return () => getBuiltinModule(name) as unknown as Module
 }
 
-/** The `process` of an extension: properties that libraries read, and `exit`, which ends only this thread. */
+/**
+ * The `process` of an extension: properties that libraries read, and `exit`, which ends only this thread. Its events
+ * never happen, so a listener has no effect and survives nothing.
+ */
 function replacementProcess(): object {
-  const { exit, nextTick, hrtime, uptime, version, versions, platform, arch } = process
-  return Object.freeze({
+  const { exit, nextTick, hrtime, uptime, version, versions, platform, arch, release } = process
+  const listening = (): object => replacement
+  const stream = Object.freeze({
+    isTTY: false, columns: 80, writable: true, write: () => true, end: () => undefined, on: () => stream,
+    once: () => stream, off: () => stream, removeListener: () => stream, emit: () => false,
+    getColorDepth: () => 1, hasColors: () => false,
+  })
+  // Not frozen: nothing but the extension uses it, and libraries replace members.
+  const replacement = {
     get env() {
       return surroundings.env
     },
-    argv: Object.freeze([]), execArgv: Object.freeze([]), version, versions, platform, arch,
+    argv: Object.freeze([]), execArgv: Object.freeze([]), version, versions, platform, arch, title: 'node', pid: 1,
+    ppid: 0, execPath: 'node', argv0: 'node', exitCode: undefined, release: Object.freeze({ name: release.name }),
+    config: Object.freeze({ variables: Object.freeze({}) }), features: Object.freeze({}),
+    stdout: stream, stderr: stream, stdin: stream,
     nextTick, hrtime, uptime: uptime.bind(process), cwd: () => surroundings.cwd, emitWarning: () => undefined,
-    exit: (code?: number) => exit.call(process, code),
-  })
+    exit: (code?: number) => exit.call(process, code), umask: () => 0o022,
+    on: listening, once: listening, off: listening, addListener: listening, removeListener: listening,
+    removeAllListeners: listening, prependListener: listening, setMaxListeners: listening, emit: () => false,
+    listeners: () => [], listenerCount: () => 0, eventNames: () => [],
+  }
+  return replacement
 }
 
 const CALLED_BY_PARENT = /kStdioWantsMoreData|kIncrementsPortRef|kStartedReading/

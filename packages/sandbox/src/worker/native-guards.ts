@@ -55,8 +55,13 @@ function checked(search: Search): Search {
  * The part of `crypto` that a compartment has. Node reads the length of the array, which can be an own property, and a
  * value that is not a number aborts the process. So Node gets another view of the same bytes.
  */
-export function randomness(source: () => Crypto): Pick<Crypto, 'getRandomValues' | 'randomUUID'> {
+export function randomness(
+  source: () => Crypto, subtle: () => unknown = () => undefined,
+): Pick<Crypto, 'getRandomValues' | 'randomUUID'> & { readonly subtle: unknown } {
   return Object.freeze({
+    get subtle() {
+      return subtle()
+    },
     randomUUID: () => source().randomUUID(),
     getRandomValues<Values extends Parameters<Crypto['getRandomValues']>[0]>(array: Values): Values {
       // Node throws the right error for anything but an array of integers.

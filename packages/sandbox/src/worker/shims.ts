@@ -5,7 +5,9 @@ import type { AnyRuntime } from '@bulkhead/contract'
 import type { Enter } from '../extension/extension-runner.ts'
 import { CodedError } from '../wire/errors.ts'
 import type { LoadRequest } from '../wire/protocol.ts'
-import { ALLOWED_BUILTINS, mustDeclare, onlyInCalls, SHIM_GLOBALS, SHIM_MODULES, type ShimCapability } from './allow-list.ts'
+import {
+  ALLOWED_BUILTINS, denial, isNative, mustDeclare, onlyInCalls, SHIM_GLOBALS, SHIM_MODULES, type ShimCapability,
+} from './allow-list.ts'
 import type { ShimHost, ShimPart } from './shims/host.ts'
 import type { ShimLibrary } from './shims/library.ts'
 
@@ -20,12 +22,15 @@ const CAPABILITIES = ['fs', 'net', 'shell', 'env'] as const
 type Variables = Readonly<Record<string, string | undefined>>
 
 /** What `process` of the compartment shows. Set by the shims of its extension. */
-export const surroundings: { env: Variables; cwd: string } = { env: freeze({}), cwd: '/' }
+export const surroundings: { env: Variables; cwd: string; subtle: () => unknown } = {
+  env: freeze({}), cwd: '/', subtle: () => undefined,
+}
 
 /** A name for the workspace, whose real path is not told. Below it, shims take paths as relative to the workspace. */
 const WORKSPACE = '/workspace'
 /** By which the module of a shim gets its members: an ES module can take them only from a global. */
 const MEMBERS = 'bulkhead.shims'
+let membersOf: (name: string) => object | undefined = () => undefined
 
 interface CurrentCall {
   readonly runtime: AnyRuntime
@@ -47,7 +52,8 @@ export interface Shims {
  * They have no power of their own: the broker checks each use. Their code is evaluated when one is first used.
  */
 export function installShims(
-  { tools, shims: source, env = [], describes }: Pick<LoadRequest, 'tools' | 'shims' | 'env' | 'describes'>,
+  { tools, shims: source, natives = [], env = [], describes }:
+    Pick<LoadRequest, 'tools' | 'shims' | 'natives' | 'env' | 'describes'>,
 ): Shims {
   const powers = new Set(tools.flatMap((tool) => tool.powers))
   // What a module declares is not known while it is described: all exist, and no call lends them its runtime.
@@ -68,22 +74,41 @@ export function installShims(
     get fsMembers() {
       return keys(getBuiltinModule('node:fs'))
     },
+    native(name) {
+      if (isStarted) throw new CodedError('BuiltinDenied', denial(name))
+      return getBuiltinModule(`node:${name}`)
+    },
+    get storages() {
+      return getBuiltinModule('node:async_hooks').AsyncLocalStorage
+    },
   }
+  let isStarted = false
   let library: ShimLibrary | undefined
   const load = (): ShimLibrary => {
     library ??= evaluate(source ?? '', host)
     return library
   }
   defineGlobals(declares('net') ? () => load().globals : undefined)
-  const members = (name: string): object | undefined => {
-    if (!SHIM_MODULES.has(name)) return undefined
-    return name === 'process' ? globalThis.process : load().modules[name]
+  const exists = (name: string): boolean => {
+    const capabilities = SHIM_MODULES.get(name)
+    if (capabilities === undefined || capabilities.length > 0 && !capabilities.some(declares)) return false
+    return name === 'process' || source !== undefined && (!isNative(name) || natives.includes(name))
   }
-  if (calls !== undefined) defineProperty(globalThis, symbolFor(MEMBERS), { value: members })
+  const members = (name: string): object | undefined => {
+    if (!exists(name)) return undefined
+    return name === 'process' ? globalThis.process : load().module(name)
+  }
+  // Before the code of the extension runs, which could replace what they use.
+  for (const name of natives) members(name)
+  isStarted = true
+  if (natives.includes('crypto')) surroundings.subtle = () => (members('crypto') as { readonly subtle: unknown }).subtle
+  membersOf = members
+  const isDefined = symbolFor(MEMBERS) in globalThis
+  if (!isDefined) defineProperty(globalThis, symbolFor(MEMBERS), { value: (name: string) => membersOf(name) })
   return {
     enter: calls && ((runtime, variables, work) => calls.run({ runtime, env: variables }, work)),
     moduleSource(name) {
-      if (SHIM_MODULES.get(name)?.some(declares) !== true) return undefined
+      if (!exists(name)) return undefined
       const names = keys(members(name)!).join(', ')
       return `const members = globalThis[Symbol.for('${MEMBERS}')]('${name}')
         export default members

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { EventEmitter } from 'node:events'
+import { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { Shell } from '@bulkhead/contract'
 import { brokerPath, shimModule, type ShimHost } from './host.ts'
@@ -99,54 +100,33 @@ function refuseOptions(host: ShimHost, { shell, stdio }: Options): void {
 }
 
 /** An output. The whole of it comes as one piece. */
-class Output extends EventEmitter {
-  #encoding: BufferEncoding | undefined
-  readonly #whole = Promise.withResolvers<string>()
+class Output extends Readable {
+  override _read(): void {}
+}
 
-  setEncoding(encoding: BufferEncoding = 'utf8'): this {
-    this.#encoding = encoding
-    return this
-  }
-
-  resume(): this {
-    return this
-  }
-
-  pause(): this {
-    return this
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<string | Buffer, void, undefined> {
-    const text = await this.#whole.promise
-    if (text !== '') yield this.#encoded(text)
-  }
-
-  #encoded(text: string): string | Buffer {
-    return this.#encoding === undefined ? Buffer.from(text) : Buffer.from(text).toString(this.#encoding)
-  }
-
-  static end(output: Output, text: string): void {
-    output.#whole.resolve(text)
-    if (text !== '') output.emit('data', output.#encoded(text))
-    output.emit('end')
-    output.emit('close')
-  }
+/** Settles when a reader has taken all of it. Without a reader it is dropped, as Node does. */
+function end(output: Output, text: string): Promise<void> {
+  if (text !== '') output.push(text)
+  output.push(null)
+  setImmediate(() => {
+    if (output.readableFlowing === null && output.listenerCount('readable') === 0) output.resume()
+  })
+  return new Promise<void>((done) => void output.once('close', done))
 }
 
 /** An input. The command starts when it ends. */
-class Input extends EventEmitter {
+class Input extends Writable {
   readonly #pieces: Uint8Array[] = []
   readonly #ended = Promise.withResolvers<string>()
 
-  write(piece: string | Uint8Array): boolean {
-    this.#pieces.push(Buffer.from(piece as string))
-    return true
+  override _write(piece: unknown, encoding: BufferEncoding, done: () => void): void {
+    this.#pieces.push(typeof piece === 'string' ? Buffer.from(piece, encoding) : new Uint8Array(piece as Uint8Array))
+    done()
   }
 
-  end(piece?: string | Uint8Array): this {
-    if (piece !== undefined && typeof piece !== 'function') this.write(piece)
+  override _final(done: () => void): void {
     this.#ended.resolve(Buffer.concat(this.#pieces).toString())
-    return this
+    done()
   }
 
   static async read(input: Input): Promise<string | undefined> {
@@ -156,13 +136,13 @@ class Input extends EventEmitter {
   }
 }
 
-const { end } = Output
 const { read } = Input
 
 class ChildProcess extends EventEmitter {
   readonly stdin: Input | null
   readonly stdout: Output | null
   readonly stderr: Output | null
+  readonly stdio: readonly (Input | Output | null)[]
   readonly pid = undefined
   readonly spawnfile: string
   readonly spawnargs: readonly string[]
@@ -179,6 +159,7 @@ class ChildProcess extends EventEmitter {
     this.stdin = stdio[0] === 'ignore' ? null : new Input()
     this.stdout = stdio[1] === 'ignore' ? null : new Output()
     this.stderr = stdio[2] === 'ignore' ? null : new Output()
+    this.stdio = [this.stdin, this.stdout, this.stderr]
     const input = this.stdin === null ? Promise.resolve(undefined) : read(this.stdin)
     input.then(run).then((ending) => this.#over(ending), (error: unknown) => this.#failed(error as Error))
   }
@@ -207,10 +188,10 @@ class ChildProcess extends EventEmitter {
     this.exitCode = exitCode
     this.signalCode = signal
     this.emit('spawn')
-    if (this.stdout !== null) end(this.stdout, stdout)
-    if (this.stderr !== null) end(this.stderr, stderr)
-    this.emit('exit', exitCode, signal)
-    this.emit('close', exitCode, signal)
+    const ends = [this.stdout !== null && end(this.stdout, stdout), this.stderr !== null && end(this.stderr, stderr)]
+    this.stdin?.destroy()
+    setImmediate(() => this.emit('exit', exitCode, signal))
+    Promise.all(ends).then(() => setImmediate(() => this.emit('close', exitCode, signal)))
     const failure = exitCode === 0 ? null : Object.assign(
       new Error(`Command failed: ${this.spawnargs.join(' ')}\n${stderr}`),
       { code: exitCode, signal, killed: signal !== null, cmd: this.spawnargs.join(' ') },
@@ -224,7 +205,7 @@ class ChildProcess extends EventEmitter {
         code: 'ENOENT', syscall: `spawn ${this.spawnfile}`, path: this.spawnfile,
       })
       : error
-    for (const output of [this.stdout, this.stderr]) if (output !== null) end(output, '')
+    for (const output of [this.stdout, this.stderr]) if (output !== null) void end(output, '')
     if (this.#collector === undefined) this.emit('error', failure)
     this.#collector?.(failure, ending)
     // Libraries take anything but a number other than zero for a success.

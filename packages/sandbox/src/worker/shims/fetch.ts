@@ -149,7 +149,7 @@ class Response extends Body {
 }
 
 /** Headers that belong to the connection. The standard ignores them, too. */
-const OF_CONNECTION = [
+export const OF_CONNECTION: readonly string[] = [
   'connection', 'content-length', 'expect', 'host', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade',
   'via',
 ]

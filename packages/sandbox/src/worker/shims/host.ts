@@ -1,4 +1,6 @@
+import type { AsyncLocalStorage } from 'node:async_hooks'
 import type { AnyRuntime } from '@bulkhead/contract'
+import type { NativeModule } from '../allow-list.ts'
 
 /** The parts of `runtime` that have shims. */
 export type ShimPart = 'fs' | 'net' | 'shell'
@@ -13,6 +15,9 @@ export interface ShimHost {
   readonly cwd: string
   /** Names of the members of Node's `node:fs`. */
   readonly fsMembers: readonly string[]
+  /** Node's module, for a shim that passes it fresh bytes and numbers only. Contract: throws unless it was prepared. */
+  native(name: NativeModule): unknown
+  readonly storages: typeof AsyncLocalStorage
 }
 
 /**
@@ -20,11 +25,13 @@ export interface ShimHost {
  * imported, and throw an error when they are called.
  */
 export function shimModule(
-  host: ShimHost, name: string, members: Readonly<Record<string, unknown>>, others: readonly string[],
+  host: ShimHost, name: string, members: Readonly<Record<string, unknown>>, others: readonly string[], instead = '',
 ): object {
   const has = Object.keys(members).join(', ')
   const absent = (member: string) => function absentMember(): never {
-    throw host.error('BuiltinDenied', `\`${member}\` of node:${name} does not exist in a compartment, only ${has}.`)
+    const only = has === '' ? '' : `, only ${has}`
+    const message = `\`${member}\` of node:${name} does not exist in a compartment${only}.`
+    throw host.error('BuiltinDenied', instead === '' ? message : `${message} ${instead}`)
   }
   return Object.freeze({ ...Object.fromEntries(others.map((member) => [member, absent(member)])), ...members })
 }
