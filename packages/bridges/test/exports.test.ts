@@ -35,7 +35,11 @@ it('exports exactly this', () => {
 /** Each loads the SDK of a vendor, which takes as long as all the others. */
 const WITH_SDK: readonly [string, () => Promise<object>, readonly string[]][] = [
   ['the AI SDK', () => import('../src/ai-sdk/index.ts'), ['ToolApprovals', 'toModelOutput', 'toToolApproval', 'toToolCallRepair', 'toToolSet']],
+  ['the Claude Agent SDK', () => import('../src/claude-agent/index.ts'), ['ToolApprovals', 'toCanUseTool', 'toClaudeServer']],
   ['LangChain', () => import('../src/langchain/index.ts'), ['toLangChainTools']],
+  ['LlamaIndex', () => import('../src/llamaindex/index.ts'), ['toLlamaIndexTools']],
+  ['Mastra', () => import('../src/mastra/index.ts'), ['ToolApprovals', 'toMastraTools']],
+  ['the SDK for agents of OpenAI', () => import('../src/openai-agents/index.ts'), ['ToolApprovals', 'toAgentTools']],
 ]
 
 it.each(thoroughly([], WITH_SDK))('exports exactly this for %s', async (_, entry, names) => {

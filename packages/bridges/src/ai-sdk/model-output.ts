@@ -1,6 +1,6 @@
 import type { Outcome } from '@bulkhead/contract'
 import type { JSONValue, ToolResultPart } from 'ai'
-import { carriesCommon, resultParts, resultText, type ResultPart } from '../models/result-parts.ts'
+import { carriesCommon, isData, resultParts, resultText, type ResultPart } from '../models/result-parts.ts'
 
 type ToolResultOutput = ToolResultPart['output']
 type Part = Extract<ToolResultOutput, { readonly type: 'content' }>['value'][number]
@@ -23,11 +23,6 @@ function isOutcome(result: unknown): result is Outcome {
   const { type, metadata } = (result ?? {}) as Partial<Outcome>
   return (type === 'output' || type === 'error') && typeof metadata === 'object' && metadata !== null
 }
-
-/** Whether the model gets the data as it is. JSON has no place for the note below a result that was cut. */
-const isData = (outcome: Outcome): outcome is Extract<Outcome, { readonly type: 'output' }> =>
-  outcome.type === 'output' && typeof outcome.data !== 'string' && (outcome.content ?? []).length === 0
-  && !outcome.metadata.truncated
 
 const contentPart = (part: ResultPart): Part => part.type === 'text'
   ? { type: 'text', text: part.text }

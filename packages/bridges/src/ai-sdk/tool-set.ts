@@ -1,13 +1,13 @@
-import type { Outcome, ToolDefinition } from '@bulkhead/contract'
+import type { ToolDefinition } from '@bulkhead/contract'
 import { canonicalCall } from '@bulkhead/contract/dialects'
-import type { JsonObject } from '@bulkhead/kit/json'
 import { dynamicTool, jsonSchema, type JSONSchema7, type Tool, type ToolCallRepairFunction, type ToolSet } from 'ai'
-import { hostCallId } from '../models/call-ids.ts'
+import { runCall } from '../models/call-approvals.ts'
 import { parseArguments } from '../models/host-call.ts'
 import { providerNames } from '../models/names.ts'
+import { outcomeSchema } from '../models/outcome-schema.ts'
 import { OPENAI } from '../models/profiles.ts'
 import {
-  sessionTools, type AgentToolsOptions, type AskingSession, type SessionCall, type SessionCallOptions, type SessionTool,
+  sessionTools, type AgentToolsOptions, type AskingSession, type SessionCallOptions, type SessionTool,
 } from '../models/session-tools.ts'
 import { toModelOutput } from './model-output.ts'
 import { withProgress } from './progress.ts'
@@ -47,15 +47,11 @@ function sdkTool(
   return dynamicTool({
     description: tool.description,
     inputSchema: jsonSchema(schema as JSONSchema7),
-    ...(tool.outputSchema && { outputSchema: jsonSchema(outcomeSchema(tool.outputSchema)) }),
+    ...(tool.outputSchema && { outputSchema: jsonSchema(outcomeSchema(tool.outputSchema) as JSONSchema7) }),
     execute: (input, { toolCallId, messages, abortSignal }) => {
-      const run = (options: SessionCallOptions): Promise<Outcome> => {
-        const call = callOf(input, toolCallId)
-        const start = (known: SessionCall) => session.call(known, options)
-        return approvals
-          ? approvals.carryOut(call, approvals.redeem({ toolCallId, toolName, input, messages }), start)
-          : start({ ...call, id: hostCallId(call.id) })
-      }
+      const isApproved = approvals?.redeem({ toolCallId, toolName, input, messages })
+      const run = (options: SessionCallOptions) =>
+        runCall(session, callOf(input, toolCallId), options, approvals, isApproved)
       return streaming ? withProgress(abortSignal, run) : run(abortSignal ? { signal: abortSignal } : {})
     },
     ...(approvals && {
@@ -68,20 +64,6 @@ function sdkTool(
     toModelOutput: (passed: object) => toModelOutput('output' in passed ? passed.output : passed),
   })
 }
-
-/** Of what `execute` returns: an outcome, whose data satisfies the schema of the tool. */
-const outcomeSchema = (data: JsonObject): JSONSchema7 => ({
-  anyOf: [
-    {
-      type: 'object', required: ['type', 'data'],
-      properties: { type: { const: 'output' }, data: structuredClone(data) as JSONSchema7 },
-    },
-    {
-      type: 'object', required: ['type', 'error_text'],
-      properties: { type: { const: 'error' }, error_text: { type: 'string' } },
-    },
-  ],
-})
 
 /**
  * The `repairToolCall` of a tool set: calls in the notation of other agents, such as `read_file`, become calls of the

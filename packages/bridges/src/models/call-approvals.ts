@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ApprovalAnswer, ApprovalRequest, Approver } from '@bulkhead/contract'
+import type { ApprovalAnswer, ApprovalRequest, Approver, Outcome } from '@bulkhead/contract'
 import { hostCallId } from './call-ids.ts'
-import type { AskingSession, SessionCall } from './session-tools.ts'
+import type { AgentSession, AskingSession, SessionCall, SessionCallOptions } from './session-tools.ts'
 
 /** Questions that were never followed by a call are forgotten, the oldest first. */
 const MAX_QUESTIONS = 1_000
@@ -23,7 +23,7 @@ export class CallApprovals implements Approver {
   /** Running calls with an approval, by the id that the host knows them by. */
   readonly #approved = new Map<string, Approved>()
 
-  /** What the person has to decide: the arguments, what the call would touch, the diff of the files that it would write. */
+  /** What the person has to decide: arguments, what the call would touch, the diff of the files that it would write. */
   question(callId: string): ApprovalRequest | undefined {
     return this.#questions.get(callId)
   }
@@ -50,8 +50,9 @@ export class CallApprovals implements Approver {
     if (calledBy !== undefined) return { decision: 'reject', reason: 'calls of a tool cannot be approved here' }
     const approved = this.#approved.get(callId)
     if (approved?.tool !== tool) return { decision: 'reject', reason: 'it was not approved' }
-    return approved.question === undefined || isSame(approved.question, request)
-      ? { decision: 'once' } : { decision: 'reject', reason: 'what it would do has changed since the question was asked' }
+    const isAsShown = approved.question === undefined || isSame(approved.question, request)
+    if (isAsShown) return { decision: 'once' }
+    return { decision: 'reject', reason: 'what it would do has changed since the question was asked' }
   }
 
   /** Runs a call under an id that no other call has, so that it cannot use the approval of another. */
@@ -67,6 +68,14 @@ export class CallApprovals implements Approver {
       this.#approved.delete(id)
     }
   }
+}
+
+/** Runs a call of a model. `isApproved`: the person of the SDK has approved it. */
+export function runCall(
+  session: AgentSession, call: SessionCall, options: SessionCallOptions, approvals?: CallApprovals, isApproved = false,
+): Promise<Outcome> {
+  const start = (known: SessionCall) => session.call(known, options)
+  return approvals ? approvals.carryOut(call, isApproved, start) : start({ ...call, id: hostCallId(call.id) })
 }
 
 const isSame = (shown: ApprovalRequest, now: ApprovalRequest): boolean =>

@@ -43,6 +43,11 @@ export function resultParts(outcome: Outcome, carries: Carries): readonly Result
 export const resultText = (outcome: Outcome): string =>
   resultParts(outcome, () => false).map((part) => part.type === 'text' ? part.text : '').join('\n')
 
+/** Whether the data alone is the result. JSON has no place for the note below a result that was cut. */
+export const isData = (outcome: Outcome): outcome is Extract<Outcome, { readonly type: 'output' }> =>
+  outcome.type === 'output' && typeof outcome.data !== 'string' && (outcome.content ?? []).length === 0
+  && !outcome.metadata.truncated
+
 const textPart = (text: string): ResultPart => ({ type: 'text', text })
 
 /** Whether a part tells a model more than that it exists. */

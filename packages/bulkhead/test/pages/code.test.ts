@@ -13,7 +13,7 @@ const RUN_BY_THEIR_OWN: readonly string[] = [
   'docs/guides/verifying.md verify.ts', 'docs/guides/dialects.md dialects.ts', 'docs/guides/acp.md agent.ts', 'docs/guides/approvals.md approve.ts',
   ...['review.ts', 'surface.ts', 'agents/reviewer.json', 'delegate.ts'].map((name) => `docs/guides/agents.md ${name}`), 'docs/guides/hooks.md policy.ts', 'docs/guides/testing.md orders.ts', 'docs/guides/testing.md orders.test.ts',
   'docs/guides/libraries.md bulkhead.json', 'docs/guides/libraries.md index.js',
-  ...['ai-sdk', 'ai-sdk-approval', 'anthropic', 'chat', 'gemini', 'langchain', 'report', 'responses', 'text']
+  ...['ai-sdk', 'ai-sdk-approval', 'anthropic', 'chat', 'claude-agent', 'gemini', 'langchain', 'llamaindex', 'mastra', 'openai-agents', 'report', 'responses', 'text']
     .map((name) => `docs/guides/models.md ${name}.ts`),
 ]
 const OTHER_JSON = /(?:^|\/)(?:client|http|package|reviewer)\.json$/

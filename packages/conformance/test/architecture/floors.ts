@@ -34,7 +34,10 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
   'packages/sandbox': ['*', ['session', 'worker'], ['extension', 'pool'], ['jail', 'process'], ['os', 'wire']],
   'packages/bridges': [
     ['acp', 'deepseek.ts', 'lsp', 'mcp', 'openapi'],
-    ['ai-sdk', 'anthropic', 'connected', 'gemini', 'langchain', 'openai', 'otel.ts', 'text'],
+    [
+      'ai-sdk', 'anthropic', 'claude-agent', 'connected', 'gemini', 'langchain', 'llamaindex', 'mastra', 'openai', 'openai-agents', 'otel.ts',
+      'text',
+    ],
     ['models', 'questions'],
   ],
   'packages/conformance': ['index.ts', 'ports', '*', 'specifications'],

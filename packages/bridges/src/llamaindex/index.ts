@@ -1,0 +1,1 @@
+export { toLlamaIndexTools, type LlamaIndexSession, type LlamaIndexToolsOptions } from './llamaindex-tools.ts'
