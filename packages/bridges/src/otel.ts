@@ -1,5 +1,6 @@
 import type { BulkheadEvent, EventListener, EventOf, ToolListing } from '@bulkhead/contract'
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
+import { modelCallId } from './models/call-ids.ts'
 
 /** The semantic conventions for generative AI. The API has no stable constants for them yet. */
 function callAttributes(event: EventOf<'ToolInvocationProposed'>, withArguments: boolean): Attributes {
@@ -38,6 +39,11 @@ export interface TraceOptions {
    * starts its own trace, linked to the call of that tool.
    */
   readonly within?: (span: Span) => Context
+  /**
+   * The active span: `() => trace.getActiveSpan()`. With it, a call for which an agent SDK has created such a span has
+   * no second one: what the host knows is added to that of the SDK.
+   */
+  readonly active?: () => Span | undefined
   /** Whether to record arguments as an attribute. They may contain sensitive data. */
   readonly arguments?: boolean
 }
@@ -48,24 +54,40 @@ const ERROR = 2
 
 type CallEvent = EventOf<'ToolInvocationProposed' | 'ToolInvocationDecided' | 'ToolInvocationChanged'> | EndEvent
 
+/** How to stop the tracing of a source. */
+const traced = new WeakMap<EventSource, () => void>()
+
 /**
  * Creates a span for each call, from its proposal to its end. The parent is the active span of the caller or, for a
- * call made by a tool, the span of that tool's call. Returns a disposer, which also ends open spans.
+ * call made by a tool, the span of that tool's call. Returns a disposer, which also ends open spans. Replaces an
+ * earlier tracing of the source: `createHost` traces by itself if OpenTelemetry is set up.
  */
 export function traceTools(
-  source: EventSource, { tracer, within, arguments: withArguments = false }: TraceOptions,
+  source: EventSource, { tracer, within, active, arguments: withArguments = false }: TraceOptions,
 ): () => void {
+  traced.get(source)?.()
   const spans = new Map<string, Span>()
+  /** Of agent SDKs, which end them. */
+  const adopted = new WeakSet<Span>()
+  const finish = (span: Span): void => {
+    if (!adopted.has(span)) span.end()
+  }
   const begin = (event: EventOf<'ToolInvocationProposed'>): void => {
     // A second call with the same id would leave the first span open.
-    spans.get(keyOf(event))?.end()
+    const open = spans.get(keyOf(event))
+    if (open) finish(open)
     spans.set(keyOf(event), start(event))
   }
   const start = (event: EventOf<'ToolInvocationProposed'>): Span => {
-    const { tool, parentCallId } = event
+    const { tool, callId, parentCallId } = event
     const name = `execute_tool ${tool}`
     const attributes = { ...callAttributes(event, withArguments), ...descriptionIn(source, event) }
     const options = { kind: INTERNAL, attributes }
+    const current = parentCallId === undefined ? active?.() : undefined
+    if (current && isSpanOf(current, callId)) {
+      adopted.add(current)
+      return current.setAttributes(attributes)
+    }
     if (parentCallId === undefined) return tracer.startSpan(name, options)
     const parent = spans.get(keyOf({ ...event, callId: parentCallId }))
     if (parent && within) return tracer.startSpan(name, options, within(parent))
@@ -79,7 +101,7 @@ export function traceTools(
     spans.delete(keyOf(event))
     span.setAttributes(endAttributes(event))
     if (event.type !== 'ToolInvocationSucceeded') span.setStatus({ code: ERROR, message: event.errorCode })
-    span.end()
+    finish(span)
   }
   const off = source.on((event: BulkheadEvent) => {
     switch (event.type) {
@@ -102,11 +124,21 @@ export function traceTools(
       default:
     }
   })
-  return () => {
+  const stop = (): void => {
     off()
-    for (const span of spans.values()) span.end()
+    if (traced.get(source) === stop) traced.delete(source)
+    for (const span of spans.values()) finish(span)
     spans.clear()
   }
+  traced.set(source, stop)
+  return stop
+}
+
+/** Whether the span is that of the call, by the same conventions. Spans of OpenTelemetry's SDK show their attributes. */
+function isSpanOf(span: Span, callId: string): boolean {
+  const { attributes = {} } = span as { readonly attributes?: Attributes }
+  return attributes['gen_ai.operation.name'] === 'execute_tool'
+    && attributes['gen_ai.tool.call.id'] === modelCallId(callId)
 }
 
 /** The description, if the current tool of that name is the one that was called. */

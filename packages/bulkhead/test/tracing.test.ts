@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { traceTools } from '@bulkhead/bridges/otel'
 import { trace } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -31,6 +32,20 @@ it('a program with OpenTelemetry gets a span for each call', async () => {
     { name: 'execute_tool read', attributes: { 'gen_ai.tool.call.id': 'c1', 'bulkhead.layer': 'bundled', 'gen_ai.tool.description': expect.stringMatching(/file/) as string } },
     { name: 'execute_tool read', attributes: { 'gen_ai.tool.call.id': 'c2', 'error.type': 'NotFound' } },
   ])
+})
+
+it('a program that traces the host itself gets no second span', async () => {
+  writeFileSync(join(folder, 'a.txt'), 'text')
+  const host = await createHost({ workspace: folder, home: join(folder, 'home'), cache: CACHE })
+  const session = await host.openSession()
+  exporter.reset()
+  const stop = traceTools(host, { tracer: trace.getTracer('mine'), arguments: true })
+  await session.call({ id: 'c1', name: 'read', arguments: { path: 'a.txt' } })
+  expect(exporter.getFinishedSpans()).toMatchObject([
+    { instrumentationScope: { name: 'mine' }, attributes: { 'gen_ai.tool.call.id': 'c1', 'gen_ai.tool.call.arguments': '{"path":"a.txt"}' } },
+  ])
+  stop()
+  await host.close()
 })
 
 it('a call made by a tool is a child span', async () => {

@@ -1,9 +1,11 @@
+import { OpenTelemetry } from '@ai-sdk/otel'
 import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Span } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { BulkheadEvent, EventBody, EventListener } from '@bulkhead/contract'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { traceTools } from '../../src/otel.ts'
+import { dynamicTool, generateText, isStepCount, jsonSchema, scriptedModel } from '../ai-sdk/scripted-model.ts'
 
 const exporter = new InMemorySpanExporter()
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
@@ -55,6 +57,46 @@ it('creates one span per call below the active span, with the attributes of the 
   })
   expect(span!.parentSpanContext?.spanId).toBe(outer.spanContext().spanId)
   expect(span!.attributes).not.toHaveProperty('gen_ai.tool.call.arguments')
+})
+
+it('adds what the host knows to the span of an agent SDK, and creates no second one', async () => {
+  const host = source()
+  traceTools(host, { tracer, active: () => trace.getActiveSpan() })
+  const execute = async (_: unknown, { toolCallId }: { readonly toolCallId: string }) => {
+    // The model used the id before, so the host knows the call by another one.
+    const known = { ...call, callId: `${toolCallId}~0123456789ab` }
+    host.emit({ type: 'ToolInvocationProposed', ...known, arguments: {}, args: {} })
+    await Promise.resolve()
+    host.emit({ type: 'ToolInvocationFailed', ...known, durationMs: 5, errorClass: 'ToolTerminal', errorCode: 'NotFound', message: 'no' })
+    return 'no such city'
+  }
+  await generateText({
+    model: scriptedModel([{ id: 'c1', name: 'forecast', input: {} }]), prompt: 'Go.', stopWhen: isStepCount(2),
+    tools: { forecast: dynamicTool({ inputSchema: jsonSchema({ type: 'object' }), execute }) },
+    telemetry: { integrations: [new OpenTelemetry({ tracer })] },
+  })
+  const spans = exporter.getFinishedSpans().filter(({ name }) => name === 'execute_tool forecast')
+  expect(spans).toMatchObject([{
+    status: { code: SpanStatusCode.ERROR },
+    attributes: { 'bulkhead.extension.id': 'weather', 'error.type': 'NotFound', 'gen_ai.tool.call.result': '"no such city"' },
+  }])
+})
+
+it('replaces an earlier tracing of the same host', () => {
+  const host = source()
+  const first = traceTools(host, { tracer })
+  const second = traceTools(host, { tracer })
+  const emitCall = () => {
+    host.emit({ type: 'ToolInvocationProposed', ...call, arguments: {}, args: {} })
+    host.emit({ type: 'ToolInvocationSucceeded', ...call, durationMs: 5 })
+  }
+  emitCall()
+  expect(exporter.getFinishedSpans()).toHaveLength(1)
+  first()
+  emitCall()
+  expect(exporter.getFinishedSpans()).toHaveLength(2)
+  second()
+  expect(host.listeners).toBe(0)
 })
 
 it.each([

@@ -185,7 +185,6 @@ export async function assembleHost(
   bundled.attach(host, places)
   const own = new OwnTools(host, loader, () => places.config)
   const prompts = new SessionPrompts(home, () => host.agents())
-  const stopTracing = await traceWherePresent(host)
   const whole: Host = {
     offeredTools(session) {
       requireOptions('offeredTools', { session }, OFFERED, 'session')
@@ -248,6 +247,7 @@ export async function assembleHost(
       return closed
     },
   }
+  const stopTracing = await traceWherePresent(whole)
   return { host: whole, place: first }
 }
 
@@ -287,6 +287,7 @@ export async function traceWherePresent(host: EventSource): Promise<() => void> 
   if (kindOf(api.trace.getTracerProvider()) === kindOf(nowhere)) return () => undefined
   return traceTools(host, {
     tracer: api.trace.getTracer('bulkhead', CORE_VERSION), within: (span) => api.trace.setSpan(api.ROOT_CONTEXT, span),
+    active: () => api.trace.getActiveSpan(),
   })
 }
 
