@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
 import { bulkhead } from './command.ts'
+import { writeExtension } from './extension-folder.ts'
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-start-')) })
@@ -34,6 +35,15 @@ const AT_ONCE = ['bin.ts', 'cli/command.ts', 'cli/main.ts', 'facade/folders.ts',
 
 it('--version loads only the entry modules', async () => {
   expect(await loadsOf(['--version'])).toEqual(AT_ONCE)
+})
+
+it('install and uninstall do not verify bundled tools', async () => {
+  writeExtension(join(folder, 'home'), { id: 'word', tools: [{ name: 'word' }] }, 'export default { tools: { word: { execute: () => 1 } } }')
+  mkdirSync(join(folder, 'own'))
+  const home = ['--home', join(folder, 'own')]
+  const validators = (loads: readonly string[]) => loads.filter((name) => ['ajv', 're2js'].includes(name))
+  expect(validators(await loadsOf(['install', './home/tools/word', '--yes', ...home]))).toEqual([])
+  expect(validators(await loadsOf(['uninstall', 'word', ...home]))).toEqual([])
 })
 
 /** Slow to load, and not needed to list tools. */

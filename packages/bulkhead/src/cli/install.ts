@@ -2,7 +2,7 @@ import { realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { BulkheadError, type Diagnostic, type Interactor } from '@bulkhead/contract'
 import {
-  createLoader, Installer, isSourceFolder, PROJECT_FOLDER, type LoaderOptions, type Packed,
+  createLoader, Installer, isSourceFolder, loadInstalled, PROJECT_FOLDER, type LoaderOptions, type Packed,
 } from '@bulkhead/loader'
 import { accountName, homeFolder } from '../facade/folders.ts'
 import { loaderOptions, workspaceError } from '../facade/loader-options.ts'
@@ -157,10 +157,9 @@ const NOT_DELETED = ' Its folder was not deleted, because it was not copied on i
 
 /** Diagnostics of extensions that depend on the removed one. */
 async function missing(id: string, values: InstallerValues): Promise<readonly Diagnostic[]> {
-  const { diagnostics } = await createLoader(loaderOptions(homeFolder(values.home)))
-    .load({
-      workspace: workspaceFolder(values.workspace), trust: values.project ? 'once' : 'declined', projectDigest: 'any',
-    })
+  const { diagnostics } = await loadInstalled(loaderOptions(homeFolder(values.home)), {
+    workspace: workspaceFolder(values.workspace), trust: values.project ? 'once' : 'declined', projectDigest: 'any',
+  })
   return diagnostics.filter(
     ({ code, message }) => code === 'DependencyMissing' && message.includes(`depends on "${id}"`),
   )

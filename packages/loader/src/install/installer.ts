@@ -11,7 +11,7 @@ import { resolveSettings, type BundledExtension, type Settings } from '../config
 import { outlineOf } from '../describe/extension.ts'
 import { coveredFiles, SIGNATURE_FILE } from '../files/integrity.ts'
 import { readPackage } from '../files/read-package.ts'
-import { createLoader } from '../load/loader.ts'
+import { loadInstalled } from '../load/loader.ts'
 import { register, type ProvenExtension } from '../load/register.ts'
 import { installedFolder, isInstalled, lockEntryOf, type LockChange } from '../lock/lock-file.ts'
 import { packageDigest } from '../model/digest.ts'
@@ -170,9 +170,9 @@ export class Installer {
 
   /** Two extensions of one layer with the same name are both refused at load, so a conflict must be refused here. */
   async #refuseConflicts(extension: ExtensionDescriptor, before: LockEntry | null): Promise<void> {
-    const { loader: { cache: _, ...loader }, workspace, layer } = this.#options
-    // Without the cache, because nothing may be written before a person agrees.
-    const report = await createLoader(loader).load({
+    const { loader, workspace, layer } = this.#options
+    // Nothing may be written before a person agrees, not even to the cache.
+    const report = await loadInstalled(loader, {
       workspace, trust: layer === 'project' ? 'once' : 'declined', projectDigest: 'any',
     })
     const replaced = before !== null && isInstalled(before)

@@ -15,7 +15,7 @@ import { diagnose, withFallbacks, type Fault } from '../model/result.ts'
 import { packageDigest } from '../model/digest.ts'
 import { inOrder, Yielder } from '../model/yielder.ts'
 import { placed, proveBundled, proveFolder, proveModule, type FolderProof, type Proof, type Proven } from '../prove/pipeline.ts'
-import { InProcessSchemaChecker, WorkerSchemaChecker } from '../schema/schema-checker.ts'
+import { InProcessSchemaChecker, UNCHECKED, WorkerSchemaChecker, type SchemaChecker } from '../schema/schema-checker.ts'
 import { PackageSignatures, reportMaterial } from '../signature/package-signatures.ts'
 import {
   changedSince, documentParts, findProjectFault, isDisabling, locateProjectLayer, npmrcParts, partsOf, projectDigest,
@@ -37,10 +37,20 @@ export interface FolderLoader extends Loader {
 /** Implements the loader port over folders. Throws ConfigInvalid for options that cannot be used. */
 export function createLoader(options: LoaderOptions): FolderLoader {
   const settings = resolveSettings(options)
+  return loaderWith(settings, new InProcessSchemaChecker(settings.limits))
+}
+
+/**
+ * What is installed, as a loader reports it. Bundled extensions are not verified, only named. Writes nothing to the
+ * cache.
+ */
+export const loadInstalled = (options: LoaderOptions, request: LoadRequest): Promise<LoadReport> =>
+  loaderWith({ ...resolveSettings(options), cache: null }, UNCHECKED).load(request)
+
+function loaderWith(settings: Settings, bundledSchemas: SchemaChecker): FolderLoader {
   const { limits, trustRoot } = settings
   const tools: Tools = {
-    schemas: new WorkerSchemaChecker(limits), bundledSchemas: new InProcessSchemaChecker(limits),
-    signatures: new PackageSignatures(trustRoot),
+    schemas: new WorkerSchemaChecker(limits), bundledSchemas, signatures: new PackageSignatures(trustRoot),
   }
   return {
     load: (request) => load(request, settings, tools),
@@ -69,7 +79,7 @@ export function createLoader(options: LoaderOptions): FolderLoader {
 
 /** Kept between loads. */
 interface Tools extends Pick<ProofContext, 'schemas' | 'signatures'> {
-  readonly bundledSchemas: InProcessSchemaChecker
+  readonly bundledSchemas: SchemaChecker
 }
 
 async function load(request: LoadRequest, settings: Settings, tools: Tools): Promise<LoadReport> {
