@@ -146,9 +146,7 @@ export interface Assembly {
  */
 export async function assembleHost(
   options: CreateHostOptions, firstTrust: TrustChoice | undefined,
-  {
-    startsEager = true, keepsSpares = true, onUse, onFailure, inspect, clock = systemClock, roles = () => [],
-  }: Assembly = {},
+  { startsEager = true, clock = systemClock, roles = () => [], ...ofSandbox }: Assembly = {},
 ): Promise<AssembledHost> {
   const home = homeFolder(options.home)
   const env = options.env ?? process.env
@@ -162,7 +160,7 @@ export async function assembleHost(
   const store = options.store ?? createMemoryStore()
   const surroundings = {
     variables: env, operator, home, projectFolder, env: lookUp, cacheFolder: cacheFolder(home, options),
-    signal: closing.signal, onUse, onFailure, inspect, keepsSpares,
+    signal: closing.signal, ...ofSandbox,
     storeFiles: await Promise.all((store.files ?? []).map(canonicalPath)),
   }
   const enter = (folder: string, trust: TrustChoice | undefined) =>

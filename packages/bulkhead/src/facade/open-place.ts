@@ -54,8 +54,8 @@ export interface PlaceSurroundings {
   readonly onFailure?: ((failure: CompartmentFailure) => void) | undefined
   /** Opens debuggers for extensions that this process built from a folder. */
   readonly inspect?: Inspection | undefined
-  /** Whether the sandbox keeps as many spares as it is configured to. Otherwise none. */
-  readonly keepsSpares: boolean
+  /** Whether the sandbox keeps as many spares as it is configured to. Otherwise none. Default: true. */
+  readonly keepsSpares?: boolean
 }
 
 export interface OpenPlace extends Place {
@@ -72,7 +72,7 @@ export async function openPlace(
   loader: Loader, folder: string, choice: TrustChoice | undefined, options: PlaceOptions & PlaceSurroundings,
 ): Promise<OpenPlace> {
   const { interactor, watch, config, mcp, variables, operator, home, projectFolder, env, signal, onUse } = options
-  const { cacheFolder: cache, storeFiles, onFailure, inspect, keepsSpares } = options
+  const { cacheFolder: cache, storeFiles, onFailure, inspect, keepsSpares = true } = options
   const workspace = await canonicalFolder(folder)
   const projectLayer = join(workspace, projectFolder)
   const otherLayers = otherLayersIn(workspace, projectFolder)
