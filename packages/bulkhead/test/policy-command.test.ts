@@ -25,10 +25,10 @@ it('names for each rule a call that it decides, as explain does', async () => {
   const { code, proofs } = await checked(
     rule('read', '.env', 'deny'), rule('fs.read', 'secrets/**', 'deny'), rule('write', '**/*.lock', 'ask'),
     rule('bash', 'npm *', 'allow'), rule('net.fetch', '*.example.com', 'deny'), rule('*', 'private/**', 'deny'),
-    rule('question', '*', 'deny'),
+    rule('question', '*', 'deny'), rule('fs.wrtie', 'misspelt', 'deny'),
   )
   expect(code).toBe(0)
-  expect(proofs.map(({ call }) => call?.name)).toEqual(['read', 'read', 'write', 'bash', 'web_fetch', 'read', 'question'])
+  expect(proofs.map(({ call }) => call?.name)).toEqual(['read', 'read', 'write', 'bash', 'web_fetch', 'read', 'question', 'read'])
   const [first] = proofs
   expect(first).toEqual({
     author: 'user', ...rule('read', '.env', 'deny'), source: `${file()}#/rules/0`,

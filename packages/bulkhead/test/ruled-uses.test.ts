@@ -175,6 +175,16 @@ describe('bundled tools', () => {
     }
   })
 
+  it('say which rule hides a file from a command, and do not offer a wider wall', { ...needs('Linux'), ...WALLS }, async () => {
+    const { call } = await open([ENV, rule('bash', 'keys', 'deny')])
+    const command = 'for name in .e*; do cat $name; done; false'
+    const data = textOf(await call('bash', { command }))
+    expect(data).toMatchObject({ exit_code: 1, note: expect.stringMatching(/^Files that the errors name are hidden from commands by the rule "fs\.read \*\*\/\.env" of the session\S+\. Running it again/) as string })
+    expect(data).not.toHaveProperty('stopped_by')
+    const other = { command: 'for name in a.txt; do echo "keysmith .environment: Permission denied" >&2; done; false' }
+    expect(textOf(await call('bash', other))).toMatchObject({ stopped_by: 'look', note: expect.stringMatching(/^It was stopped by/) as string })
+  })
+
   it('do not show a command the file that a rule for its tool names', { ...needs('Linux'), ...WALLS }, async () => {
     const { call } = await open([rule('bash', 'keys', 'deny')])
     const shown = JSON.stringify(await call('bash', { command: 'grep -r text .' }))

@@ -107,7 +107,7 @@ export class CommandSandbox {
       const relay = relayed && (hasMounts || network) ? await openCommandRelay(relayed, { ceilings: hostCeilings, keys, deniedHost }) : undefined
       if (relay !== undefined) opened.push(relay.close)
       if (launched) {
-        const prefix = this.#launchedPrefix(form, folder, launched, relay)
+        const prefix = { ...this.#launchedPrefix(form, folder, launched, relay), denied: form.denied }
         if (!network || !relay || !relayed) return { ...prefix, release }
         const variables = {
           ...prefix.variables, ...proxyVariables(RELAY_URL, relayed), ...relay.variables(relay.folder),
@@ -121,7 +121,7 @@ export class CommandSandbox {
       const walled = await this.#bubblewrap.around(form, { folder, relay: relay?.folder })
       opened.push(walled.release)
       return {
-        ...walled, ...(relay && { relay: relay.command, refused: relay.refused, variables: relay.variables(RELAY_INSIDE) }),
+        ...walled, denied: form.denied, ...(relay && { relay: relay.command, refused: relay.refused, variables: relay.variables(RELAY_INSIDE) }),
         release,
       }
     } catch (error) {

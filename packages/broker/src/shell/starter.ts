@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { basename } from 'node:path'
 import { newProcessMark } from '@bulkhead/kit/processes'
-import type { BulkheadError, CommandWalls, CompartmentTool, DeniedPaths, KeyGrant } from '@bulkhead/contract'
+import type { BulkheadError, CommandWalls, CompartmentTool, DeniedPaths, KeyGrant, PipeResult } from '@bulkhead/contract'
 import type { OpenCall } from '../model/capability.ts'
 import type { HostFolders } from '../fs/file-scope.ts'
 import type { Redaction } from '../secrets/redaction.ts'
@@ -125,7 +126,8 @@ export class Starter {
       const { wall } = request
       const stood = wall === 'open' || sandbox === NO_SANDBOX ? {} : { wall }
       return {
-        result: started.result.then((result) => ({ ...result, ...stood, stderr: result.stderr + refusals(sandbox) })),
+        result: started.result.then((result) =>
+          ({ ...result, ...stood, ...hiddenBy(sandbox, result), stderr: result.stderr + refusals(sandbox) })),
         gone: started.gone.then(() => sandbox.release()),
         end: (reason) => started.end(reason),
       }
@@ -266,6 +268,14 @@ export class Starter {
 /** What stands before a command with these streams. */
 const inside = ({ argv, relay }: SandboxPrefix, streams?: RunStreams): Argv =>
   [...argv, ...relay?.(descriptorsOf(streams)) ?? []]
+
+/** Which rules hide files that the errors of a command name. */
+function hiddenBy({ denied = [] }: SandboxPrefix, { stderr }: { readonly stderr: string }): Pick<PipeResult, 'hiddenBy'> {
+  if (denied.length === 0 || stderr === '') return {}
+  const words = new Set(stderr.split(/[\s/:,;'"`‘’()[\]]+/))
+  const rules = denied.filter(({ path, isHidden }) => isHidden && words.has(basename(path))).map(({ rule }) => rule)
+  return rules.length === 0 ? {} : { hiddenBy: [...new Set(rules)] }
+}
 
 /** For the caller of the command. */
 const refusals = ({ refused = new Set() }: SandboxPrefix): string => [...refused].map((line) => `${line}\n`).join('')

@@ -39,6 +39,8 @@ export interface SandboxPrefix {
   readonly filter?: Uint8Array
   /** Replace those of the environment. */
   readonly variables?: Readonly<Record<string, string>>
+  /** What rules deny, and the wall hides. */
+  readonly denied?: readonly DeniedPlace[] | undefined
   /** What its relay refused so far, a line each. */
   readonly refused?: ReadonlySet<string>
   release(): Promise<void>

@@ -114,7 +114,7 @@ async function readTool(folder: string, name: string, values: SourceValues): Pro
 }
 
 const NO_TERMINAL = 'There is no terminal to ask for approval. "bulkhead explain" shows how to allow the call; '
-  + '--mode yolo skips approval.\n'
+  + '--mode yolo skips the questions of the mode, and no others.\n'
 
 interface CallRequest {
   readonly name: string

@@ -1,4 +1,4 @@
-import { isCapability, type RuleCapability, type ScopedRule, type ToolListing } from '@bulkhead/contract'
+import { capabilitiesMeant, isCapability, type RuleCapability, type ScopedRule, type ToolListing } from '@bulkhead/contract'
 import { configuredRules, type Session } from '@bulkhead/host'
 import { matchSegment } from '@bulkhead/kit/glob'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
@@ -53,9 +53,10 @@ const FIRST = Object.values(USERS).flat()
 const MOST_TOOLS = 20
 
 function callsFor(permission: string, pattern: string, tools: readonly ToolListing[]): readonly TriedCall[] {
-  const isNamed = isCapability(permission)
-    ? ({ name }: ToolListing) => USERS[permission].includes(name)
-    : (tool: ToolListing) => matchSegment(permission, tool.name) || matchSegment(permission, sourceOf(tool))
+  const ofTool = (tool: ToolListing): boolean => matchSegment(permission, tool.name) || matchSegment(permission, sourceOf(tool))
+  // A misspelt capability that denies or asks stands for those that begin like it.
+  const meant = isCapability(permission) ? [permission] : tools.some(ofTool) ? [] : capabilitiesMeant(permission) ?? []
+  const isNamed = meant.length === 0 ? ofTool : ({ name }: ToolListing) => meant.some((one) => USERS[one].includes(name))
   const place = ({ name }: ToolListing): number => (FIRST.indexOf(name) + FIRST.length + 1) % (FIRST.length + 1)
   const named = tools.filter(isNamed).toSorted((a, b) => place(a) - place(b)).slice(0, MOST_TOOLS)
   const subjects = textsMatching(pattern)

@@ -124,6 +124,8 @@ export interface PipeResult {
   readonly timedOut: boolean
   /** The wall that stood around the commands. Absent: none. */
   readonly wall?: 'look' | 'work'
+  /** Why files that stderr names were hidden from the commands, each as the subject of a sentence. Absent: none were. */
+  readonly hiddenBy?: readonly string[]
 }
 
 export interface Env<Name extends string = string> {

@@ -22,15 +22,17 @@ export interface Needs {
  * wall next time, and nothing else.
  */
 export function stoppedBy(
-  { wall, exit, stderr }: Pick<PipeResult, 'wall' | 'stderr'> & { readonly exit: PipeResult['exits'][number] },
+  { wall, exit, stderr, hiddenBy = [] }: Pick<PipeResult, 'wall' | 'stderr' | 'hiddenBy'>
+    & { readonly exit: PipeResult['exits'][number] },
   needs: Needs,
 ): StoppedBy | undefined {
   if (wall === undefined) return undefined
   if (needs.processes) return wall
   if (exit.exitCode === 0) return undefined
   const isNetwork = NO_NETWORK.test(stderr)
-  const isStopped = isKilledByFilter(exit) || isNetwork || NOT_PERMITTED.test(stderr)
-    || (needs.outside && NOT_FOUND.test(stderr))
+  const isDenied = NOT_PERMITTED.test(stderr) || (needs.outside && NOT_FOUND.test(stderr))
+  // No wall shows what a rule hides.
+  const isStopped = isKilledByFilter(exit) || isNetwork || (isDenied && hiddenBy.length === 0)
   if (!isStopped) return undefined
   return wall === 'work' && isNetwork ? 'network' : wall
 }
@@ -48,3 +50,10 @@ export const STOPPED_NOTES: Readonly<Record<StoppedBy, string>> = {
   work: 'It was stopped by the work wall: it can write to the workspace only, and sees no other files and processes. '
     + `${AGAIN} running it without a wall.`,
 }
+
+/** Whether a command failed because of a file that it could not open. */
+export const lacksFile = (exit: PipeResult['exits'][number], stderr: string): boolean =>
+  exit.exitCode !== 0 && (NOT_PERMITTED.test(stderr) || NOT_FOUND.test(stderr))
+
+export const hiddenNote = (rules: readonly string[]): string =>
+  `Files that the errors name are hidden from commands by ${rules.join(' and ')}. Running it again does not show them.`

@@ -1,7 +1,7 @@
 import type { PipeResult } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { headAndTail } from '@bulkhead/kit/text'
-import { type Needs, STOPPED_NOTES, type StoppedBy, stoppedBy } from './stopped.ts'
+import { hiddenNote, lacksFile, type Needs, STOPPED_NOTES, type StoppedBy, stoppedBy } from './stopped.ts'
 
 /** For each stream of all steps together. The host decides how much of it the model sees. */
 const MOST_BYTES = 1024 * 1024
@@ -17,6 +17,7 @@ export class Transcript {
   #truncated = false
   #timedOut = false
   #stopped: StoppedBy | undefined
+  readonly #hiddenBy = new Set<string>()
   readonly #needs: Needs
 
   constructor(needs: Needs) {
@@ -31,14 +32,15 @@ export class Transcript {
     return this.#timedOut
   }
 
-  add({ stdout, stderr, exits, truncated, timedOut, wall }: PipeResult, negated: boolean): void {
+  add({ stdout, stderr, exits, truncated, timedOut, wall, hiddenBy = [] }: PipeResult, negated: boolean): void {
     this.#stdout = this.#fit(this.#stdout + stdout)
     this.#stderr = this.#fit(this.#stderr + stderr)
     this.#truncated ||= truncated
     this.#timedOut = timedOut
     const { exitCode, signal } = exits.at(-1)!
     const exit = exits.find((one) => one.exitCode !== 0) ?? { exitCode, signal }
-    this.#stopped ??= stoppedBy({ exit, stderr, ...(wall && { wall }) }, this.#needs)
+    this.#stopped ??= stoppedBy({ exit, stderr, hiddenBy, ...(wall && { wall }) }, this.#needs)
+    if (lacksFile(exit, stderr)) for (const rule of hiddenBy) this.#hiddenBy.add(rule)
     this.#exit = negated ? { exitCode: exitCode === 0 ? 1 : 0, signal: null } : { exitCode, signal }
   }
 
@@ -59,12 +61,17 @@ export class Transcript {
 
   result(): JsonObject {
     const { exitCode, signal } = this.#exit
+    const notes = [
+      ...(this.#hiddenBy.size === 0 ? [] : [hiddenNote([...this.#hiddenBy])]),
+      ...(this.#stopped === undefined ? [] : [STOPPED_NOTES[this.#stopped]]),
+    ]
     return {
       stdout: this.#stdout, stderr: this.#stderr, exit_code: exitCode,
       ...(signal === null ? {} : { signal }),
       ...(this.#timedOut ? { timed_out: true } : {}),
       ...(this.#truncated ? { truncated: true } : {}),
-      ...(this.#stopped === undefined ? {} : { stopped_by: this.#stopped, note: STOPPED_NOTES[this.#stopped] }),
+      ...(this.#stopped === undefined ? {} : { stopped_by: this.#stopped }),
+      ...(notes.length === 0 ? {} : { note: notes.join(' ') }),
     }
   }
 
