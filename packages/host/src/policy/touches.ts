@@ -75,12 +75,12 @@ function keyTouch({ key, plain = key, names, ofWall }: Subject, powers: Readonly
   }
 }
 
-function pathTouches({ capability, path, real = path, below }: NamedPath, isKey: boolean): readonly Touch[] {
-  const of = (subject: string): readonly Touch[] =>
-    [{ capability, subject }, ...(below ? [{ capability, subject: `${subject}/**`, isUnknown: true } as const] : [])]
-  const [own, ...rest] = of(path)
-  return [{ ...own!, ...(isKey && { isKey }) }, ...rest, ...(real === path ? [] : of(real))]
-}
+/** Both ends of a link count, also for what a call is approved by. */
+const pathTouches = ({ capability, path, real = path, below }: NamedPath, isKey: boolean): readonly Touch[] =>
+  [...new Set([path, real])].flatMap((subject): readonly Touch[] => [
+    { capability, subject, ...(isKey && { isKey }) },
+    ...(below ? [{ capability, subject: `${subject}/**`, isUnknown: true } as const] : []),
+  ])
 
 /** The capabilities of which a call uses no more than its arguments say. */
 export function knownCapabilities(
