@@ -1,4 +1,4 @@
-import { isOfSystem, realOf, SYSTEM_FOLDERS } from '@bulkhead/kit/programs'
+import { isOfSystem, isWithin, realOf, SYSTEM_FOLDERS } from '@bulkhead/kit/programs'
 import { sensitivePaths } from '../process/mounts.ts'
 import { Grants } from '../walls/grants.ts'
 import { launcherFilter } from '../walls/filter-rules.ts'
@@ -26,12 +26,14 @@ export async function launcherGrants(
   const grants = new Grants(() => denied.length === 0 ? tooManyEntries(wall)
     : notHidden(denied[0]!.rule, 'without bubblewrap there are too many entries beside them to grant one by one'))
   const seen = isolated ? [] : ['/opt', ...visible.filter((path) => !isOfSystem(path))].flatMap(realPaths)
-  const named = denied.filter(({ isElsewhere }) => isElsewhere).map(({ path }) => path)
+  const named = namedElsewhere(form)
   const hidden = [...sensitivePaths(home), ...reserved, ...named].flatMap(realPaths)
   const sensitive = wall === 'look' ? (await findPlaces(roots, wall)).sensitive : []
   const masked = [...sensitive, ...denied.filter(({ isHidden }) => isHidden)].map(({ path }) => path)
   // A hidden place that an operator names is seen.
-  for (const path of seen) grants.add('run', path, hidden.filter((place) => !seen.includes(place) || named.includes(place)))
+  for (const path of seen.filter(isOutside(named))) {
+    grants.add('run', path, hidden.filter((place) => !seen.includes(place) || named.includes(place)))
+  }
   for (const root of roots) {
     grants.add(wall === 'work' ? 'write' : 'run', root, [...hidden, ...masked, ...storeFiles].filter((path) => path !== root))
   }
@@ -43,10 +45,11 @@ export async function launcherGrants(
  * and sizes stay visible, and so do the command lines of other processes.
  */
 export function launcherWall(
-  { wall, isolated, isConnected }: WallForm, { folder, relay }: WallOwn, grants: Grants, confinesSignals: boolean,
+  form: WallForm, { folder, relay }: WallOwn, grants: Grants, confinesSignals: boolean,
 ): LaunchWall {
+  const { wall, isConnected } = form
   const system = SYSTEM_FOLDERS.flatMap(realPaths)
-  const settings = settingsOf(isolated)
+  const settings = settingsOf(form)
   const files = {
     list: [...grants.of('list'), ...settings.of('list')],
     read: [...settings.of('read'), '/proc', ...READABLE_DEVICES, ...(relay === undefined ? [] : [relay])],
@@ -65,12 +68,22 @@ const realPaths = (path: string): readonly string[] => {
   return real === undefined ? [] : [real]
 }
 
-/** Not counted: they are few, and the same for every command. */
-function settingsOf(isolated: boolean): Grants {
+/** The places that rules deny outside of the workspace and the folders beside it. */
+const namedElsewhere = ({ denied = [] }: WallForm): readonly string[] =>
+  denied.filter(({ isElsewhere }) => isElsewhere).map(({ path }) => path)
+
+const isOutside = (places: readonly string[]) => (path: string): boolean => !places.some((place) => isWithin(path, place))
+
+/** Not counted: they are few, and nearly the same for every command. */
+function settingsOf(form: WallForm): Grants {
   const grants = new Grants()
-  const settings = isolated ? [] : settingsMounts()
+  const settings = form.isolated ? [] : settingsMounts()
   const secrets = settings.flatMap(({ kind, to }) => kind === 'file' || kind === 'folder' ? [to] : [])
-  for (const mount of settings) if (mount.kind === 'read') grants.add('read', mount.from, secrets)
-  for (const path of isolated ? ISOLATED_SETTINGS.flatMap(realPaths) : []) grants.add('read', path, [])
+  const named = namedElsewhere(form)
+  const read = [
+    ...settings.flatMap((mount) => mount.kind === 'read' ? [mount.from] : []),
+    ...(form.isolated ? ISOLATED_SETTINGS.flatMap(realPaths) : []),
+  ]
+  for (const path of read.filter(isOutside(named))) grants.add('read', path, [...secrets, ...named])
   return grants
 }

@@ -66,6 +66,14 @@ describe('a command', WALLS, () => {
     expect((await run('work', script, [denies('fs.read', join(outside, 'k'))])).stdout).toBe('free\n')
   })
 
+  it('does not see settings of the system that a rule names', needs('Linux'), async () => {
+    for (const kind of ['look', 'work'] as const) {
+      const { stdout } = await run(kind, 'cat /etc/passwd; head -c 0 /etc/group && echo seen', [denies('fs.read', '/etc/passwd')])
+      expect(stdout, kind).toBe('seen\n')
+      expect((await run(kind, 'cat /etc/passwd /etc/group; echo ran', [denies('fs.read', '/etc')])).stdout, kind).toBe('ran\n')
+    }
+  })
+
   it('does not run without a wall', async () => {
     expect(await refusalOf(run('open', 'cat b', hidden()))).toMatch(/^RuleDenied: .*the command would run without a wall/)
   })
