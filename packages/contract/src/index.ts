@@ -83,6 +83,7 @@ export {
 export type { CompartmentServices, LogEntry, SecretGrant } from './ports/compartment-services.ts'
 export type { SessionAccess, StateAccess, WholeOutput } from './ports/compartment-services.ts'
 export type { CodeDiagnostic, CodeLocation, CodeSymbol, LanguageServers } from './ports/language-servers.ts'
+export { CODE_ITEMS } from './ports/language-servers.ts'
 export type { SourceFile, TextPosition } from './ports/language-servers.ts'
 export type { CallUse, DeniedPaths, IgnoredFiles, UseRules, UseVerdict } from './ports/use-rules.ts'
 export type { JailedStart, JailGrant, KeyGrant, KeyUse, ServerJail, ServerStart } from './ports/server-jail.ts'

@@ -150,7 +150,7 @@ const LOCKED: Readonly<Record<string, object>> = {
   },
   git: {
     requires: { fs: { read: ['{workspace}'], write: ['{workspace}'] }, shell: [{ cmd: 'git', args: [{ rest: true }] }] },
-    gated: true, mode: 'safe_write', kind: 'execute', idempotent: false, timeoutMs: 60_000, maxOutput: '256KB',
+    gated: true, mode: 'safe_write', kind: 'execute', idempotent: false, timeoutMs: 60_000, maxEntries: 1000, maxOutput: '256KB',
     inputSchema: closed(['action'], {
       action: { enum: ['status', 'diff', 'log', 'show', 'add', 'commit', 'branch'] }, path: text(),
       paths: { type: 'array', minItems: 1, maxItems: 500, items: text(1, 4096) }, revision: text(1, 1000), staged: BOOLEAN,

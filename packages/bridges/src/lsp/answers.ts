@@ -1,17 +1,17 @@
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import type { CodeDiagnostic, CodeLocation, CodeSymbol, TextPosition } from '@bulkhead/contract'
+import {
+  CODE_ITEMS, type CodeDiagnostic, type CodeLocation, type CodeSymbol, type TextPosition,
+} from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 
-/** More are left out. */
-const MOST_ITEMS = 5_000
 const NAME_CHARS = 500
 const TEXT_CHARS = 100_000
 const URI_CHARS = 4_096
 
 export const uriOf = (path: string): string => pathToFileURL(path).href
 
-const listOf = (value: Json): readonly Json[] => Array.isArray(value) ? value.slice(0, MOST_ITEMS) : []
+const listOf = (value: Json): readonly Json[] => Array.isArray(value) ? value : []
 const textOf = (value: Json | undefined, most: number): string | undefined =>
   typeof value === 'string' && value !== '' ? value.slice(0, most).toWellFormed() : undefined
 const member = (value: Json | undefined, name: string): Json | undefined =>
@@ -53,7 +53,8 @@ function readLocation(value: Json | undefined, workspace: string): CodeLocation 
 export function readLocations(answer: Json, workspace: string): readonly CodeLocation[] {
   const found = (Array.isArray(answer) ? listOf(answer) : [answer])
     .flatMap((value) => readLocation(value, workspace) ?? [])
-  return [...new Map(found.map((one) => [`${one.path}\0${one.start.line}\0${one.start.character}`, one])).values()]
+  const unique = new Map(found.map((one) => [`${one.path}\0${one.start.line}\0${one.start.character}`, one]))
+  return [...unique.values()].slice(0, CODE_ITEMS)
 }
 
 /** Markdown, of the newer and the older forms. */
@@ -84,7 +85,7 @@ export function readSymbols(answer: Json, workspace: string, file = ''): readonl
   const read = (values: readonly Json[], container?: string): void => {
     for (const value of values) {
       const name = textOf(member(value, 'name'), NAME_CHARS)
-      if (name === undefined || !isJsonObject(value) || found.length >= MOST_ITEMS) continue
+      if (name === undefined || !isJsonObject(value) || found.length >= CODE_ITEMS) continue
       const location = locationOfSymbol(value, workspace, file)
       const within = container ?? textOf(member(value, 'containerName'), NAME_CHARS)
       const kind = SYMBOL_KINDS[Number(member(value, 'kind') ?? 0) - 1] ?? 'symbol'
@@ -122,5 +123,5 @@ export function readDiagnostics(answer: Json | undefined): readonly CodeDiagnost
       ...(typeof code === 'string' || typeof code === 'number' ? { code: String(code).slice(0, NAME_CHARS) } : {}),
       ...(source !== undefined && { source }),
     }]
-  })
+  }).slice(0, CODE_ITEMS)
 }

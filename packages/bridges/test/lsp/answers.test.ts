@@ -1,3 +1,4 @@
+import { CODE_ITEMS } from '@bulkhead/contract'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { readDiagnostics, readHover, readLocations, readSymbols } from '../../src/lsp/answers.ts'
@@ -11,6 +12,12 @@ it('reads a location, several, and links, without duplicates', () => {
   expect(readLocations([one, one], '/project')).toEqual([expected])
   expect(readLocations([{ targetUri: one.uri, targetRange: at(1), targetSelectionRange: at(3, 4) }], '/project')).toEqual([expected])
   expect(readLocations(null, '/project')).toEqual([])
+})
+
+it('returns so many of an answer, and not fewer because some are equal', () => {
+  const twice = (_: unknown, index: number) => ({ uri: 'file:///w/a', range: at(Math.floor(index / 2)) })
+  const many = Array.from({ length: 2 * CODE_ITEMS + 2 }, twice)
+  expect(readLocations(many, '/w')).toHaveLength(CODE_ITEMS)
 })
 
 it('marks places outside of the workspace', () => {

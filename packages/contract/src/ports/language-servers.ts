@@ -35,6 +35,9 @@ export interface CodeDiagnostic {
   readonly start: TextPosition
 }
 
+/** Locations, symbols or diagnostics of one answer. An answer with so many may lack others. */
+export const CODE_ITEMS = 5_000
+
 /**
  * Answers questions about code with language servers, which are programs of third parties: their answers are untrusted
  * text. Each method rejects with CapabilityUnavailable if no server is configured for the file or the server cannot

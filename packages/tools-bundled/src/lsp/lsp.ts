@@ -1,6 +1,6 @@
 import {
-  type ArgumentsReader, BulkheadError, type CodeDiagnostic, type CodeLocation, defineExtension, type FileReader, type FromJsonSchema,
-  type LanguageServers, type ManifestInput, type SourceFile, type TextPosition, ToolError,
+  type ArgumentsReader, BulkheadError, CODE_ITEMS, type CodeDiagnostic, type CodeLocation, defineExtension,
+  type FileReader, type FromJsonSchema, type LanguageServers, type ManifestInput, type SourceFile, type TextPosition, ToolError,
 } from '@bulkhead/contract'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
 import { foldersAbove, normalPath, outermostRoot, pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
@@ -46,7 +46,7 @@ const manifest = {
     description: 'Answers questions about code with the language server of the file: where a symbol is defined '
       + '(`definition`) or used (`references`), its type and documentation (`hover`), the symbols of a file or of the '
       + 'project (`symbols`, `workspace_symbols`), and errors (`diagnostics`). Give the place with `line` and '
-      + '`column`, or with `line` and the text of the symbol in `query`.',
+      + '`column`, or with `line` and the text of the symbol in `query`. `incomplete`: there may be more.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,
@@ -91,25 +91,27 @@ async function ask(args: LspArgs, find: FindLanguageServers, fs: FileReader, sig
     case 'definition':
     case 'references': {
       const found = await servers[args.action](file, placeOf(args, lines), signal)
-      return { locations: await shown(found, fs, false), total: found.length }
+      return { locations: await shown(found, fs, false), ...countOf(found) }
     }
     case 'hover':
       return { content: await servers.hover(file, placeOf(args, lines), signal) }
     case 'symbols': {
       const found = await servers.symbols(file, signal)
-      return { symbols: await shown(found, fs, true), total: found.length }
+      return { symbols: await shown(found, fs, true), ...countOf(found) }
     }
     case 'workspace_symbols': {
       if (args.query === undefined) throw new ToolError('InputInvalid', '`workspace_symbols` needs a name in `query`.')
       const found = await servers.findSymbols(file, args.query, signal)
-      return { symbols: await shown(found, fs, true), total: found.length }
+      return { symbols: await shown(found, fs, true), ...countOf(found) }
     }
     case 'diagnostics': {
       const found = await servers.diagnostics(file, signal)
-      return { path: file.path, diagnostics: found.map((one) => shownDiagnostic(one, lines)), total: found.length }
+      return { path: file.path, diagnostics: found.map((one) => shownDiagnostic(one, lines)), ...countOf(found) }
     }
   }
 }
+
+const countOf = ({ length: total }: readonly unknown[]) => ({ total, ...(total >= CODE_ITEMS && { incomplete: true }) })
 
 /** Reads the file with the grant of this tool: a server learns only texts that the tool may read. */
 async function readSource(path: string, fs: FileReader): Promise<SourceFile> {
