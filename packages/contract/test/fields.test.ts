@@ -27,7 +27,7 @@ const COMMON = {
   timeoutMs: { type: 'integer', minimum: 1, maximum: 3_600_000, description: 'Deadline of a call, in milliseconds.' },
   maxTimeoutMs: { type: 'integer', minimum: 1, maximum: 3_600_000, description: expect.any(String) },
   maxOutput: {
-    anyOf: [{ type: 'integer', minimum: 1, maximum: 9_999_999_999 }, { type: 'string', pattern: expect.any(String) }],
+    type: ['integer', 'string'], minimum: 1, maximum: 9_999_999_999, pattern: expect.any(String) as string,
     description: expect.any(String),
   },
   maxEntries: { type: 'integer', minimum: 1, maximum: 100_000, description: expect.any(String) },

@@ -30,8 +30,8 @@ const manifest = {
     label: 'Git',
     description: 'Works with a git repository of the workspace: status, diff, log, show, add, commit, and branch '
       + '(list, create, switch). Returns structured results; of a long list the first entries and the `last` ones, and '
-      + 'a file has all. Hooks, filters, signing and every program that the '
-      + 'settings of a repository name do not run; use bash if the project needs them. Nothing is fetched or pushed.',
+      + 'a file has all. Hooks, filters, signing and every program that the settings of a repository name do not run; '
+      + 'use bash if the project needs them. Nothing is fetched or pushed.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,

@@ -41,9 +41,9 @@ const manifest = {
     label: 'Search in files',
     description: 'Searches the text files of the workspace with a regular expression, ordered by path. Binary files '
       + 'and files listed in ignore files are left out. Returns at most 200 matches, and of more the `last` ones, '
-      + 'too, and lines up to 2,000 bytes; a file has all of them whole, as path:line:text. `total` is the number of all matches, `unread` the number of '
-      + 'files and folders that could not be read, and `left_out` of those that rules deny or ask about. `path` can '
-      + 'also be the `output_path` of a long result.',
+      + 'too, and lines up to 2,000 bytes; a file has all of them whole, as path:line:text. `total` is the number of '
+      + 'all matches, `unread` the number of files and folders that could not be read, and `left_out` of those that '
+      + 'rules deny or ask about. `path` can also be the `output_path` of a long result.',
     inputSchema: INPUT_SCHEMA,
     requires: REQUIRES,
     gated: true,

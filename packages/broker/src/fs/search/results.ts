@@ -120,7 +120,7 @@ export class LineResults {
 
   #save({ path }: FileLines, record: Buffer): void {
     const read = readRecord(record)
-    if (read === undefined || read.type === 'begin') return
+    if (read === undefined || read.type === 'begin') return this.text.miss()
     if (read.type === 'match') {
       if (path !== this.#own.path) this.#own = { path, found: [] }
       this.#own.found = [...this.#own.found, { path, line: read.line, text: read.text }].slice(-LAST)
@@ -128,7 +128,8 @@ export class LineResults {
     }
     const mark = read.type === 'match' ? ':' : '-'
     const whole = read.cut ? readRecord(record, Infinity) as typeof read : read
-    this.text.add(`${path}${mark}${read.line}${mark}${whole.text}${whole.cut ? ' […]' : ''}`, whole.cut)
+    this.text.add(`${path}${mark}${read.line}${mark}${whole.text}${whole.cut ? ' […]' : ''}`)
+    if (whole.cut) this.text.miss()
   }
 
   #keep(file: FileLines, record: Buffer): void {
@@ -208,14 +209,17 @@ class FoundText {
   #lines: string[] = []
   #isCut = false
 
-  /** Whether a part of a line is missing. */
   get isCut(): boolean {
     return this.#isCut
   }
 
-  add(line: string, isCut = false): void {
+  add(line: string): void {
     this.#lines.push(line, '\n')
-    this.#isCut ||= isCut
+  }
+
+  /** A line, or a part of it, is missing. */
+  miss(): void {
+    this.#isCut = true
   }
 
   /** Those since the last call. */

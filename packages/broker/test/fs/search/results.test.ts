@@ -34,3 +34,13 @@ it('buffers no more context than the result may contain', () => {
   expect(matches.slice(0, 2)).toMatchObject([{ path: '000', line: 100 }, { path: '000', line: 300 }])
   expect(matches[0]!.before).toHaveLength(99)
 })
+
+it('notes that a line is missing if its record lost its middle', () => {
+  const found = new LineResults({ limit: 10, context: 0, saves: true, shownPath: (path) => path })
+  const path = { text: './a' }
+  found.add(record('begin', { path }))
+  found.add(record('match', { path, lines: { text: 'whole\n' }, line_number: 1 }))
+  expect(found.text.isCut).toBe(false)
+  found.add(Buffer.from(`{"type":"match","data":{"path":{"text":"./a"},"lines":{"text":"${'x'.repeat(40_000)}"}]}}\n`))
+  expect([found.text.isCut, found.text.taken().toString()]).toEqual([true, 'a:1:whole\n'])
+})
