@@ -10,7 +10,7 @@ it('exports exactly these names', async () => {
     'mentionsResourceShortage', 'mountOptions', 'mountsOf', 'notHidden', 'openPrivateFolder', 'openRelay', 'ownNetwork',
     'powersOf', 'preloadCode', 'previewDiff', 'provenWall', 'proxyVariables', 'publicError', 'recoverUpdates',
     'refuseUnenforceable', 'relayCode', 'relayMount', 'resourceShortage', 'ruleSet', 'sensitivePaths',
-    'serverFilter', 'startMasked', 'systemMounts', 'whyUnrecorded',
+    'serverFilter', 'startMasked', 'systemMounts', 'tooManyHidden', 'whyUnrecorded',
   ])
   expect((await import('@bulkhead/broker')).Broker).toBe(broker.Broker)
 })
