@@ -10,11 +10,8 @@ interface Span {
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g
 
-/**
- * Removes values from JSON, and keeps the rest as it is written. Lists and objects that become empty are removed too,
- * except the outermost. Contract: the text is valid JSON; pointers that lead nowhere are ignored.
- */
-export function removeJson(text: string, pointers: ReadonlySet<string>): string {
+/** The values of a text. Contract: the text is valid JSON. */
+function spansIn(text: string): Span {
   const tokens = [...text.matchAll(TOKEN)]
   let next = 0
   const take = (): RegExpExecArray => tokens[next++]!
@@ -37,7 +34,24 @@ export function removeJson(text: string, pointers: ReadonlySet<string>): string 
     }
     return { start: start ?? first.index, end: endOf(take()), pointer, children }
   }
+  return read('')
+}
 
+/** The line of a value, or of the nearest one around it. Contract: the text is valid JSON. */
+export function placeInJson(text: string, pointer: string): number {
+  let found = spansIn(text)
+  for (;;) {
+    const inner = found.children.find((child) => pointer === child.pointer || pointer.startsWith(`${child.pointer}/`))
+    if (inner === undefined) return text.slice(0, found.start).split('\n').length
+    found = inner
+  }
+}
+
+/**
+ * Removes values from JSON, and keeps the rest as it is written. Lists and objects that become empty are removed too,
+ * except the outermost. Contract: the text is valid JSON; pointers that lead nowhere are ignored.
+ */
+export function removeJson(text: string, pointers: ReadonlySet<string>): string {
   /** The text of a value without what is removed, or undefined if nothing is left. */
   const write = ({ start, end, pointer, children }: Span): string | undefined => {
     if (pointers.has(pointer)) return undefined
@@ -55,7 +69,7 @@ export function removeJson(text: string, pointers: ReadonlySet<string>): string 
       + text.slice(children.at(-1)!.end, end)
   }
 
-  const whole = read('')
+  const whole = spansIn(text)
   const left = write(whole) ?? (text[whole.start] === '[' ? '[]' : '{}')
   return text.slice(0, whole.start) + left + text.slice(whole.end)
 }

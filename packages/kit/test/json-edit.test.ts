@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { pointerStep, type Json } from '../src/json.ts'
-import { removeJson } from '../src/json-edit.ts'
+import { placeInJson, removeJson } from '../src/json-edit.ts'
 
 const remove = (text: string, ...pointers: string[]): string => removeJson(text, new Set(pointers))
 
@@ -43,4 +43,10 @@ it('leaves the same values as removing them from the parsed document', () => {
     const left = removeJson(JSON.stringify(value, null, space), new Set([path.map((step) => pointerStep(step)).join('')]))
     expect(JSON.parse(left)).toEqual(withoutOne(value, path) ?? (Array.isArray(value) ? [] : {}))
   }), { numRuns: 200 })
+})
+
+it('finds the line of a value, or of the nearest one around it', () => {
+  const text = '{\n  "a": [1,\n    { "b/c": 2 }],\n  "ab": 3\n}\n'
+  expect(['', '/a', '/a/1', '/a/1/b~1c', '/a/1/gone/x', '/ab', '/gone'].map((pointer) => placeInJson(text, pointer)))
+    .toEqual([1, 2, 3, 3, 3, 4, 1])
 })

@@ -6,6 +6,7 @@ import { codeOf, invocation, refusal, requestOf, running } from './fixture.ts'
 
 const ORIGINS: CodeOrigins = {
   main: 'index.js', placeOf: () => undefined, chainTo: () => [], importOf: () => undefined, sourceMapOf: () => undefined,
+  declarationOf: async () => undefined,
 }
 
 /** Code that this process built from a folder. */

@@ -2,6 +2,7 @@ import { SourceMap } from 'node:module'
 import { isAbsolute, join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { CodeOrigins, WrittenPlace } from '@bulkhead/contract'
+import { declaredPlace } from './declared-place.ts'
 
 /** What the bundler tells about a bundle. */
 export interface BundleFacts {
@@ -47,6 +48,10 @@ export function bundleOrigins({ folder, main, file, map, imports, texts }: Bundl
       const lines = texts.get(join(folder, importer))?.split('\n') ?? []
       const line = lines.findIndex((text) => quoted.some((name) => text.includes(name)))
       return line < 0 ? undefined : { file: importer, line: line + 1 }
+    },
+    declarationOf(steps) {
+      const own = [...texts].map(([path, text]) => [shown(path), text] as const).filter(([path]) => !PACKAGE.test(path))
+      return declaredPlace(new Map(own), steps)
     },
     sourceMapOf(built) {
       if (built !== file) return undefined

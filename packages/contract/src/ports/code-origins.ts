@@ -16,6 +16,8 @@ export interface CodeOrigins {
   chainTo(imported: string): readonly string[]
   /** Where a module is imported by that name. undefined if it is not found. */
   importOf(specifier: string): Omit<WrittenPlace, 'column'> | undefined
+  /** Where the code declares a key of the manifest, by its steps, with a tool by its name. undefined if not found. */
+  declarationOf(steps: readonly string[]): Promise<WrittenPlace | undefined>
   /** The source map of a built file, as JSON with the URLs of written files, for a debugger. undefined for others. */
   sourceMapOf(file: string): string | undefined
 }

@@ -17,7 +17,7 @@ import { readTarball } from '../files/read-tarball.ts'
 import type { LayerLock } from '../lock/lock-file.ts'
 import { sha512 } from '../model/digest.ts'
 import type { LoaderLimits } from '../model/limits.ts'
-import { faultError } from '../model/result.ts'
+import { faultError, type Fault } from '../model/result.ts'
 import { Yielder } from '../model/yielder.ts'
 import { proveContents } from '../prove/pipeline.ts'
 import { WorkerSchemaChecker } from '../schema/schema-checker.ts'
@@ -190,7 +190,8 @@ export interface ProvenPackage {
 
 /** Runs all stages except the lock, as if the package were in the layer. Rejects with the fault of the package. */
 export async function provePackage(
-  obtained: ObtainedPackage, settings: Settings, layer: Layer, projectRoot: string | null, { anyCore = false } = {},
+  obtained: ObtainedPackage, settings: Settings, layer: Layer, projectRoot: string | null,
+  { anyCore = false, placed = async (fault: Fault) => fault } = {},
 ): Promise<ProvenPackage> {
   const { source, attested, location, contents, version } = obtained
   const context = { ...contextFor(settings, layer, projectRoot, { kind: 'deciding', source, attested }), anyCore }
@@ -198,7 +199,7 @@ export async function provePackage(
   if (proof.kind === 'disabled') {
     throw new BulkheadError('ConfigInvalid', `The configuration disables "${proof.id}". Enable it first.`)
   }
-  if (proof.kind === 'refused') throw faultError(proof.faults)
+  if (proof.kind === 'refused') throw faultError(await Promise.all(proof.faults.map(placed)))
   const { descriptor, warnings } = proof
   if (version !== null && descriptor.version !== version) {
     throw new BulkheadError(

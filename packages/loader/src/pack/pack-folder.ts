@@ -17,6 +17,7 @@ import { checkShape, PACKAGE_FILE, readManifest } from '../prove/check-manifest.
 import { withoutBundled } from './bundled-dependencies.ts'
 import { BundledFiles, type BundledFile } from './bundled-files.ts'
 import { parseModules } from './parse-modules.ts'
+import { writtenFault } from './written-faults.ts'
 import { writtenOrigins } from './written-origins.ts'
 import { buildSource, isTypeScript, typeScriptSource, usesDependencies, type SourceTools } from './source.ts'
 
@@ -83,6 +84,7 @@ export async function packFolder(
 
   const sources = new BundledFiles(folder, root)
   let origins: CodeOrigins | undefined
+  const isGenerated = source !== undefined && !('tools' in source.manifest)
   const hasModules = skipped.includes('node_modules') || root !== undefined
   const bundled = source !== undefined || (hasModules && usesDependencies(sources, files))
   if (bundled) {
@@ -108,7 +110,9 @@ export async function packFolder(
     ? unconfigured : { ...unconfigured, defaults: configFor(manifestOf(folder, files), config) }
   const { extension, warnings } = await provePackage({
     source: 'in-place', location: folder, contents: contentsOf(files), attested: null, version: null, warnings: [],
-  }, settings, forProject ? 'project' : 'global', null, { anyCore })
+  }, settings, forProject ? 'project' : 'global', null, {
+    anyCore, placed: (fault) => writtenFault(fault, files, isGenerated ? origins : undefined),
+  })
   if (source === undefined) await parseModules(extension.manifest.main.slice('./'.length), files, origins)
   return {
     extension: withOrigins(extension, origins ?? writtenOrigins(extension.manifest.main.slice('./'.length), files)),

@@ -6,5 +6,6 @@ export const writtenOrigins = (main: string, files: ReadonlyMap<string, Uint8Arr
   placeOf: (file, line, column) => files.has(file) ? { file, line, column } : undefined,
   chainTo: () => [],
   importOf: () => undefined,
+  declarationOf: async () => undefined,
   sourceMapOf: () => undefined,
 })

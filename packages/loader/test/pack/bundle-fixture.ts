@@ -5,5 +5,6 @@ export const bundleOf = (code: (main: string) => Promise<string>) => async (main
   code: await code(main),
   origins: {
     main, placeOf: () => undefined, chainTo: () => [], importOf: () => undefined, sourceMapOf: () => undefined,
+    declarationOf: async () => undefined,
   },
 })

@@ -45,18 +45,19 @@ export function loadFailure(error: unknown, { code }: CompartmentRequest): Bulkh
 /** Where it was thrown; for a module that is not available, where it is imported. */
 function placeText(error: BulkheadError, code: Extract<CompartmentCode, { kind: 'files' }>): string | undefined {
   const [frame] = traceOf(error, code)[0]?.frames ?? []
-  if (frame !== undefined) return withChain(`${frame.file}, line ${frame.line}`, code.origins?.chainTo(frame.file))
+  if (frame !== undefined) {
+    const chain = code.origins?.chainTo(frame.file) ?? []
+    const place = `${frame.file}, line ${frame.line}`
+    return chain.length > 1 ? `${place}: ${chain.join(' → ')}` : place
+  }
   const { module, specifier, importer } = isJsonObject(error.data) ? error.data : {}
   const wanted = typeof module === 'string' ? `node:${module}` : specifier ?? NOT_EXPORTED.exec(error.message)?.[1]
   if (typeof wanted !== 'string') return undefined
   const { file, line } = code.origins?.importOf(wanted) ?? {}
   const isWritten = typeof importer === 'string' && code.origins?.placeOf(importer, 1, 1)?.file === importer
   const place = line !== undefined ? `${file}, line ${line}` : isWritten ? importer : code.origins?.main ?? importer
-  return typeof place === 'string' ? withChain(`imported in ${place}`, code.origins?.chainTo(wanted)) : undefined
+  return typeof place === 'string' ? `imported in ${place}` : undefined
 }
 
 /** V8's message for a name that a module does not export. It comes without a place. */
 const NOT_EXPORTED = /^The requested module '([^']+)' does not provide an export/
-
-const withChain = (place: string, chain: readonly string[] = []): string =>
-  chain.length > 1 ? `${place}: ${chain.join(' → ')}` : place
