@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, it } from 'vitest'
+import { suiteProgress, type SuiteProgress } from '../src/cli/conformance-progress.ts'
 import { createProgress, sizeInWords } from '../src/cli/output.ts'
 
 const stream = (isTTY: boolean) => {
@@ -33,6 +34,22 @@ it('writes nothing without a terminal', () => {
   progress.report(1, 2)
   progress.end()
   expect(written).toEqual([])
+})
+
+it('shows the step of the suite in one line on a terminal, and in lines without one', () => {
+  const steps = ({ report, end }: SuiteProgress): void => {
+    report('starting and stopping')
+    report('calling shout', 0, 60)
+    report('calling shout', 1, 60)
+    end()
+  }
+  const live = stream(true)
+  steps(suiteProgress(live.stream))
+  const plain = live.written.map((text) => stripVTControlCharacters(text).replace('\r', '').replace(/\d+ s$/, 'N s'))
+  expect(plain).toEqual(['starting and stopping, N s', 'calling shout, 0 of 60, N s', 'calling shout, 1 of 60, N s', ''])
+  const lines = stream(false)
+  steps(suiteProgress(lines.stream))
+  expect(lines.written.join('')).toBe('starting and stopping\ncalling shout\n')
 })
 
 it('formats sizes', () => expect([0, 999, 1_000, 1_234_567].map(sizeInWords)).toEqual(['0 B', '999 B', '1.0 kB', '1.2 MB']))

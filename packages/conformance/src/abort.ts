@@ -3,8 +3,9 @@ import { BulkheadError, type ToolManifest } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { callOnce, type CallFact, type CallsFacts } from './calls.ts'
 import { firstFact, type Requirement } from './requirement.ts'
+import { callIdOf } from './services.ts'
 import {
-  asked, callIdOf, inCompartment, openCompartment, type OpenedCompartment, type RunTarget,
+  asked, inCompartment, openCompartment, type OpenedCompartment, type RunTarget,
 } from './target.ts'
 
 export interface AbortFact {

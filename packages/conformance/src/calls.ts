@@ -6,7 +6,8 @@ import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { MIN_SECRET_CHARS } from '@bulkhead/kit/text'
 import { generateArguments, type ArgumentsKind } from './generate.ts'
 import { OutOfTime } from './patience.ts'
-import { callIdOf, inCompartment, valuesOf, type OpenedCompartment, type RunTarget } from './target.ts'
+import { callIdOf } from './services.ts'
+import { inCompartment, valuesOf, type OpenedCompartment, type RunTarget } from './target.ts'
 import { acceptsOf } from './validators.ts'
 
 type Example = NonNullable<ToolManifest['examples']>[number]

@@ -4,7 +4,8 @@ import { generateArguments, type ArgumentsKind } from './generate.ts'
 import { evidenceOf, runPhases, type Run } from './lifecycle.ts'
 import { OutOfTime } from './patience.ts'
 import { firstOf, type Requirement } from './requirement.ts'
-import { asked, callIdOf, inCompartment, probed, type ConformanceTarget, type RunTarget } from './target.ts'
+import { callIdOf } from './services.ts'
+import { asked, inCompartment, probed, type ConformanceTarget, type RunTarget } from './target.ts'
 import { acceptsOf } from './validators.ts'
 
 interface ConfigFact {

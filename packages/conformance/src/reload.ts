@@ -2,8 +2,9 @@ import { BulkheadError } from '@bulkhead/contract'
 import { callOnce, endsCompartment, type CallFact, type CallsFacts } from './calls.ts'
 import { evidenceOf, phasesIn, type Run } from './lifecycle.ts'
 import { firstFact, type Requirement } from './requirement.ts'
+import { callIdOf } from './services.ts'
 import {
-  callIdOf, emptyState, inCompartment, openCompartment, type OpenedCompartment, type RunTarget,
+  emptyState, inCompartment, openCompartment, type OpenedCompartment, type RunTarget,
 } from './target.ts'
 
 export interface ReloadFacts {

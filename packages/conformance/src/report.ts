@@ -59,11 +59,19 @@ export function reportLines(
       `      ${visibleText(result.evidence ?? '')}`,
       `      ${result.cure}`,
     ]),
-    ...(skipped.length === 0 ? [] : [
-      `${paint('skip')}  ${skipped.length} of the checks could not run: ${visibleText(skipped[0]!.evidence ?? '')}`,
+    ...[...Map.groupBy(skipped, ({ evidence = '' }) => evidence)].flatMap(([reason, own]) => [
+      `${paint('skip')}  ${own.length} of the checks could not run: ${visibleText(reason)}`,
+      `      ${namesOf(own, results).join(', ')}`,
     ]),
     `${paint('ok')}    ${results.filter(({ ok }) => ok === true).length} of ${results.length} requirements hold.`,
   ]
+}
+
+/** The names of these results, or of a group if all of it is among them. */
+function namesOf(some: readonly CheckResult<string>[], all: readonly CheckResult<string>[]): readonly string[] {
+  const size = (list: readonly CheckResult<string>[], wanted: string): number =>
+    list.filter(({ group }) => group === wanted).length
+  return [...new Set(some.map(({ id, group }) => size(some, group) === size(all, group) ? group : id))]
 }
 
 /** JUnit's XML, which CI systems read. Warnings count as skipped tests with a message. */

@@ -66,8 +66,8 @@ export function sessionMemory(): NonNullable<CompartmentServices['session']> {
 }
 
 export interface ToolCaller {
-  /** The tool that makes the call. */
-  readonly caller: ToolManifest
+  /** The call that makes this one. */
+  readonly callId: string
   readonly power: (tool: ToolManifest, extension: CallableExtension) => Power
   readonly own: CallableExtension
   /** Answers of tools that only fixtures know. */
@@ -76,12 +76,21 @@ export interface ToolCaller {
   readonly sessionOf: (extension: CallableExtension) => Promise<CompartmentSession>
 }
 
+/** Names the tool, because the services know a call by its id only. */
+export const callIdOf = (tool: string, label: string | number): string => `${tool}/${label}`
+
 let count = 0
 
 /** Calls another tool under the rules of a host: it exists, takes the arguments, and may do no more than the caller. */
 export async function callTool(
-  name: string, args: Json, signal: AbortSignal, { caller, power, own, answers, find, sessionOf }: ToolCaller,
+  name: string, args: Json, signal: AbortSignal, { callId, power, own, answers, find, sessionOf }: ToolCaller,
 ): Promise<Outcome> {
+  const caller = own.manifest.tools.find((tool) => callId.startsWith(callIdOf(tool.name, '')))!
+  const depth = Number(/\/nested-(\d+)-\d+$/.exec(callId)?.[1] ?? 0) + 1
+  if (depth > CALL_LIMITS.subagentDepth) {
+    const deep = `tools call each other ${CALL_LIMITS.subagentDepth} deep at most`
+    return failure(name, 'CapabilityDenied', `The tool "${name}" is denied: ${deep}, and "${caller.name}" is that deep.`)
+  }
   const known = answers.get(name)
   if (known !== undefined) return outcomeOf(name, { body: { type: 'output', data: known }, metadata: {} })
   const extension = own.manifest.tools.some((tool) => tool.name === name) ? own : find(name)
@@ -99,7 +108,8 @@ export async function callTool(
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(tool.timeoutMs ?? CALL_LIMITS.defaultTimeoutMs)])
   try {
     const session = await sessionOf(extension)
-    const value = await session.call({ callId: `nested-${++count}`, tool: name, args, signal: deadline })
+    const nested = callIdOf(name, `nested-${depth}-${++count}`)
+    const value = await session.call({ callId: nested, tool: name, args, signal: deadline })
     const satisfies = tool.outputSchema && acceptsOf(tool.outputSchema)
     return outcomeOf(name, readReturn(value, { dialect: tool.dialect, satisfies }))
   } catch (thrown) {

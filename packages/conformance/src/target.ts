@@ -9,7 +9,7 @@ import type { Fixtures } from './fixtures.ts'
 import { instrumented, PROBE_TOOL, type Probe } from './instrument.ts'
 import type { Patience } from './patience.ts'
 import type { Recorder } from './recorder.ts'
-import { answerOf, callTool, grantOf, sessionMemory, type CallableExtension } from './services.ts'
+import { answerOf, callIdOf, callTool, grantOf, sessionMemory, type CallableExtension } from './services.ts'
 
 /** The extension to check, and where to run it. */
 export interface ConformanceTarget {
@@ -139,7 +139,7 @@ interface ServiceParts {
 /** What a host gives to a compartment. A question to a person, another tool and a session are answered here. */
 function servicesOf(target: RunTarget, { log, state, session }: ServiceParts): CompartmentServices {
   const { extension, workspace, fixtures, findTool = () => undefined, called } = target
-  const { env, secrets, stateSlot, tools } = extension.manifest
+  const { env, secrets, stateSlot } = extension.manifest
   const values = valuesOf(target)
   return {
     log: (entry) => void log.push(entry),
@@ -159,7 +159,7 @@ function servicesOf(target: RunTarget, { log, state, session }: ServiceParts): C
     session: sessionMemory(),
     interact: async (_callId, request) => answerOf(request, fixtures?.answers ?? new Map()),
     callTool: (callId, name, args, signal) => callTool(name, args, signal, {
-      caller: tools.find((tool) => callId.startsWith(callIdOf(tool.name, '')))!, own: extension, find: findTool,
+      callId, own: extension, find: findTool,
       answers: fixtures?.tools ?? new Map(), power: (tool, other) => grantOf(tool, other, variablesIn(workspace)),
       sessionOf: async (other) => {
         if (other === extension) return session()
@@ -170,9 +170,6 @@ function servicesOf(target: RunTarget, { log, state, session }: ServiceParts): C
     }),
   }
 }
-
-/** Names the tool, because the services know a call by its id only. */
-export const callIdOf = (tool: string, label: string | number): string => `${tool}/${label}`
 
 const PROBE: Pick<ToolManifest, 'name' | 'inputSchema' | 'requires'> =
   { name: PROBE_TOOL, inputSchema: { type: 'object' }, requires: {} }

@@ -1,7 +1,8 @@
 import type { RequirementSet, ToolManifest } from '@bulkhead/contract'
 import { isAccepted, type CallFact } from './calls.ts'
 import { covers } from './needs.ts'
-import { callIdOf, inCompartment, type RunTarget } from './target.ts'
+import { callIdOf } from './services.ts'
+import { inCompartment, type RunTarget } from './target.ts'
 
 const MOST_MS = 10_000
 

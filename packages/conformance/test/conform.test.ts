@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deliverOverMcp as overMcp } from '../../bridges/src/mcp/index.ts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import {
-  badgeOf, conform, createRecorder, junitOf, reportLines, reportOf, REQUIREMENTS, type CheckResult,
+  badgeOf, conform, createRecorder, junitOf, readFixtures, reportLines, reportOf, REQUIREMENTS, sarifOf, type CheckResult,
 } from '../src/index.ts'
 import { GOOD } from './examples/good.ts'
 import { execute, extension as manifestOf, shout } from './examples/parts.ts'
@@ -33,11 +33,12 @@ async function run(example: Example, only?: readonly string[]): Promise<readonly
   const workspace = join(folder, `workspace-${++count}`)
   mkdirSync(workspace)
   writeFileSync(join(workspace, 'README.md'), 'Some words.\n')
-  const { extension, warnings } = await packFolder(writeExample(join(folder, `example-${count}`), example), { loader })
-  const recorder = await createRecorder()
+  const { extension, warnings, fixtures: given } = await packFolder(writeExample(join(folder, `example-${count}`), example), { loader })
+  const fixtures = readFixtures(given, extension.manifest)
+  const recorder = await createRecorder(fixtures)
   const sandbox = createSandbox({ workspace, dryRun: recorder.dryRun, spares: { process: 0, thread: 0 } })
   try {
-    return await conform({ extension, warnings, sandbox, workspace, recorder, overMcp }, only && { only })
+    return await conform({ extension, warnings, sandbox, workspace, recorder, overMcp, fixtures }, only && { only })
   } finally {
     await sandbox.close()
     await recorder.close()
@@ -155,6 +156,27 @@ describe('the report', () => {
     expect(lines.filter((line) => !line.startsWith(' ')).map((line) => line.split(' ')[0])).toEqual(['FAIL', 'warn', 'skip', 'ok'])
     expect(lines.join('\n')).toContain('Mend bad.')
     expect(lines.join('\n')).not.toContain('\u001B')
+  })
+
+  it('is written as SARIF, with a rule for each requirement and a result for each that does not hold', () => {
+    const text = sarifOf(results, report, 'my tools/bulkhead.json')
+    const { version, runs } = JSON.parse(text) as { version: string; runs: readonly { tool: { driver: { rules: readonly { id: string }[] } }; results: unknown }[] }
+    expect([version, runs.length]).toEqual(['2.1.0', 1])
+    expect(runs[0]!.tool.driver.rules.map(({ id }) => id)).toEqual(results.map(({ id }) => id))
+    const locations = [{ physicalLocation: { artifactLocation: { uri: 'my%20tools/bulkhead.json' }, region: { startLine: 1 } } }]
+    expect(runs[0]!.results).toMatchObject([
+      { ruleId: 'sad', ruleIndex: 1, kind: 'fail', level: 'warning', message: { text: 'About sad. Found: it is <sad>. Mend sad.' }, locations },
+      { ruleId: 'bad', ruleIndex: 2, kind: 'fail', level: 'error', locations },
+      { ruleId: 'late', ruleIndex: 3, kind: 'open', level: 'none', message: { text: 'Not checked: it does not start. About late.' }, locations },
+    ])
+    expect(text).not.toContain('\\u001b')
+  })
+
+  it('names the checks that could not run, by reason, and a whole group by its name', () => {
+    const some = [...results, { ...result('slow', 'must', null, 'no time'), group: 'reload' as const }, { ...result('slower', 'must', null, 'no time'), group: 'reload' as const }]
+    expect(reportLines(some, (mark) => mark).filter((_, at, lines) => `${lines[at]}${lines[at - 1]}`.includes('could not run'))).toEqual([
+      'skip  1 of the checks could not run: it does not start', '      late', 'skip  2 of the checks could not run: no time', '      reload',
+    ])
   })
 
   it('is written as JUnit XML and as a badge', () => {

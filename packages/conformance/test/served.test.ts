@@ -105,6 +105,18 @@ it('starts only the compartments that the chosen requirements need', async () =>
   expect(await opened('call-parallel')).toBe(5)
 })
 
+it('a tool that calls itself is denied where a host denies it', async () => {
+  const { results } = await run({
+    manifest: extension('deep', [tool('dig_deeper', 'tools.call', { outputSchema: { type: 'object', properties: { depth: { type: 'integer' } } } })]),
+    code: `export default { tools: { dig_deeper: { async execute({ text }, { tools }) {
+      const outcome = await tools.call('dig_deeper', { text })
+      if (outcome.type === 'error' && outcome.error.code !== 'CapabilityDenied') throw new Error(outcome.error_text)
+      return { depth: outcome.type === 'error' ? 0 : outcome.data.depth + 1 }
+    } } } }\n`,
+  }, { only: ['call-succeeds'] })
+  expect(faults(results)).toEqual([])
+})
+
 const reader = (requires: JsonObject): Example => ({
   manifest: extension('csv-reader', [{
     name: 'read_table', description: 'Reads a table and counts its rows.', inputSchema: input({ text: WORD }), requires,

@@ -43,7 +43,9 @@ export async function runSuite(
   await using opened = new AsyncDisposableStack()
   const workspace = temporaryFolder('bulkhead-conformance-')
   opened.defer(() => rmSync(workspace, { recursive: true, force: true }))
-  for (const [path, content] of new Map([...WORKSPACE, ...fixtures.files])) writeNew(join(workspace, path), content)
+  const taken = new Set([...fixtures.files.keys()].map((path) => path.split('/', 1)[0]!.toLowerCase()))
+  const files = [...WORKSPACE].filter(([path]) => !taken.has(path.toLowerCase()))
+  for (const [path, content] of [...files, ...fixtures.files]) writeNew(join(workspace, path), content)
   const recorder = await createRecorder(fixtures)
   opened.defer(() => recorder.close())
   const { dryRun } = recorder

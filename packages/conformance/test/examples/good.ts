@@ -41,14 +41,18 @@ export const GOOD: Readonly<Record<string, Example>> = {
     throw new ToolError('NotFound', 'The file cannot be read.')
   }`),
 
-  'a client of an API with a secret': one('forecast', {
+  'a client of an API with a secret': { ...one('forecast', {
     description: 'Fetches the weather forecast of a city.', approvalKey: '{city}', mode: 'external',
     inputSchema: input({ city: WORD }), outputSchema: { type: 'object', additionalProperties: { type: 'string' } },
     requires: { net: { hosts: ['api.example.com'] } },
   }, `  const key = await runtime.secrets.handle('WEATHER_KEY')
   const url = 'https://api.example.com/v1/forecast?city=' + encodeURIComponent(args.city)
   const response = await runtime.net.fetch(url, { headers: { authorization: 'Bearer ' + key } })
-  return await response.json()`, { secrets: [{ name: 'WEATHER_KEY', hosts: ['api.example.com'] }] }),
+  if (response.status !== 200) throw new ToolError('NotFound', 'There is no such city.')
+  return await response.json()`, { secrets: [{ name: 'WEATHER_KEY', hosts: ['api.example.com'] }] }), files: {
+    'fixtures/http.json': JSON.stringify({ 'api.example.com': [{ path: '/v1/forecast', body: { sky: 'clear' } }] }),
+    'fixtures/secrets.json': JSON.stringify({ WEATHER_KEY: 'a-key-for-tests-only' }),
+  } },
 
   'a writer of files': one('save_note', {
     description: 'Saves a note under a name, and replaces an earlier one.', mode: 'safe_write', kind: 'edit',
@@ -187,12 +191,39 @@ export default { tools: {
   return { lines: matches.map(({ path, line }) => ({ path, line })) }`),
 
   'a question to a person': one('choose_colour', {
-    description: 'Asks the user which colour to use, and returns it.', mode: 'read', gated: false,
+    description: 'Asks the user which colour to use, and returns it.', mode: 'local', gated: false,
     inputSchema: input({ question: WORD }), outputSchema: object({ colour: { type: 'string' } }),
     requires: { capabilities: ['interact'] },
   }, `  const options = ['red', 'blue'].map((value) => ({ value, label: value }))
   const colour = await runtime.interact.select(args.question, options).catch(() => 'none')
   return { colour }`),
+
+  'a caller of other tools': {
+    manifest: extension('callers', [
+      {
+        name: 'shout_twice', description: 'Returns the text twice in capital letters.', mode: 'local',
+        inputSchema: input({ text: WORD }), outputSchema: object({ text: { type: 'string' } }),
+        requires: { capabilities: ['tools.call'] }, approvalKey: '{text}',
+      },
+      { ...SHOUT, description: 'Returns one text in capital letters.' },
+    ]),
+    code: `export default { tools: {
+  shout_twice: { async execute({ text }, { tools }) {
+    const outcome = await tools.call('shout', { text: String(text).slice(0, 200) || '-' })
+    if (outcome.type === 'error') throw new Error(outcome.error_text)
+    return { text: outcome.data.text + ' ' + outcome.data.text }
+  } },
+  shout: { execute: ({ text }) => ({ text: String(text).toUpperCase() }) },
+} }
+`,
+  },
+
+  'a memory of the session': one('count_uses', {
+    description: 'Counts how often it was called in this session.', mode: 'local', gated: false,
+    inputSchema: input({}), outputSchema: object({ uses: { type: 'integer' } }), requires: { capabilities: ['session'] },
+  }, `  const { uses = 0 } = await runtime.session.read() ?? {}
+  await runtime.session.write({ uses: uses + 1 })
+  return { uses: uses + 1 }`),
 
   'a remover with its own approval key': {
     manifest: extension('cleaner', [{
