@@ -4,6 +4,7 @@ import { configFileSchema } from '../src/validation/config.ts'
 import { conformanceReportSchema } from '../src/validation/conformance.ts'
 import { machinePolicySchema } from '../src/validation/machine-policy.ts'
 import { manifestSchema } from '../src/validation/manifest.ts'
+import { authorTypes } from './author-types.ts'
 import { editorSchema } from './editor-schema.ts'
 import { errorsPage } from './errors-page.ts'
 import { eventsPage } from './events-page.ts'
@@ -41,6 +42,7 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
       title: 'Bulkhead conformance report',
       description: 'What bulkhead conformance --json prints.',
     })],
+    [join(root, 'packages', 'contract', 'src', 'author', 'declared-keys.ts'), authorTypes()],
     [join(root, 'docs', 'reference', 'errors.md'), errorsPage()],
     [join(root, 'docs', 'reference', 'events.md'), eventsPage()],
     [join(root, 'docs', 'reference', 'limits.md'), limitsPage()],

@@ -1,5 +1,7 @@
-export { defineExtension, defineTool, ToolError } from './author/extension.ts'
-export type { ExtensionModule, ExtensionPhases, FromJsonSchema, ModuleTool, StoredState } from './author/extension.ts'
+export { defineExtension, defineTool } from './author/extension.ts'
+export type { ExtensionModule, ExtensionPhases, ModuleTool, StoredState } from './author/extension.ts'
+export type { FromJsonSchema } from './author/schema-types.ts'
+export { ToolError } from './author/tool-error.ts'
 export type {
   AnyRuntime, AppliedUpdate, DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileUpdate,
   FileWatch, FileWriter, FindOptions, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions,

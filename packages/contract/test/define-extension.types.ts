@@ -70,6 +70,7 @@ export const fromJsonSchema = defineExtension({
 })
 
 export const single = defineTool({
+  description: 'Shows the status.',
   input: { type: 'object', properties: { list: { type: 'array', items: { type: 'number' } } }, required: ['list'] },
   requires: { shell: [{ cmd: 'git', args: ['status'] }] },
   async execute(args, runtime) {
@@ -119,6 +120,7 @@ const lookUp = defineTool({
 export const separate = defineExtension({ tools: { look_up: lookUp } })
 
 export const wrongResult = defineTool({
+  description: 'Counts.',
   input: { type: 'object', properties: {} },
   output: { type: 'object', properties: { count: { type: 'integer' } }, required: ['count'] },
   // @ts-expect-error the result has a number
@@ -126,7 +128,7 @@ export const wrongResult = defineTool({
 })
 
 // @ts-expect-error a mode that does not exist
-export const wrongMode = defineTool({ mode: 'fast', execute: () => 1 })
+export const wrongMode = defineTool({ description: 'Counts.', mode: 'fast', execute: () => 1 })
 
 export const slotFromSchema = defineExtension({
   stateSlot: { slotVersion: '1', schema: z.object({ count: z.int() }) },
@@ -145,8 +147,69 @@ export const slotFromSchema = defineExtension({
 })
 
 /** A tool for `host.register` has a name. One for an extension may do without. */
-export const named = defineTool({ name: 'price', input: { type: 'object' }, execute: () => null })
+export const named = defineTool({ name: 'price', description: 'Names a price.', input: { type: 'object' }, execute: () => null })
 same<typeof named.name, 'price'>(true)
-export const unnamed = defineTool({ input: { type: 'object' }, execute: () => null })
+export const unnamed = defineTool({ description: 'Names a price.', input: { type: 'object' }, execute: () => null })
 // @ts-expect-error it may have no name
 export const nameOfUnnamed: string = unnamed.name
+
+// @ts-expect-error Property 'description' is missing
+export const undescribed = defineTool({ input: { type: 'object' }, execute: () => null })
+
+export const badName = defineExtension({
+  tools: {
+    // @ts-expect-error "get weather" cannot be the name of a tool. Begin with a letter, and use letters, digits, _ and - only.
+    'get weather': { execute: () => null },
+    // @ts-expect-error "_hidden" cannot be the name of a tool. Begin with a letter, and use letters, digits, _ and - only.
+    '_hidden': lookUp,
+    'get-weather_2': { execute: () => null },
+  },
+})
+// @ts-expect-error "get.weather" cannot be the name of a tool. Begin with a letter, and use letters, digits, _ and - only.
+export const onlyBadName = defineExtension({ tools: { 'get.weather': { execute: () => null } } })
+// @ts-expect-error "2nd" cannot be the name of a tool. Begin with a letter, and use letters, digits, _ and - only.
+export const badOwnName = defineTool({ name: '2nd', description: 'Counts.', execute: () => null })
+declare const made: `tool_${number}`
+export const madeName = defineTool({ name: made, description: 'Counts.', execute: () => null })
+
+const CITY = { type: 'object', properties: { city: { type: 'object', properties: { name: { type: 'string' } } } } } as const
+export const knownArgument = defineTool({ description: 'Counts.', input: CITY, approvalKey: 'of {city.name}', execute: () => null })
+// @ts-expect-error The input has no argument "town". Name one of its properties.
+export const unknownArgument = defineTool({ description: 'Counts.', input: CITY, approvalKey: '{city}/{town}', execute: () => null })
+// @ts-expect-error The input has no argument "word". Name one of its properties.
+export const unknownMember = defineTool({ description: 'Counts.', input: z.strictObject({ city: z.string() }), approvalKey: '{word.first}', execute: () => null })
+export const openInput = defineTool({ description: 'Counts.', input: z.looseObject({}), approvalKey: '{word}', execute: () => null })
+export const inline = defineExtension({
+  tools: {
+    good: { input: CITY, approvalKey: '{city}', execute: () => null },
+    // @ts-expect-error The input has no argument "town". Name one of its properties.
+    bad: { input: CITY, approvalKey: '{town}', execute: () => null },
+  },
+})
+
+const SETTINGS = z.strictObject({ region: z.string().default('eu'), retries: z.int().optional() })
+const apart = defineTool({
+  description: 'Shows the region.', configSchema: SETTINGS, execute: (_args, { config }) => config.region.toUpperCase(),
+})
+export const configured = defineExtension({
+  configSchema: SETTINGS,
+  init(context) {
+    same<typeof context.config, { region: string; retries?: number | undefined }>(true)
+  },
+  tools: {
+    show: {
+      execute(_args, runtime) {
+        same<typeof runtime.config, { region: string; retries?: number | undefined }>(true)
+        // @ts-expect-error a key that the schema does not have
+        return runtime.config.zone
+      },
+    },
+    apart,
+  },
+})
+export const configuredByJson = defineExtension({
+  configSchema: { type: 'object', properties: { region: { type: 'string' } }, required: ['region'] },
+  tools: { show: { execute: (_args, { config }) => config.region.length } },
+})
+// @ts-expect-error no configSchema was declared
+export const unconfigured = defineExtension({ tools: { show: { execute: (_args, runtime) => runtime.config } } })

@@ -18,16 +18,16 @@ const loadedBy = async (module: string): Promise<readonly string[]> => {
 }
 
 describe('the author API', () => {
-  it('loads four small files and no library', async () => {
+  it('loads a few small files and no library', async () => {
     expect(await loadedBy('author/index.ts'))
       .toEqual(
-        ['author/index.ts', 'author/agent.ts', 'author/declared-manifest.ts', 'author/extension.ts']
+        ['author/index.ts', 'author/agent.ts', 'author/declared-manifest.ts', 'author/schema-types.ts', 'author/extension.ts', 'author/parse.ts', 'author/tool-error.ts']
           .map((file) => source + file),
       )
   })
 
   it('only adds types', () => {
-    const tool = { execute: () => 1 }
+    const tool = { description: 'Counts.', execute: () => 1 }
     const extension = { tools: { tool } }
     expect(defineExtension(extension)).toBe(extension)
     expect(defineTool(tool)).toBe(tool)

@@ -2,4 +2,5 @@
 export { createFakeClock, type FakeClock } from './fake-clock.ts'
 export type { FakeTool, FakeToolDefinition } from './fake-tools.ts'
 export { createScriptedApprover, type ScriptedAnswer, type ScriptedApprover } from './scripted-approver.ts'
+export type { TestExtension } from './test-extension.ts'
 export { createTestHost, type TestHost, type TestHostOptions } from './test-host.ts'

@@ -8,6 +8,7 @@ import type { CreateHostOptions, Host } from '../facade/create-host.ts'
 import type { FakeClock } from './fake-clock.ts'
 import { type FakeTool, fakeTool } from './fake-tools.ts'
 import type { ScriptedApprover } from './scripted-approver.ts'
+import { loadExtension, type TestExtension } from './test-extension.ts'
 
 export interface TestHostOptions extends Omit<CreateHostOptions, 'workspace'> {
   /** Default: a new temporary folder, which is removed when the host closes. */
@@ -16,6 +17,8 @@ export interface TestHostOptions extends Omit<CreateHostOptions, 'workspace'> {
   readonly home?: string
   /** Tools to register, by name. The fake of a bundled tool replaces the extension that offers it. */
   readonly tools?: Readonly<Record<string, FakeTool>>
+  /** An extension to load from its folder, as `bulkhead dev` does. It is built, and runs in a compartment. */
+  readonly extension?: TestExtension
   /** The approver of each session that brings none. `close` checks that all of its answers were used. */
   readonly approver?: ScriptedApprover
   /** Default: the time of the system. */
@@ -38,14 +41,17 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
   const [{ assembleHost, HOST_OPTIONS }, { withProfile }] =
     await Promise.all([import('../facade/create-host.ts'), import('../facade/profiles.ts')])
   requireOptions('createTestHost', options, { ...HOST_OPTIONS, ...OPTIONS })
-  const { tools = {}, approver, clock, ...rest } = options
+  const { tools = {}, extension, approver, clock, ...rest } = options
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'bulkhead-test-')))
   const { workspace = join(folder, 'workspace'), home = join(folder, 'home') } = options
   const remove = () => rm(folder, { recursive: true, force: true })
   await Promise.all(['workspace', 'home'].map((name) => mkdir(join(folder, name))))
   let host: Host | undefined
   try {
-    host = (await assembleHost(withProfile({ ...rest, workspace, home }), rest.trust, { clock })).host
+    const loaded = extension && await loadExtension(extension, { ...rest, home })
+    const given = { ...rest, ...loaded?.options, workspace, home }
+    host = (await assembleHost(withProfile(given), rest.trust, { clock })).host
+    if (loaded) await host.register([loaded.extension])
     for (const name of Object.keys(tools)) await unregisterBundled(name, host)
     await host.register(Object.entries(tools).map(([name, fake]) => fakeTool(name, fake)))
   } catch (thrown) {
@@ -79,7 +85,10 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
   })
 }
 
-const OPTIONS: OptionForms<Pick<TestHostOptions, 'tools' | 'approver' | 'clock'>> = {
+const OPTIONS: OptionForms<Pick<TestHostOptions, 'tools' | 'extension' | 'approver' | 'clock'>> = {
+  extension: forms.fields({
+    folder: forms.either(forms.text, forms.having('toJSON')), config: forms.object, state: forms.anything,
+  }),
   tools: forms.object, approver: forms.having('approve', 'check'), clock: forms.having('now', 'after', 'advance'),
 }
 

@@ -1,6 +1,7 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect, it, vi } from 'vitest'
 import { createFakeClock, createScriptedApprover, createTestHost as createWhole } from '../../src/testing/index.ts'
 import '../../src/testing/vitest.ts'
@@ -56,6 +57,35 @@ it('registers results, functions and definitions as tools', async () => {
   expect(lookUp.mock.calls[0]![0]).toEqual({ city: 'Oslo' })
   expect(await session.call({ id: '4', name: 'pay', arguments: {} })).toFailWith('InputInvalid')
   expect(await session.call({ id: '5', name: 'pay', arguments: { sum: 1 } })).toFailWith('ApprovalDenied')
+})
+
+it('loads an extension from its folder, with its configuration and state', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'test-extension-'))
+  cpSync(realpathSync(join(import.meta.dirname, '../../../contract/node_modules/zod')), join(folder, 'node_modules/zod'), { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{ "name": "counter", "version": "1.0.0", "type": "module", "description": "Counts." }')
+  writeFileSync(join(folder, 'index.ts'), `import { defineExtension } from '@bulkhead/contract/author'
+import { z } from 'zod'
+export default defineExtension({
+  configSchema: z.strictObject({ step: z.int().default(2), name: z.string() }),
+  stateSlot: { slotVersion: '1', schema: z.object({ count: z.int() }) },
+  tools: { count: { description: 'Counts on.', async execute(_args, { config, state }) {
+    const count = ((await state.read())?.count ?? 0) + config.step
+    await state.write({ count })
+    return { count, name: config.name }
+  } } },
+})
+`)
+  const inThreads = { config: { isolation: { global: 'thread' } } } as const
+  try {
+    await using host = await createTestHost({ ...inThreads, extension: { folder, config: { name: 'mine' }, state: { count: 5 } } })
+    const session = await host.openSession({ mode: 'yolo' })
+    expect(await session.call({ id: '1', name: 'count', arguments: {} })).toSucceedWith({ count: 7, name: 'mine' })
+    expect(await session.call({ id: '2', name: 'count', arguments: {} })).toSucceedWith({ count: 9, name: 'mine' })
+    await expect(createTestHost({ extension: { folder: pathToFileURL(folder), config: { name: 1 } } })).rejects.toMatchObject({ code: 'ConfigSchemaViolation' })
+    await expect(createTestHost({ extension: { folder: join(folder, 'gone') } })).rejects.toThrow('is not a folder')
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })
 
 it('asks the scripted approver in every session that brings none', async () => {

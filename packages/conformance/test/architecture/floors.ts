@@ -41,7 +41,7 @@ const FLOORS: Readonly<Record<string, readonly (string | readonly string[])[]>> 
     ['models', 'questions'],
   ],
   'packages/conformance': ['index.ts', 'ports', '*', 'specifications'],
-  'packages/bulkhead': ['bin.ts', ['cli', 'testing'], 'index.ts', 'facade'],
+  'packages/bulkhead': [['bin.ts', 'testing'], 'cli', 'index.ts', 'facade'],
   'packages/create-bulkhead': ['bin.ts'],
   bench: ['*', 'subjects', ['harness', 'peers'], 'loads'],
   'apps/demo': ['main.ts', 'demo.ts', 'scenarios.ts', '*'],

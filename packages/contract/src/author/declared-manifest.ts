@@ -1,5 +1,6 @@
 import type { JsonObject } from '@bulkhead/kit/json'
-import { isTypedSchema, type ExtensionModule } from './extension.ts'
+import type { ExtensionModule } from './extension.ts'
+import { isTypedSchema } from './schema-types.ts'
 
 /**
  * The part of the manifest that the code of an extension declares. Throws an Error that names the schema that cannot be
@@ -10,7 +11,7 @@ export function declaredManifest({ tools, env = [], secrets = [], ...module }: E
   const names = [...new Set([...env, ...declared.flatMap(([, tool]) => tool.env ?? [])])]
   const bySecret = new Map([...secrets, ...declared.flatMap(([, tool]) => tool.secrets ?? [])]
     .map((secret) => [typeof secret === 'string' ? secret : secret.name, secret]))
-  const { stateSlot, configSchema } = module
+  const { stateSlot, configSchema = sharedConfigSchema(declared) } = module
   const manifest = {
     ...(configSchema !== undefined && { configSchema: jsonSchemaOf(configSchema, 'input', 'configSchema') }),
     ...(stateSlot !== undefined && {
@@ -30,10 +31,21 @@ interface DeclaredTool {
   readonly output?: unknown
   readonly env?: readonly string[]
   readonly secrets?: ExtensionModule['secrets']
+  readonly configSchema?: unknown
+}
+
+/** The schema that the tools declare for their extension. */
+function sharedConfigSchema(tools: readonly (readonly [string, DeclaredTool])[]): unknown {
+  const [first, ...others] = tools.filter(([, { configSchema }]) => configSchema !== undefined)
+  const other = others.find(([, { configSchema }]) => configSchema !== first![1].configSchema)
+  if (other === undefined) return first?.[1].configSchema
+  throw new Error(
+    `The tools "${first![0]}" and "${other[0]}" have different configSchemas. An extension has one: use the same object.`,
+  )
 }
 
 /** Members that only the code has. */
-const CODE: ReadonlySet<string> = new Set(['execute', 'deriveApprovalKey', 'revert', 'stateType'])
+const CODE: ReadonlySet<string> = new Set(['execute', 'deriveApprovalKey', 'revert', 'stateType', 'configSchema'])
 
 function toolOf(
   name: string, { name: own = name, input, output, env: _, secrets: __, ...rest }: DeclaredTool,

@@ -1,11 +1,15 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { ManifestInput } from '../validation/manifest.ts'
-import type { RequirementSet } from '../validation/requirements.ts'
+import type { ApprovalTemplate, OnlyToolNames, ToolName } from './checked-text.ts'
+import type { RequirementKeys, ToolKeys } from './declared-keys.ts'
+import { configParser, parsed, withConfig } from './parse.ts'
 import type { AnyRuntime, Interact, Log, Runtime } from './runtime.ts'
+import { isTypedSchema, type ArgsOf } from './schema-types.ts'
 
 /** The argument of the lifecycle phases. */
-export interface ExtensionContext {
-  readonly config: JsonObject
+export interface ExtensionContext<Config = JsonObject> {
+  /** The configuration of the extension. A schema of a library has parsed it, so that its defaults apply. */
+  readonly config: Config
+  /** Messages for the log of the host. */
   readonly log: Log
   /**
    * Only during `init`, if a tool of the extension declares `interact`: to sign in with a device code or a password.
@@ -17,25 +21,21 @@ export interface ExtensionContext {
 /** A plain value, or a result in one of the dialects. */
 export type ToolReturn = Json | object | undefined | void
 
-type ToolInput = ManifestInput['tools'][number]
-
-/** Keys of the manifest that code declares under the same name. Used only if the manifest is generated. */
-type DeclaredKeys = Partial<Omit<ToolInput, 'name' | 'inputSchema' | 'outputSchema' | 'requires'>>
-
 export interface ToolDeclaration<
-  Input, Requires extends RequirementSet, EnvName extends string, Slot, SecretName extends string = never,
-  Output = unknown,
-> extends DeclaredKeys {
+  Input, Requires extends RequirementKeys, EnvName extends string, Slot, SecretName extends string = never,
+  Output = unknown, Config = never,
+> extends ToolKeys {
   /** The name of a tool for `host.register`. In an extension, the key of the tool is its name. */
   readonly name?: string
   /** The input schema, which gives `args` its type. A plain JSON Schema must equal the manifest's. */
   readonly input?: Input
   /** The schema of the result, which gives it its type. */
   readonly output?: Output
-  /** Gives `runtime` its type. Must equal the manifest's. */
+  /** What the tool needs. Gives `runtime` its type. Must equal the manifest's. */
   readonly requires?: Requires
+  /** Does the work of a call. `args` satisfy the input schema; `runtime` has what the tool declares. */
   execute(
-    args: ArgsOf<Input>, runtime: Runtime<Requires, EnvName, Slot, SecretName>,
+    args: ArgsOf<Input>, runtime: Runtime<Requires, EnvName, Slot, SecretName, Config>,
   ): ReturnOf<Output> | Promise<ReturnOf<Output>>
   /** Must be deterministic, quick and without effects. A template in the manifest is simpler and runs in the host. */
   deriveApprovalKey?(args: ArgsOf<Input>): string
@@ -44,25 +44,29 @@ export interface ToolDeclaration<
    * result of that call, and the same runtime as `execute`. Must be idempotent: it runs again if it was interrupted.
    */
   revert?(
-    args: ArgsOf<Input>, result: Json, runtime: Runtime<Requires, EnvName, Slot, SecretName>,
+    args: ArgsOf<Input>, result: Json, runtime: Runtime<Requires, EnvName, Slot, SecretName, Config>,
   ): void | Promise<void>
 }
 
 /** A tool that fits into every extension. A test may call it with only those parts of `runtime` that it uses. */
-export interface DefinedTool<Input, Requires extends RequirementSet, Output>
-  extends Omit<ToolDeclaration<Input, Requires, never, never, never, Output>, 'execute' | 'revert'> {
+export interface DefinedTool<Input, Requires extends RequirementKeys, Output>
+  extends Omit<ToolDeclaration<Input, Requires, never, never, never, Output>, 'description' | 'execute' | 'revert'> {
+  readonly description: string
   execute(args: ArgsOf<Input>, runtime: Partial<AnyRuntime>): ReturnOf<Output> | Promise<ReturnOf<Output>>
   revert?(args: ArgsOf<Input>, result: Json, runtime: Partial<AnyRuntime>): void | Promise<void>
 }
 
 type ReturnOf<Output> = unknown extends Output ? ToolReturn : ArgsOf<Output>
 
-export interface ExtensionPhases {
-  init?(context: ExtensionContext): void | Promise<void>
-  activate?(context: ExtensionContext): void | Promise<void>
-  deactivate?(context: ExtensionContext): void | Promise<void>
-  /** Must be idempotent. */
-  dispose?(context: ExtensionContext): void | Promise<void>
+export interface ExtensionPhases<Config = JsonObject> {
+  /** Runs first, once for each compartment, before any call. An error keeps the extension from starting. */
+  init?(context: ExtensionContext<Config>): void | Promise<void>
+  /** Runs after `init`, when calls begin. */
+  activate?(context: ExtensionContext<Config>): void | Promise<void>
+  /** Runs when no further calls come. */
+  deactivate?(context: ExtensionContext<Config>): void | Promise<void>
+  /** Frees what the extension holds. Must be idempotent. */
+  dispose?(context: ExtensionContext<Config>): void | Promise<void>
 }
 
 /** The default export of an extension. */
@@ -84,57 +88,78 @@ export interface StoredState {
 
 /** As in the manifest. A name alone gives `runtime.secrets` its type, for manifests that are written by hand. */
 export interface SecretDeclaration<Name extends string = string> {
+  /** Name of the host's environment variable that holds the secret. */
   readonly name: Name
+  /** Hosts that may receive it in a header or a query. A tool must declare each of them. */
   readonly hosts?: readonly string[]
+  /** Commands that may receive it in an argument or as input. A tool must declare each of them. */
   readonly commands?: readonly string[]
 }
 
 /** As in the manifest, with a schema of any supported kind. */
 export interface StateDeclaration<Schema = unknown> {
+  /** Version of the format of the state. */
   readonly slotVersion: string
+  /** JSON Schema (2020-12) of the state, or a schema of a library. Gives `runtime.state` its type. */
   readonly schema: Schema
+  /** What happens to stored state of another version. Default: reject. */
   readonly driftPolicy?: 'migrate' | 'warn' | 'reject'
 }
 
 export interface ModuleTool {
   readonly input?: unknown
-  readonly requires?: RequirementSet
+  readonly requires?: RequirementKeys
   execute(args: never, runtime: never): unknown
   deriveApprovalKey?(args: never): unknown
   revert?(args: never, result: never, runtime: never): unknown
 }
 
+/** What a tool declares for its extension, so that `runtime` has these parts. */
+interface ToolParts<EnvName extends string, SecretName extends string, Slot, ConfigSchema> {
+  /** Names of environment variables that the tool may read. */
+  readonly env?: readonly EnvName[]
+  /** Secrets that the tool may use without seeing them. */
+  readonly secrets?: readonly (SecretName | SecretDeclaration<SecretName>)[]
+  /** Any value with the type of the state. Used only to type `runtime.state`. */
+  readonly stateType?: Slot
+  /** The configSchema of the extension. Gives `runtime.config` its type. */
+  readonly configSchema?: ConfigSchema
+}
+
 /**
- * Types one tool: `args` by `input`, the result by `output`, and `runtime` by `requires`, `env`, `secrets` and
- * `stateType`. If `input` is a schema of a library, the arguments are parsed with it, so that its defaults apply.
+ * Types one tool: `args` by `input`, the result by `output`, and `runtime` by `requires`, `env`, `secrets`,
+ * `configSchema` and `stateType`. If `input` is a schema of a library, the arguments are parsed with it, so that its
+ * defaults apply; the same holds for the configuration.
  */
 export function defineTool<
   const Input,
-  const Requires extends RequirementSet = Record<never, never>,
+  const Requires extends RequirementKeys = Record<never, never>,
   const EnvName extends string = never,
   Slot = never,
   const SecretName extends string = never,
   const Output = unknown,
   const Name extends string | undefined = undefined,
+  const ConfigSchema = unknown,
+  const Template extends string = string,
 >(
-  tool: ToolDeclaration<Input, Requires, EnvName, Slot, SecretName, Output> & {
-    readonly name?: Name
-    readonly env?: readonly EnvName[]
-    readonly secrets?: readonly (SecretName | SecretDeclaration<SecretName>)[]
-    /** Any value with the type of the state. Used only to type `runtime.state`. */
-    readonly stateType?: Slot
-  },
+  tool: ToolDeclaration<Input, Requires, EnvName, Slot, SecretName, Output, ConfigOf<ConfigSchema>>
+    & ToolParts<EnvName, SecretName, Slot, ConfigSchema> & {
+      readonly name?: ToolName<Name>
+      readonly description: string
+      readonly approvalKey?: ApprovalTemplate<Template, Input>
+    },
 ): DefinedTool<Input, Requires, Output> & NameOf<Name> {
   const { input } = tool
   const defined = tool as unknown as DefinedTool<Input, Requires, Output> & NameOf<Name>
-  if (!isTypedSchema(input)) return defined
+  const configured = withParsedConfig(defined, configParser(tool.configSchema))
+  if (!isTypedSchema(input)) return configured
   const parse = (args: unknown) => parsed(input, args) as Promise<ArgsOf<Input>>
   return {
-    ...defined,
-    execute: async (args, runtime) => defined.execute(await parse(args), runtime),
-    ...(defined.revert && {
+    ...configured,
+    execute: async (args, runtime) => configured.execute(await parse(args), runtime),
+    ...(configured.revert && {
       revert: async (args: ArgsOf<Input>, result: Json, runtime: Partial<AnyRuntime>) =>
-        defined.revert!(await parse(args), result, runtime),
+        configured.revert!(await parse(args), result, runtime),
     }),
     ...(tool.deriveApprovalKey && {
       // The host awaits the key.
@@ -145,120 +170,102 @@ export function defineTool<
 
 type NameOf<Name> = Name extends string ? { readonly name: Name } : unknown
 
-async function parsed({ '~standard': { validate } }: TypedSchema, args: unknown): Promise<unknown> {
-  const { value, issues } = await validate(args)
-  if (issues === undefined) return value
-  const texts = issues.map(({ message, path = [] }) => {
-    const place = path.map((step) => `/${String(typeof step === 'object' ? step.key : step)}`).join('')
-    return place === '' ? message : `${place}: ${message}`
-  })
-  throw new ToolError('InputInvalid', texts.join('. '))
+type Configured = Pick<DefinedTool<unknown, RequirementKeys, unknown>, 'execute' | 'revert'>
+
+/** The tool itself, unless a library parses the configuration. */
+function withParsedConfig<Tool>(tool: Tool, parse: ReturnType<typeof configParser>): Tool {
+  if (parse === undefined) return tool
+  const { execute, revert } = tool as Configured
+  return {
+    ...tool,
+    execute: async (args: JsonObject, runtime: Partial<AnyRuntime>) =>
+      execute.call(tool, args as never, withConfig(runtime, await parse(runtime.config))),
+    ...(revert && {
+      revert: async (args: JsonObject, result: Json, runtime: Partial<AnyRuntime>) =>
+        revert.call(tool, args as never, result, withConfig(runtime, await parse(runtime.config))),
+    }),
+  }
 }
 
 /**
- * Adds types and returns the same object. `args` is typed by each tool's `input`, `runtime` by its `requires` and the
- * extension's `env`, `secrets` and `stateSlot`.
+ * Adds types. `args` is typed by each tool's `input`, `runtime` by its `requires` and the extension's `env`, `secrets`,
+ * `configSchema` and `stateSlot`. If `configSchema` is a schema of a library, the configuration is parsed with it.
  */
 export function defineExtension<
   const Inputs extends Record<string, unknown>,
   const Requirements extends Record<string, unknown>,
+  const Templates extends Record<string, unknown>,
   const EnvName extends string = never,
   Slot = never,
   const SecretName extends string = never,
   const StateSchema = unknown,
->(extension: ExtensionPhases & {
+  const ConfigSchema = unknown,
+>(extension: ExtensionPhases<PhaseConfig<ConfigSchema>> & {
+  /** Names of environment variables that its tools may read, one by one. */
   readonly env?: readonly EnvName[]
+  /** Secrets that its tools may use without seeing them, each for the hosts and commands named here. */
   readonly secrets?: readonly (SecretName | SecretDeclaration<SecretName>)[]
   /** Any value with the type of the state. Used only to type `runtime.state`; `stateSlot` does as well. */
   readonly stateType?: Slot
+  /** The state that the extension keeps between calls, or null. */
   readonly stateSlot?: StateDeclaration<StateSchema> | null
-  /** Used only if the manifest is generated. */
-  readonly configSchema?: unknown
+  /**
+   * Schema of the configuration: JSON Schema, or one of a library, whose defaults apply. Gives `runtime.config` its
+   * type. Part of the manifest only if that is generated.
+   */
+  readonly configSchema?: ConfigSchema
+  /** The tools, by name. */
   readonly tools:
-    & { readonly [Name in keyof Requirements]: { readonly requires?: Requirements[Name] & RequirementSet } }
+    & { readonly [Name in keyof Requirements]: { readonly requires?: Requirements[Name] & RequirementKeys } }
     & {
       readonly [Name in keyof Inputs]:
         ToolDeclaration<
           Inputs[Name], RequirementsOf<Name extends keyof Requirements ? Requirements[Name] : undefined>,
-          EnvName, SlotOf<Slot, StateSchema>, SecretName
+          EnvName, SlotOf<Slot, StateSchema>, SecretName, unknown, ConfigOf<ConfigSchema>
         >
     }
+    & KnownArguments<
+      Templates, NoInfer<Inputs>,
+      ToolDeclaration<
+        unknown, Record<never, never>, EnvName, SlotOf<Slot, StateSchema>, SecretName, unknown, ConfigOf<ConfigSchema>
+      >
+    >
+    & OnlyToolNames<NoInfer<Templates>>
   /** Migrates stored state of another version, if driftPolicy is `migrate`. */
   migrateState?(stored: StoredState): StoredState | Promise<StoredState>
 }): ExtensionModule {
-  return extension as unknown as ExtensionModule
+  const module = extension as unknown as ExtensionModule
+  const parse = configParser(extension.configSchema)
+  if (parse === undefined) return module
+  const { init, activate, deactivate, dispose, tools } = module
+  const phase = (work: ExtensionPhases['init']) => async (context: ExtensionContext): Promise<void> => {
+    const config = await parse(context.config)
+    await work?.call(module, { ...context, config })
+  }
+  return {
+    ...module,
+    // Also without a phase of its own: an invalid configuration keeps it from starting.
+    init: phase(init),
+    ...(activate && { activate: phase(activate) }),
+    ...(deactivate && { deactivate: phase(deactivate) }),
+    ...(dispose && { dispose: phase(dispose) }),
+    tools: Object.fromEntries(Object.entries(tools).map(([name, tool]) =>
+      // A tool with a schema of its own parses the configuration itself.
+      [name, 'configSchema' in tool ? tool : withParsedConfig(tool, parse)])),
+  }
+}
+
+/** `Plain`: the type of the tools if none has an input, because their names are not inferred from it then. */
+type KnownArguments<Templates, Inputs, Plain> = {
+  readonly [Name in keyof Templates]: {
+    readonly approvalKey?: ApprovalTemplate<Templates[Name], Name extends keyof Inputs ? Inputs[Name] : unknown>
+  } & (string extends keyof Inputs ? Plain : unknown)
 }
 
 type SlotOf<Slot, Schema> = [Slot] extends [never] ? unknown extends Schema ? never : ArgsOf<Schema> : Slot
 
-type RequirementsOf<Declared> = Declared extends RequirementSet ? Declared : Record<never, never>
+/** never if there is no schema, so that `runtime` has no `config`. */
+type ConfigOf<Schema> = unknown extends Schema ? never : ArgsOf<Schema>
+type PhaseConfig<Schema> = unknown extends Schema ? JsonObject : ArgsOf<Schema>
 
-/**
- * Sets the error code of the call, instead of ToolExecutionFailed. Any thrown error with a known `code` does the same.
- */
-export class ToolError extends Error {
-  override readonly name = 'ToolError'
-  readonly code: string
-  readonly data: Json | undefined
-
-  constructor(
-    code: 'ToolExecutionFailed' | 'NotFound' | 'ResourceBusy' | 'InputInvalid', message: string, data?: Json,
-  ) {
-    super(message)
-    this.code = code
-    this.data = data
-  }
-}
-
-/** A zod schema, or any other that implements Standard Schema. */
-interface TypedSchema {
-  readonly '~standard': {
-    readonly types?: { readonly input: unknown; readonly output: unknown } | undefined
-    validate(value: unknown): Parsed | Promise<Parsed>
-  }
-}
-
-interface Parsed {
-  readonly value?: unknown
-  readonly issues?: readonly {
-    readonly message: string
-    readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
-  }[] | undefined
-}
-
-export const isTypedSchema = (value: unknown): value is TypedSchema =>
-  typeof value === 'object' && value !== null && '~standard' in value
-
-/** The type of the arguments: from the types of the schema library, or from a JSON Schema literal. */
-export type ArgsOf<Schema> = Schema extends TypedSchema
-  ? NonNullable<Schema['~standard']['types']>['output']
-  : Schema extends object ? FromJsonSchema<Schema> : JsonObject
-
-/** The type of a JSON Schema 2020-12 literal. Anything that a type cannot express is `unknown`. */
-export type FromJsonSchema<S> =
-  S extends { readonly const: infer Value } ? Value
-    : S extends { readonly enum: readonly (infer Value)[] } ? Value
-      : S extends { readonly anyOf: readonly (infer Option)[] } ? FromJsonSchema<Option>
-        : S extends { readonly oneOf: readonly (infer Option)[] } ? FromJsonSchema<Option>
-          : S extends { readonly type: infer Type } ? FromType<Type, S> : unknown
-
-type FromType<Type, S> =
-  Type extends readonly (infer Option)[] ? FromType<Option, S>
-    : Type extends 'string' ? string
-      : Type extends 'number' | 'integer' ? number
-        : Type extends 'boolean' ? boolean
-          : Type extends 'null' ? null
-            : Type extends 'array' ? readonly ItemOf<S>[]
-              : Type extends 'object' ? FromObject<S> : unknown
-
-type ItemOf<S> = S extends { readonly items: infer Items } ? FromJsonSchema<Items> : unknown
-
-type FromObject<S> = S extends { readonly properties: infer Members }
-  ? Flat<
-    & { readonly [Key in keyof Members as Key extends RequiredKeys<S> ? Key : never]: FromJsonSchema<Members[Key]> }
-    & { readonly [Key in keyof Members as Key extends RequiredKeys<S> ? never : Key]?: FromJsonSchema<Members[Key]> }
-  >
-  : { readonly [key: string]: unknown }
-
-type RequiredKeys<S> = S extends { readonly required: readonly (infer Key)[] } ? Key : never
-type Flat<T> = { [Key in keyof T]: T[Key] }
+type RequirementsOf<Declared> = Declared extends RequirementKeys ? Declared : Record<never, never>

@@ -1,11 +1,14 @@
 /** What an extension may import inside a compartment. Loads no validator. */
 export { defineAgent } from './agent.ts'
 export { declaredManifest } from './declared-manifest.ts'
-export { defineExtension, defineTool, ToolError } from './extension.ts'
+export type { RequirementKeys, ToolKeys } from './declared-keys.ts'
+export { defineExtension, defineTool } from './extension.ts'
 export type {
-  ArgsOf, DefinedTool, ExtensionContext, ExtensionModule, ExtensionPhases, FromJsonSchema,
-  SecretDeclaration, StateDeclaration, StoredState, ToolDeclaration, ToolReturn,
+  DefinedTool, ExtensionContext, ExtensionModule, ExtensionPhases, SecretDeclaration, StateDeclaration, StoredState,
+  ToolDeclaration, ToolReturn,
 } from './extension.ts'
+export type { ArgsOf, FromJsonSchema } from './schema-types.ts'
+export { ToolError } from './tool-error.ts'
 export type {
   AnyRuntime, AppliedUpdate, BaseRuntime, DirectoryEntry, Edited, Env, FileChange, FileReader, FilesFound, FileStat,
   FileUpdate, FileWatch, FileWriter, FindOptions, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse,

@@ -180,7 +180,7 @@ type Has<Part, Yes> = Part extends readonly unknown[] ? Yes : unknown
  */
 export type Runtime<
   Requires extends RequirementSet = RequirementSet, EnvName extends string = never, Slot = never,
-  SecretName extends string = never,
+  SecretName extends string = never, Config = never,
 > =
   & BaseRuntime
   & FsPart<Requires extends { readonly fs: infer Fs } ? Fs : undefined>
@@ -190,6 +190,7 @@ export type Runtime<
   & ([EnvName] extends [never] ? unknown : { readonly env: Env<EnvName> })
   & ([SecretName] extends [never] ? unknown : { readonly secrets: Secrets<SecretName> })
   & ([Slot] extends [never] ? unknown : { readonly state: State<Slot> })
+  & ([Config] extends [never] ? unknown : { readonly config: Config })
 
 type FsPart<Fs> = Fs extends object
   ? {
@@ -215,4 +216,6 @@ export interface AnyRuntime extends BaseRuntime {
   readonly interact?: Interact
   readonly tools?: Tools
   readonly session?: SessionMemory
+  /** The configuration of the extension. */
+  readonly config?: object
 }

@@ -25,7 +25,7 @@ export interface SlotSources extends Omit<MigrationSources, 'extensionId'> {
 export function openSlot(sources: SlotSources): StateAccess {
   const { descriptor: { id }, slot, check, store, principalOf } = sources
   const keyOf = (callId: string | undefined): string =>
-    slotKey(sources, callId === undefined ? undefined : principalOf(callId))
+    stateKey(sources.descriptor, sources.workspace, callId === undefined ? undefined : principalOf(callId))
   const order = new Mutex()
   const { signal: never } = new AbortController()
 
@@ -100,7 +100,10 @@ async function settleDrift(stored: StoredState, key: string, sources: SlotSource
  * An extension of a project must not get the state of a global one with its id, or of another project, and no principal
  * that of another.
  */
-function slotKey({ descriptor: { id, layer }, workspace }: SlotSources, principal: string | undefined): string {
+/** The key of the state of an extension in the store. */
+export function stateKey(
+  { id, layer }: Pick<ExtensionDescriptor, 'id' | 'layer'>, workspace: string, principal?: string,
+): string {
   const place = layer === 'project' ? hash('sha256', workspace) : 'any'
   return `${layer}/${place}/${id}${principal === undefined ? '' : `/${hash('sha256', principal)}`}`
 }

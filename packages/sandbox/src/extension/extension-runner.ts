@@ -61,7 +61,8 @@ export class ExtensionRunner implements RunnerMethods {
     const powers = new Map(options.tools.map((tool) => [tool.name, new Set(tool.powers)]))
     this.#tools = new Map([...tools].map(([toolName, tool]) => {
       const given = powers.get(toolName) ?? NO_POWERS
-      const runtime = runtimeOf({ toolName, powers: given, callBroker: this.#callBroker, log: this.#log })
+      const { config } = options
+      const runtime = runtimeOf({ toolName, powers: given, callBroker: this.#callBroker, log: this.#log, config })
       return [toolName, { tool, runtime, enter: given.isDisjointFrom(WITH_SHIMS) ? undefined : options.enter }]
     }))
   }

@@ -1,5 +1,5 @@
 import type { AnyRuntime, BrokerMethod, RuntimePart } from '@bulkhead/contract'
-import type { Json } from '@bulkhead/kit/json'
+import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { CodedError } from '../wire/errors.ts'
 import {
   envAccess, fileAccess, interaction, secretAccess, sessionAccess, shellAccess, stateAccess, toolAccess,
@@ -12,6 +12,7 @@ export interface RuntimeParts {
   readonly powers: ReadonlySet<RuntimePart>
   readonly callBroker: CallBroker
   readonly log: LogSender
+  readonly config: JsonObject
 }
 
 /** Makes a member of the runtime for one call. */
@@ -22,7 +23,8 @@ type Member = (call: RunningCall) => unknown
  * says what to declare. It checks nothing: the broker does. The members are accessors of a prototype made once for each
  * tool, so that a call does not pay for parts it does not use.
  */
-export function runtimeOf({ toolName, powers, callBroker, log }: RuntimeParts): (call: RunningCall) => AnyRuntime {
+export function runtimeOf(parts: RuntimeParts): (call: RunningCall) => AnyRuntime {
+  const { toolName, powers, callBroker, log, config } = parts
   const brokerFor = (call: RunningCall): CallBroker => (method, ...args) => callBroker(method, call.callId, ...args)
   const send = (call: RunningCall, method: BrokerMethod, value: unknown): void => {
     call.sends(callBroker(method, call.callId, value), (error) => {
@@ -38,6 +40,7 @@ export function runtimeOf({ toolName, powers, callBroker, log }: RuntimeParts): 
     progress: (call) => (text: string) => send(call, 'progress', String(text)),
     update: (call) => (partial: Json) => send(call, 'update', partial),
     log: (call) => log.forCall(call.callId),
+    config: () => config,
     ...((powers.has('fs.read') || powers.has('fs.write')) && { fs: (call) => fileAccess(powers, brokerFor(call)) }),
     ...(powers.has('net') && { net: (call) => netAccess(brokerFor(call)) }),
     ...(powers.has('shell') && { shell: (call) => shellAccess(brokerFor(call)) }),
