@@ -23,6 +23,14 @@ it('imports vitest only for the matchers', () => {
   expect(sources).toEqual(['../src/testing/vitest.ts'])
 })
 
+it('needs no optional peer for its types: it takes values of them only, which declarations leave out', () => {
+  const files = globSync('../src/{facade,testing}/**/*.ts', { cwd: import.meta.dirname }).filter((file) => !file.endsWith('testing/vitest.ts'))
+  const typed = files.filter((file) =>
+    /^import (?:type|[^'\n]*\btype\b)[^']*'(?:@bulkhead\/bridges\/(?:otel|acp|ai-sdk|langchain)|@opentelemetry\/api|vitest)'/m
+      .test(readFileSync(join(import.meta.dirname, file), 'utf8')))
+  expect(typed).toEqual([])
+})
+
 it('exports nothing from the program', () => {
   expect(readFileSync(new URL('../src/bin.ts', import.meta.url), 'utf8')).not.toMatch(/^export/m)
 })

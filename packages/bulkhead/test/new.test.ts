@@ -153,5 +153,12 @@ it('the steps that `npm create bulkhead` prints work as printed with published p
   const main = join(at, 'word-count/index.ts')
   writeFileSync(main, `import { parse } from 'yaml'\n${readFileSync(main, 'utf8').replace('.length }', '.length + parse("0") }')}`)
   await sh('cd word-count && npm run types && npm test && npx bulkhead pack .')
+  // Every declaration is checked, without the optional peers.
+  writeFileSync(join(at, 'word-count/program.ts'), `import { createHost } from 'bulkhead'
+import { createTestHost } from 'bulkhead/test'
+import * as contract from '@bulkhead/contract'
+export { contract, createHost, createTestHost }
+`)
+  await sh('cd word-count && test ! -e node_modules/@opentelemetry/api && npx tsc --skipLibCheck false')
   await sh('npm create --yes bulkhead pets -- --template openapi && cd pets && npm install && npm run generate && npm run types && npm test')
 })
