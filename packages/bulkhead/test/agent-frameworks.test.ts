@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { toAgentTools } from '@bulkhead/bridges/openai-agents'
+import { toAgentTools, ToolApprovals } from '@bulkhead/bridges/openai-agents'
 import { toClaudeServer } from '@bulkhead/bridges/claude-agent'
 import { toLangChainTools } from '@bulkhead/bridges/langchain'
 import { toLlamaIndexTools } from '@bulkhead/bridges/llamaindex'
@@ -18,7 +18,7 @@ import { AIMessage, convertToOpenAITool, isStructuredTool, ToolMessage, type Str
 import { agent as llamaAgent, agentToolCallResultEvent, llmAt } from '../../bridges/test/llamaindex/sdk.ts'
 import { loopbackModel } from '../../bridges/test/loopback-model.ts'
 import { Agent as MastraAgent, modelAt } from '../../bridges/test/mastra/sdk.ts'
-import { Agent as OpenAIAgent, runnerAt } from '../../bridges/test/openai-agents/sdk.ts'
+import { Agent as OpenAIAgent, runnerAt, RunState } from '../../bridges/test/openai-agents/sdk.ts'
 import type { Session } from '../src/index.ts'
 import { agentWorld } from './agent-world.ts'
 
@@ -74,6 +74,21 @@ describe('the SDK for agents of OpenAI', () => {
     expect(await answerByOpenAI(host, runner, 'Write.', async (question) => asked.push(question) > 0 && allowed)).toBe('Done.')
     expect(asked).toMatchObject([QUESTION])
     expect(readFileSync(file, 'utf8')).toBe(allowed ? 'after\n' : 'before\n')
+  })
+
+  it('runs an approved call once, also if its saved state is resumed again', async () => {
+    const approvals = new ToolApprovals()
+    const session = await host.openSession({ approver: approvals })
+    const agent = new OpenAIAgent({ name: 'writer', model: 'loopback', tools: toAgentTools(session, { approvals }) })
+    model.say([WRITE], 'Done.', 'Done again.')
+    const { state, interruptions } = await runner.run(agent, 'Write.')
+    state.approve(interruptions[0]!)
+    const saved = state.toString()
+    for (const output of ['"created":false', 'it was not approved']) {
+      await runner.run(agent, await RunState.fromString(agent, saved))
+      expect(model.requests.at(-1)!['input'].at(-1)).toMatchObject({ call_id: 'w', output: expect.stringContaining(output) })
+    }
+    await session.close()
   })
 
   it('cancels the call with the run', async () => {

@@ -1,10 +1,11 @@
 import { BulkheadError, type Outcome } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { tool as functionTool, type FunctionTool, type ToolCallOutputContent } from '@openai/agents'
-import { runCall, type CallApprovals } from '../models/call-approvals.ts'
+import { runCall } from '../models/call-approvals.ts'
 import { OPENAI, type ModelProfile } from '../models/profiles.ts'
 import { carriesCommon, isData, resultParts, resultText, type ResultPart } from '../models/result-parts.ts'
 import { sessionTools, type AgentToolsOptions, type AskingSession, type SessionTool } from '../models/session-tools.ts'
+import type { ToolApprovals } from './tool-approvals.ts'
 
 /** The part of a session that the tools need. */
 export type AgentToolsSession = AskingSession
@@ -18,7 +19,7 @@ export interface OpenAIAgentToolsOptions extends AgentToolsOptions {
    * Asks for approval by interruptions of the run. Pass the approver that the session was opened with. Without it, the
    * session asks its own person while the tool runs.
    */
-  readonly approvals?: CallApprovals
+  readonly approvals?: ToolApprovals
 }
 
 /**
@@ -32,7 +33,7 @@ export const toAgentTools = (session: AgentToolsSession, options: OpenAIAgentToo
 const PROFILE: ModelProfile = { ...OPENAI, names: { ...OPENAI.names, illegal: /[^A-Za-z0-9_]/g } }
 
 function agentTool(
-  session: AgentToolsSession, { tool, name, schema, callOf }: SessionTool, approvals: CallApprovals | undefined,
+  session: AgentToolsSession, { tool, name, schema, callOf }: SessionTool, approvals: ToolApprovals | undefined,
 ): AgentTool {
   // The SDK knows schemas of objects only.
   const { outputSchema: own } = tool
@@ -41,7 +42,7 @@ function agentTool(
     name, description: tool.description, strict: false, parameters: schema as never, outputSchema,
     async execute(input, context, details = {}) {
       const { toolCall: { callId } = { callId: crypto.randomUUID() }, signal } = details
-      const isApproved = context?.isToolApproved({ toolName: name, callId }) === true
+      const isApproved = context?.isToolApproved({ toolName: name, callId }) === true && approvals?.redeem(callId)
       const call = callOf(input, callId)
       const outcome = await runCall(session, call, signal ? { signal } : {}, approvals, isApproved)
       return outputSchema && isData(outcome) ? outcome.data : resultOf(outcome)

@@ -2,7 +2,7 @@
 import { OpenAIProvider, Runner } from '@openai/agents'
 import OpenAI from 'openai'
 
-export { Agent } from '@openai/agents'
+export { Agent, RunState } from '@openai/agents'
 
 /** A runner that asks the model at an address, and sends no traces. */
 export const runnerAt = (url: string): Runner => new Runner({
