@@ -22,6 +22,9 @@ const faultOf = (message: string): SchemaFault => ({ path: '', keyword: '', mess
 const TOO_SLOW = faultOf(`takes longer than ${CHECK_MS} ms to validate; send less`)
 const TOO_DEEP = faultOf('is nested too deep to validate; send less')
 
+/** Checks that are found again by their schema. The oldest leave. Their users keep them. */
+const MOST_CHECKS = 4_096
+
 /**
  * Reviews each JSON Schema once, by content, and compiles it with the first value. Most are never compiled, and
  * compiling costs a thousand times as much as checking.
@@ -48,6 +51,7 @@ export class Validators {
       }
       return check(value, chars)
     }
+    if (this.#checks.size >= MOST_CHECKS) this.#checks.delete(this.#checks.keys().next().value!)
     this.#checks.set(digest, late)
     return late
   }

@@ -46,8 +46,24 @@ export interface SchemaLibrary {
 /** Compiles a document of `readSchema`. Throws only if Ajv cannot compile it. */
 export type CompileSchema = (document: SchemaDocument) => CompiledSchema
 
-/** Configures Ajv, so that loader, host and bridges validate alike. */
-export function schemaCompiler(Library: SchemaLibrary, { compile }: Pick<PatternEngine, 'compile'>): CompileSchema {
+/** An instance of Ajv keeps all schemas that it has compiled, with their patterns, as long as it is used. */
+const MOST_PER_INSTANCE = 256
+
+/** Configures Ajv, so that loader, host and bridges validate alike. Does not keep the schemas it has compiled. */
+export function schemaCompiler(Library: SchemaLibrary, engine: Pick<PatternEngine, 'compile'>): CompileSchema {
+  let current: CompileSchema | undefined
+  let left = 0
+  return (document) => {
+    if (current === undefined || left === 0) {
+      current = instanceOf(Library, engine)
+      left = MOST_PER_INSTANCE
+    }
+    left -= 1
+    return current(document)
+  }
+}
+
+function instanceOf(Library: SchemaLibrary, { compile }: Pick<PatternEngine, 'compile'>): CompileSchema {
   // Ajv asks for a pattern by its source.
   const patterns = new Map<string, LinearPattern | undefined>()
   const patternOf = (source: string): LinearPattern | undefined => {

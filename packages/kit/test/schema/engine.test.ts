@@ -107,6 +107,34 @@ it('the compiled code does not repeat a definition for each reference', () => {
   expect(chars).toBeLessThan(50 * JSON.stringify(schema).length)
 })
 
+it('does not keep the schemas that it has compiled, and their checks go on', () => {
+  const instances: { compiled: number }[] = []
+  class Counting extends Ajv2020 {
+    constructor(options: Options) {
+      super(options)
+      const count = { compiled: 0 }
+      instances.push(count)
+      const counting = (method: (...args: never[]) => unknown) => (...args: never[]) => {
+        count.compiled += 1
+        return method.apply(this, args)
+      }
+      Object.assign(this, { compile: counting(super.compile), addSchema: counting(super.addSchema) })
+    }
+  }
+  const engine = { compile: (source: string) => Object.assign(new RegExp(source, 'u'), { size: source.length }) }
+  const counted = schemaCompiler(Counting as SchemaLibrary, engine)
+  const checks = Array.from({ length: 600 }, (_, index) => {
+    const text = { type: 'string', pattern: `^${index}$` }
+    const reading = readSchema(index % 2 === 0 ? text : { properties: { a: text }, unevaluatedProperties: false })
+    if (!reading.ok) throw new Error('The schema is valid.')
+    return counted(reading.document).check
+  })
+  expect(checks.every((check, index) => check(index % 2 === 0 ? `${index}` : { a: `${index}` }) === undefined)).toBe(true)
+  expect(checks.some((check, index) => check(index % 2 === 0 ? 'x' : { b: 1 }) === undefined)).toBe(false)
+  expect(instances.reduce((sum, { compiled }) => sum + compiled, 0)).toBe(600)
+  expect(Math.max(...instances.map(({ compiled }) => compiled))).toBeLessThanOrEqual(256)
+})
+
 it('ways that double with each dynamic anchor are a fault, and take little time', () => {
   const anchors = Array.from({ length: 24 }, (_, index) => `n${index}`)
   const next = (index: number) => index === anchors.length ? {} : {

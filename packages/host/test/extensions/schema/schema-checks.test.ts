@@ -139,3 +139,15 @@ test('two patterns are never confused', () => {
   expect(check({ a: 'x', b: 'x' })).toMatchObject({ path: '/b' })
   expect(check({ a: 'y' })).toMatchObject({ path: '/a' })
 })
+
+test('the checks of schemas are found again, up to a number', () => {
+  const validators = new Validators()
+  const numbered = (index: number) => ({ type: 'object', minProperties: index })
+  const first = validators.compile(numbered(0))
+  expect(validators.compile(numbered(0))).toBe(first)
+  for (let index = 1; index <= 4_096; index += 1) validators.compile(numbered(index))
+  expect(validators.compile(numbered(4_096))).toBe(validators.compile(numbered(4_096)))
+  const again = validators.compile(numbered(0))
+  expect(again).not.toBe(first)
+  expect([first({}), again({})]).toEqual([undefined, undefined])
+})
