@@ -1,4 +1,4 @@
-import { lstatSync, statSync, watch, type FSWatcher } from 'node:fs'
+import { lstatSync, realpathSync, statSync, watch, type FSWatcher } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { CONFIG_FILE, LOCK_FILE, type Layer, type LayerConfig, type WatchRequest } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
@@ -8,6 +8,7 @@ import { AGENT_FOLDER } from '../discover/agents.ts'
 import { TOOLS_FOLDER } from '../discover/extension-folders.ts'
 import { layerSources, locksOf, type OpenProject } from '../discover/layer-sources.ts'
 import { outerSkillFolders, projectSkillFolders, userSkillFolders } from '../discover/skills.ts'
+import { readApiDocument } from '../files/api-document.ts'
 import { listFolder } from '../files/read-package.ts'
 import { stampOf } from '../files/read-file.ts'
 import { sha512 } from '../model/digest.ts'
@@ -95,7 +96,7 @@ interface LayerFingerprint {
 /** The rest of a larger layer is ignored. */
 const MAX_ENTRIES = 100_000
 
-/** Covers everything that a load would read. Opens only configuration and lock files, and lists folders. */
+/** Covers everything that a load would read. Opens only configuration, lock files and API documents, and lists folders. */
 function layerFingerprints(settings: Settings, project: OpenProject | null): readonly LayerFingerprint[] {
   const { config } = resolveConfig(settings, project?.root ?? null, undefined)
   const sources = layerSources(settings, project, config.layers, locksOf(settings, project))
@@ -110,8 +111,9 @@ function layerFingerprints(settings: Settings, project: OpenProject | null): rea
       .filter((location) => root === '' || !location.startsWith(join(root, TOOLS_FOLDER)))
     for (const tree of [...inRoot(TOOLS_FOLDER, AGENT_FOLDER), ...skills, ...packages]) walk(tree, lines, folders)
     for (const document of documentsOf(config.layers, layer, layer === 'project' ? project!.workspace : root)) {
-      lines.push(lineOf(document))
-      folders.push(dirname(document))
+      const files = documentFiles(document, layer, settings.limits)
+      lines.push(...files.map(lineOf))
+      folders.push(...new Set(files.map((file) => dirname(file))))
     }
     return { layer, fingerprint: sha512(lines.join('\n')), folders }
   })
@@ -129,6 +131,20 @@ function skillFolders(
 const documentsOf = (layers: readonly LayerConfig[], layer: Layer, base: string): readonly string[] =>
   layers.filter((one) => one.layer === layer).flatMap(({ config }) => Object.values(config.openapi ?? {}))
     .flatMap(({ document }) => typeof document === 'string' ? [resolve(base, document)] : [])
+
+/** The files of an API document. Only a project's document must not be a link. */
+function documentFiles(document: string, layer: Layer, { fileBytes }: Settings['limits']): readonly string[] {
+  const place = layer === 'project' ? document : realPathOf(document)
+  return [...new Set([document, ...readApiDocument(place, fileBytes).files])]
+}
+
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
 
 function walk(tree: string, lines: string[], folders: string[]): void {
   const pending = [tree]

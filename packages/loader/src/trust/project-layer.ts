@@ -1,9 +1,8 @@
 import { lstatSync, statSync, type Stats } from 'node:fs'
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import {
   BulkheadError, CONFIG_FILE, LOCK_FILE, mayLoad, type ConfigFile, type ProjectStanding,
 } from '@bulkhead/contract'
-import { documentDigest, findParts, type PartFile } from '@bulkhead/kit/document-parts'
 import { errorCode, messageOf } from '@bulkhead/kit/error-message'
 import { isAbsent } from '@bulkhead/kit/folders'
 import { PackageIndex } from '../cache/package-index.ts'
@@ -12,6 +11,7 @@ import type { Settings } from '../config/settings.ts'
 import { readAgents, type LayerAgents } from '../discover/agents.ts'
 import { layerSources, locksOf, type OpenProject } from '../discover/layer-sources.ts'
 import { outerSkillFolders, readProjectSkills, type LayerSkills } from '../discover/skills.ts'
+import { readApiDocument } from '../files/api-document.ts'
 import { readRegularFile, type FileRead } from '../files/read-file.ts'
 import { readPackage } from '../files/read-package.ts'
 import { lockDigest, lockOf } from '../lock/lock-file.ts'
@@ -164,21 +164,7 @@ export const readDocuments = (
   { fileBytes: maxBytes }: Pick<LoaderLimits, 'fileBytes'>,
 ): ProjectDocuments => new Map(Object.entries(openapi).flatMap(([name, { document }]): [string, string | null][] =>
   // The digest of the configuration covers any other.
-  typeof document === 'string' ? [[name, digestOfDocument(resolve(workspace, document), maxBytes)]] : []))
-
-function digestOfDocument(path: string, maxBytes: number): string | null {
-  const read = (place: string): PartFile | null => {
-    const file = readRegularFile(place, { maxBytes })
-    if (!file.ok) return null
-    return { text: Buffer.from(file.bytes).toString('utf8').replace(/^\uFEFF/, ''), digest: sha512(file.bytes) }
-  }
-  const document = read(path)
-  if (document === null) return null
-  const search = findParts(basename(path), document.text)
-  let next = search.next()
-  while (!next.done) next = search.next(read(join(dirname(path), next.value)))
-  return documentDigest(document.digest, next.value)
-}
+  typeof document === 'string' ? [[name, readApiDocument(resolve(workspace, document), maxBytes).digest]] : []))
 
 export const documentParts = (documents: ProjectDocuments): readonly ProjectPart[] =>
   [...documents].map(([name, digest]) => ({ name: `openapi/${name}`, digest }))

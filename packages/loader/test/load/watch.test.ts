@@ -80,6 +80,25 @@ describe('reports a change with its layer:', () => {
     expect(await watching.after(() => rmSync(projects))).toEqual(['project'])
   })
 
+  test('a file that a configured document refers to', async () => {
+    using home = new HomeFixture()
+    const refer = (path: string) => JSON.stringify({ paths: { '/a': { $ref: path } } })
+    home.write(join(home.globalRoot, 'config.json'), { openapi: { shop: { document: 'apis/shop.json' } } })
+    home.write(join(home.projectRoot, 'config.json'), { openapi: { own: { document: 'own.json' } } })
+    home.write(join(home.globalRoot, 'apis/shop.json'), refer('paths/a.json'))
+    const path = home.write(join(home.globalRoot, 'apis/paths/a.json'), refer('../schemas/b.json#/b'))
+    const schema = home.write(join(home.globalRoot, 'apis/schemas/b.json'), '{}')
+    home.write(join(home.workspace, 'own.json'), refer('parts/missing.json'))
+    using watching = new Watching(home)
+    expect(await watching.after(() => appendFileSync(path, ' '))).toEqual(['global'])
+    expect(await watching.after(() => appendFileSync(schema, ' '))).toEqual(['global'])
+    expect(await watching.after(() => void home.write(join(home.workspace, 'parts/missing.json'), '{}'))).toEqual(['project'])
+    // What it refers to from now on.
+    const late = home.write(join(home.globalRoot, 'apis/late.json'), '{}')
+    expect(await watching.after(() => writeFileSync(schema, refer('../late.json')))).toEqual(['global'])
+    expect(await watching.after(() => appendFileSync(late, ' '))).toEqual(['global'])
+  })
+
   test('a new layer, and its first content', async () => {
     using home = new HomeFixture()
     using watching = new Watching(home)
