@@ -43,9 +43,9 @@ export const signals = [
     return {
       host: await attempt(() => use(process, 'kill')(facts.hostPid, 'SIGKILL')),
       parent: await attempt(() => use(process, 'kill')(use(process, 'ppid'), 0)),
-      pid: await attempt(() => use(process, 'pid')),
+      pid: await attempt(() => other(use(process, 'pid'), 1)),
     }
-  `, { host: 'absent', parent: 'absent', pid: 'absent' }),
+  `, { host: 'absent', parent: 'absent', pid: 'constant' }),
   // Signal 0 reaches every process and does no harm.
   attack(92, 'a signal to all processes', kill('-1, 0'), ABSENT),
   attack(93, 'process.exit', 'process.exit(0)',
@@ -74,10 +74,10 @@ export const signals = [
   attack(98, 'changing the priority', `
     return {
       priority: await attempt(async () => (await reach('os')).setPriority(0, 10)),
-      facts: await attempt(async () => (await reach('os')).userInfo().username),
-      interfaces: await attempt(async () => Object.keys((await reach('os')).networkInterfaces())),
+      facts: await attempt(async () => other((await reach('os')).userInfo().username, 'tool')),
+      interfaces: await attempt(async () => other(Object.keys((await reach('os')).networkInterfaces()).join(), '')),
     }
-  `, { priority: 'BuiltinDenied', facts: 'BuiltinDenied', interfaces: 'BuiltinDenied' }),
+  `, { priority: 'BuiltinDenied', facts: 'constant', interfaces: 'constant' }),
   attack(99, 'changing the process title', `
     return {
       title: await attempt(() => {
@@ -87,9 +87,9 @@ export const signals = [
         return 'forged'
       }),
       argv: await attempt(() => use(process.argv, 0)),
-      execPath: await attempt(() => use(process, 'execPath')),
+      execPath: await attempt(() => other(use(process, 'execPath'), 'node')),
     }
-  `, { title: 'absent', argv: 'absent', execPath: 'absent' }),
+  `, { title: 'TypeError', argv: 'absent', execPath: 'constant' }),
   attack(100, 'a diagnostic report, which contains the environment of the host', `
     return {
       report: await attempt(() => {

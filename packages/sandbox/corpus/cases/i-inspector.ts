@@ -65,8 +65,19 @@ export const inspector = [
     return {
       profile: await attempt(async () => typeof (await reach('v8')).startCpuProfile),
       serialize: await attempt(async () => (await reach('v8')).serialize({ a: 1 }).length),
-      hooks: await attempt(async () => typeof (await reach('async_hooks')).createHook),
-      channels: await attempt(async () => typeof (await reach('diagnostics_channel')).channel),
+      hooks: await attempt(async () => {
+        let seen = 0
+        ;(await reach('async_hooks')).createHook({ init: () => { seen++ } }).enable()
+        await new Promise((later) => setTimeout(later, 1))
+        return other(seen, 0)
+      }),
+      channels: await attempt(async () => {
+        let seen = 0
+        const { subscribe } = await reach('diagnostics_channel')
+        for (const event of ['start', 'asyncEnd']) subscribe('tracing:module.import:' + event, () => { seen++ })
+        await import('node:util')
+        return other(seen, 0)
+      }),
       repl: await attempt(async () => typeof (await reach('repl')).start),
       test: await attempt(async () => typeof (await reach('test')).mock),
       sea: await attempt(async () => (await reach('sea')).isSea()),
@@ -74,7 +85,7 @@ export const inspector = [
       natives: await attempt(() => Function('return %DebugPrint(1)')()),
     }
   `, {
-    profile: 'BuiltinDenied', serialize: 'BuiltinDenied', hooks: 'BuiltinDenied', channels: 'BuiltinDenied',
+    profile: 'BuiltinDenied', serialize: 'BuiltinDenied', hooks: 'constant', channels: 'constant',
     repl: 'BuiltinDenied',
     test: 'BuiltinDenied', sea: 'BuiltinDenied', gc: 'absent', natives: 'SyntaxError',
   }),

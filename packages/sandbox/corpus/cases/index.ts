@@ -24,13 +24,14 @@ import { memory } from './o-memory.ts'
 import { lifecycle } from './p-lifecycle.ts'
 import { manifest } from './q-manifest.ts'
 import { sideChannels } from './r-side-channels.ts'
+import { nodeModules } from './node-modules.ts'
 import { shims } from './shims.ts'
 
 /** All attacks on compartments. Attacks on packages are in packages/loader/corpus. */
 export const ATTACKS: readonly Attack[] = [
   fsByPath, links, descriptors, writes, storage, network, processes, signals, inspector, modules, realm, realmInsides,
   realmReach, threads, wire, data,
-  exhaustion, brokerWork, memory, lifecycle, manifest, sideChannels, shims,
+  exhaustion, brokerWork, memory, lifecycle, manifest, sideChannels, shims, nodeModules,
 ].flat().toSorted((one, other) => one.id - other.id)
 
 const isHeld = canSeparate() || (await lookWall()).stands

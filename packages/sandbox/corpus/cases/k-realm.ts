@@ -165,11 +165,19 @@ export const realm = [
   attack(144, 'handling uncaught errors in place of Node', `
     return {
       capture: await attempt(() => use(process, 'setUncaughtExceptionCaptureCallback')(() => {})),
-      on: await attempt(() => use(process, 'on')('uncaughtException', () => {}) && 'listens'),
-      add: await attempt(() => use(process, 'addListener') && 'there'),
-      emit: await attempt(() => use(process, 'emit') && 'there'),
+      on: await attempt(() => {
+        use(process, 'on')('uncaughtException', () => {})
+        return other(process.listenerCount('uncaughtException'), 0)
+      }),
+      add: await attempt(() => {
+        use(process, 'addListener')('exit', () => {})
+        return other(process.listenerCount('exit'), 0)
+      }),
+      emit: await attempt(() => other(use(process, 'emit')('uncaughtException', new Error('x')), false)),
       fatal: await attempt(() => use(process, '_fatalException') && 'there'),
       hook: await attempt(() => { process.exit = () => {}; return 'replaced' }),
     }
-  `, { capture: 'absent', on: 'absent', add: 'absent', emit: 'absent', fatal: 'absent', hook: 'TypeError' }),
+  `, {
+    capture: 'absent', on: 'constant', add: 'constant', emit: 'constant', fatal: 'absent', hook: 'TypeError',
+  }),
 ]

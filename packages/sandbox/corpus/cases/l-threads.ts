@@ -81,12 +81,12 @@ export const threads = [
       stderr: await attempt(() => use(console, '_stderr') && 'there'),
       make: await attempt(() => use(console, 'Console') && 'there'),
       module: await attempt(async () => typeof (await reach('console')).Console),
-      process: await attempt(() => use(process, 'stdout') && 'there'),
+      process: await attempt(() => other(Object.getPrototypeOf(use(process, 'stdout')), Object.prototype)),
       raw: await attempt(() => use(process, '_rawDebug')('forged line')),
       replace: await attempt(() => { console.log = () => {}; return 'replaced' }),
     }
   `, {
-    stdout: 'absent', stderr: 'absent', make: 'absent', module: 'BuiltinDenied', process: 'absent', raw: 'absent',
+    stdout: 'absent', stderr: 'absent', make: 'absent', module: 'BuiltinDenied', process: 'constant', raw: 'absent',
     replace: 'TypeError',
   }),
   attack(312, 'ports, through the transfer of streams and signals', `

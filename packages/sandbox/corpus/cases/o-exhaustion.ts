@@ -32,7 +32,7 @@ export const exhaustion = [
   attack(202, 'a key derivation with two billion iterations', `
     return { derive: await attempt(async () =>
       (await reach('crypto')).pbkdf2Sync('x', 'y', 2 ** 31 - 1, 64, 'sha512')) }
-  `, { derive: 'BuiltinDenied' }, AT_ONCE),
+  `, { derive: 'ERR_OUT_OF_RANGE' }, AT_ONCE),
   attack(203, 'an SQL query that never ends', `
     const query = 'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c'
     return { query: await attempt(async () => new (await reach('sqlite')).DatabaseSync(':memory:').exec(query)) }
@@ -77,20 +77,23 @@ export const exhaustion = [
 
   attack(219, 'using up the thread pool with key derivations', `
     const derive = (module) => Promise.all(Array.from({ length: 64 },
-      () => new Promise((done) => module.pbkdf2('x', 'y', 1e7, 64, 'sha512', done))))
+      () => new Promise((done, fail) => module.pbkdf2('x', 'y', 1e7, 64, 'sha512', (error) => error ? fail(error) : done()))))
     return { crypto: await attempt(async () => derive(await reach('crypto'))),
-      scrypt: await attempt(async () => (await reach('crypto')).scryptSync('x', 'y', 64)) }
-  `, { crypto: 'BuiltinDenied', scrypt: 'BuiltinDenied' }, AT_ONCE),
+      scrypt: await attempt(async () => (await reach('crypto')).scryptSync('x', 'y', 64, { N: 2 ** 22 })) }
+  `, { crypto: 'ERR_OUT_OF_RANGE', scrypt: 'ERR_OUT_OF_RANGE' }, AT_ONCE),
   attack(220, 'using up the thread pool with Web Crypto and compression', `
     const subtle = (api) => Promise.all(Array.from({ length: 64 },
       () => api.generateKey({ name: 'RSA-OAEP', modulusLength: 8192, publicExponent: new Uint8Array([1, 0, 1]),
       hash: 'SHA-512' }, true, ['encrypt'])))
     return {
       subtle: await attempt(() => subtle(use(crypto, 'subtle'))),
-      zlib: await attempt(async () => (await reach('zlib')).gzipSync('x')),
+      zlib: await attempt(async () => {
+        const { gzipSync, gunzipSync } = await reach('zlib')
+        return gunzipSync(gzipSync(Buffer.alloc(65 * 1024 * 1024))).length
+      }),
       stream: await attempt(() => new (use(globalThis, 'CompressionStream'))('gzip')),
     }
-  `, { subtle: 'absent', zlib: 'BuiltinDenied', stream: 'absent' }, AT_ONCE),
+  `, { subtle: 'ERR_OUT_OF_RANGE', zlib: 'ERR_BUFFER_TOO_LARGE', stream: 'absent' }, AT_ONCE),
 
   attack(221, 'a flood of small messages', `
     const message = { type: 'APPLY', path: ['progress'], argumentList: [wire.raw(wire.callId), wire.raw('x')] }

@@ -43,9 +43,8 @@ export const lifecycle = [
     ...HASTY_PHASE, ...extension('const phases = { async dispose() { for (;;); } }'),
   }),
   attack(230, 'an infinite loop while the process exits', `
-    const on = await attempt(() => use(process, 'on')('exit', () => { for (;;); }))
+    await attempt(() => use(process, 'on')('exit', () => { for (;;); }))
     try { Object.defineProperty(process, 'emit', { value: () => { for (;;); } }) } catch {}
-    if (on !== 'absent') return { got: on }
     process.exit(0)
   `, CRASHED),
   attack(231, 'an exit during calls', 'setTimeout(() => process.exit(0), 50); await new Promise(() => {})', [

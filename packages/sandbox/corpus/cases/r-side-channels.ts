@@ -46,26 +46,29 @@ export const sideChannels = [
   attack(261, 'old memory after the output of compression', `
     const needle = ['CAN', 'ARY-'].join('')
     return {
-      zlib: await attempt(async () => (await reach('zlib')).brotliCompressSync('x').buffer.byteLength),
+      zlib: await attempt(async () => {
+        const output = (await reach('zlib')).brotliCompressSync('x')
+        return other(output.buffer.byteLength, output.length)
+      }),
       stream: await attempt(() => new (use(globalThis, 'DecompressionStream'))('gzip') && 'there'),
       text: Buffer.from(new TextEncoder().encode('x').buffer).includes(needle) ? { got: true } : 'clean',
     }
-  `, { zlib: 'BuiltinDenied', stream: 'absent', text: 'clean' }),
+  `, { zlib: 'constant', stream: 'absent', text: 'clean' }),
   attack(262, 'performance APIs that observe the host', `
     return {
       utilization: await attempt(() => use(performance, 'eventLoopUtilization')()),
       timing: await attempt(() => use(performance, 'nodeTiming') && 'there'),
       observer: await attempt(() => use(globalThis, 'PerformanceObserver') && 'there'),
       timerify: await attempt(() => use(performance, 'timerify') && 'there'),
-      hooks: await attempt(async () => typeof (await reach('perf_hooks')).monitorEventLoopDelay),
+      hooks: await attempt(async () => (await reach('perf_hooks')).monitorEventLoopDelay().enable()),
       memory: await attempt(() => use(performance, 'measureUserAgentSpecificMemory')()),
       cpu: await attempt(() => use(process, 'cpuUsage')()),
-      load: await attempt(async () => (await reach('os')).loadavg()),
+      load: await attempt(async () => other((await reach('os')).loadavg().join(), '0,0,0')),
     }
   `, {
     utilization: 'absent', timing: 'absent', observer: 'absent', timerify: 'absent', hooks: 'BuiltinDenied',
     memory: 'absent',
-    cpu: 'absent', load: 'BuiltinDenied',
+    cpu: 'absent', load: 'constant',
   }),
   attack(263, 'a counter in shared memory as a clock', `
     const { buffer } = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true })

@@ -113,7 +113,7 @@ export const shims = [
     return outcome
   `, {
     module: 'TypeError', members: 'TypeError', unknown: { got: null }, inherited: { got: null },
-    fetch: DENIED, moved: DENIED,
+    fetch: DENIED, moved: { got: 'granted' },
   }, { requires: { fs: { read: ['own/**'] }, net: { hosts: ['localhost:$granted'] } } }),
   lifecycle!(386, 'shims used after their call has ended', `
     const { readFile } = await import('node:fs/promises')

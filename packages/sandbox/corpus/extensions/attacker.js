@@ -28,6 +28,12 @@ export function use(object, name) {
   return typeof value === 'function' && !/^[A-Z]/.test(name) ? value.bind(object) : value
 }
 
+/** The value. Throws `constant` if it is the one that every compartment shows. */
+export function other(value, constant) {
+  if (value === constant) throw Object.assign(new Error('a constant'), { code: 'constant' })
+  return value
+}
+
 /** A builtin module, by every way to get one. Throws the error of the first way. */
 export async function reach(name) {
   const routes = [

@@ -44,7 +44,7 @@ export function requestFor(attacks: readonly Attack[],
   }
 }
 
-const IMPORTS = "import { attempt, event, library, reach, real, codeOf, use } from './attacker.js'\n"
+const IMPORTS = "import { attempt, event, library, other, reach, real, codeOf, use } from './attacker.js'\n"
 const moduleOf = (given: string, body: string): string => `export default async (facts, ${given}) => {\n${body}\n}\n`
 
 function filesOf(attacks: readonly Attack[]): ReadonlyMap<string, Uint8Array> {

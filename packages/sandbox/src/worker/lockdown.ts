@@ -126,6 +126,7 @@ function lazyBuiltin<Module>(name: string): () => Module {
 function replacementProcess(): object {
   const { exit, nextTick, hrtime, uptime, version, versions, platform, arch, release } = process
   const listening = (): object => replacement
+  const end = (code?: number): never => exit.call(process, code)
   const stream = Object.freeze({
     isTTY: false, columns: 80, writable: true, write: () => true, end: () => undefined, on: () => stream,
     once: () => stream, off: () => stream, removeListener: () => stream, emit: () => false,
@@ -136,12 +137,16 @@ function replacementProcess(): object {
     get env() {
       return surroundings.env
     },
-    argv: Object.freeze([]), execArgv: Object.freeze([]), version, versions, platform, arch, title: 'node', pid: 1,
-    ppid: 0, execPath: 'node', argv0: 'node', exitCode: undefined, release: Object.freeze({ name: release.name }),
-    config: Object.freeze({ variables: Object.freeze({}) }), features: Object.freeze({}),
+    get title() {
+      return 'node'
+    },
+    get exit() {
+      return end
+    },
+    argv: Object.freeze([]), execArgv: Object.freeze([]), version, versions, platform, arch, pid: 1, ppid: 0,
+    execPath: 'node', argv0: 'node', exitCode: undefined, release: Object.freeze({ name: release.name }),
     stdout: stream, stderr: stream, stdin: stream,
     nextTick, hrtime, uptime: uptime.bind(process), cwd: () => surroundings.cwd, emitWarning: () => undefined,
-    exit: (code?: number) => exit.call(process, code), umask: () => 0o022,
     on: listening, once: listening, off: listening, addListener: listening, removeListener: listening,
     removeAllListeners: listening, prependListener: listening, setMaxListeners: listening, emit: () => false,
     listeners: () => [], listenerCount: () => 0, eventNames: () => [],

@@ -33,7 +33,7 @@ export function shimLibrary(host: ShimHost): ShimLibrary {
     fs: () => files().fs, 'fs/promises': () => files()['fs/promises'],
     child_process: () => commandModule(host), ...httpModules(host), ...socketModules(host), ...threadModules(host),
     async_hooks: () => asyncModule(host), constants: () => constants.all, crypto: () => cryptoModule(host),
-    diagnostics_channel: channelModule, os: osModule, perf_hooks: () => clockModule(host),
+    diagnostics_channel: channelModule, os: () => osModule(host), perf_hooks: () => clockModule(host),
     'stream/consumers': consumerModule,
     'stream/web': webStreamModule, tty: () => ttyModule(host), zlib: () => zlibModule(host),
   }))

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { bytesOf, copyOf, integer, later, wrongType, type Native } from './values.ts'
+import { bytesOf, integer, later, sameBytes, wrongType, type Native } from './values.ts'
 
 /** At once. More is asked for in parts. */
 const MAX_BYTES = 64 * 1024 * 1024
@@ -19,12 +19,11 @@ export function randomValues(native: Native): Readonly<Record<string, unknown>> 
     return native.randomInt(least, most)
   }
   const fill = (target: unknown, offset: unknown = 0, size?: unknown): unknown => {
-    const length = copyOf(target)?.length
-    if (length === undefined) throw wrongType('The buffer', 'an ArrayBuffer or a view of one')
-    const start = integer('offset', offset, 0, length)
-    const count = size === undefined ? length - start : integer('size', size, 0, length - start)
-    const view = target instanceof ArrayBuffer ? new Uint8Array(target) : target as Uint8Array
-    new Uint8Array(view.buffer, view.byteOffset, view.byteLength).set(bytes(count), start)
+    const filled = sameBytes(target)
+    if (filled === undefined) throw wrongType('The buffer', 'an ArrayBuffer or a view of one')
+    const start = integer('offset', offset, 0, filled.length)
+    const most = filled.length - start
+    filled.set(bytes(size === undefined ? most : integer('size', size, 0, most)), start)
     return target
   }
   return {

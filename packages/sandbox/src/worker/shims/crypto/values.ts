@@ -10,16 +10,20 @@ const getter = (of: object, name: string): ((this: unknown) => unknown) =>
 const GETTERS = [Views, DataView.prototype].map((of) =>
   ({ buffer: getter(of, 'buffer'), start: getter(of, 'byteOffset'), length: getter(of, 'byteLength') }))
 
-/** A copy of the real bytes of a view or buffer, whatever own properties it has; undefined for other values. */
-export function copyOf(given: unknown): Buffer | undefined {
-  if (given instanceof ArrayBuffer) return Buffer.from(new Uint8Array(given.slice(0)).buffer)
+/** The real bytes of a view or buffer, whatever own properties it has; undefined for other values. */
+export function sameBytes(given: unknown): Uint8Array<ArrayBuffer> | undefined {
+  if (given instanceof ArrayBuffer) return new Uint8Array(given)
   if (!ArrayBuffer.isView(given)) return undefined
   const { buffer, start, length } = GETTERS[given instanceof DataView ? 1 : 0]!
-  const bytes = new Uint8Array(
+  return new Uint8Array(
     Reflect.apply(buffer, given, []) as ArrayBuffer, Reflect.apply(start, given, []) as number,
     Reflect.apply(length, given, []) as number,
   )
-  return Buffer.from(new Uint8Array(bytes).buffer)
+}
+
+export function copyOf(given: unknown): Buffer | undefined {
+  const bytes = sameBytes(given)
+  return bytes && Buffer.from(new Uint8Array(bytes).buffer)
 }
 
 /** The bytes of an argument. Strings are decoded by the encoding. */
