@@ -116,6 +116,34 @@ describe.each(REMOTE.slice(0, thoroughly(1, 2)))('ordinary globals and modules i
     ])
   })
 
+  it('request by node:http what fetch would', async () => {
+    expect(await call(`
+      const { default: http } = await import('node:http')
+      const { default: https } = await import('node:https')
+      const ask = (work) => new Promise((resolve, reject) => {
+        const request = work(async (response) => {
+          response.setEncoding('utf8')
+          const text = (await Array.fromAsync(response)).join('')
+          resolve([response.statusCode, response.statusMessage, response.headers['x-seen'], text, response.complete])
+        })
+        request.on('error', (error) => resolve(error.code))
+      })
+      const { hostname, port } = new URL(args.base)
+      const options = { hostname, port, path: '/form', method: 'post', headers: { 'Content-Type': 'text/x' } }
+      return [
+        await ask((done) => http.get(args.base + '/teapot', done)),
+        await ask((done) => http.request(options, done).on('socket', (socket) => socket.setTimeout(9)).end('body')),
+        await ask((done) => http.get(args.base + '/away', done)),
+        await ask((done) => http.get('http://127.0.0.1:1', done)),
+        await ask((done) => https.get('https://127.0.0.1', done)),
+        await ask((done) => http.get(args.base + '/slow', { signal: AbortSignal.timeout(100) }, () => {})),
+      ]
+    `)).toEqual([
+      [418, "I'm a Teapot", 'GET /teapot', '', true], [200, 'OK', 'POST /form', 'body', true],
+      [302, 'Found', null, '', true], 'CapabilityDenied', 'CapabilityDenied', 'ABORT_ERR',
+    ])
+  })
+
   it('read and write files, as promises and with callbacks', async () => {
     expect(await call(`
       await mkdir('out/deep/er', { recursive: true })

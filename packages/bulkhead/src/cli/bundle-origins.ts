@@ -44,7 +44,8 @@ export function bundleOrigins({ folder, main, file, map, imports, texts }: Bundl
     importOf(specifier) {
       const importer = pathTo(specifier).at(-2)
       if (importer === undefined) return undefined
-      const quoted = ["'", '"'].map((quote) => `${quote}${specifier}${quote}`)
+      const names = [specifier, specifier.replace(/^node:/, '')]
+      const quoted = names.flatMap((name) => [`'${name}'`, `"${name}"`])
       const lines = texts.get(join(folder, importer))?.split('\n') ?? []
       const line = lines.findIndex((text) => quoted.some((name) => text.includes(name)))
       return line < 0 ? undefined : { file: importer, line: line + 1 }

@@ -1,4 +1,4 @@
-import { builtinModules } from 'node:module'
+import { builtinModules, isBuiltin } from 'node:module'
 import { join, relative, sep } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { BulkheadError } from '@bulkhead/contract'
@@ -6,6 +6,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import type { Bundle, BundledFiles } from '@bulkhead/loader'
 import type { Plugin, RolldownError } from 'rolldown'
 import { bundleOrigins } from './bundle-origins.ts'
+import { refuseDecorators, refuseUnsupported } from './unsupported.ts'
 
 const NO_BUNDLER = 'The extension is TypeScript or has dependencies, and rolldown, which bundles them, cannot be '
   + 'loaded. Install bulkhead again, with the optional dependencies of rolldown for this platform.'
@@ -56,13 +57,14 @@ export async function bundleModule(main: string, sources: BundledFiles): Promise
     const [chunk, ...more] = output
     const others = more.filter(({ fileName }) => fileName !== chunk.sourcemapFileName)
     if (others.length > 0) throw new Error(`It needs ${others.length} further files.`)
+    await refuseDecorators(main, chunk.code)
     const file = main.replace(/ts$/, 'js')
     const map = chunk.map?.toString() ?? NO_MAP
     const origins = bundleOrigins({ folder: sources.folder, main, file, map, imports, texts })
     return { code: withVisibleCharacters(chunk.code), origins }
   } catch (error) {
     if (refusal !== undefined) throw refusal
-    throw bundleFault(error, main, sources)
+    throw BulkheadError.is(error) ? error : bundleFault(error, main, sources)
   }
 }
 
@@ -83,13 +85,19 @@ const NO_MAP = '{"version":3,"sources":[],"names":[],"mappings":""}'
 /** The bundler puts a module of its own between a `require` and the module of Node. */
 const BETWEEN = /^builtin:esm-external-require-/
 
+/** A builtin module has its scheme, however it is imported. */
+function importedName(id: string): string {
+  const name = id.replace(BETWEEN, '')
+  return isBuiltin(name) && !name.startsWith('node:') ? `node:${name}` : name
+}
+
 /** Notes what each module imports. */
 const importReader = (imports: Map<string, readonly string[]>): Plugin => ({
   name: 'bulkhead:imports',
   buildEnd() {
     for (const id of this.getModuleIds()) {
       const { importedIds = [], dynamicallyImportedIds = [] } = this.getModuleInfo(id) ?? {}
-      imports.set(id, [...importedIds, ...dynamicallyImportedIds].map((each) => each.replace(BETWEEN, '')))
+      imports.set(id, [...importedIds, ...dynamicallyImportedIds].map(importedName))
     }
   },
 })
@@ -118,6 +126,7 @@ function sourceReader(
   return {
     name: 'bulkhead:sources',
     async resolveId(source, importer, { kind, isEntry }) {
+      checked(() => refuseUnsupported(source, importer, sources.folder))
       const found = await this.resolve(source, importer, { kind, isEntry, skipSelf: true })
       // Modules of the bundler itself have no path.
       const isFile = found !== null && found.external === false && !found.id.startsWith('\0')

@@ -79,7 +79,8 @@ export const nodeModules = [
     const iv = new Uint8Array(16)
     const made = [
       crypto.createHash('sha256'), crypto.createHmac('sha256', 'k'), crypto.createSecretKey('k'), publicKey,
-      crypto.createCipheriv('aes-128-cbc', iv, iv), crypto.createSign('sha256'), zlib.createGzip(), zlib.createInflate(),
+      crypto.createCipheriv('aes-128-cbc', iv, iv), crypto.createSign('sha256'), zlib.createGzip(),
+      zlib.createInflate(),
       await crypto.subtle.generateKey({ name: 'AES-GCM', length: 128 }, false, ['encrypt']),
     ]
     const found = new Set()
@@ -88,7 +89,8 @@ export const nodeModules = [
       for (const key of Reflect.ownKeys(value)) {
         const inner = Object.getOwnPropertyDescriptor(value, key).value
         const name = typeof inner === 'object' && inner !== null ? inner.constructor?.name : undefined
-        if (key !== 'prototype' && /Handle|Wrap|^Zlib|^Hash|^Hmac|^Sign|KeyObject|^Cipher|Binding/.test(name)) found.add(String(key))
+        const isOfNode = /Handle|Wrap|^Zlib|^Hash|^Hmac|^Sign|KeyObject|^Cipher|Binding/.test(name)
+        if (isOfNode && key !== 'prototype') found.add(String(key))
         look(inner, depth + 1)
       }
     }

@@ -77,7 +77,8 @@ export const exhaustion = [
 
   attack(219, 'using up the thread pool with key derivations', `
     const derive = (module) => Promise.all(Array.from({ length: 64 },
-      () => new Promise((done, fail) => module.pbkdf2('x', 'y', 1e7, 64, 'sha512', (error) => error ? fail(error) : done()))))
+      () => new Promise((done, fail) =>
+        module.pbkdf2('x', 'y', 1e7, 64, 'sha512', (error) => error ? fail(error) : done()))))
     return { crypto: await attempt(async () => derive(await reach('crypto'))),
       scrypt: await attempt(async () => (await reach('crypto')).scryptSync('x', 'y', 64, { N: 2 ** 22 })) }
   `, { crypto: 'ERR_OUT_OF_RANGE', scrypt: 'ERR_OUT_OF_RANGE' }, AT_ONCE),

@@ -84,7 +84,8 @@ class IncomingMessage extends Readable {
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     if (!this.complete) void this.#release()
-    done(error)
+    // As Node has it: who listens to the request only is not ended by an error of the response.
+    done(this.listenerCount('error') > 0 ? error : null)
   }
 }
 
@@ -125,7 +126,7 @@ class ClientRequest extends Writable {
       this.setHeader('Authorization', `Basic ${Buffer.from(options.auth).toString('base64')}`)
     }
     if (options.timeout !== undefined) this.setTimeout(options.timeout)
-    options.signal?.addEventListener('abort', () => this.destroy(options.signal!.reason as Error), { once: true })
+    if (options.signal !== undefined) this.#endWith(options.signal)
     process.nextTick(() => this.emit('socket', this.socket))
   }
 
@@ -177,6 +178,15 @@ class ClientRequest extends Writable {
   abort(): void {
     this.aborted = true
     this.destroy()
+  }
+
+  #endWith(signal: AbortSignal): void {
+    const abort = (): void => {
+      const error = new Error('The operation was aborted', { cause: signal.reason })
+      this.destroy(Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' }))
+    }
+    if (signal.aborted) process.nextTick(abort)
+    else signal.addEventListener('abort', abort, { once: true })
   }
 
   override _write(chunk: unknown, encoding: BufferEncoding, done: () => void): void {
