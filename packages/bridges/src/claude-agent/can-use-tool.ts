@@ -6,7 +6,7 @@ import { PROFILE, SERVER_NAME, type ClaudeSession } from './claude-server.ts'
 import type { ToolApprovals } from './tool-approvals.ts'
 
 export interface CanUseToolOptions {
-  /** As passed to `toClaudeServer`. */
+  /** As passed to `toClaudeServer`, like the tools and the name. */
   readonly approvals: ToolApprovals
   readonly tools?: readonly ToolDefinition[]
   readonly name?: string
@@ -24,7 +24,9 @@ export function toCanUseTool(
   const byName = new Map(sessionTools(session, { tools }, PROFILE).map((tool) => [`mcp__${name}__${tool.name}`, tool]))
   return async (toolName, input, options) => {
     const { toolUseID, mcpServer } = options
-    const tool = mcpServer === undefined || mcpServer.source === 'sdk' ? byName.get(toolName) : undefined
+    // Older versions of the agent do not say which server it is.
+    const isOurs = mcpServer === undefined || (mcpServer.source === 'sdk' && mcpServer.name === name)
+    const tool = isOurs ? byName.get(toolName) : undefined
     if (tool === undefined) return ask(toolName, input, options)
     const question = await approvals.ask(session, tool.callOf(input, toolUseID))
     if (question === undefined) return { behavior: 'allow', updatedInput: input }

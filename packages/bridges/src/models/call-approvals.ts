@@ -28,7 +28,10 @@ export class CallApprovals implements Approver {
     return this.#questions.get(callId)
   }
 
-  /** The question, if the SDK has to ask its person about a call. `isAnswered`: the person has seen an earlier one. */
+  /**
+   * The question, if the SDK has to ask its person about a call; true if the session does not say more. `isAnswered`:
+   * the person has seen an earlier one.
+   */
   async ask(
     session: AskingSession, call: SessionCall, isAnswered = false,
   ): Promise<ApprovalRequest | true | undefined> {
