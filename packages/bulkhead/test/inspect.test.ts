@@ -16,6 +16,7 @@ const double = defineTool({
   input: { type: 'object', required: ['n'], properties: { n: { type: 'number' } }, additionalProperties: false },
   execute({ n }): Doubled {
     const doubled = n * 2
+    if (doubled < 0) throw new RangeError('too small')
     return { doubled }
   },
 })
@@ -78,6 +79,8 @@ it('stops at a breakpoint in the written file, and says what is different', WALL
   mkdirSync(join(folder, 'tool'))
   writeFileSync(join(folder, 'tool/package.json'), JSON.stringify({ name: 'double', version: '1.0.0', type: 'module' }))
   writeFileSync(join(folder, 'tool/index.ts'), INDEX)
+  mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
+  writeFileSync(join(folder, 'home/.bulkhead/config.json'), JSON.stringify({ retries: { attempts: 1 } }))
 
   const address = Promise.withResolvers<string>()
   let said = ''
@@ -101,7 +104,7 @@ it('stops at a breakpoint in the written file, and says what is different', WALL
     seen.push(location.lineNumber === lineNumber, value.result.value)
     await client.send('Debugger.disable')
     client.close()
-    yield '.exit\n'
+    yield 'double {"n": -1}\n.exit\n'
   }
   const stdin = Object.getOwnPropertyDescriptor(process, 'stdin')!
   Object.defineProperty(process, 'stdin', { value: Readable.from(lines()), configurable: true })
@@ -115,5 +118,6 @@ it('stops at a breakpoint in the written file, and says what is different', WALL
   } finally {
     Object.defineProperty(process, 'stdin', stdin)
   }
+  expect(said).toMatch(/^ToolExecutionFailed too small\n {4}at Object\.execute \(tool\/index\.ts:10:\d+\)$/m)
   expect(said).toMatch(/^The tool runs with a debugger: .* without a system call filter\. .*Installed tools run as always\.$/m)
 })

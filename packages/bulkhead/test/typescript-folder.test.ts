@@ -50,6 +50,7 @@ function write(files: Readonly<Record<string, string>>): void {
 }
 
 beforeEach(() => {
+  rmSync(join(folder, 'tool/bulkhead.json'), { force: true })
   write({
     'home/.bulkhead/config.json': JSON.stringify({ ...IN_THREADS, retries: { attempts: 1 } }),
     'tool/package.json': JSON.stringify({ name: 'count', version: '1.0.0', type: 'module' }),
@@ -85,6 +86,8 @@ it.each<[fault: string, files: Readonly<Record<string, string>>, message: RegExp
   ['a missing export', { 'tool/src/size.ts': `${SIZE}export { gone } from 'node:fs'\nexport * from './size.ts'\n`, 'tool/index.ts': INDEX.replace('{ sizeOf }', '{ sizeOf, gone }').replace('size:', 'gone, size:') },
     /^CompartmentStartFailed index\.ts could not be imported: .*'node:fs' does not provide an export named 'gone' \(imported in .*, line \d+\)/],
   ['a module without a shim', { 'tool/node_modules/lib/index.js': `import 'node:vm'\nexport * from './bytes.js'` }, /^BuiltinDenied .*\(imported in node_modules\/lib\/index\.js, line 1\)\.$/m],
+  ['a module without a shim, in CommonJS', { 'tool/node_modules/lib/index.js': `export * from './bytes.js'\nimport './old.cjs'`, 'tool/node_modules/lib/old.cjs': `\nconst vm = require('vm')\nmodule.exports = vm.Script` }, /^BuiltinDenied .*\(imported in node_modules\/lib\/old\.cjs, line 2\)\.$/m],
+  ['a wrong manifest beside the code', { 'tool/bulkhead.json': `{\n  "kind": "Tool", "contractVersion": "1.0.0", "requiredCoreVersion": "^1.0.0", "id": "count", "version": "1.0.0",\n  "main": "./index.ts", "tools": [\n    { "name": "count", "description": "Counts.", "inputSchema": { "type": "object" },\n      "mode": "reed" }] }\n` }, /^ShapeInvalid bulkhead\.json, line 5: \/tools\/0\/mode is wrong: /],
   ['an exception at the top level', { 'tool/src/size.ts': `${SIZE}const check = (text: string): void => {\n  if (text) throw new Error('boom')\n}\ncheck(String(sizeOf))\n` }, /^CompartmentStartFailed index\.ts could not be imported: boom \(src\/size\.ts, line 5: index\.ts → src\/size\.ts\)$/m],
   ['a wrong key of a tool', { 'tool/index.ts': INDEX.replace("mode: 'read'", "mode: 'reed' as never") }, /^ShapeInvalid index\.ts, line 13: \/tools\/0\/mode is wrong: /],
   ['a missing key of a tool', { 'tool/index.ts': INDEX.replace(/ {2}description.*/, '') }, /^ShapeInvalid index\.ts, line 8: \/tools\/0\/description is missing: /],
@@ -137,7 +140,6 @@ it('shows the place of an error that ends the compartment, and of one at a real 
   const manifest = { kind: 'Tool', contractVersion: '1.0.0', requiredCoreVersion: '^1.0.0', id: 'count', version: '1.0.0', main: './index.ts', tools }
   write({ 'tool/bulkhead.json': JSON.stringify(manifest), 'tool/index.ts': `const fail = (text: string): never => {\n  throw new Error(text)\n}\nexport default { tools: { count: { execute: () => fail } } }\nif (globalThis.setTimeout) fail('boom')\n` })
   const { stderr } = await call()
-  rmSync(join(folder, 'tool/bulkhead.json'))
   expect(stderr).toMatch(/^CompartmentStartFailed index\.ts could not be imported: boom \(index\.ts, line 2\).*\n {4}at fail \(tool\/index\.ts:2:9\)\n {4}at tool\/index\.ts:5:\d+$/m)
 })
 

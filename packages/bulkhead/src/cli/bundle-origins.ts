@@ -24,6 +24,7 @@ export interface BundleFacts {
 export function bundleOrigins({ folder, main, file, map, imports, texts }: BundleFacts): CodeOrigins {
   const shown = (path: string): string => isAbsolute(path) ? relative(folder, path).replaceAll(sep, '/') : path
   const written = (source: string): string => shown(join(folder, 'dist', source))
+  /** The files from the main module to an import, and the import. */
   const pathTo = (imported: string): readonly string[] =>
     shortestPath(new Map([...imports].map(([path, targets]) => [shown(path), targets.map(shown)])), main, imported)
   let parsed: SourceMap | undefined
@@ -45,7 +46,7 @@ export function bundleOrigins({ folder, main, file, map, imports, texts }: Bundl
       const importer = pathTo(specifier).at(-2)
       if (importer === undefined) return undefined
       const names = [specifier, specifier.replace(/^node:/, '')]
-      const quoted = names.flatMap((name) => [`'${name}'`, `"${name}"`])
+      const quoted = ["'", '"'].flatMap((quote) => names.map((name) => `${quote}${name}${quote}`))
       const lines = texts.get(join(folder, importer))?.split('\n') ?? []
       const line = lines.findIndex((text) => quoted.some((name) => text.includes(name)))
       return line < 0 ? undefined : { file: importer, line: line + 1 }

@@ -50,9 +50,7 @@ export async function bundleModule(main: string, sources: BundledFiles): Promise
       // otherwise.
       plugins: [plugins.esmExternalRequirePlugin({ external: [...PROVIDED] }), reader, importReader(imports)],
     })
-    const { output } = await build.generate({
-      format: 'esm', codeSplitting: false, sourcemap: 'hidden',
-    })
+    const { output } = await build.generate({ format: 'esm', codeSplitting: false, sourcemap: 'hidden' })
     await build.close()
     const [chunk, ...more] = output
     const others = more.filter(({ fileName }) => fileName !== chunk.sourcemapFileName)

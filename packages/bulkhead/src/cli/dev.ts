@@ -34,7 +34,9 @@ export const dev = defineCommand({
   details: `Opens a host with the extension in DIR, and a prompt to call its tools: NAME {"argument": "value"}. Tab
 completes names, arguments and fixed values. When a file changes, the extension is built and loaded again. Logs,
 progress and what the tools used are printed on standard error, results on standard output. Rules and approvals apply
-as for "bulkhead call". Without a terminal, the calls are read from standard input, one in each line.
+as for "bulkhead call". Without a terminal, the calls are read from standard input, one in each line. With --inspect, the
+code in DIR runs in a process with a debugger on the loopback interface, which shares your network and has no system
+call filter. Installed tools run as always.
 
 ${Object.entries(DEV_COMMANDS).map(([name, text]) => `  ${name.padEnd(8)}  ${text}`).join('\n')}`,
   exits: ['when you leave', 'if the extension cannot be built at the start'],

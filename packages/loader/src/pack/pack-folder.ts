@@ -111,12 +111,13 @@ export async function packFolder(
   const { extension, warnings } = await provePackage({
     source: 'in-place', location: folder, contents: contentsOf(files), attested: null, version: null, warnings: [],
   }, settings, forProject ? 'project' : 'global', null, {
-    anyCore, placed: (fault) => writtenFault(fault, files, isGenerated ? origins : undefined),
+    anyCore, placed: (fault) => writtenFault(fault, { written: bytes, built: files, ...(isGenerated && { origins }) }),
   })
-  if (source === undefined) await parseModules(extension.manifest.main.slice('./'.length), files, origins)
+  const main = extension.manifest.main.slice('./'.length)
+  if (source === undefined) await parseModules(main, files, origins)
   return {
-    extension: withOrigins(extension, origins ?? writtenOrigins(extension.manifest.main.slice('./'.length), files)),
-    files, fixtures: fixturesIn(bytes), bundled, sources: sources.list(), root: sources.root, integrityFile,
+    extension: withOrigins(extension, origins ?? writtenOrigins(main, files)), files, fixtures: fixturesIn(bytes), bundled,
+    sources: sources.list(), root: sources.root, integrityFile,
     tarball: await writeTarball(files),
     warnings: [...warnings, ...packageWarnings(packageJson, extension.version, hasModules)],
     leftOut: [...skipped, ...[...bytes.keys()].filter((path) => !files.has(path))].toSorted(byteOrder),

@@ -7,18 +7,28 @@ import { PACKAGE_FILE } from '../prove/check-manifest.ts'
 
 type Files = ReadonlyMap<string, Uint8Array>
 
+interface Packing {
+  /** The files of the folder. */
+  readonly written: Files
+  /** The files of the package. */
+  readonly built: Files
+  /** Set if the manifest was generated from code. */
+  readonly origins?: CodeOrigins | undefined
+}
+
 /** Names the file that was written, and its line: that of a manifest, or of the code that declares it. */
-export async function writtenFault(
-  fault: Fault, files: Files, generatedBy: CodeOrigins | undefined,
-): Promise<Fault> {
+export async function writtenFault(fault: Fault, { written, built, origins }: Packing): Promise<Fault> {
   const { file, path, location } = fault
-  if (path === '' || location !== undefined) return fault
-  if (generatedBy === undefined) return inJson(fault, file, path, files)
-  if (file !== undefined && file !== MANIFEST_FILE) return fault
-  const steps = stepsOf(path, files)
-  if (!OF_CODE.has(steps[0]!)) return inJson(fault, PACKAGE_FILE, OF_PACKAGE.get(path) ?? `/bulkhead${path}`, files)
-  const place = await generatedBy.declarationOf(steps)
-  return { ...fault, file: place === undefined ? generatedBy.main : `${place.file}, line ${place.line}` }
+  const isOfManifest = file === MANIFEST_FILE || (file === undefined && origins !== undefined)
+  if (path === '' || location !== undefined || (file !== PACKAGE_FILE && !isOfManifest)) return fault
+  if (file === PACKAGE_FILE) return inJson(fault, PACKAGE_FILE, path, written)
+  const steps = stepsOf(path, built)
+  if (origins === undefined || !OF_CODE.has(steps[0]!)) {
+    if (written.has(MANIFEST_FILE)) return inJson(fault, MANIFEST_FILE, path, written)
+    return inJson(fault, PACKAGE_FILE, (origins && OF_PACKAGE.get(path)) ?? `/bulkhead${path}`, written)
+  }
+  const place = await origins.declarationOf(steps)
+  return { ...fault, file: place === undefined ? origins.main : `${place.file}, line ${place.line}` }
 }
 
 /** Keys of a generated manifest that the code declares, and those that are in package.json under another name. */
@@ -26,8 +36,8 @@ const OF_CODE: ReadonlySet<string> = new Set(['tools', 'env', 'secrets', 'stateS
 const OF_PACKAGE: ReadonlyMap<string, string> =
   new Map([['/id', '/name'], ['/version', '/version'], ['/description', '/description']])
 
-function inJson(fault: Fault, file: string | undefined, pointer: string, files: Files): Fault {
-  const bytes = file === undefined ? undefined : files.get(file)
+function inJson(fault: Fault, file: string, pointer: string, files: Files): Fault {
+  const bytes = files.get(file)
   if (bytes === undefined || !parseStrictJson(bytes).ok) return fault
   return { ...fault, file: `${file}, line ${placeInJson(Buffer.from(bytes).toString(), pointer)}` }
 }
