@@ -133,8 +133,9 @@ export async function observeCalls(target: RunTarget, { seed, repeats, progress 
   }
   const reliable = manifest.tools.flatMap((tool) => repeated
     .find(({ first, again, other }) => first.tool === tool && !again.error && !other.error)?.again ?? [])
-  // Shorter values occur in texts by chance.
-  const hidden = [...valuesOf(target).values()].filter(({ length }) => length >= MIN_SECRET_CHARS)
+  // Shorter values occur in texts by chance. A variable that a publisher gives a value may be meant to be seen.
+  const hidden = [...valuesOf(target)].filter(([name, { length }]) => length >= MIN_SECRET_CHARS
+    && !(manifest.env.includes(name) && target.fixtures?.secrets.has(name))).map(([, value]) => value)
   const tools = target.patience.reason === undefined ? manifest.tools
     : manifest.tools.filter((tool) => calls.some((call) => call.tool === tool && isAccepted(call)))
   return {

@@ -41,6 +41,8 @@ export async function observeConfig(
   ]
   const starts: ConfigFact[] = []
   for (const { kind, args: config } of planned) {
+    // What was seen so far counts.
+    if (target.patience.reason !== undefined) return { starts, unread: [] }
     starts.push({ kind, config, run: await runPhases(target, LIFECYCLE_PHASES, { config }) })
   }
   const whole = planned.map(({ args }) => args).filter(accepts)

@@ -1,6 +1,6 @@
 import { callOnce, type CallFact, type CallsFacts } from './calls.ts'
 import { firstFact, type Requirement } from './requirement.ts'
-import { inCompartment, probed, type RunTarget } from './target.ts'
+import { inCompartment, probed, runPhase, type RunTarget } from './target.ts'
 
 export interface LeakFacts {
   /** Timers that the calls of each tool left. */
@@ -29,8 +29,8 @@ export async function observeLeaks(target: RunTarget, facts: CallsFacts): Promis
       for (let count = 0; count < TIMER_CALLS; count++) await callOnce(opened, fact)
       afterCalls.push({ tool: fact.tool, timers: (await probed(opened)).timers - before })
     }
-    await opened.session.lifecycle('deactivate')
-    await opened.session.lifecycle('dispose')
+    await runPhase(opened, 'deactivate')
+    await runPhase(opened, 'dispose')
     return { afterCalls, afterDispose: (await probed(opened)).timers }
   }, { isInstrumented: true })
   const outOfMemory: CallFact[] = []

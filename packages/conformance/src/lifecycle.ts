@@ -2,7 +2,7 @@ import { BulkheadError, LIFECYCLE_PHASES, type LifecyclePhase, type LogEntry } f
 import { messageOf } from '@bulkhead/kit/error-message'
 import { OutOfTime } from './patience.ts'
 import { firstOf, type Requirement } from './requirement.ts'
-import { openCompartment, type OpenedCompartment, type OpenOptions, type RunTarget } from './target.ts'
+import { openCompartment, runPhase, type OpenedCompartment, type OpenOptions, type RunTarget } from './target.ts'
 
 /** How one attempt to run phases ended: the phase that failed, and why. undefined: none did. */
 export type Run = { readonly phase: LifecyclePhase | 'open'; readonly error: BulkheadError } | undefined
@@ -92,10 +92,10 @@ export async function runPhases(
   return run
 }
 
-export async function phasesIn({ session }: OpenedCompartment, ...phases: readonly LifecyclePhase[]): Promise<Run> {
+export async function phasesIn(opened: OpenedCompartment, ...phases: readonly LifecyclePhase[]): Promise<Run> {
   for (const phase of phases) {
     try {
-      await session.lifecycle(phase)
+      await runPhase(opened, phase)
     } catch (thrown) {
       return { phase, error: BulkheadError.from(thrown) }
     }

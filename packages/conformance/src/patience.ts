@@ -6,6 +6,9 @@ export class OutOfTime extends Error {}
 /** How long a run waits, in all, for calls and phases that hang. Others do not count, so a slow machine costs nothing. */
 const PATIENCE_MS = 30_000
 
+/** Deadlines of the sandbox. */
+const DEADLINES: ReadonlySet<string> = new Set(['LifecycleTimeout', 'CompartmentStartTimeout'])
+
 const seconds = (ms: number): string => `${Number((ms / 1_000).toFixed(1))} s`
 
 /** The time that a run has for calls that hang. */
@@ -59,6 +62,17 @@ export class Patience {
     } finally {
       clearTimeout(timer)
       if (hung && isCut) this.require()
+    }
+  }
+
+  /** Runs what the sandbox gives a deadline. Counts its time if it takes longer than that. */
+  async watch<Value>(what: string, work: () => Promise<Value>): Promise<Value> {
+    const began = performance.now()
+    try {
+      return await work()
+    } catch (thrown) {
+      if (BulkheadError.is(thrown) && DEADLINES.has(thrown.code)) this.#count(began, what)
+      throw thrown
     }
   }
 

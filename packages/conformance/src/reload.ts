@@ -4,7 +4,7 @@ import { evidenceOf, phasesIn, type Run } from './lifecycle.ts'
 import { firstFact, type Requirement } from './requirement.ts'
 import { callIdOf } from './services.ts'
 import {
-  emptyState, inCompartment, openCompartment, type OpenedCompartment, type RunTarget,
+  emptyState, inCompartment, openCompartment, runPhase, type OpenedCompartment, type RunTarget,
 } from './target.ts'
 
 export interface ReloadFacts {
@@ -72,8 +72,8 @@ async function reloaded(target: RunTarget, facts: readonly CallFact[]): Promise<
       const next = await openCompartment(target, { state })
       const before = current
       current = next
-      await next.session.lifecycle('init')
-      await next.session.lifecycle('activate')
+      await runPhase(next, 'init')
+      await runPhase(next, 'activate')
       results.push(...await callAll(next, facts))
       if (!isAlone) await stop(before)
       results.push(...await callAll(next, facts))

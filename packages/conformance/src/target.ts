@@ -1,6 +1,6 @@
 import {
   DEFAULT_LIMITS, requireOptions, type CompartmentLimits, type CompartmentServices,
-  type CompartmentSession, type ExtensionDescriptor, type LogEntry, type Outcome, type RequirementSet, type Sandbox,
+  type CompartmentSession, type ExtensionDescriptor, type LifecyclePhase, type LogEntry, type Outcome, type RequirementSet, type Sandbox,
   type ToolDefinition, type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
@@ -105,7 +105,7 @@ export async function openCompartment(
     : { kind: 'files' as const, main: manifest.main, files: await code.readFiles(), origins: code.origins }
   const isProbed = isInstrumented && files.kind === 'files'
   const granted = isProbed ? [...manifest.tools, PROBE] : manifest.tools
-  const session: CompartmentSession = await sandbox.open({
+  const session: CompartmentSession = await patience.watch('the start', () => sandbox.open({
     extension: { id, version, layer },
     placement: code.kind === 'module' ? 'inline' : 'process',
     code: isProbed ? instrumented(files) : files,
@@ -116,7 +116,7 @@ export async function openCompartment(
     config,
     limits: { ...DEFAULT_LIMITS, ...limits },
     services: servicesOf(target, { log, state, session: () => session }),
-  })
+  }))
   return { session, log, state, patience }
 }
 
@@ -129,6 +129,13 @@ const joined = (one: RequirementSet, other: RequirementSet): RequirementSet => (
   shell: [...one.shell ?? [], ...other.shell ?? []],
   capabilities: [...one.capabilities ?? [], ...other.capabilities ?? []],
 })
+
+async function startOther(target: RunTarget): Promise<OpenedCompartment> {
+  const opened = await openCompartment(target, { config: {} })
+  await runPhase(opened, 'init')
+  await runPhase(opened, 'activate')
+  return opened
+}
 
 interface ServiceParts {
   readonly log: LogEntry[]
@@ -163,7 +170,7 @@ function servicesOf(target: RunTarget, { log, state, session }: ServiceParts): C
       answers: fixtures?.tools ?? new Map(), power: (tool, other) => grantOf(tool, other, variablesIn(workspace)),
       sessionOf: async (other) => {
         if (other === extension) return session()
-        const opened = called.get(other.id) ?? openCompartment({ ...target, extension: other as ExtensionDescriptor })
+        const opened = called.get(other.id) ?? startOther({ ...target, extension: other as ExtensionDescriptor })
         called.set(other.id, opened)
         return (await opened).session
       },
@@ -206,14 +213,17 @@ export function valuesOf(
   }))
 }
 
+export const runPhase = ({ session, patience }: OpenedCompartment, phase: LifecyclePhase): Promise<void> =>
+  patience.watch(phase, () => session.lifecycle(phase))
+
 /** Opens one, runs its phases up to activate, and closes it after the work. */
 export async function inCompartment<Result>(
   target: RunTarget, work: (opened: OpenedCompartment) => Promise<Result>, options?: OpenOptions,
 ): Promise<Result> {
   const opened = await openCompartment(target, options)
   try {
-    await opened.session.lifecycle('init')
-    await opened.session.lifecycle('activate')
+    await runPhase(opened, 'init')
+    await runPhase(opened, 'activate')
     return await work(opened)
   } finally {
     await opened.session.close()

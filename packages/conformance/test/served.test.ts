@@ -181,6 +181,27 @@ it('a call that may take longer than the budget is not judged', async () => {
   expect(results[0]!.evidence).toContain('"wait" hung, and the suite waits 0.5 s')
 })
 
+it('the budget holds for approval keys and for configurations', async () => {
+  const manifest = extension('hanging', [{ name: 'shout', description: 'Returns the text it gets.', inputSchema: input({ text: WORD }) }], {
+    configSchema: input({ size: { type: 'integer', minimum: 1, maximum: 9, description: 'A size.' } }, []),
+  })
+  const { results } = await run({
+    manifest, code: `export default {
+      init: ({ config }) => config.size === undefined ? undefined : new Promise(() => {}),
+      tools: { shout: { execute: ({ text }) => ({ text }) } } }\n`,
+  }, { only: ['config', 'reload'], budgetMs: 500 }, { phaseMs: 300 })
+  const found = new Map(results.map(({ id, ok, evidence }) => [id, { ok, evidence }]))
+  expect(found.get('config-valid')).toEqual({ ok: false, evidence: expect.stringContaining('init: LifecycleTimeout') })
+  expect(found.get('config-missing')).toEqual({ ok: null, evidence: 'not run for lack of time: init hung, and the suite waits 0.5 s for what hangs' })
+  expect(found.get('reload')?.ok).toBe(null)
+  const { results: keys } = await run({
+    manifest, code: `export default { tools: { shout: {
+      execute: ({ text }) => ({ text }), deriveApprovalKey: () => new Promise(() => {}) } } }\n`,
+  }, { only: ['keys'], budgetMs: 500 })
+  expect(new Set(keys.map(({ ok }) => ok))).toEqual(new Set([null]))
+  expect(keys[0]!.evidence).toContain('deriveApprovalKey of "shout" hung')
+})
+
 it('a phase that hangs is run once', async () => {
   const { results, opened } = await run({
     ...HONEST, code: HONEST.code.replace('{ tools:', '{ init: () => new Promise(() => {}), tools:'),

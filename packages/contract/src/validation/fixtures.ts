@@ -9,7 +9,7 @@ const httpAnswer = z.strictObject({
   method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']).exactOptional()
     .describe('The method that it answers. Default: every one.'),
   path: z.string().max(2_048).regex(/^\//, 'a path that begins with /')
-    .describe('The path that it answers. `*` matches within one name, `**` across names. With `?`, the query must be equal too.'),
+    .describe('The path that it answers, as it is sent. `*` matches within one name, `**` across names. With `?`, the query must be equal too.'),
   status: z.int().min(200).max(599).exactOptional().describe('Default: 200.'),
   headers: z.record(headerName, headerValue).exactOptional().describe('Headers of the answer.'),
   body: json.exactOptional().describe('A text is sent as it is, everything else as JSON. Default: an empty body.'),
