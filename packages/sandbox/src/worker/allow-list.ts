@@ -27,10 +27,12 @@ export const SHIM_GLOBALS = ['fetch', 'Request', 'Response', 'Headers', 'FormDat
 interface AllowedBuiltin {
   readonly reason: string
   readonly without?: readonly string[]
+  /** Locked down when it is first imported. */
+  readonly isLate?: true
 }
 
 /** The builtin modules of a compartment, each with the reason. All others are denied. */
-export const ALLOWED_BUILTINS: ReadonlyMap<string, AllowedBuiltin> = new Map([
+export const ALLOWED_BUILTINS: ReadonlyMap<string, AllowedBuiltin> = new Map<string, AllowedBuiltin>([
   ['assert', { reason: 'pure checks' }],
   ['assert/strict', { reason: 'pure checks' }],
   ['buffer', { reason: 'bytes in memory', without: ['Blob', 'File', 'resolveObjectURL'] }],
@@ -39,8 +41,8 @@ export const ALLOWED_BUILTINS: ReadonlyMap<string, AllowedBuiltin> = new Map([
   ['path/posix', { reason: 'strings only' }],
   ['path/win32', { reason: 'strings only' }],
   ['querystring', { reason: 'strings only' }],
-  ['stream', { reason: 'values in memory; its classes are frozen', without: ['setDefaultHighWaterMark'] }],
-  ['stream/promises', { reason: 'the same streams as promises' }],
+  ['stream', { reason: 'values in memory; its classes are frozen', isLate: true }],
+  ['stream/promises', { reason: 'the same streams as promises', isLate: true }],
   ['string_decoder', { reason: 'bytes to strings' }],
   ['timers', { reason: 'the same timers as the globals' }],
   ['timers/promises', { reason: 'the same timers as promises' }],

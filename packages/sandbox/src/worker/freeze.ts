@@ -41,10 +41,10 @@ const OVERRIDABLE_OF_ARRAYS: ReadonlySet<PropertyKey> = new Set([
 ])
 
 /** Freezes the intrinsics that our own code uses, so that an extension cannot intercept it. */
-export function freezeIntrinsics(more: readonly object[], overridable: readonly object[]): void {
+export function freezeIntrinsics(more: readonly object[]): void {
   describeOverridable()
   allowOverride((TypedArray as { readonly prototype: object }).prototype, (key) => OVERRIDABLE_OF_ARRAYS.has(key))
-  freezeParts([...FROZEN, ...more], [...OVERRIDABLE, ...overridable])
+  freezeParts([...FROZEN, ...more], OVERRIDABLE)
 }
 
 /** The same for parts of Node that are loaded later. Contract: can be repeated after a failure. */

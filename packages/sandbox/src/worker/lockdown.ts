@@ -5,7 +5,6 @@ import type { WireError } from '../wire/protocol.ts'
 import { ALLOWED_BUILTINS, ALLOWED_GLOBALS } from './allow-list.ts'
 import { freezeIntrinsics } from './freeze.ts'
 import { dataClone, randomness, SEARCHES, StringDecoder, TextDecoder, type Serdes } from './native-guards.ts'
-import { STREAM_CLASSES, STREAM_PROTOTYPES, trimNodeStreams } from './node-streams.ts'
 import { surroundings } from './shims.ts'
 import { removeTransferMethods, lateStreams, type Streams } from './streams.ts'
 import { TIMER_CLASSES, TIMERS } from './timers.ts'
@@ -47,18 +46,18 @@ export function lockDown({ console }: LockdownOptions): void {
   trimProcess()
   reportPlainErrors()
   // Parts of Node that load later read members of these builtins and pass them to native code unchecked.
-  freezeIntrinsics([...STREAM_CLASSES, StringDecoder, TextDecoder, ...TIMER_CLASSES, ...builtins], STREAM_PROTOTYPES)
+  freezeIntrinsics([StringDecoder, TextDecoder, ...TIMER_CLASSES, ...builtins])
 }
 
 /** With getBuiltinModule: importing each as an ES module would take as long as the rest of lockdown. */
 function trimmedBuiltins(): readonly object[] {
-  const builtins = [...ALLOWED_BUILTINS].map(([name, { without = [] }]) => {
+  const eager = [...ALLOWED_BUILTINS].filter(([, { isLate }]) => isLate !== true)
+  const builtins = eager.map(([name, { without = [] }]) => {
     const builtin = process.getBuiltinModule(`node:${name}`) as unknown as Record<string, unknown>
     for (const member of without) delete builtin[member]
     return builtin
   })
   for (const [object, names] of TRIMMED) for (const name of names) Reflect.deleteProperty(object, name)
-  trimNodeStreams()
   replaceUnchecked()
   removeTransferMethods(AbortSignal.prototype)
   syncBuiltinESMExports()

@@ -3,6 +3,7 @@ import { builtinModules, registerHooks } from 'node:module'
 import type { LoadFnOutput, ResolveFnOutput } from 'node:module'
 import { CodedError } from '../wire/errors.ts'
 import { ALLOWED_BUILTINS, builtinName, denial } from './allow-list.ts'
+import { lockNodeStreams } from './node-streams.ts'
 
 const builtins: ReadonlySet<string> = new Set(builtinModules)
 /** The only module of this project that an extension may import. */
@@ -35,7 +36,9 @@ export function sealModules(author: string): ModuleMap {
     if (AUTHOR_SPECIFIERS.has(specifier)) return AUTHOR_URL
     const builtin = builtinName(specifier, builtins)
     if (builtin !== undefined) {
-      if (ALLOWED_BUILTINS.has(builtin)) return `node:${builtin}`
+      const allowed = ALLOWED_BUILTINS.get(builtin)
+      if (allowed?.isLate === true) lockNodeStreams()
+      if (allowed !== undefined) return `node:${builtin}`
       if (shimSource(builtin) !== undefined) return `${SHIM_URL}${builtin}`
       throw new CodedError('BuiltinDenied', denial(builtin), { data: { module: builtin, ...importer(parent) } })
     }

@@ -8,6 +8,7 @@ import type { LoadRequest } from '../wire/protocol.ts'
 import {
   ALLOWED_BUILTINS, denial, isNative, mustDeclare, onlyInCalls, SHIM_GLOBALS, SHIM_MODULES, type ShimCapability,
 } from './allow-list.ts'
+import { lockNodeStreams } from './node-streams.ts'
 import type { ShimHost, ShimPart } from './shims/host.ts'
 import type { ShimLibrary } from './shims/library.ts'
 
@@ -121,6 +122,8 @@ export function installShims(
 const storage = (): AsyncLocalStorage<CurrentCall> => new (getBuiltinModule('node:async_hooks').AsyncLocalStorage)()
 
 function evaluate(source: string, host: ShimHost): ShimLibrary {
+  // Shims extend its classes.
+  lockNodeStreams()
   const builtin = (id: string): object | undefined =>
     ALLOWED_BUILTINS.has(id.slice('node:'.length)) ? getBuiltinModule(id) : undefined
   const { shimLibrary } = new Script(source, { filename: 'shims' }).runInThisContext()(builtin) as
