@@ -72,7 +72,7 @@ it('no spans are created if only the OpenTelemetry API is installed', async () =
 
 async function listenersOf(): Promise<number> {
   let listeners = 0
-  const stop = await traceWherePresent({ on: () => { listeners++; return () => undefined } })
+  const stop = await traceWherePresent({ on: () => { listeners++; return () => undefined }, tool: () => undefined })
   stop()
   return listeners
 }

@@ -13,7 +13,9 @@ export interface Library {
   readonly imports: string
   /** The body of `execute`, with `base` (the URL of the server) in scope. */
   readonly body: string
-  /** What it returns, or in `fails` the parts of the error of a package that cannot work. */
   readonly returns?: Json
-  readonly fails?: { readonly because: string; readonly message: readonly string[] }
+  /** Why a package cannot work, what to use, and parts of the message that says so. */
+  readonly fails?: { readonly because: string; readonly instead: string; readonly message: readonly string[] }
+  /** What differs from the usual import. */
+  readonly note?: string
 }

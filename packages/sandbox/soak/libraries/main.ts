@@ -1,6 +1,6 @@
 // Installs the libraries of the table in a temporary folder, and does one real thing with each in a compartment: `pnpm
 // soak`. Exits with 1 if one does not do what the table in the guide says. `--folder` uses a folder in which they are
-// installed, `--only` names some of them.
+// installed, `--only` names some of them, `--record` writes the table if all is well.
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,9 +8,12 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createSandbox } from '../../src/index.ts'
 import { LIBRARIES, OVERRIDES } from './packages.ts'
+import { writeTable } from './table.ts'
 import { fillWorkspace, serveAll, tryLibrary } from './run.ts'
 
-const { values } = parseArgs({ options: { folder: { type: 'string' }, only: { type: 'string' } } })
+const { values } = parseArgs({
+  options: { folder: { type: 'string' }, only: { type: 'string' }, record: { type: 'boolean' } },
+})
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 const temporary = (name: string): Promise<string> => mkdtemp(join(tmpdir(), name)).then((path) => realpath(path))
 
@@ -31,6 +34,7 @@ await sandbox.close()
 await rm(workspace, { recursive: true })
 if (values.folder === undefined) await rm(folder, { recursive: true })
 print(`${chosen.length} libraries, ${wrong} not as in the table`)
+if (values.record === true && wrong === 0) await writeTable()
 process.exitCode = wrong === 0 ? 0 : 1
 
 /** With exact versions, without running their scripts. They are in no lockfile of this repository. */

@@ -50,6 +50,7 @@ export const OFFLINE: readonly Library[] = [
   },
   {
     name: 'exceljs', version: '4.4.0', does: 'writes and reads a workbook', requires: FILES,
+    note: 'import `exceljs/dist/exceljs.bare.min.js`: the other builds change built-in objects',
     imports: `import { readFile, writeFile } from 'node:fs/promises'
       import ExcelJS from 'exceljs/dist/exceljs.bare.min.js'`,
     body: `const book = new ExcelJS.Workbook()

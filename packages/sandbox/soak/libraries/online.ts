@@ -73,13 +73,19 @@ export const ONLINE: readonly Library[] = [
     imports: "import Redis from 'ioredis'",
     body: `const client = new Redis(base.replace('http', 'redis'), { maxRetriesPerRequest: 0 })
       return client.get('crow')`,
-    fails: { because: 'raw sockets', message: ['ioredis', 'node:net'] },
+    fails: {
+      because: 'it needs a raw socket', instead: 'a service over HTTP',
+      message: ['ioredis \u2192 node:net', 'Instead of ioredis'],
+    },
   },
   {
     name: 'jsdom', version: '26.1.0', does: 'runs a page', requires: NET,
     imports: "import { JSDOM } from 'jsdom'",
     body: "return new JSDOM('<p>Hi</p>').window.document.querySelector('p').textContent",
-    fails: { because: 'node:vm', message: ['jsdom', 'node:vm'] },
+    fails: {
+      because: 'it runs the code of a page with `node:vm`', instead: '`cheerio`',
+      message: ['jsdom \u2192 node:vm', 'Instead of jsdom, use cheerio'],
+    },
   },
   {
     name: 'node-fetch', version: '3.3.2', does: 'posts fields', requires: NET,
@@ -105,7 +111,10 @@ export const ONLINE: readonly Library[] = [
     body: `const client = new pg.Client({ connectionString: base.replace('http', 'postgres') })
       await client.connect()
       return 'connected'`,
-    fails: { because: 'raw sockets', message: ['pg', 'node:net'] },
+    fails: {
+      because: 'it needs a raw socket', instead: 'a service over HTTP',
+      message: ['pg \u2192 node:net', 'Instead of pg'],
+    },
   },
   {
     name: 'stripe', version: '23.1.0', does: 'creates a customer and checks a signature', requires: NET,
@@ -122,6 +131,9 @@ export const ONLINE: readonly Library[] = [
     name: 'undici', version: '7.30.2', does: 'gets JSON', requires: NET,
     imports: "import { request } from 'undici'",
     body: "return (await (await request(base + '/echo')).body.json()).method",
-    fails: { because: 'raw sockets', message: ['undici', 'node:'] },
+    fails: {
+      because: 'it needs raw sockets and `node:sqlite`', instead: 'the global `fetch`',
+      message: ['undici \u2192 node:sqlite', 'Instead of undici, use the global `fetch`'],
+    },
   },
 ]

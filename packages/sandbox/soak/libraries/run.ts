@@ -90,12 +90,12 @@ async function use(library: Library, { folder, workspace, sandbox, services }: P
   await writeFile(join(folder, main), `${imports}
 export default { tools: { run: { async execute({ base }) { ${body} } } } }
 `)
-  const { code: source } = await bundleModule(main, new BundledFiles(folder, undefined))
+  const { code: source, origins } = await bundleModule(main, new BundledFiles(folder, undefined))
   const wanted = JSON.parse(JSON.stringify(requires).replaceAll('$place', services.place)) as JsonObject
   const session = await sandbox.open({
     extension: { id: 'library', version: '1.0.0', layer: 'global' },
     placement: 'process',
-    code: { kind: 'files', main: './index.js', files: new Map([['index.js', Buffer.from(source)]]) },
+    code: { kind: 'files', main: `./${main}`, files: new Map([[main, Buffer.from(source)]]), origins },
     tools: [{
       name: 'run', requires: wanted, inputSchema: { type: 'object' },
       grant: compileGrant(requirementSet.parse(wanted), { workspace: [workspace] }),

@@ -35,29 +35,64 @@ export function loadFailure(error: unknown, { code }: CompartmentRequest): Bulkh
   if (code.kind === 'module') return failed
   const isOfImport = failed.code === ON_LOAD.fallback && failed !== error
   const main = code.origins?.main ?? code.main.replace(/^\.\//, '')
-  const message = isOfImport ? `${main} could not be imported: ${failed.message}` : failed.message
-  const place = placeText(failed, code)
+  return withPlace(failed, code, isOfImport ? `${main} could not be imported: ${failed.message}` : failed.message)
+}
+
+/** An error of a call. For a missing module of Node it has the packages that use it, if this process built the code. */
+export function callFailure(error: BulkheadError, { code }: CompartmentRequest): BulkheadError {
+  return error.code === 'BuiltinDenied' && code.kind === 'files' && code.origins !== undefined
+    ? withPlace(error, code, error.message) : error
+}
+
+type Files = Extract<CompartmentCode, { kind: 'files' }>
+
+function withPlace(failed: BulkheadError, code: Files, message: string): BulkheadError {
+  const { place, chain } = placeOf(failed, code)
   if (message === failed.message && place === undefined) return failed
-  const whole = place === undefined ? message : message.replace(/(\.?)$/, ` (${place})$1`)
-  return new BulkheadError(failed.code, whole, { cause: failed, ...(failed.data !== undefined && { data: failed.data }) })
+  const located = place === undefined ? message : message.replace(/(\.?)$/, ` (${withChain(place, chain)})$1`)
+  return new BulkheadError(failed.code, `${located}${insteadOf(chain)}`, {
+    cause: failed, ...(failed.data !== undefined && { data: failed.data }),
+  })
+}
+
+interface Place {
+  readonly place: string | undefined
+  /** Files and packages, from the main module. */
+  readonly chain: readonly string[]
 }
 
 /** Where it was thrown; for a module that is not available, where it is imported. */
-function placeText(error: BulkheadError, code: Extract<CompartmentCode, { kind: 'files' }>): string | undefined {
-  const [frame] = traceOf(error, code)[0]?.frames ?? []
-  if (frame !== undefined) {
-    const chain = code.origins?.chainTo(frame.file) ?? []
-    const place = `${frame.file}, line ${frame.line}`
-    return chain.length > 1 ? `${place}: ${chain.join(' → ')}` : place
-  }
+function placeOf(error: BulkheadError, { origins, ...code }: Files): Place {
+  const [frame] = traceOf(error, { origins, ...code })[0]?.frames ?? []
   const { module, specifier, importer } = isJsonObject(error.data) ? error.data : {}
   const wanted = typeof module === 'string' ? `node:${module}` : specifier ?? NOT_EXPORTED.exec(error.message)?.[1]
-  if (typeof wanted !== 'string') return undefined
-  const { file, line } = code.origins?.importOf(wanted) ?? {}
-  const isWritten = typeof importer === 'string' && code.origins?.placeOf(importer, 1, 1)?.file === importer
-  const place = line !== undefined ? `${file}, line ${line}` : isWritten ? importer : code.origins?.main ?? importer
-  return typeof place === 'string' ? `imported in ${place}` : undefined
+  const chain = typeof wanted === 'string' ? origins?.chainTo(wanted) ?? [] : []
+  if (frame !== undefined) {
+    const place = `${frame.file}, line ${frame.line}`
+    return { place, chain: chain.length > 0 ? chain : origins?.chainTo(frame.file) ?? [] }
+  }
+  if (typeof wanted !== 'string') return { place: undefined, chain }
+  const { file, line } = origins?.importOf(wanted) ?? {}
+  const isWritten = typeof importer === 'string' && origins?.placeOf(importer, 1, 1)?.file === importer
+  const name = line !== undefined ? `${file}, line ${line}` : isWritten ? importer : origins?.main ?? importer
+  return { place: typeof name === 'string' ? `imported in ${name}` : undefined, chain }
 }
 
 /** V8's message for a name that a module does not export. It comes without a place. */
 const NOT_EXPORTED = /^The requested module '([^']+)' does not provide an export/
+
+const withChain = (place: string, chain: readonly string[]): string =>
+  chain.length > 1 ? `${place}: ${chain.join(' → ')}` : place
+
+const OVER_HTTP = 'a service with an interface over HTTP, which `fetch` can call'
+/** For packages that many tools try and that cannot work. */
+const INSTEAD: ReadonlyMap<string, string> = new Map([
+  ['undici', 'the global `fetch`'], ['jsdom', 'cheerio, which reads a page without running it'],
+  ...['pg', 'mysql2', 'mongodb', 'ioredis', 'redis', 'nodemailer', 'ws'].map((name) => [name, OVER_HTTP] as const),
+])
+
+/** What to use in place of a package, as a sentence. */
+function insteadOf(chain: readonly string[]): string {
+  const known = chain.find((name) => INSTEAD.has(name))
+  return known === undefined ? '' : ` Instead of ${known}, use ${INSTEAD.get(known)!}.`
+}

@@ -13,7 +13,7 @@ import {
   closedEarly, compartmentError, compartmentGone, ON_APPROVAL_KEY, ON_CALL, ON_LIFECYCLE, ON_MIGRATION,
   type ErrorPolicy,
 } from './errors.ts'
-import { reportFailure, type FailureListener } from './failures.ts'
+import { callFailure, reportFailure, type FailureListener } from './failures.ts'
 import type { Peer } from './peer.ts'
 import { InvokedCall, PendingRequest, type RequestOwner, type RequestSource, type Settle } from './pending-request.ts'
 import type { Residency } from './residency.ts'
@@ -163,8 +163,9 @@ export class Session implements CompartmentSession {
 
   #reporting(reject: Settle['reject'], callId?: string): Settle['reject'] {
     return (error) => {
-      reportFailure(error, this.#request, callId, this.#onFailure)
-      reject(error)
+      const failure = callFailure(error, this.#request)
+      reportFailure(failure, this.#request, callId, this.#onFailure)
+      reject(failure)
     }
   }
 

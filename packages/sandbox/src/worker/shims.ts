@@ -70,7 +70,7 @@ export function installShims(
       if (runtime === undefined || !(part in runtime)) throw denied(what, part)
       return runtime[part]!
     },
-    error: (code, message) => new CodedError(code, message),
+    error: (code, message, data) => new CodedError(code, message, data && { data }),
     cwd: WORKSPACE,
     get fsMembers() {
       return keys(getBuiltinModule('node:fs'))

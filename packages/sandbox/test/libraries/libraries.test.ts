@@ -10,6 +10,7 @@ import { needs } from '../../../../scripts/machine.ts'
 import { ONLY_IN_SOAK, thoroughly } from '../../../../scripts/thoroughly.ts'
 import { serve, type Loopback } from '../../../broker/test/net/loopback.ts'
 import { invocation, newSandbox, refusal, REMOTE, requestOf, temporaryFolder, toolOf } from '../fixture.ts'
+import { readTable, renderTable } from '../../soak/libraries/table.ts'
 import { bundle } from './bundle.ts'
 
 const FILES = { fs: { read: ['{workspace}/**'], write: ['{workspace}/out/**'] } }
@@ -90,6 +91,10 @@ describe('a library whose tool declares nothing', ONLY_IN_SOAK, () => {
     const { message, cause } = await refusal(used)
     expect(`${message} ${String((cause as Error | undefined)?.cause)}`).toContain(wanted)
   })
+})
+
+it('the guide has the table of libraries that `pnpm soak` runs', async () => {
+  expect(await readTable()).toBe(renderTable())
 })
 
 const callTool = (session: CompartmentSession, tool: string, args: JsonObject = {}): Promise<Json> =>

@@ -1,5 +1,6 @@
 import type { AsyncLocalStorage } from 'node:async_hooks'
 import type { AnyRuntime } from '@bulkhead/contract'
+import type { JsonObject } from '@bulkhead/kit/json'
 import type { NativeModule } from '../allow-list.ts'
 
 /** The parts of `runtime` that have shims. */
@@ -10,7 +11,7 @@ export interface ShimHost {
   /** That part of the runtime of the current call. Contract: throws what to declare when there is none. */
   use<Part extends ShimPart>(what: string, part: Part): NonNullable<AnyRuntime[Part]>
   /** An error with a code of the error table. */
-  error(code: string, message: string): Error
+  error(code: string, message: string, data?: JsonObject): Error
   /** A name for the workspace, as an absolute path. */
   readonly cwd: string
   /** Names of the members of Node's `node:fs`. */
@@ -31,7 +32,7 @@ export function shimModule(
   const absent = (member: string) => function absentMember(): never {
     const only = has === '' ? '' : `, only ${has}`
     const message = `\`${member}\` of node:${name} does not exist in a compartment${only}.`
-    throw host.error('BuiltinDenied', instead === '' ? message : `${message} ${instead}`)
+    throw host.error('BuiltinDenied', instead === '' ? message : `${message} ${instead}`, { module: name })
   }
   return Object.freeze({ ...Object.fromEntries(others.map((member) => [member, absent(member)])), ...members })
 }
