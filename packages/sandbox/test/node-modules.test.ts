@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { createSandbox } from '../src/index.ts'
 import { namedShims } from '../src/session/named-shims.ts'
-import { ALLOWED_BUILTINS, SHIM_MODULES } from '../src/worker/allow-list.ts'
+import { SHIM_MODULES } from '../src/wire/shim-table.ts'
+import { ALLOWED_BUILTINS } from '../src/worker/allow-list.ts'
 import { invocation, refusal, requestOf, REMOTE, running } from './fixture.ts'
 
 /** Those that need no capability. */

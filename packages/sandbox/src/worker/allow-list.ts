@@ -1,3 +1,4 @@
+import { SHIM_MODULES, type ShimCapability } from '../wire/shim-table.ts'
 import { STREAMS } from './streams.ts'
 
 /** The globals of a compartment. All others are deleted. */
@@ -60,29 +61,7 @@ const EXAMPLES = {
   net: '"requires": { "net": { "hosts": ["api.example.com"] } }',
   shell: '"requires": { "shell": [{ "cmd": "git", "args": ["status", { "rest": true }] }] }',
   env: '"env": ["API_URL"]',
-} as const
-export type ShimCapability = keyof typeof EXAMPLES
-
-/**
- * Builtin modules of our own, each in its file in `shims`. Those without capabilities exist in every compartment: they
- * give no access. The others exist, over `runtime`, where one of the capabilities is declared; to use one still needs
- * the first. Libraries that run commands also look at folders, and those that call services look for files and commands
- * with credentials.
- */
-export const SHIM_MODULES: ReadonlyMap<string, readonly ShimCapability[]> = new Map<string, readonly ShimCapability[]>([
-  ['fs', ['fs', 'shell', 'net']], ['fs/promises', ['fs', 'shell', 'net']], ['child_process', ['shell', 'net']],
-  ...['http', 'https', 'http2', 'net', 'tls', 'dns', 'dns/promises'].map((name) => [name, ['net']] as const),
-  ['worker_threads', ['net', 'shell']], ['v8', ['shell']],
-  ...[
-    'async_hooks', 'constants', 'crypto', 'diagnostics_channel', 'os', 'perf_hooks', 'process', 'stream/consumers',
-    'stream/web', 'tty', 'zlib',
-  ].map((name) => [name, []] as const),
-])
-
-/** Shims that pass bytes and numbers to Node's module. They are made before the code of the extension runs. */
-export const NATIVE_MODULES = ['crypto', 'zlib'] as const
-export type NativeModule = (typeof NATIVE_MODULES)[number]
-export const isNative = (name: string): name is NativeModule => (NATIVE_MODULES as readonly string[]).includes(name)
+} as const satisfies Readonly<Record<ShimCapability, string>>
 
 /** The capability and what to use instead of a denied module. */
 type Instead = readonly [capability: ShimCapability, use: string]

@@ -5,9 +5,8 @@ import type { AnyRuntime } from '@bulkhead/contract'
 import type { Enter } from '../extension/extension-runner.ts'
 import { CodedError } from '../wire/errors.ts'
 import type { LoadRequest } from '../wire/protocol.ts'
-import {
-  ALLOWED_BUILTINS, denial, isNative, mustDeclare, onlyInCalls, SHIM_GLOBALS, SHIM_MODULES, type ShimCapability,
-} from './allow-list.ts'
+import { isNative, SHIM_MODULES, type ShimCapability } from '../wire/shim-table.ts'
+import { ALLOWED_BUILTINS, denial, mustDeclare, onlyInCalls, SHIM_GLOBALS } from './allow-list.ts'
 import { lockNodeStreams } from './node-streams.ts'
 import type { ShimHost, ShimPart } from './shims/host.ts'
 import type { ShimLibrary } from './shims/library.ts'

@@ -1,7 +1,7 @@
 import type { AsyncLocalStorage } from 'node:async_hooks'
 import type { AnyRuntime } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import type { NativeModule } from '../allow-list.ts'
+import type { NativeModule } from '../../wire/shim-table.ts'
 
 /** The parts of `runtime` that have shims. */
 export type ShimPart = 'fs' | 'net' | 'shell'

@@ -4,7 +4,7 @@ import { shimModule, type ShimHost } from './host.ts'
 const V4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/
 
 /** 4, 6 or 0, by the parser of URLs. */
-export function isIP(given: unknown): 0 | 4 | 6 {
+function isIP(given: unknown): 0 | 4 | 6 {
   const text = String(given)
   if (V4.test(text)) return 4
   return /^[\da-f:.]+(?:%.+)?$/i.test(text) && URL.canParse(`http://[${text.replace(/%.*$/, '')}]`) ? 6 : 0

@@ -8,7 +8,7 @@ let nodeKeyOf: (key: KeyObject) => NodeKey
 let wrap: (key: NodeKey) => KeyObject
 
 /** Keeps Node's key private. */
-export class KeyObject {
+class KeyObject {
   readonly #key: NodeKey
 
   private constructor(key: NodeKey) {
@@ -51,8 +51,6 @@ export class KeyObject {
     wrap = (key) => new KeyObject(key)
   }
 }
-
-export { nodeKeyOf, wrap }
 
 const isKey = (given: unknown): given is KeyObject => given instanceof KeyObject
 

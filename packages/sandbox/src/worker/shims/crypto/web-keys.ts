@@ -53,7 +53,7 @@ export class CryptoKey {
   }
 }
 
-export { newKey, nodeKeyIn }
+export { nodeKeyIn }
 
 export const refused = (name: string, message: string): DOMException => new DOMException(message, name)
 const absent = (what: string): DOMException => refused('NotSupportedError', `${what} does not exist in a compartment.`)
