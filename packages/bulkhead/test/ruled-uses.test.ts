@@ -157,6 +157,10 @@ describe('bundled tools', () => {
         expect(outcome).toMatchObject({ error: { code: 'RuleDenied' }, error_text: chain.at(-1)!.reason })
       } else expect([decision, asked.length, code], command).toEqual([asked.length === 0 ? 'allow' : 'ask', asked.length, undefined])
     }
+    // What a command is known not to use is asked about only if it cannot be hidden.
+    const { session } = await open([rule('fs.read', 'many/*', 'ask')], async () => ({ decision: 'reject' }))
+    const { decision } = await session.explain({ id: 'e', name: 'bash', arguments: { command: 'cat a.txt' } })
+    expect(decision).toBe(has('bubblewrap') ? 'ask' : 'allow')
   })
 
   it('ask once before a command that could use what a rule asks about, as explain says', { ...needs('Linux'), ...WALLS }, async () => {

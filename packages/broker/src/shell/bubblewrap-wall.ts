@@ -186,9 +186,10 @@ export class BubblewrapWall {
   }
 }
 
-/** Throws RuleDenied if rules deny more than can be mounted on. */
-export function requireMountable({ denied = [] }: WallForm): void {
-  if (denied.length > MOST_MOUNTS) throw tooManyHidden(denied[0]!.rule, denied.length)
+/** Throws RuleDenied if rules deny more than can be mounted on. Behind the look wall nothing is written anyway. */
+export function requireMountable({ wall, denied = [] }: WallForm): void {
+  const { length } = wall === 'look' ? denied.filter(({ isHidden }) => isHidden) : denied
+  if (length > MOST_MOUNTS) throw tooManyHidden(denied[0]!.rule, length)
 }
 
 /** `isHidden`: what is not read; otherwise what is only not written. */

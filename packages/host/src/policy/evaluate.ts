@@ -13,7 +13,7 @@ import type { Evaluation } from './policies.ts'
 import { filesLentTo } from './lent-files.ts'
 import { keepsForModel } from './session-memory.ts'
 import type { SessionPolicy } from './session-policy.ts'
-import { askedOfCommands, ignoredPath, notStarted } from './use-rules.ts'
+import { ignoredPath, judgeCommands } from './use-rules.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import { allow, approve, ceilingVerdict, deny, grantVerdict, strictest, type Verdict } from './verdict.ts'
 
@@ -51,7 +51,9 @@ export async function evaluate(
         addOpinion(evaluation, each.kind === 'built-in' ? each.evaluate(evaluation) : await each.evaluate(evaluation))
     }
     if (change === undefined) {
-      if (analysis.command && !isDenied(evaluation)) await addOfCommands(evaluation, call, host)
+      if (analysis.command && !isDenied(evaluation)) {
+        addOpinion(evaluation, await judgeCommands(call, analysis, evaluation.verdicts, host))
+      }
       const decision = conclude(evaluation, call)
       if (!needsFreshApprovals(decision, call)) return call.evaluated(decision, changes)
       await call.session.approvals.refresh()
@@ -80,14 +82,6 @@ export function deniedAlways(
 
 const final = (verdict: Verdict, analysis: CallAnalysis): Decision =>
   ({ verdicts: [verdict], verdict, analysis, asks: [], answerable: false })
-
-/** What rules say about the commands of a call, which cannot be judged while they run. */
-async function addOfCommands({ analysis, verdicts }: Evaluation, call: ValidatedCall, host: HostContext): Promise<void> {
-  const asked = askedOfCommands(call, analysis, verdicts, host)
-  if (asked) verdicts.push(asked)
-  const refusal = await notStarted(call, analysis, verdicts, host)
-  if (refusal) verdicts.push(refusal)
-}
 
 const isDenied = ({ verdicts }: Evaluation): boolean => verdicts.some(({ action }) => action === 'deny')
 

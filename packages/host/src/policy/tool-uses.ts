@@ -83,15 +83,19 @@ function findUses(
     rule: denies.filter(isOfFiles).map(ruleName)[0] ?? ignored?.files[0]!.path,
     hasExceptions: rules.some((rule) => rule.action === 'allow' && isOfFiles(rule)),
   })
-  // The same object as long as no answer changes it, so that folders are not looked through again.
+  const asksOfFiles = asks.filter(isOfFiles).map(ruleName)
+  // The same objects as long as answers do not differ, so that folders are not looked through again.
   const always = ignored === undefined && !denies.some(mayBeOfFiles) ? undefined : pathsDenied(() => true)
+  const unanswered = pathsDenied(() => false)
   return {
     judge,
     asked: asks.flatMap((by) => capabilitiesOf(by).flatMap((capability) => patternsOf(by, capability)
       .map((subject) => ({ capability, subject, by, verdict: { action: 'ask', rule: ruleName(by) } as const })))),
     deniesHosts: hosts && ruleName(hosts),
-    deniedPaths: (isAnswered) =>
-      asks.every((rule) => !isOfFiles(rule) || isAnswered(ruleName(rule))) ? always : pathsDenied(isAnswered),
+    deniedPaths(isAnswered) {
+      if (asksOfFiles.every(isAnswered)) return always
+      return asksOfFiles.some(isAnswered) ? pathsDenied(isAnswered) : unanswered
+    },
   }
 }
 

@@ -66,11 +66,22 @@ export function ignoredPath(call: ValidatedCall, { named, wall }: CallAnalysis, 
 const LOOK: CommandWall = { wall: 'look' }
 
 /**
- * What rules ask about, and the commands of a call could use: it is asked before they start. Not what they are known not
- * to use, which their wall hides.
+ * What rules say about the commands of a call, which cannot be judged while they run: what they could use is asked, and
+ * what rules deny is refused if no wall here keeps them from it. What they are known not to use is hidden, and asked only
+ * if it cannot be. `verdicts`: those on the call so far.
  */
-export function askedOfCommands(
+export async function judgeCommands(
   call: ValidatedCall, analysis: CallAnalysis, verdicts: readonly Verdict[], host: HostContext,
+): Promise<Verdict | undefined> {
+  const asked = askedOfCommands(call, analysis, verdicts, host, true)
+  if (await notStarted(call, analysis, asked ? [...verdicts, asked] : verdicts, host) === undefined) return asked
+  const more = askedOfCommands(call, analysis, verdicts, host, false)
+  return await notStarted(call, analysis, more ? [...verdicts, more] : verdicts, host) ?? more
+}
+
+/** `isExact`: without what the commands are known not to use. */
+function askedOfCommands(
+  call: ValidatedCall, analysis: CallAnalysis, verdicts: readonly Verdict[], host: HostContext, isExact: boolean,
 ): Verdict | undefined {
   const { command, wall = LOOK } = analysis
   const uses = command && usesOf(call, analysis, host)
@@ -78,7 +89,7 @@ export function askedOfCommands(
   const { tool, session: { policy, paths: { workspace } } } = call
   const folders = { roots: [workspace, ...policy.standing(tool).power.fs.commandRoots ?? []], system: READ_BY_COMMANDS }
   // Beyond the look wall, what words seem to do is only a guess.
-  const known = wall.wall === 'look' ? knownCapabilities(analysis) : new Set<RuleCapability>()
+  const known = isExact && wall.wall === 'look' ? knownCapabilities(analysis) : new Set<RuleCapability>()
   const asking = new Set(verdicts.flatMap(({ rules = [] }) => rules))
   const found = uses.asked.filter(({ verdict, ...use }) =>
     !known.has(use.capability) && !asking.has(verdict.rule) && mayReach(use, wall, folders)).map(({ by }) => by)
@@ -87,7 +98,7 @@ export function askedOfCommands(
 }
 
 /** Why the commands of a call would not start, because no wall here keeps them from what rules deny. */
-export async function notStarted(
+async function notStarted(
   call: ValidatedCall, analysis: CallAnalysis, verdicts: readonly Verdict[], host: HostContext,
 ): Promise<Verdict | undefined> {
   const { tool, session: { policy } } = call
