@@ -14,7 +14,7 @@ it('prints one row for each requirement, and what differs with its reason', asyn
   expect([code, stderr]).toEqual([0, ''])
   const rows = stdout.split('\n').filter((line) => line.startsWith('S4-'))
   expect(rows).toHaveLength(40)
-  expect(rows[10]).toMatch(/^S4-11 {2}differs .*\(decision 148, docs\/guides\/dialects\.md\)$/)
+  expect(rows[22]).toMatch(/^S4-23 {2}differs .*\(decision 148, docs\/guides\/dialects\.md\)$/)
   expect(stdout).toMatch(/\nphi: \d+ hold, \d+ differ\./)
 })
 
