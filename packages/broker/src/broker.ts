@@ -111,7 +111,8 @@ export class Broker {
       ...(anyHas('net') ? [netCapability({ secrets, answeredBy: dryRun?.port })] : []),
       ...(anyHas('shell') ? [shellCapability({
         workspace, tools, secrets, operator, projectLayer, missingSandbox, requiresSandbox, spares, ...folders,
-        concurrentCommands: limits.concurrentCommands, answeredBy: dryRun && ((cmd, args) => dryRun.command?.(cmd, args)), clientOf: services.client,
+        concurrentCommands: limits.concurrentCommands, clientOf: services.client,
+        answeredBy: dryRun && ((cmd, args) => dryRun.command?.(cmd, args)),
         changes: services.changes, journal, wholeOutput: services.wholeOutput,
         isBundled: extension?.layer === 'bundled' && code?.kind === 'module', choosesWalls: code?.kind === 'module',
       })] : []),

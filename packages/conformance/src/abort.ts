@@ -52,7 +52,8 @@ export async function observeAbort(
   const beside = await Promise.all(reliable.map((fact) => inCompartment(target, async (opened) => {
     const cancel = new AbortController()
     const { tool: { name }, args } = fact
-    const one = opened.session.call({ callId: callIdOf(name, 'one'), tool: name, args, signal: cancel.signal }).catch(() => undefined)
+    const one = opened.session.call({ callId: callIdOf(name, 'one'), tool: name, args, signal: cancel.signal })
+      .catch(() => undefined)
     const other = callOnce(opened, fact)
     await delay(startMs / 20)
     cancel.abort(CANCELLED)
@@ -78,8 +79,9 @@ async function cancelOne(
   const onProgress = (text: string): void => {
     if (isOver) late.push(text)
   }
-  const call = session.call({ callId: callIdOf(tool.name, 'cancelled'), tool: tool.name, args, signal: cancel.signal, onProgress })
-    .catch(() => undefined)
+  const call = session.call({
+    callId: callIdOf(tool.name, 'cancelled'), tool: tool.name, args, signal: cancel.signal, onProgress,
+  }).catch(() => undefined)
   await delay(startMs / 20)
   cancel.abort(reason)
   await call

@@ -75,7 +75,9 @@ function requireDeclared(
   if (wide !== undefined) throw invalid('http.json', `at /${wide} must name one host, without *`)
   const names = new Set([...env, ...declared.map(({ name }) => name)])
   const secret = Object.keys(secrets).find((name) => !names.has(name))
-  if (secret !== undefined) throw invalid('secrets.json', `at /${secret} has a name that neither secrets nor env declares`)
+  if (secret !== undefined) {
+    throw invalid('secrets.json', `at /${secret} has a name that neither secrets nor env declares`)
+  }
   const programs = new Set(tools.flatMap(({ requires }) => requires.shell?.map(({ cmd }) => cmd) ?? []))
   const at = commands.findIndex(({ cmd }) => !programs.has(cmd) && !programs.has('*'))
   if (at >= 0) throw invalid('commands.json', `at /${at}/cmd names a command that no tool declares`)

@@ -3,7 +3,7 @@ import { BulkheadError } from '@bulkhead/contract'
 /** What was not done, because something before it hung. Its message says so. */
 export class OutOfTime extends Error {}
 
-/** How long a run waits, in all, for calls and phases that hang. Others do not count, so a slow machine costs nothing. */
+/** How long a run waits, in all, for what hangs. Calls that end do not count, so a slow machine costs nothing. */
 const PATIENCE_MS = 30_000
 
 /** Deadlines of the sandbox. */
@@ -40,8 +40,8 @@ export class Patience {
   }
 
   /**
-   * Waits for one call. Its signal is aborted with ExecutionTimeout after `timeoutMs`. Rejects with OutOfTime if the run
-   * had less time left than that.
+   * Waits for one call. Its signal is aborted with ExecutionTimeout after `timeoutMs`. Rejects with OutOfTime if the
+   * run had less time left than that.
    */
   async wait<Value>(
     what: string, timeoutMs: number, work: (signal: AbortSignal) => Promise<Value>,

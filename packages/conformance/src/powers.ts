@@ -13,7 +13,7 @@ export interface PowerFacts {
   readonly unused: Pick<UnusedPowers, 'env' | 'secrets' | 'state'>
   /** Tools that lack a power, each with the reason. */
   readonly denied: readonly string[]
-  /** Tools of which every call failed before it used anything. */
+  /** Tools of which every call failed before it used anything, for no reason that is known. */
   readonly idle: readonly string[]
   /** Requests that anyone on the way can read. */
   readonly plain: readonly string[]
@@ -75,7 +75,7 @@ export function observePowers(
     unused: unusedByExtension(manifest, recorder.uses),
     idle: manifest.tools.filter((tool) => {
       const own = accepted(tool)
-      return declares(tool, manifest) && own.length > 0 && own.every(({ error }) => error)
+      return declares(tool, manifest) && !causes.has(tool) && own.length > 0 && own.every(({ error }) => error)
         && !recorder.uses.some((use) => use.tool === tool.name)
     }).map(({ name }) => name),
     plain: recorder.uses.filter(({ part }) => part === 'net').map(({ subject }) => subject)

@@ -48,7 +48,8 @@ async function callAll(opened: OpenedCompartment, facts: readonly CallFact[]): P
 async function cancelAndStop(opened: OpenedCompartment, facts: readonly CallFact[]): Promise<Run> {
   const cancel = new AbortController()
   const running = facts.map(({ tool: { name }, args }, index) => opened.session
-    .call({ callId: callIdOf(name, `stopped-${index}`), tool: name, args, signal: cancel.signal }).catch(() => undefined))
+    .call({ callId: callIdOf(name, `stopped-${index}`), tool: name, args, signal: cancel.signal })
+    .catch(() => undefined))
   cancel.abort(new BulkheadError('ToolCancelled', 'Cancelled by the conformance suite.'))
   await Promise.all(running)
   await opened.session.quiet

@@ -1,6 +1,6 @@
 import {
-  beyond, BulkheadError, CALL_LIMITS, compileGrant, ERRORS, powerPhrases, type CompartmentServices, type CompartmentSession,
-  type ErrorCode, type ExtensionDescriptor, type InteractionRequest, type InteractionResponse, type Outcome,
+  beyond, BulkheadError, CALL_LIMITS, compileGrant, ERRORS, powerPhrases, type CompartmentServices,
+  type CompartmentSession, type ErrorCode, type ExtensionDescriptor, type InteractionRequest, type InteractionResponse, type Outcome,
   type Power, type ToolManifest,
 } from '@bulkhead/contract'
 import { completeOutcome, readReturn, type Reading } from '@bulkhead/contract/dialects'
@@ -89,17 +89,21 @@ export async function callTool(
   const depth = Number(/\/nested-(\d+)-\d+$/.exec(callId)?.[1] ?? 0) + 1
   if (depth > CALL_LIMITS.subagentDepth) {
     const deep = `tools call each other ${CALL_LIMITS.subagentDepth} deep at most`
-    return failure(name, 'CapabilityDenied', `The tool "${name}" is denied: ${deep}, and "${caller.name}" is that deep.`)
+    const why = `${deep}, and "${caller.name}" is that deep`
+    return failure(name, 'CapabilityDenied', `The tool "${name}" is denied: ${why}.`)
   }
   const known = answers.get(name)
   if (known !== undefined) return outcomeOf(name, { body: { type: 'output', data: known }, metadata: {} })
   const extension = own.manifest.tools.some((tool) => tool.name === name) ? own : find(name)
   const tool = extension?.manifest.tools.find((one) => one.name === name)
   if (extension === undefined || tool === undefined) {
-    return failure(name, 'ToolNotRegistered', `The suite has no tool "${name}". Give its answer in fixtures/tools.json.`)
+    const cure = 'Give its answer in fixtures/tools.json.'
+    return failure(name, 'ToolNotRegistered', `The suite has no tool "${name}". ${cure}`)
   }
   const fault = validatorOf(tool.inputSchema)(args)
-  if (fault !== undefined || !isJsonObject(args)) return failure(name, 'InputInvalid', `The arguments are invalid: ${fault}.`)
+  if (fault !== undefined || !isJsonObject(args)) {
+    return failure(name, 'InputInvalid', `The arguments are invalid: ${fault}.`)
+  }
   const more = beyond(power(tool, extension), power(caller, own))
   if (more.length > 0) {
     const why = `"${caller.name}", which calls it, may not ${powerPhrases(more, 'may').join('; ')}`

@@ -1,7 +1,7 @@
 import {
   DEFAULT_LIMITS, requireOptions, type CompartmentLimits, type CompartmentServices,
-  type CompartmentSession, type ExtensionDescriptor, type LifecyclePhase, type LogEntry, type Outcome, type RequirementSet, type Sandbox,
-  type ToolDefinition, type ToolManifest, type VariableValues,
+  type CompartmentSession, type ExtensionDescriptor, type LifecyclePhase, type LogEntry, type Outcome,
+  type RequirementSet, type Sandbox, type ToolDefinition, type ToolManifest, type VariableValues,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { forms, type OptionForms } from '@bulkhead/kit/options'

@@ -42,7 +42,9 @@ bulkhead conformance --specification NAME [--json]`,
       text: 'how long to wait, in all, for calls that hang (default: 30); what is then not run is reported',
     },
     junit: { type: 'string', value: 'FILE', completes: 'file', text: 'write the results as JUnit XML' },
-    sarif: { type: 'string', value: 'FILE', completes: 'file', text: 'write the results as SARIF 2.1.0, for code scanning' },
+    sarif: {
+      type: 'string', value: 'FILE', completes: 'file', text: 'write the results as SARIF 2.1.0, for code scanning',
+    },
     badge: { type: 'string', value: 'FILE', completes: 'file', text: 'write an SVG for a README' },
     live: { type: 'boolean', text: 'use real hosts, commands, variables and secrets' },
     fix: { type: 'boolean', text: 'remove powers that no call used from the manifest of the folder' },
@@ -61,11 +63,12 @@ bulkhead conformance --specification NAME [--json]`,
 arguments that are generated from their schemas, cancels calls, and compares the powers that it uses with those that
 it declares. Nothing leaves this machine: tools see a temporary workspace and fake secrets, one server on this machine
 answers for every host, and commands are recorded and not run. The folder "fixtures" of the extension gives tools files,
-answers of hosts, commands, people and other tools, and values of secrets: docs/guides/conformance.md. "bulkhead check" is the same command.
+answers of hosts, commands, people and other tools, and values of secrets: docs/guides/conformance.md. "bulkhead check"
+is the same command.
 
 --live makes hundreds of calls with generated arguments to the real hosts and commands that the manifest declares, with
-the values of its variables and secrets from the environment. The workspace is still an empty one. Use it with accounts
-and data that you can lose.
+the values of its variables and secrets from the environment. The workspace is still a temporary one. Use it with
+accounts and data that you can lose.
 
 --fix removes whole entries only: patterns, hosts, commands, capabilities, variables, secrets, state. It never narrows a
 pattern, and removes nothing from an extension that does not conform, whose calls may not have come to use everything.

@@ -9,9 +9,7 @@ import { readRegularFile } from '../files/read-file.ts'
 import {
   TEST_RESULT, verifyConformance, type AttestationRequest, type AttestationSigners,
 } from '../signature/conformance.ts'
-import {
-  unverified, verified, type Verification, type VerificationFault, type VerificationStep,
-} from '../signature/verification.ts'
+import { unverified, verified, type Verification, type VerificationStep } from '../signature/verification.ts'
 import type { InstallSpec } from './obtain-package.ts'
 
 export interface ConformanceSources {
@@ -51,7 +49,8 @@ export async function checkConformance(
   for (const { name, bundle } of candidates) {
     const result = bundle.ok ? await byAll(lists, bundle.value, about) : bundle
     if (result.ok) return { attestedBy: result.value, warnings: [] }
-    first ??= refusalOf(name, result.fault)
+    const { step, message } = result.fault
+    first ??= refusal(step, `${name} ${message}.`, CURES[step] ?? GET_ONE)
   }
   const wanted = `The policy requires proof that ${id} ${version} conforms`
   throw first ?? refusal('missing', `${wanted}, and there is none.`, GET_ONE)
@@ -59,9 +58,6 @@ export async function checkConformance(
 
 const refusal = (step: VerificationStep | 'policy' | 'missing', message: string, cure: string): BulkheadError =>
   new BulkheadError('ConformanceUnproven', `${message} ${cure}`, { data: { step } })
-
-const refusalOf = (name: string, { step, message }: VerificationFault): BulkheadError =>
-  refusal(step, `${name} ${message}.`, CURES[step] ?? GET_ONE)
 
 /** These faults are no sign of a wrong attestation: it is about this package, and proves nothing here. */
 const NO_PROOF: Partial<Record<VerificationStep, string>> = {
@@ -73,18 +69,22 @@ async function checkUnrequired(
   candidates: readonly Candidate[], signers: AttestationSigners, about: Attested,
 ): Promise<CheckedConformance> {
   const warnings: string[] = []
-  let wrong: BulkheadError | undefined
+  let attestedBy: string | null = null
   for (const { name, bundle } of candidates) {
     const result = bundle.ok
       ? await verifyConformance({ ...about, bundle: bundle.value, signers, acceptsUnpinned: true }) : bundle
-    if (result.ok) return { attestedBy: result.value, warnings: [] }
+    if (result.ok) {
+      attestedBy ??= result.value
+      continue
+    }
     const { step, message } = result.fault
-    if (NO_PROOF[step] === undefined) wrong ??= refusalOf(name, result.fault)
-    else warnings.push(`${name} ${message}. ${NO_PROOF[step]}`)
+    if (NO_PROOF[step] === undefined) throw refusal(step, `${name} ${message}.`, GET_AGAIN)
+    warnings.push(`${name} ${message}. ${NO_PROOF[step]}`)
   }
-  if (wrong !== undefined) throw wrong
-  return { attestedBy: null, warnings }
+  return { attestedBy, warnings }
 }
+
+const GET_AGAIN = 'Get the package and its attestation again from the publisher.'
 
 const GET_ONE = 'Get an attestation of this package by one of the signers in policy.conformance.signers, and pass it '
   + 'with --attestation FILE, or put it beside the tarball as NAME-VERSION.conformance.json.'

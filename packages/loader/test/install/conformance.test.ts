@@ -108,6 +108,7 @@ async function outcome({ policy, config, project, machine, attestation, from }: 
   }
 }
 
+const failed: Partial<ConformanceReport> = { checks: [{ id: 'abort', group: 'abort', level: 'must', ok: false }], summary: { must: counts, should: counts, conforms: false } }
 const requires = (...signers: object[]) => ({ require: true, signers })
 const machineWith = (...signers: object[]) => ({ policy: { conformance: requires(...signers) } })
 const ownKey = { key: OWN.publicKey }
@@ -136,15 +137,7 @@ describe('policy.conformance', () => {
     ['no attestation', async () => ({ policy: requires(ownKey) }), /^ConformanceUnproven missing: .*weather 1\.0\.0 conforms, and there is none\. Get an attestation .*--attestation FILE/],
     ['another key, which a publisher may have', async () => ({ policy: requires(ownKey), attestation: await attest(OTHER) }), /^ConformanceUnproven key: .*if you pin its key/],
     ['another package', async () => ({ policy: requires(ownKey), attestation: await attest(OWN, { digest: 'f'.repeat(128) }) }), /^ConformanceUnproven subject: .*"weather@1\.0\.0" with other files\..*each change/],
-    [
-      'failures',
-      async () => ({
-        policy: requires(ownKey), attestation: await attest(OWN, {
-          checks: [{ id: 'abort', group: 'abort', level: 'must', ok: false }], summary: { must: counts, should: counts, conforms: false },
-        }),
-      }),
-      /^ConformanceUnproven result: .*does not conform \(abort\)\. Install another version/,
-    ],
+    ['failures', async () => ({ policy: requires(ownKey), attestation: await attest(OWN, failed) }), /^ConformanceUnproven result: .*does not conform \(abort\)\. Install another version/],
     ['a failed result without a reason', async () => ({ policy: requires(ownKey), attestation: await attest(OWN, { summary: { must: counts, should: counts, conforms: false } }) }), /^ConformanceUnproven result: .*\(no results\)/],
     ['a must that was skipped', async () => ({ policy: requires(ownKey), attestation: await attest(OWN, { checks: [{ id: 'abort', group: 'abort', level: 'must', ok: null }] }) }), /^ConformanceUnproven result: .*\(abort\)/],
     ['other bytes than JSON', async () => ({ policy: requires(ownKey), attestation: 'not JSON' }), /^ConformanceUnproven form: proof\.json is not .*JSON/],
@@ -209,9 +202,6 @@ describe('policy.conformance', () => {
 })
 
 describe('an attestation that no policy requires', () => {
-  const failed: Partial<ConformanceReport> = {
-    checks: [{ id: 'abort', group: 'abort', level: 'must', ok: false }], summary: { must: counts, should: counts, conforms: false },
-  }
   const config = '{}'
 
   test('is verified, and shown with its signer', async () => {
@@ -229,7 +219,7 @@ describe('an attestation that no policy requires', () => {
   })
 
   test.each<readonly [string, () => Promise<Given>, RegExp]>([
-    ['about another package', async () => ({ config, attestation: await attest(OTHER, { digest: 'f'.repeat(128) }) }), /^ConformanceUnproven subject: proof\.json is about "weather@1\.0\.0" with other files\. .*each change/],
+    ['about another package', async () => ({ config, attestation: await attest(OTHER, { digest: 'f'.repeat(128) }) }), /^ConformanceUnproven subject: proof\.json is about "weather@1\.0\.0" with other files\. Get the package and its attestation again/],
     ['of another statement', async () => ({ config, attestation: await sign({ statement: otherSuite() }, OTHER) }), /^ConformanceUnproven statement: .*another suite/],
     ['with a changed statement', async () => ({ config, attestation: tampered(await keyless()) }), /^ConformanceUnproven (?:signature|log): /],
     ['without a log', async () => ({ config, attestation: unlogged(await keyless()) }), /^ConformanceUnproven (?:log|time): /],
@@ -237,6 +227,14 @@ describe('an attestation that no policy requires', () => {
     ['that cannot be read', async () => ({ config, from: { spec: parseInstallSpec(SPEC, home.base), attestations: null, file: join(home.base, 'missing.json') } }), /^ConformanceUnproven form: missing\.json does not exist/],
   ])('is refused %s', async (_, given, refusal) => {
     expect(await outcome(await given())).toMatch(refusal)
+  })
+
+  test('is refused if one of several is wrong, and each that proves nothing is named', async () => {
+    const spec = { kind: 'npm' as const, name: 'weather', wanted: 'latest' }
+    const listed = async (...bundles: readonly JsonObject[]) =>
+      outcome({ config, from: { spec, attestations: { attestations: bundles.map((bundle) => ({ predicateType: TEST_RESULT, bundle })) } } })
+    expect(await listed(await attest(OTHER), await keyless())).toMatch(/^attested by .*, who is not pinned, warned: The attestation of the registry is signed with a key/)
+    expect(await listed(await keyless(), await attest(OWN, { digest: 'f'.repeat(128) }))).toMatch(/^ConformanceUnproven subject: /)
   })
 
   test('is found beside the tarball by an installation, and one for other files is refused', async () => {
@@ -250,8 +248,7 @@ describe('an attestation that no policy requires', () => {
     await expect(installer.plan(SPEC)).rejects.toMatchObject({ code: 'ConformanceUnproven', data: { step: 'subject' } })
     rmSync(beside)
     symlinkSync('nowhere', beside)
-    await expect(installer.plan(SPEC)).rejects.toMatchObject({ code: 'ConformanceUnproven', data: { step: 'form' } })
-    rmSync(beside)
+    await expect(installer.plan(SPEC).finally(() => rmSync(beside))).rejects.toMatchObject({ code: 'ConformanceUnproven', data: { step: 'form' } })
   })
 })
 
