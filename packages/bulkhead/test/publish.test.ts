@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { canStateProvenance, planPublication } from '@bulkhead/loader'
+import type { BulkheadError } from '@bulkhead/contract'
+import { canStateProvenance, planPublication, publishPackage } from '@bulkhead/loader'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
@@ -15,9 +16,10 @@ let folder: string
 beforeEach(() => { folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-publish-'))) })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-const PACKAGE = { name: '@acme/greeter', version: '1.2.0', license: 'MIT', publishConfig: { access: 'public', tag: 'next' } }
+const PACKAGE = { name: '@acme/greeter', version: '1.2.0', type: 'module', license: 'MIT', publishConfig: { access: 'public', tag: 'next' } }
 function extension(packageJson: object) {
-  writeExtension(folder, { id: 'greeter', version: '1.2.0', tools: [{ name: 'greet' }] }, 'export default { tools: { greet: { execute: async () => "hi" } } }')
+  const inputSchema = { type: 'object', properties: {}, additionalProperties: false } as const
+  writeExtension(folder, { id: 'greeter', version: '1.2.0', tools: [{ name: 'greet', description: 'Greets the person who asks for it.', inputSchema }] }, 'export default { tools: { greet: { execute: async () => "hi" } } }')
   const place = join(folder, 'tools/greeter')
   writeFileSync(join(place, 'README.md'), '# Greeter\n')
   writeFileSync(join(place, 'package.json'), JSON.stringify(packageJson))
@@ -36,13 +38,21 @@ interface Sent {
   }
 }
 
-async function registry(status: number) {
+/** It answers what is published with a status, and has these versions, by number. */
+async function registry(status: number, versions: Readonly<Record<string, Uint8Array>> = {}, answer = '{}') {
   const sent: Sent[] = []
   const server = createServer(async (request, response) => {
     const body = await text(request)
     const { url, method, headers: { authorization } } = request
+    if (method === 'GET') {
+      const tarball = versions[url!.split('/').at(-1)!]
+      if (tarball) response.end(tarball)
+      else if (Object.keys(versions).length === 0) response.writeHead(404).end()
+      else response.end(JSON.stringify(documentOf(`http://${host}/npm/`, versions)))
+      return
+    }
     sent.push({ url, method, authorization, body: JSON.parse(body || 'null') as Sent['body'] })
-    response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
+    response.writeHead(status, { 'content-type': 'application/json' }).end(answer)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -52,6 +62,13 @@ async function registry(status: number) {
     await once(server, 'close')
   } }
 }
+
+const documentOf = (url: string, versions: Readonly<Record<string, Uint8Array>>) => ({
+  'name': PACKAGE.name, 'dist-tags': { latest: Object.keys(versions).at(-1) },
+  'versions': Object.fromEntries(Object.entries(versions).map(([version, tarball]) => [version, {
+    name: PACKAGE.name, version, dist: { tarball: url + version, integrity: `sha512-${createHash('sha512').update(tarball).digest('base64')}` },
+  }])),
+})
 
 it('shows what the registry would get and sends nothing; then publishes it, with the token of that host only', async () => {
   await using mine = await registry(201)
@@ -71,6 +88,7 @@ it('shows what the registry would get and sends nothing; then publishes it, with
 
   const { code, stdout, stderr } = await inside(['publish', place], folder, npm)
   expect([code, stdout]).toEqual([0, `Published @acme/greeter@1.2.0 to http://${mine.host}/npm/\n`])
+  expect(stderr).toMatch(/ {2}changes +none: the registry has no version of it\n {2}conforms +\d+ requirements\n$/)
   expect(stderr).toMatch(/ {2}source +not stated: this is no CI job with an identity\n/)
   const [{ url, method, authorization, body }] = mine.sent as [Sent]
   expect([url, method, authorization, other.sent]).toEqual(['/npm/@acme%2fgreeter', 'PUT', 'Bearer mine', []])
@@ -79,13 +97,73 @@ it('shows what the registry would get and sends nothing; then publishes it, with
   expect(`sha512-${createHash('sha512').update(tarball).digest('base64')}`).toBe(shown['tarballIntegrity'])
 })
 
-it('goes to the registry that package.json names, and explains a refusal', async () => {
-  await using named = await registry(403)
+it('goes to the registry that package.json names, compares with no placeholder, and explains a refusal', async () => {
+  // A placeholder reserves the name.
+  await using named = await registry(403, { '0.0.1': Buffer.from('no archive') })
   const place = extension({ ...PACKAGE, publishConfig: { registry: `http://${named.host}/` } })
   const npm = { BULKHEAD_REGISTRY: 'http://127.0.0.1:1/', [`npm_config_//${named.host}/:_authToken`]: 'named' }
-  const { code, stderr } = await inside(['publish', place, '--quiet'], folder, npm)
+  const { code, stderr } = await inside(['publish', place], folder, npm)
+  expect(stderr).toMatch(/changes +unknown: @acme\/greeter@0\.0\.1 cannot be compared\./)
   expect([code, stderr]).toEqual([1, expect.stringMatching(/InstallSourceUnavailable @acme\/greeter 1\.2\.0 was not published to \S+: The registry does not allow it\./)])
   expect(named.sent).toMatchObject([{ authorization: 'Bearer named' }])
+})
+
+/** Publishes the folder to a registry. */
+const publishTo = ({ host }: { readonly host: string }, place: string, ...args: string[]) =>
+  inside(['publish', place, '--registry', `http://${host}/npm/`, ...args], folder, { BULKHEAD_REGISTRY_TOKEN: 'mine' })
+
+async function tarballOf(place: string, version: string): Promise<Uint8Array> {
+  await inside(['pack', place], folder)
+  rmSync(join(place, 'bulkhead.integrity.json'))
+  return readFileSync(join(folder, `greeter-${version}.tgz`))
+}
+
+it('compares with the last version of the registry first, and names a version that exists, in words of its own', async () => {
+  const place = extension(PACKAGE)
+  await using first = await registry(201, { '1.2.0': await tarballOf(place, '1.2.0') })
+  const duplicate = await publishTo(first, place)
+  expect([duplicate.code, duplicate.stderr]).toEqual([1, expect.stringMatching(/InstallSourceInvalid http:\S+ has @acme\/greeter 1\.2\.0 already, and a published version cannot be replaced\. Raise the version/)])
+
+  const change = (version: string) => {
+    const manifest = JSON.parse(readFileSync(join(place, 'bulkhead.json'), 'utf8')) as { tools: object[] }
+    writeFileSync(join(place, 'bulkhead.json'), JSON.stringify({ ...manifest, version, tools: manifest.tools.map((tool) => ({ ...tool, name: 'welcome' })) }))
+    writeFileSync(join(place, 'index.js'), 'export default { tools: { welcome: { execute: async () => "hi" } } }')
+    writeFileSync(join(place, 'package.json'), JSON.stringify({ ...PACKAGE, version }))
+  }
+  change('1.2.1')
+  const low = await publishTo(first, place)
+  expect([low.code, low.stdout]).toEqual([1, ''])
+  expect(low.stderr).toMatch(/major\n {2}tool greet[\s\S]*needs 2\.0\.0, has 1\.2\.1\n\nNothing was sent\.\n$/)
+  expect(JSON.parse((await publishTo(first, place, '--json')).stdout)).toMatchObject({ published: false, ok: false, last: '1.2.0', changes: { required: 'major', ok: false }, conformance: null })
+  change('2.0.0')
+  expect(await publishTo(first, place)).toMatchObject({ code: 0, stderr: expect.stringContaining('since 1.2.0: needs 2.0.0, has 2.0.0') })
+  expect(first.sent).toMatchObject([{ method: 'PUT' }])
+  const compared = await inside(['diff', PACKAGE.name, place, '--registry', `http://${first.host}/npm/`], folder)
+  expect(compared).toMatchObject({ code: 0, stdout: expect.stringContaining('greeter 1.2.0 to 2.0.0') })
+  expect(await inside(['diff', '@acme/greeter@1.2.0', place, '--registry', `http://${first.host}/npm/`, '--json'], folder)).toMatchObject({ code: 0 })
+  expect(await inside(['diff', '@acme/gone', place, '--registry', `http://${first.host}/other/`], folder))
+    .toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid The registry (?:has no package "@acme\/gone"|returns another package)/) })
+})
+
+it('publishes nothing that does not conform', async () => {
+  const place = extension({ ...PACKAGE, bin: { greet: './index.js' } })
+  await using unused = await registry(201)
+  const { code, stderr } = await publishTo(unused, place)
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/FAIL {2}package-bin: [\s\S]*It does not conform\.\n\nNothing was sent\.\n$/)])
+  expect(unused.sent).toEqual([])
+})
+
+it.each([
+  [403, '{"error":"You cannot publish over the previously published versions: 1.2.0."}', /^InstallSourceInvalid.* has @acme\/greeter 1\.2\.0 already/],
+  [409, '{}', /^InstallSourceInvalid.* has @acme\/greeter 1\.2\.0 already/],
+  [404, '{}', /^InstallSourceUnavailable.*The registry has no such package or scope/],
+  [401, '{}', /^InstallSourceUnavailable.*did not accept the credentials/],
+])('a registry that answers %i %s has a message of its own', async (status, answer, message) => {
+  await using server = await registry(status, {}, answer)
+  const files = new Map([['package.json', Buffer.from(JSON.stringify(PACKAGE))]])
+  const publication = planPublication({ extension: { version: '1.2.0' }, files, tarball: Buffer.from('') })
+  const publishing = publishPackage(publication, { registry: { url: `http://${server.host}/npm/`, token: 'mine' }, provenance: false })
+  await expect(publishing.catch((error: BulkheadError) => `${error.code} ${error.message}`)).resolves.toMatch(message)
 })
 
 it.each<[string, object | undefined, RegExp]>([

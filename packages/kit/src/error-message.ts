@@ -20,6 +20,9 @@ export const errorCode = (error: unknown): string | undefined => {
 export function messageOf(thrown: unknown): string {
   try {
     if (isQuotaFault(thrown)) return 'EDQUOT: disk quota exceeded'
+    if (errorCode(thrown) === 'ENOSPC' && /no space left/.test((thrown as Error).message)) {
+      return 'ENOSPC: the disk is full. Free some space, and try again'
+    }
     const text = thrown instanceof Error ? thrown.message
       : typeof thrown === 'string' ? thrown : `threw ${String(thrown)}`
     if (typeof text !== 'string' || text === '') return 'threw an error without a message'

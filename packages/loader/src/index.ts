@@ -1,7 +1,7 @@
 export { Installer } from './install/installer.ts'
 export { inspectPackage, type InspectOptions, type Inspection } from './install/obtain-package.ts'
 export {
-  canStateProvenance, planPublication, publishPackage, type Publication, type PublishingOptions,
+  canStateProvenance, lastPublished, planPublication, publishPackage, type Publication, type PublishingOptions,
 } from './pack/publish.ts'
 export { signPackage, signTarball, type SignedPackage } from './pack/sign-package.ts'
 export { fixturesIn, packFolder, type Packed, type PackOptions } from './pack/pack-folder.ts'

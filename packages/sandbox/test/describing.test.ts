@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { SHIM_GLOBALS, SHIM_MODULES } from '../src/worker/allow-list.ts'
+import { SHIM_MODULES } from '../src/wire/shim-table.ts'
+import { SHIM_GLOBALS } from '../src/worker/allow-list.ts'
 import { invocation, newSandbox, refusal, requestOf, temporaryFolder } from './fixture.ts'
 
 const described = (source: string) => ({ ...requestOf({ placement: 'process', source }), describes: true as const })

@@ -5,13 +5,14 @@ import {
   badgeOf, junitOf, reportLines, reportOf, sarifOf, SPECIFICATIONS, type Mark,
 } from '@bulkhead/conformance'
 import { EXTENSION_ID_PATTERN, MANIFEST_FILE, type ExtensionDescriptor } from '@bulkhead/contract'
-import { isJsonObject, parseJson, type JsonObject } from '@bulkhead/kit/json'
+import type { JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { fixturesIn, inspectPackage, type Packed } from '@bulkhead/loader'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { CORE_VERSION } from '../facade/version.ts'
 import { defineCommand, EVERY_OPTION, UsageError } from './command.ts'
+import { CONFIG_OPTION, readConfig } from './config-option.ts'
 import { attest, readSigning } from './conformance-attest.ts'
 import { removeUnused, type FixedExtension } from './conformance-fix.ts'
 import { suiteProgress } from './conformance-progress.ts'
@@ -33,10 +34,7 @@ bulkhead conformance --specification NAME [--json]`,
   options: {
     only: { type: 'string', value: 'IDS', text: 'requirements or groups to check, with commas between them' },
     seed: { type: 'string', value: 'N', text: 'repeat the generated arguments of an earlier run (default: 1)' },
-    config: {
-      type: 'string', value: 'JSON',
-      text: 'configuration to start it with; must match its configSchema (default: {})',
-    },
+    config: CONFIG_OPTION,
     budget: {
       type: 'string', value: 'SECONDS',
       text: 'how long to wait, in all, for calls that hang (default: 30); what is then not run is reported',
@@ -200,14 +198,6 @@ function placeOf(target: string): string {
 
 const COLORS = { FAIL: 'red', warn: 'yellow', skip: 'dim', ok: 'green' } as const
 const painted = (mark: Mark): string => styleText(COLORS[mark], mark)
-
-function readConfig(text: string | undefined): JsonObject | undefined {
-  if (text === undefined) return undefined
-  const parsed = parseJson(text)
-  if (!parsed.ok) throw new UsageError(`--config ${parsed.fault.message}.`)
-  if (!isJsonObject(parsed.value)) throw new UsageError('--config must be a JSON object.')
-  return parsed.value
-}
 
 function readBudget(text: string | undefined): number | undefined {
   if (text === undefined) return undefined

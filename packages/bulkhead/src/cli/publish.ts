@@ -9,13 +9,16 @@ import { defineCommand, UsageError } from './command.ts'
 import { readExtensionFolder } from './extension-source.ts'
 import { COMMON_OPTIONS, SOURCE_OPTIONS, type HostValues } from './host-options.ts'
 import { isTrusted } from './install.ts'
+import { CONFIG_OPTION, readConfig } from './config-option.ts'
 import { hint, printJson, sizeInWords } from './output.ts'
 import { fileLines } from './pack.ts'
+import { checkPublication } from './publish-checks.ts'
 import { registryToPublish } from './registries.ts'
 import { extensionJson, extensionLines, line, sourceLines, sourcesJson } from './review.ts'
 
 export const publish = defineCommand({
-  usage: 'bulkhead publish [DIR] [--dry-run] [--root DIR] [--registry URL] [--json] [--home DIR] [--trust-project]',
+  usage: `bulkhead publish [DIR] [--dry-run] [--config JSON] [--root DIR] [--registry URL] [--json] [--home DIR]
+  [--trust-project]`,
   operands: { DIR: { text: 'folder of an extension (default: this folder)', completes: 'folder' } },
   options: {
     'dry-run': { type: 'boolean', text: 'show what the registry would get, and send nothing' },
@@ -24,10 +27,12 @@ export const publish = defineCommand({
       text: `registry to publish to; BULKHEAD_REGISTRY_TOKEN is sent to it if set
 (default: publishConfig.registry, else BULKHEAD_REGISTRY, else the registries in npm's configuration)`,
     },
-    'root': SOURCE_OPTIONS.root, 'json': COMMON_OPTIONS.json, 'home': COMMON_OPTIONS.home,
+    'config': CONFIG_OPTION, 'root': SOURCE_OPTIONS.root, 'json': COMMON_OPTIONS.json, 'home': COMMON_OPTIONS.home,
     'trust-project': { type: 'boolean', text: 'use the .npmrc of the folder' },
   },
-  details: `Packs the folder as "pack" does and writes nothing into it. package.json must have a name and the version of
+  details: `Packs the folder as "pack" does and writes nothing into it. Then compares it with the latest version of the
+registry, as "diff" does, and runs the conformance suite: a version that is too low and an extension that does not
+conform are not published. package.json must have a name and the version of
 the manifest; "access", "tag" and "registry" of its publishConfig are used. Credentials come from npm's configuration
 and go to their own host only. In GitHub Actions with the permission "id-token: write", and in GitLab with
 SIGSTORE_ID_TOKEN, a signed statement tells from which source the package was built.`,
@@ -39,7 +44,8 @@ SIGSTORE_ID_TOKEN, a signed statement tells from which source the package was bu
 
   async run({ values, positionals: [dir = '.', ...more] }) {
     if (more.length > 0) throw new UsageError('Name one folder after "publish".')
-    const packed = await readExtensionFolder(dir, values)
+    const config = readConfig(values.config)
+    const packed = await readExtensionFolder(dir, values, config)
     const publication = planPublication(packed)
     const registry = await registryOf(publication, packed.folder, values)
     const provenance = canStateProvenance(process.env)
@@ -54,13 +60,16 @@ SIGSTORE_ID_TOKEN, a signed statement tells from which source the package was bu
       ].join('\n'))
     }
     const isDry = values['dry-run'] === true
-    const log = isDry ? undefined : await publishPackage(publication, { registry, provenance })
+    const { lines, ok, ...checks } = await checkPublication(publication, packed, registry, { home: values.home, config })
+    if (!values.json) process.stderr.write(`${lines.join('\n')}\n`)
+    const log = isDry || !ok ? undefined : await publishPackage(publication, { registry, provenance })
     if (values.json) {
       const extra = { transparencyLog: log ?? null, files: [...files.keys()], warnings, ...sourcesJson(packed) }
-      printJson({ published: !isDry, ...facts, ...extra, ...extensionJson(extension) })
-    } else if (isDry) process.stdout.write(hint('Nothing was sent.\n'))
+      printJson({ published: ok && !isDry, ...facts, ok, ...checks, ...extra, ...extensionJson(extension) })
+    } else if (!ok) process.stderr.write('Nothing was sent.\n')
+    else if (isDry) process.stdout.write(hint('Nothing was sent.\n'))
     else process.stdout.write(`${publishedText(publication, registry.url)}${log === undefined ? '' : `${log}\n`}`)
-    return 0
+    return ok ? 0 : 1
   },
 })
 

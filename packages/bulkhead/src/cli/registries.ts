@@ -27,6 +27,14 @@ export function chooseRegistries(
   }
 }
 
+/** The registry of one package, for a command that reads it. */
+export function registryReader(
+  given: string | undefined, project: NpmProject,
+): (name: string) => Promise<RegistryOptions> {
+  const { registry, registryFor } = chooseRegistries(given, () => undefined, project)
+  return async (name) => registry ?? registryFor!(name)
+}
+
 /**
  * Where a package goes to: an option, else what package.json names, else BULKHEAD_REGISTRY, else npm's configuration,
  * which also has the credentials.

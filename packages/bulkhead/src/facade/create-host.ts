@@ -276,7 +276,7 @@ export function closeStore(store: Pick<Store, 'close'>, clock: Clock = systemClo
 }
 
 /** Creates a span for every call if OpenTelemetry is set up in this process. Returns a disposer. */
-export async function traceWherePresent(host: Pick<Host, 'on' | 'tool'>): Promise<() => void> {
+export async function traceWherePresent(host: Pick<Host, 'on'> & Partial<Pick<Host, 'tool'>>): Promise<() => void> {
   if (!(REGISTERED in globalThis)) return () => undefined
   const api = await import('@opentelemetry/api').catch(() => undefined)
   if (api === undefined) return () => undefined

@@ -23,7 +23,7 @@ import { proveContents } from '../prove/pipeline.ts'
 import { WorkerSchemaChecker } from '../schema/schema-checker.ts'
 import { verifyNpmAttestations } from '../signature/npm-attestations.ts'
 import { PackageSignatures } from '../signature/package-signatures.ts'
-import type { Registry, RegistryVersion } from './registry.ts'
+import { Registry, type RegistryOptions, type RegistryVersion } from './registry.ts'
 
 /** The source of an installation. */
 export type InstallSpec =
@@ -237,11 +237,13 @@ export interface Inspection {
 export interface InspectOptions {
   /** Accept a package for other versions of the host. */
   readonly anyCore?: boolean
+  /** The registry of a package, by its name. Without it, packages of registries are refused, and no request is made. */
+  readonly registryFor?: (name: string) => Promise<RegistryOptions>
 }
 
 /**
- * Proves a folder or a tarball under the policy of the global layer. Makes no request and writes nothing. Rejects with
- * the fault of the package.
+ * Proves a folder, a tarball or a package of a registry under the policy of the global layer. Writes nothing. Rejects
+ * with the fault of the package.
  */
 export async function inspectPackage(
   path: string, cwd: string, options: LoaderOptions, reading: InspectOptions = {},
@@ -249,7 +251,8 @@ export async function inspectPackage(
   const settings = resolveSettings(options)
   const spec = parseInstallSpec(path, cwd)
   const { limits, trustRoot } = settings
-  const registry = async () => {
+  const registry = async (name: string): Promise<Registry> => {
+    if (reading.registryFor !== undefined) return new Registry(await reading.registryFor(name))
     throw new BulkheadError('InstallSourceInvalid', `"${path}" is a package name. Use a folder or a tarball.`)
   }
   const obtained = await obtainPackage(spec, { limits, trustRoot: trustRoot.json, registry }, '')

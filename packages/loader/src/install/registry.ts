@@ -84,6 +84,16 @@ export class Registry {
     return readVersion(name, version, described, this.#base)
   }
 
+  /** The versions of a package, and the one that `latest` names. null if the registry has no such package. */
+  async published(name: string): Promise<{ readonly versions: ReadonlySet<string>; readonly latest: string | null } | null> {
+    const document = await this.#find(name)
+    if (document === undefined) return null
+    const { latest } = objectAt(document, 'dist-tags')
+    return {
+      versions: new Set(Object.keys(objectAt(document, 'versions'))), latest: typeof latest === 'string' ? valid(latest) : null,
+    }
+  }
+
   /** The tarball, checked against its digest. */
   async tarball(version: RegistryVersion, maxBytes: number): Promise<Uint8Array> {
     const { onProgress } = this.#options
@@ -98,14 +108,23 @@ export class Registry {
   }
 
   async #document(name: string): Promise<JsonObject> {
+    const document = await this.#find(name)
+    if (document !== undefined) return document
+    throw new BulkheadError('InstallSourceInvalid', `The registry has no package "${visibleText(name)}".`)
+  }
+
+  /** undefined if the registry does not know the package. */
+  async #find(name: string): Promise<JsonObject | undefined> {
     const url = new URL(name.replace('/', '%2f'), this.#base)
     const accept = 'application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8'
-    const bytes = await this.#fetch(url, MAX_DOCUMENT_BYTES, { accept }).catch((error: unknown) => {
+    let bytes: Uint8Array
+    try {
+      bytes = await this.#fetch(url, MAX_DOCUMENT_BYTES, { accept })
+    } catch (error) {
       const isUnknown = (BulkheadError.from(error).data as { readonly status?: Json } | undefined)?.status === 404
-      if (!isUnknown) throw error
-      const message = `The registry has no package "${visibleText(name)}".`
-      throw new BulkheadError('InstallSourceInvalid', message, { cause: error })
-    })
+      if (isUnknown) return undefined
+      throw error
+    }
     const document = jsonOf(bytes, url)
     if (!isJsonObject(document) || document['name'] !== name) {
       throw malformed(`returns another package than ${visibleText(name)}`)

@@ -85,12 +85,14 @@ export async function packFolder(
   const sources = new BundledFiles(folder, root)
   let origins: CodeOrigins | undefined
   const isGenerated = source !== undefined && !('tools' in source.manifest)
+  const placed = (fault: Fault): Promise<Fault> =>
+    writtenFault(fault, { written: bytes, built: files, ...(isGenerated && { origins }) })
   const hasModules = skipped.includes('node_modules') || root !== undefined
   const bundled = source !== undefined || (hasModules && usesDependencies(sources, files))
   if (bundled) {
     if (bundle === undefined) throw new BulkheadError('ModuleNotFound', NO_BUNDLER)
     if (source === undefined) {
-      const main = mainOf(folder, files)
+      const main = mainOf(await manifestOf(folder, files, placed), files)
       const built = await bundle(main, sources)
       files.set(main, Buffer.from(built.code))
       origins = built.origins
@@ -107,12 +109,10 @@ export async function packFolder(
   files.set(INTEGRITY_FILE, Buffer.from(integrityFile))
 
   const settings = forProject ? resolveSettings(loader) : config === undefined
-    ? unconfigured : { ...unconfigured, defaults: configFor(manifestOf(folder, files), config) }
+    ? unconfigured : { ...unconfigured, defaults: configFor(await manifestOf(folder, files, placed), config) }
   const { extension, warnings } = await provePackage({
     source: 'in-place', location: folder, contents: contentsOf(files), attested: null, version: null, warnings: [],
-  }, settings, forProject ? 'project' : 'global', null, {
-    anyCore, placed: (fault) => writtenFault(fault, { written: bytes, built: files, ...(isGenerated && { origins }) }),
-  })
+  }, settings, forProject ? 'project' : 'global', null, { anyCore, placed })
   const main = extension.manifest.main.slice('./'.length)
   if (source === undefined) await parseModules(main, files, origins)
   return {
@@ -162,14 +162,16 @@ function packageWarnings(
 const configFor = ({ id }: Manifest, config: JsonObject): ConfigFile =>
   ({ extensions: { [id]: { config } } }) as ConfigFile
 
-function manifestOf(folder: string, files: ReadonlyMap<string, Uint8Array>): Manifest {
+async function manifestOf(
+  folder: string, files: ReadonlyMap<string, Uint8Array>, placed: (fault: Fault) => Promise<Fault>,
+): Promise<Manifest> {
   const shaped = next(readManifest({ layer: 'global', location: folder, part: '' }, contentsOf(files)), checkShape)
-  if (!shaped.ok) throw faultError(shaped.faults)
+  if (!shaped.ok) throw faultError(await Promise.all(shaped.faults.map(placed)))
   return shaped.value.manifest
 }
 
-function mainOf(folder: string, files: ReadonlyMap<string, Uint8Array>): string {
-  const main = manifestOf(folder, files).main.slice('./'.length)
+function mainOf(manifest: Manifest, files: ReadonlyMap<string, Uint8Array>): string {
+  const main = manifest.main.slice('./'.length)
   if (!files.has(main)) {
     throw new BulkheadError('ShapeInvalid', `The folder has no ${visibleText(main)}, which the manifest names as main.`)
   }

@@ -6,7 +6,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { parseStrictJson } from '../files/json-file.ts'
-import { registryUrl, type RegistryOptions } from '../install/registry.ts'
+import { Registry, registryUrl, type RegistryOptions } from '../install/registry.ts'
 import type { Packed } from './pack-folder.ts'
 
 /** What a registry gets. */
@@ -75,6 +75,24 @@ function readmeOf(files: Packed['files']): JsonObject {
   return name === undefined ? {} : { readme: new TextDecoder().decode(files.get(name)), readmeFilename: name }
 }
 
+/**
+ * The version that `latest` names in the registry. null for the first publication. Rejects with InstallSourceInvalid if
+ * the registry has the version that is to be published.
+ */
+export async function lastPublished(
+  { name, version }: Pick<Publication, 'name' | 'version'>, registry: RegistryOptions,
+): Promise<string | null> {
+  const published = await new Registry(registry).published(name)
+  if (published?.versions.has(version)) throw duplicate(name, version, registryUrl(registry.url))
+  return published?.latest ?? null
+}
+
+const duplicate = (name: string, version: string, { href }: URL, cause?: unknown): BulkheadError => new BulkheadError(
+  'InstallSourceInvalid',
+  `${href} has ${name} ${version} already, and a published version cannot be replaced. Raise the version in package.json.`,
+  { cause },
+)
+
 export interface PublishingOptions {
   readonly registry: Pick<RegistryOptions, 'url' | 'token' | 'authorization'>
   /** Whether to state by whom and from which source this was built. Needs the identity of a CI job. */
@@ -102,6 +120,7 @@ export async function publishPackage(
     })
     return transparencyLogUrl
   } catch (error) {
+    if (isDuplicate(error)) throw duplicate(name, version, url, error)
     throw new BulkheadError(
       'InstallSourceUnavailable', `${name} ${version} was not published to ${url.href}: ${reasonOf(error)}`,
       { cause: error },
@@ -122,10 +141,16 @@ function credentialsFor(
 
 const REASONS: Readonly<Record<string, string>> = {
   E401: 'The registry did not accept the credentials. Log in with npm, or set its token in your .npmrc.',
-  E403: 'The registry does not allow it. The version may exist already, or the name belongs to someone else.',
-  E404: 'The registry does not know the package, or does not accept the credentials.',
-  E409: 'The registry has this version already.',
+  E403: 'The registry does not allow it. The name may belong to someone else.',
+  E404: 'The registry has no such package or scope, or the credentials may not publish there.',
   EOTP: 'The registry wants a one-time password. Use a token for automation.',
+}
+
+/** Registries answer 409, or 403 with a sentence. */
+const isDuplicate = (error: unknown): boolean => {
+  const { code } = error as { readonly code?: Json }
+  return code === 'E409' || code === 'EPUBLISHCONFLICT'
+    || (code === 'E403' && /previously published|already exists|cannot publish over/i.test(messageOf(error)))
 }
 
 function reasonOf(error: unknown): string {

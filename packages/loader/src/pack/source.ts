@@ -43,6 +43,10 @@ interface Building extends SourceTools {
 /** undefined if the main module is not TypeScript. */
 export function typeScriptSource(folder: string, files: Files): TypeScriptSource | undefined {
   const source = namedSource(folder, files)
+  if (source === undefined && files.has('index.ts') && !files.has(MANIFEST_FILE) && !files.has(PACKAGE_FILE)) {
+    const advice = 'Add one with the name and version of the extension, such as { "name": "weather", "version": "1.0.0" }.'
+    throw new BulkheadError('ShapeInvalid', `There is no ${PACKAGE_FILE} beside index.ts. ${advice}`)
+  }
   if (source === undefined || files.has(source.main)) return source
   const shown = visibleText(source.main)
   throw new BulkheadError('ShapeInvalid', `The folder has no ${shown}, which the manifest names as main.`)
