@@ -1,7 +1,5 @@
-export { defineExtension, defineTool } from './author/extension.ts'
-export type { ExtensionModule, ExtensionPhases, ModuleTool, StoredState } from './author/extension.ts'
-export type { FromJsonSchema } from './author/schema-types.ts'
-export { ToolError } from './author/tool-error.ts'
+export { defineExtension, defineTool, ToolError } from './author/index.ts'
+export type { ExtensionModule, ExtensionPhases, FromJsonSchema, ModuleTool, StoredState } from './author/index.ts'
 export type {
   AnyRuntime, AppliedUpdate, DirectoryEntry, Edited, FileChange, FileReader, FilesFound, FileStat, FileUpdate,
   FileWatch, FileWriter, FindOptions, Interact, LineFound, LinesFound, Log, Net, NetRequest, NetResponse, PipeOptions,

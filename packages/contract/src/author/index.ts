@@ -4,8 +4,8 @@ export { declaredManifest } from './declared-manifest.ts'
 export type { RequirementKeys, ToolKeys } from './declared-keys.ts'
 export { defineExtension, defineTool } from './extension.ts'
 export type {
-  DefinedTool, ExtensionContext, ExtensionModule, ExtensionPhases, SecretDeclaration, StateDeclaration, StoredState,
-  ToolDeclaration, ToolReturn,
+  DefinedTool, ExtensionContext, ExtensionModule, ExtensionPhases, ModuleTool, SecretDeclaration, StateDeclaration,
+  StoredState, ToolDeclaration, ToolReturn,
 } from './extension.ts'
 export type { ArgsOf, FromJsonSchema } from './schema-types.ts'
 export { ToolError } from './tool-error.ts'
