@@ -45,7 +45,8 @@ describe.each(thoroughly<readonly Era[]>(['modern'], ERAS))('between a client of
 
   it('no tool runs for a client that cannot ask', async () => {
     const client = await world.connect(era)
-    expect(await client.callTool({ name: 'ship_echo', arguments: { text: 'hello' } }))
-      .toMatchObject({ isError: true, _meta: { 'bulkhead/error': { code: 'ApprovalDenied' } } })
+    const refused = client.callTool({ name: 'ship_echo', arguments: { text: 'hello' } })
+    if (era === 'modern') await expect(refused).rejects.toMatchObject({ code: -32021 })
+    else expect(await refused).toMatchObject({ isError: true, _meta: { 'bulkhead/error': { code: 'ApprovalDenied' } } })
   })
 })

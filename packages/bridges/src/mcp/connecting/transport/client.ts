@@ -13,6 +13,7 @@ import { Account } from '../sign-in/account.ts'
 import { Authorization } from '../sign-in/authorization.ts'
 import type { CredentialFile } from '../sign-in/credentials.ts'
 import type { SignInPrompt } from '../sign-in/sign-in.ts'
+import { type AnswerInput, resultOfCall, TASKS_EXTENSION } from './awaited-task.ts'
 import { boundedFetch, HttpTransport } from './http-transport.ts'
 import { listContent, listTools, LONGEST_MS, useContent } from './lists.ts'
 import { ProcessTransport } from './process-transport.ts'
@@ -117,7 +118,10 @@ async function connect(
   const { self, name, elicitation, roots, sampling, signal } = options
   const changed = { autoRefresh: false, onChanged: () => options.onListChanged() }
   const client = new Client(self, {
-    capabilities: { elicitation: { form: {} }, ...(roots && { roots: {} }), ...(sampling && { sampling: {} }) },
+    capabilities: {
+      elicitation: { form: {} }, extensions: { [TASKS_EXTENSION]: {} },
+      ...(roots && { roots: {} }), ...(sampling && { sampling: {} }),
+    },
     versionNegotiation: { mode },
     jsonSchemaValidator: NO_VALIDATION,
     listChanged: { tools: changed, resources: changed, prompts: changed },
@@ -127,6 +131,11 @@ async function connect(
   if (sampling) {
     client.setRequestHandler('sampling/createMessage', async ({ params }, { mcpReq }) =>
       await sampling.answer(params, mcpReq.signal) as unknown as CreateMessageResult)
+  }
+  const answer: AnswerInput = async (method, params, until) => {
+    if (method === 'elicitation/create') return await elicitation.answer(name, params as never) as unknown as Json
+    if (method === 'sampling/createMessage') return await sampling?.answer(params, until) as unknown as Json | undefined
+    return method === 'roots/list' && roots ? { roots: roots.map((root) => ({ ...root })) } as Json : undefined
   }
   const ended = Promise.withResolvers<Error | undefined>()
   let last: Error | undefined
@@ -175,7 +184,8 @@ async function connect(
       running++
       try {
         const { tool: { access }, args, signal: until } = request
-        return await (access ? useContent(client, access, args, until) : callTool(client, request))
+        if (access) return await useContent(client, access, args, until)
+        return await resultOfCall(client, await callTool(client, request), until, answer)
       } catch (error) {
         throw await faultOf(error)
       } finally {

@@ -4,6 +4,8 @@ import { cut } from '../../../connected/entries.ts'
 
 /** The key for the unchecked list of tools. */
 export const LISTED = 'bulkhead/listed'
+/** The key for the task that a server made of a call. The SDK does not know the extension. */
+export const TASK = 'bulkhead/task'
 
 const TYPE_CHARS = 64
 /** Each of these members marks the result of a call. */
@@ -11,11 +13,12 @@ const MEMBERS = ['content', 'structuredContent', 'isError'] as const
 
 /**
  * Prepares a result for the SDK, which rejects a whole result for one invalid part. Invalid content blocks are replaced
- * with a note, tools are passed on unchecked, and null members are removed.
+ * with a note, tools are passed on unchecked, and null members are removed. A task becomes a result that names it.
  */
 export function readableResult(message: JSONRPCMessage): JSONRPCMessage {
   if (!('result' in message)) return message
   const { tools, content = [], ...result } = withoutNulls(message.result as JsonObject)
+  if (result['resultType'] === 'task') return { ...message, result: { resultType: 'complete', content: [], [TASK]: result } }
   if (Array.isArray(tools)) return { ...message, result: { ...result, tools: [], [LISTED]: tools } }
   if (!MEMBERS.some((member) => member in message.result)) return message
   return { ...message, result: { ...result, content: [content].flat().map(readableBlock) } }
