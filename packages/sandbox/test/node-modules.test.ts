@@ -122,6 +122,16 @@ describe.each(REMOTE.slice(0, thoroughly(1, 2)))('modules of Node in a %s', (pla
     }
   })
 
+  it('take no keys whose use could not be interrupted', async () => {
+    const { privateKey } = nodeCrypto.generateKeyPairSync('dh', { group: 'modp14' })
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' })
+    expect(await call(`
+      const { createPrivateKey, sign } = modules.crypto
+      const tried = [createPrivateKey, (key) => sign('sha1', 'x', key), (key) => sign('sha1', 'x', { key })]
+      return tried.map((work) => { try { work(args.pem) } catch (error) { return error.message } })
+    `, { pem })).toEqual(Array.from({ length: 3 }, () => 'A compartment has no keys of type dh.'))
+  })
+
   it('offer crypto.subtle, which agrees with that of Node', async () => {
     const answer = await call(`
       const bytes = Buffer.from('text')

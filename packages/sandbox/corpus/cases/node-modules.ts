@@ -8,6 +8,7 @@ const [network, signals, modules, realm, exhaustion, lifecycle] =
 const DENIED = 'CapabilityDenied'
 const ABSENT = 'BuiltinDenied'
 const RANGE = 'ERR_OUT_OF_RANGE'
+const TOO_LARGE = 'ERR_BUFFER_TOO_LARGE'
 
 export const nodeModules = [
   network!(400, 'hosts outside the grant, through node:http', `
@@ -195,9 +196,11 @@ export const nodeModules = [
     const zeros = Buffer.alloc(65 * 1024 * 1024)
     const bombs = {
       gunzip: zlib.gzipSync(zeros), inflate: zlib.deflateSync(zeros), inflateRaw: zlib.deflateRawSync(zeros),
-      unzip: zlib.gzipSync(zeros), brotliDecompress: zlib.brotliCompressSync(zeros, { params: { 1: 1 } }),
+      unzip: zlib.gzipSync(zeros),
+      brotliDecompress: Buffer.concat(await Array.fromAsync(
+        Readable.from([zeros]).pipe(zlib.createBrotliCompress({ params: { 1: 1 } })))),
     }
-    const outcome = {}
+    const outcome = { slow: await attempt(() => zlib.brotliCompressSync(zeros).length) }
     for (const [name, bomb] of Object.entries(bombs)) {
       const create = zlib['create' + name[0].toUpperCase() + name.slice(1)]
       let read = 0
@@ -213,10 +216,11 @@ export const nodeModules = [
       ]
     }
     return outcome
-  `, Object.fromEntries(['gunzip', 'inflate', 'inflateRaw', 'unzip', 'brotliDecompress'].map((name) => {
-    const tooLarge = 'ERR_BUFFER_TOO_LARGE'
-    return [name, [tooLarge, tooLarge, tooLarge, tooLarge, true]]
-  }))),
+  `, {
+    slow: RANGE,
+    ...Object.fromEntries(['gunzip', 'inflate', 'inflateRaw', 'unzip', 'brotliDecompress'].map((name) =>
+      [name, [TOO_LARGE, TOO_LARGE, TOO_LARGE, TOO_LARGE, true]])),
+  }),
   exhaustion!(409, 'work of node:crypto that cannot be interrupted', `
     const { default: crypto } = await import('node:crypto')
     const derive = (...given) => attempt(() => crypto.pbkdf2Sync('x', 'y', ...given).length)

@@ -16,6 +16,9 @@ type Kind = keyof typeof KINDS
 
 /** What one use may produce. A few compressed bytes can become more than the memory of the compartment. */
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+/** What is compressed at once, which cannot be interrupted. Brotli and Zstandard can take seconds for a megabyte. */
+const MAX_INPUT_BYTES = 128 * 1024 * 1024
+const MAX_SLOW_BYTES = 8 * 1024 * 1024
 const MAX_CHUNK_BYTES = 1024 * 1024
 const NUMBERS = ['flush', 'finishFlush', 'level', 'windowBits', 'memLevel', 'strategy'] as const
 
@@ -30,7 +33,9 @@ export function zlibModule(host: ShimHost): object {
       const run = native[`${name}Sync`] as (bytes: Buffer, options: object) => Buffer
       const limit = limitOf(options)
       const given = { ...optionsOf(options), maxOutputLength: limit }
-      return translated(limit, () => result(run(bytesOf('The data', data), given)) as Buffer)
+      const bytes = bytesOf('The data', data)
+      integer('The length of the data', bytes.length, 0, kind.endsWith('Compress') ? MAX_SLOW_BYTES : MAX_INPUT_BYTES)
+      return translated(limit, () => result(run(bytes, given)) as Buffer)
     }
     members[`${name}Sync`] = whole
     members[name] = (data: unknown, ...rest: unknown[]) => {

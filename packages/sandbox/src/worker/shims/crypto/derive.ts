@@ -4,8 +4,8 @@ import { bytesOf, fields, integer, later, result, text, wrongType, type Native }
 /** Rounds times blocks of output. About three seconds. */
 const MAX_ROUNDS = 5_000_000
 const MAX_KEY_BYTES = 65_536
-/** Bytes of output per block, for the least hash. */
-const BLOCK_BYTES = 16
+/** Output of one block, with SHA-1. */
+const BLOCK_BYTES = 20
 /** `N * r * p`: about two seconds, and up to 256 MiB, which `memoryMb` counts too. */
 const MAX_SCRYPT = 2 ** 21
 const SCRYPT_BYTES = 272 * 1024 * 1024
@@ -14,7 +14,7 @@ const SCRYPT_BYTES = 272 * 1024 * 1024
 export function derivation(native: Native): Readonly<Record<string, unknown>> {
   const pbkdf2Sync = (password: unknown, salt: unknown, rounds: unknown, length: unknown, digest: unknown): Buffer => {
     const bytes = integer('keylen', length, 0, MAX_KEY_BYTES)
-    const most = Math.max(1, Math.floor(MAX_ROUNDS / Math.ceil(Math.max(bytes, 1) / BLOCK_BYTES / 4)))
+    const most = Math.floor(MAX_ROUNDS / Math.ceil(Math.max(bytes, 1) / BLOCK_BYTES))
     return result(native.pbkdf2Sync(
       bytesOf('The password', password), bytesOf('The salt', salt), integer('iterations', rounds, 1, most), bytes,
       text('The digest', digest),

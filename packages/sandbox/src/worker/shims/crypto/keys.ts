@@ -73,7 +73,7 @@ const JWK = ['kty', 'crv', 'x', 'y', 'd', 'n', 'e', 'p', 'q', 'dp', 'dq', 'qi', 
 type KeyInput = NodeKey | PrivateKeyInput | PublicKeyInput
 
 /** A public or private key, in each form that Node takes. */
-export function keyInput(given: unknown): KeyInput | Buffer | string {
+function keyInput(given: unknown): KeyInput | Buffer | string {
   if (isKey(given)) return nodeKeyOf(given)
   if (typeof given === 'string') return given
   const bytes = copyOf(given)
@@ -96,7 +96,23 @@ const optionalText = (name: string, given: unknown): Record<string, string> =>
   given === undefined || given === null ? {} : { [name]: text(name, given) }
 
 const KINDS: ReadonlySet<string> = new Set(['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448', 'x25519', 'x448'])
-const MAX_RSA_BITS = 4096
+const MAX_NEW_BITS = 4096
+const MAX_RSA_BITS = 8192
+
+/** Contract: throws for a key whose use could take very long, and cannot be interrupted. */
+export function usable(key: NodeKey): NodeKey {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: { modulusLength = 0 } = {} } = key
+  if (type !== undefined && !KINDS.has(type)) throw new TypeError(`A compartment has no keys of type ${type}.`)
+  integer('The length of the modulus in bits', modulusLength, 0, MAX_RSA_BITS)
+  return key
+}
+
+/** The key of an operation, made by Node from each form that it takes. */
+export function keyOf(given: unknown, make: (input: never) => NodeKey): NodeKey {
+  const input = keyInput(given)
+  // Only a key of Node has it: the other forms are strings, bytes and plain objects of ours.
+  return typeof input === 'object' && 'export' in input ? input : usable(make(input as never))
+}
 
 /** Keys. Node's stay private. */
 export function keys(native: Native): Readonly<Record<string, unknown>> {
@@ -108,7 +124,7 @@ export function keys(native: Native): Readonly<Record<string, unknown>> {
     ])
     const { publicKey, privateKey } = native.generateKeyPairSync(type as 'rsa', {
       ...(type.startsWith('rsa') && {
-        modulusLength: integer('modulusLength', given.modulusLength, 512, MAX_RSA_BITS),
+        modulusLength: integer('modulusLength', given.modulusLength, 512, MAX_NEW_BITS),
         publicExponent: integer('publicExponent', given.publicExponent ?? 65_537, 3, 2 ** 32 - 1),
       }),
       ...(type === 'ec' && { namedCurve: text('namedCurve', given.namedCurve) }),
@@ -121,8 +137,8 @@ export function keys(native: Native): Readonly<Record<string, unknown>> {
     KeyObject,
     createSecretKey: (key: unknown, encoding?: BufferEncoding) =>
       wrap(native.createSecretKey(bytesOf('The key', key, encoding))),
-    createPublicKey: (key: unknown) => wrap(native.createPublicKey(keyInput(key) as PublicKeyInput)),
-    createPrivateKey: (key: unknown) => wrap(native.createPrivateKey(keyInput(key) as PrivateKeyInput)),
+    createPublicKey: (key: unknown) => wrap(usable(native.createPublicKey(keyInput(key) as PublicKeyInput))),
+    createPrivateKey: (key: unknown) => wrap(usable(native.createPrivateKey(keyInput(key) as PrivateKeyInput))),
     generateKeyPairSync: (kind: unknown, options?: unknown) => {
       const [publicKey, privateKey] = generate(kind, options)
       return { publicKey, privateKey }

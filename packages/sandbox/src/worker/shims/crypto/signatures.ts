@@ -1,19 +1,20 @@
-import { Writable } from 'node:stream'
 import { Buffer } from 'node:buffer'
-import { keyInput } from './keys.ts'
+import type { KeyObject as NodeKey } from 'node:crypto'
+import { Writable } from 'node:stream'
+import { keyOf } from './keys.ts'
 import { bytesOf, fields, integer, later, optional, result, text, wrongType, type Native } from './values.ts'
 
 type Encoding = BufferEncoding | undefined
 
 /** A key with the options of a signature or of RSA. */
-function withOptions(given: unknown): never {
-  const input = keyInput(given)
-  if (typeof given === 'string' || given instanceof Uint8Array) return input as never
-  const options = fields(given, ['padding', 'saltLength', 'dsaEncoding', 'oaepHash', 'oaepLabel'])
+function withOptions(given: unknown, make: (input: never) => NodeKey): never {
+  const key = keyOf(given, make)
+  const options = fields(typeof given === 'object' ? given : {}, [
+    'padding', 'saltLength', 'dsaEncoding', 'oaepHash', 'oaepLabel',
+  ])
   const { padding, saltLength, dsaEncoding, oaepHash, oaepLabel } = options
-  const isPlain = Object.getPrototypeOf(input) === Object.prototype
   return {
-    ...(isPlain ? input as object : { key: input }),
+    key,
     ...(padding !== undefined && { padding: integer('padding', padding, 1, 6) }),
     ...(saltLength !== undefined && { saltLength: integer('saltLength', saltLength, -2, 512) }),
     ...(dsaEncoding !== undefined && { dsaEncoding: text('dsaEncoding', dsaEncoding) }),
@@ -24,12 +25,14 @@ function withOptions(given: unknown): never {
 
 /** Signatures, and encryption with RSA. The data of a signature is collected, so no state of Node is kept. */
 export function signatures(native: Native): Readonly<Record<string, unknown>> {
+  const secret = (input: never): NodeKey => native.createPrivateKey(input)
+  const shared = (input: never): NodeKey => native.createPublicKey(input)
   const algorithmOf = (given: unknown): string | null =>
     optional(given, (name) => text('The algorithm', name).replace(/^RSA-/i, '')) ?? null
   const signBytes = (algorithm: unknown, data: Buffer, key: unknown): Buffer =>
-    result(native.sign(algorithmOf(algorithm), data, withOptions(key))) as Buffer
+    result(native.sign(algorithmOf(algorithm), data, withOptions(key, secret))) as Buffer
   const verifyBytes = (algorithm: unknown, data: Buffer, key: unknown, signature: Buffer): boolean =>
-    native.verify(algorithmOf(algorithm), data, withOptions(key), signature)
+    native.verify(algorithmOf(algorithm), data, withOptions(key, shared), signature)
 
   class Signed extends Writable {
     readonly #algorithm: string
@@ -66,8 +69,10 @@ export function signatures(native: Native): Readonly<Record<string, unknown>> {
   }
 
   const rsa = (name: 'publicEncrypt' | 'publicDecrypt' | 'privateEncrypt' | 'privateDecrypt') =>
-    (key: unknown, data: unknown): Buffer =>
-      result(native[name](withOptions(key), bytesOf('The data', data))) as Buffer
+    (key: unknown, data: unknown): Buffer => {
+      const make = name.startsWith('public') ? shared : secret
+      return result(native[name](withOptions(key, make), bytesOf('The data', data))) as Buffer
+    }
   return {
     Sign, Verify,
     createSign: (algorithm: unknown) => new Sign(algorithm),

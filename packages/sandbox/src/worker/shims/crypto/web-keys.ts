@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
 import type { KeyObject as NodeKey } from 'node:crypto'
+import { usable } from './keys.ts'
 import { bytesOf, fields, integer, optional, text, wrongType, type Native } from './values.ts'
 
 type JsonWebKey = Record<string, string | undefined>
@@ -187,9 +188,9 @@ export function webKeys(native: Native): Readonly<Record<string, (...given: unkn
     const wantedFormat = text('format', format)
     let key: NodeKey
     try {
-      key = keyFrom(wantedFormat, data, algorithm)
+      key = usable(keyFrom(wantedFormat, data, algorithm))
     } catch (error) {
-      if (error instanceof DOMException || error instanceof TypeError) throw error
+      if (error instanceof DOMException || error instanceof TypeError || error instanceof RangeError) throw error
       throw refused('DataError', `The key cannot be read: ${(error as Error).message}`)
     }
     return newKey(key, { extractable: Boolean(extractable), usages, algorithm: factsOf(algorithm, key) })
