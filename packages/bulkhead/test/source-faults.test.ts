@@ -40,9 +40,10 @@ it.each<[string, string, object | undefined, RegExp]>([
 })
 
 /** A small file system of its own, if this process may mount one. */
-const mount = (at: string) => spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16k', 'tmpfs', at]).status === 0
+const shell = (script: string, at: string) => spawnSync('/bin/sh', ['-c', script, 'sh', at]).status === 0
+const mount = (at: string) => shell('mount -t tmpfs -o size=16k tmpfs "$1"', at)
 
-it('says that the disk is full', runsIf(process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0, 'may not mount a file system'), async () => {
+it('says that the disk is full', runsIf(process.getuid?.() === 0 && spawnSync('/bin/sh', ['-c', 'unshare --mount true']).status === 0, 'may not mount a file system'), async () => {
   const [place, disk] = [join(folder, 'whole'), join(folder, 'disk')]
   for (const at of [place, disk]) mkdirSync(at)
   writeFileSync(join(place, 'index.ts'), tool(''))
@@ -54,6 +55,6 @@ it('says that the disk is full', runsIf(process.getuid?.() === 0 && spawnSync('u
     const { code, stderr } = await inside(['pack', place, '--out', disk], folder)
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^InstallFailed ".*" could not be written: ENOSPC: the disk is full\. Free some space, and try again/)])
   } finally {
-    spawnSync('umount', [disk])
+    shell('umount "$1"', disk)
   }
 })
