@@ -78,8 +78,9 @@ function entryUrls(sources: string): NonNullable<UserConfig['plugins']> {
       ),
     },
     renderChunk: (code: string, { fileName }: { fileName: string }) => code.replaceAll(
-      new RegExp(`${built}([^'"]+)`, 'g'),
-      (_, path: string) => `./${posix.relative(posix.dirname(fileName), path)}`.replace('./../', '../'),
+      new RegExp(`(['"])${built}([^'"]+)`, 'g'),
+      (_, quote: string, path: string) =>
+        `${quote}${`./${posix.relative(posix.dirname(fileName), path)}`.replace('./../', '../')}`,
     ),
   }
 }

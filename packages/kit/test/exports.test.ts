@@ -18,7 +18,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   hosts: ['coversName', 'coversPort', 'hostCovers', 'hostMatches', 'hostsOverlap', 'isThisMachine', 'readHostPattern'],
   json: ['JSON_LIMITS', 'atPointer', 'canonicalJson', 'findJsonFault', 'isJsonObject', 'parseJson', 'pointerKey', 'pointerStep'],
   'json-copy': ['copyJson', 'deepFreeze'],
-  'json-edit': ['removeJson'],
+  'json-edit': ['placeInJson', 'removeJson'],
   'node-version': ['nodeVersionFault', 'requireNodeVersion'],
   options: ['findOptionFault', 'forms'],
   'private-file': ['ExposedFileError', 'readPrivateFile', 'writePrivateFile'],

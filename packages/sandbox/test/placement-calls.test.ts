@@ -43,7 +43,7 @@ describe.each(PLACEMENTS)('a call in the placement %s', (placement) => {
 
   it('passes a frozen runtime that has only the members of every call', async () => {
     expect(await session.call(invocation({}, { tool: 'look' }))).toEqual({
-      members: ['callId', 'log', 'progress', 'signal', 'toolName', 'update'], frozen: true, same: true, fs: false,
+      members: ['callId', 'config', 'log', 'progress', 'signal', 'toolName', 'update'], frozen: true, same: true, fs: false,
     })
   })
 

@@ -61,7 +61,8 @@ export function startersOf(
         ? (operator?.keys ?? []).filter(({ name }) => wall?.keys?.includes(name)) : [],
     })
   }
-  const starters = new Map<string, Starter>()
+  // At once, so that a wrong path is known.
+  const starters = new Map([['', starterIn([])]])
   return ({ grant: { fs: { commandRoots = [] } } }) =>
     starters.getOrInsertComputed(commandRoots.join('\0'), () => starterIn(commandRoots))
 }
