@@ -3,8 +3,12 @@ import { BulkheadError } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 
 /** The package of a file in `node_modules`; undefined for files of the tool. */
-const packageOf = (path: string): string | undefined =>
-  /.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/s.exec(path)?.[1]?.replaceAll('\\', '/')
+function packageOf(path: string): string | undefined {
+  const segments = path.split(/[\\/]/)
+  const at = segments.lastIndexOf('node_modules')
+  const [first = '', second = ''] = segments.slice(at + 1)
+  return at === -1 ? undefined : first.startsWith('@') ? `${first}/${second}` : first
+}
 
 const NATIVE = 'is native code, which no compartment runs. Use a package in JavaScript instead, or a service over HTTP.'
 const WASM = 'is WebAssembly, which a bundle cannot contain. Import the file from a tool without dependencies, or pass '

@@ -105,7 +105,7 @@ async function powersIn(target: SandboxTarget, bench: Bench): Promise<PowerFacts
 const SPEC = 'docs/explanation/security.md'
 const RUNTIME = 'docs/guides/publishing.md'
 /** Those of every call. `env` is declared for the whole extension. */
-const MEMBERS = ['callId', 'log', 'progress', 'signal', 'toolName', 'update']
+const MEMBERS = ['callId', 'config', 'log', 'progress', 'signal', 'toolName', 'update']
 const membersOf = ({ value }: Settled<Json>): readonly string[] =>
   ((value as { readonly members?: readonly string[] } | null | undefined)?.members ?? [])
 

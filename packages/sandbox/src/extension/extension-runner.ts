@@ -15,21 +15,18 @@ export interface RunnerOptions {
   readonly output: PlainLimits
   /** Limit on each argument of a broker call, and on the description of the tools. */
   readonly messageBytes: number
+  /** Absent if no tool has a power with shims. */
   readonly enter?: Enter | undefined
 }
 
 /** Runs a call so that the shims find its runtime and variables, also after an `await`. */
 export type Enter = <Result>(runtime: AnyRuntime, env: Variables | undefined, work: () => Result) => Result
 
-/** Only calls of tools with one of these pay for `enter`. */
-const WITH_SHIMS: ReadonlySet<RuntimePart> = new Set(['fs.read', 'fs.write', 'net', 'shell', 'env'])
-
 const NO_POWERS: ReadonlySet<RuntimePart> = new Set()
 
 interface RunnableTool {
   readonly tool: ModuleTool
   readonly runtime: ReturnType<typeof runtimeOf>
-  readonly enter: Enter | undefined
 }
 
 /** The methods of a compartment after `load`, as promises. */
@@ -63,7 +60,7 @@ export class ExtensionRunner implements RunnerMethods {
       const given = powers.get(toolName) ?? NO_POWERS
       const { config } = options
       const runtime = runtimeOf({ toolName, powers: given, callBroker: this.#callBroker, log: this.#log, config })
-      return [toolName, { tool, runtime, enter: given.isDisjointFrom(WITH_SHIMS) ? undefined : options.enter }]
+      return [toolName, { tool, runtime }]
     }))
   }
 
@@ -79,7 +76,8 @@ export class ExtensionRunner implements RunnerMethods {
   async execute(
     callId: string, name: string, args: JsonObject, env?: Variables | null, reverts?: Reverts,
   ): Promise<Json> {
-    const { tool, runtime: runtimeFor, enter } = this.#tool(name)
+    const { tool, runtime: runtimeFor } = this.#tool(name)
+    const { enter } = this.#options
     const call = new RunningCall(callId)
     this.#running.push(call)
     try {
