@@ -76,6 +76,18 @@ describe('.bulkheadignore', () => {
     expect(readFileSync(join(folder, 'work/.bulkheadignore'), 'utf8')).toContain('*.pem')
   })
 
+  it('stops no command that writes where nothing is excluded', { ...needs('Linux'), ...WALLS }, async () => {
+    ignore('*.key\nnowhere/\n')
+    const { call, session } = await open()
+    writeFileSync(join(folder, 'work/try.sh'), 'echo new > c.txt; cat c.txt; echo >> .bulkheadignore')
+    const command = { command: 'sh try.sh' }
+    expect(await session.explain({ id: 'e', name: 'bash', arguments: command })).toMatchObject({ decision: 'allow', wall: { wall: 'work' } })
+    expect(await call('bash', command)).toMatchObject({ stdout: 'new\n', exit_code: has('bubblewrap') ? 2 : 0 })
+    expect(await call('bash', { command: 'echo > .bulkheadignore' })).toBe('RuleDenied')
+    writeFileSync(join(folder, 'work/d.key'), 'text\n')
+    expect(await call('bash', command)).toEqual(has('bubblewrap') ? expect.anything() : 'RuleDenied')
+  })
+
   it('is for a jailed server, and a server without a jail is denied', { ...needs('Linux'), ...WALLS }, async () => {
     const server = { type: 'local' as const, command: [process.execPath, SERVER], requires: { fs: { read: ['{workspace}', dirname(SERVER)] } } }
     const { call } = await open({ mcp: { jailed: server, loose: { ...server, jail: false } } })

@@ -21,9 +21,20 @@ import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { argumentsReaders, createBundledExtensions } from '../src/index.ts'
 import { BYPASS_VECTORS } from './bash/corpus/bypass-vectors.ts'
 import { DEVELOPER_COMMANDS } from './bash/corpus/developer-commands.ts'
+import * as JUDGED from './bash/corpus/judged-commands.ts'
+import { COMMANDS as PROGRAMS, linesOf } from './bash/unasked/command-lines.ts'
 
 const ORDINARY = readFileSync(new URL('bash/corpus/ordinary-commands.txt', import.meta.url), 'utf8').trim().split('\n')
-const COMMANDS = [...Object.values(BYPASS_VECTORS).flat(), ...Object.values(DEVELOPER_COMMANDS).flat(), ...ORDINARY]
+const COMMANDS = [
+  ...Object.values(BYPASS_VECTORS).flat(), ...Object.values(DEVELOPER_COMMANDS).flat(), ...ORDINARY,
+  ...Object.values(JUDGED).flat().map((one) => typeof one === 'string' ? one : one[0]),
+]
+/** Lines as an attacker would write them. Asking the programs for their options takes long. */
+const HOSTILE = thoroughly<readonly string[]>([], PROGRAMS).map((program) => ({
+  weight: 1,
+  arbitrary: linesOf(program, { root: '..', workspace: '.', canary: '../outside/canary', absent: '../outside/written' }, () => true)
+    .map((words) => words.map((word) => /^[\w./=-]+$/.test(word) ? word : `'${word}'`).join(' ')),
+}))
 
 let root: string
 let workspace: string
@@ -103,7 +114,8 @@ const anyRule: fc.Arbitrary<Authored> = fc.record({
 }).map((rule) => rule.by === 'machine' && rule.action === 'allow' ? { ...rule, action: 'ask' as const } : rule)
 
 const anyCall: fc.Arbitrary<readonly [string, object]> = fc.oneof(
-  fc.constantFrom(...COMMANDS).map((command) => ['bash', { command }] as const), fc.constantFrom(...CALLS),
+  fc.oneof({ weight: 200, arbitrary: fc.constantFrom(...COMMANDS) }, ...HOSTILE).map((command) => ['bash', { command }] as const),
+  fc.constantFrom(...CALLS),
 )
 
 const setting = fc.record({

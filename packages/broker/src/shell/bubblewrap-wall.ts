@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, IGNORE_FILE } from '@bulkhead/contract'
 import { foldersBetween, pathsAt } from '@bulkhead/kit/folders'
 import { isOfSystem } from '@bulkhead/kit/programs'
 import type { HostFolders } from '../fs/file-scope.ts'
@@ -104,7 +104,7 @@ export class BubblewrapWall {
     // An isolated command is one of a bundled tool, which sets repositories up.
     const { run } = form.isolated ? { run: [] } : await findPlaces(roots, form.wall)
     const protectedFolders = this.#protectedFolders(roots.slice(1))
-    const files = this.#storeFiles(roots)
+    const files = [...this.#storeFiles(roots), ...roots.map((root) => join(root, IGNORE_FILE))]
     const isHeld = ({ path }: Place): boolean => [...protectedFolders, ...files].some((place) => liesIn(path, place))
     const masks = await masksOf(deniedIn(form, true))
     const isMasked = ({ path }: Place): boolean => masks.some(({ to }) => liesIn(path, to))

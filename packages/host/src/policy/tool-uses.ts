@@ -59,10 +59,7 @@ function findUses(
     each.rules.of(tool).filter((rule) => !asides[index]!.rules.has(rule) || asides[index]!.kept.size > 0))
   const strict = rules.filter(isStrict)
   if (strict.length === 0 && ignored === undefined) return undefined
-  const judge: ToolUses['judge'] = ({ capability, subject }, isAnswered) => {
-    const isOfFile = capability === 'fs.read' || capability === 'fs.write'
-    const line = isOfFile ? ignored?.lineFor(capability, subject) : undefined
-    if (line !== undefined) return { action: 'deny', rule: line }
+  const judgeByRules: ToolUses['judge'] = ({ capability, subject }, isAnswered) => {
     let asking: UseVerdict | undefined
     for (const [index, each] of lineage.entries()) {
       const verdict = each.rules.judgeUse(tool, { capability, subject }, asides[index]!)
@@ -73,12 +70,20 @@ function findUses(
     }
     return asking
   }
+  const judge: ToolUses['judge'] = (use, isAnswered) => {
+    const { capability, subject } = use
+    const isOfFile = capability === 'fs.read' || capability === 'fs.write'
+    const line = isOfFile ? ignored?.lineFor(capability, subject) : undefined
+    return line === undefined ? judgeByRules(use, isAnswered) : { action: 'deny', rule: line }
+  }
   const denies = strict.filter(({ action }) => action === 'deny')
   const asks = strict.filter(({ action }) => action === 'ask')
   const isOfHosts = (rule: ScopedRule): boolean => capabilitiesOf(rule).includes('net.fetch')
   const hosts = denies.find(isOfHosts)
   const pathsDenied = (isAnswered: (rule: string) => boolean): DeniedPaths => ({
-    ruleFor: (capability, subject) => judge({ capability, subject }, isAnswered)?.rule,
+    // What an ignore file excludes is neither read nor written. The file itself is a protected place of the wall.
+    ruleFor: (capability, subject) =>
+      ignored?.lineFor('fs.read', subject) ?? judgeByRules({ capability, subject }, isAnswered)?.rule,
     places: denies.flatMap(placesOf),
     rule: denies.filter(isOfFiles).map(ruleName)[0] ?? ignored?.files[0]!.path,
     hasExceptions: rules.some((rule) => rule.action === 'allow' && isOfFiles(rule)),

