@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -126,5 +127,22 @@ describe('a rule of the configuration', { ...needs('Linux'), ...WALLS }, () => {
     expect(await text('keys/k')).toContain('refused')
     const session = await host!.openSession({ mode: 'yolo', rules: [{ permission: 'fs.read', pattern: '**/a.txt', action: 'deny' }] })
     expect(resultOf(await session.call({ id: 's', name: 'jailed_try', arguments: {} }))).toBe('RuleDenied')
+  })
+
+  it('that denies files decides about tools that always start a command before they do', needs('git'), async () => {
+    rmSync(join(folder, 'work/.bulkheadignore'))
+    writeFileSync(join(folder, 'work/a.test.js'), "import fs from 'node:fs'\nfs.readFileSync('a.txt')\nfs.readFileSync('b.pem')\n")
+    execFileSync('git', ['init', '-q', 'source'], { cwd: join(folder, 'work') })
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-qm', 'x', '--allow-empty'], { cwd: join(folder, 'work/source') })
+    const { call, session } = await open({ rules: [{ permission: 'fs.read', pattern: '**/b.pem', action: 'deny' }] })
+    const calls = {
+      test_runner: [{ runner: 'node', path: 'a.test.js' }, { failed: 1 }],
+      repo_clone: [{ url: `file://${join(folder, 'work/source')}`, path: 'copy' }, { path: 'copy' }],
+    } as const
+    for (const [name, [args, result]] of Object.entries(calls)) {
+      const { decision, code } = await session.explain({ id: `e ${name}`, name, arguments: args })
+      expect([name, decision, code]).toEqual(has('bubblewrap') ? [name, 'allow', undefined] : [name, 'deny', 'RuleDenied'])
+      expect(await call(name, args)).toEqual(has('bubblewrap') ? expect.objectContaining(result) : 'RuleDenied')
+    }
   })
 })

@@ -153,6 +153,8 @@ export interface ArgumentsReading {
   readonly onlyReads?: boolean | 'walled'
   /** For a tool that runs commands: the host chooses the wall around them by this. */
   readonly command?: CommandReading
+  /** The wall around commands that every call of this tool starts. If rules keep one from starting, the call is denied. */
+  readonly startsBehind?: 'look' | 'work'
   /** What the call needs. A ceiling that forbids one of these denies the call before a person is asked. */
   readonly needs?: readonly CallNeed[]
   /** What the call would write, for the diff that an approval shows. Read only if a person is asked. */

@@ -69,7 +69,7 @@ function isHeldBackFrom(path: string, paths: ReaderContext, realPath: HostContex
 function analysisOf(
   reading: ArgumentsReading, isBundled: boolean, paths: ReaderContext, host: HostContext,
 ): CallAnalysis {
-  const { key, subjects, touches, asks, denies, onlyReads, needs, effects, writes, command } = reading
+  const { key, subjects, touches, asks, denies, onlyReads, needs, effects, writes, command, startsBehind } = reading
   let followed: CallEffects | undefined
   let named: readonly NamedPath[] | undefined
   return {
@@ -83,6 +83,7 @@ function analysisOf(
     ...(isBundled && onlyReads === true && { onlyReads }),
     ...(isBundled && onlyReads === 'walled' && { onlyReads: 'unwalled' }),
     ...(command && isBundled ? { command: commandOf(command, paths, host) } : {}),
+    ...(startsBehind && isBundled ? { startsBehind } : {}),
     ...(needs && isBundled ? { needs } : {}),
     ...(writes && isBundled ? { writes } : {}),
     ...(effects && isBundled ? { effects: () => (followed ??= followLinks(effects, host.realPath)) } : {}),

@@ -72,6 +72,8 @@ export interface CallAnalysis {
   readonly command?: CommandReading
   /** The wall around its commands. Absent if the tool chooses, or if a command is simple enough to need none. */
   readonly wall?: CommandWall
+  /** For another tool that always starts commands: the wall that it chooses. */
+  readonly startsBehind?: 'look' | 'work'
   /** Third-party code derived the key: an approval of it lasts for the session at most. */
   readonly keyByTool?: true
   /** What it is known to need. Absent if only the tool knows. */

@@ -51,7 +51,7 @@ export async function evaluate(
         addOpinion(evaluation, each.kind === 'built-in' ? each.evaluate(evaluation) : await each.evaluate(evaluation))
     }
     if (change === undefined) {
-      if (analysis.command && !isDenied(evaluation)) {
+      if ((analysis.command || analysis.startsBehind) && !isDenied(evaluation)) {
         addOpinion(evaluation, await judgeCommands(call, analysis, evaluation.verdicts, host))
       }
       const decision = conclude(evaluation, call)

@@ -102,11 +102,13 @@ async function notStarted(
   call: ValidatedCall, analysis: CallAnalysis, verdicts: readonly Verdict[], host: HostContext,
 ): Promise<Verdict | undefined> {
   const { tool, session: { policy } } = call
-  const { command, wall = LOOK } = analysis
-  if (command === undefined || host.whyNotStarted === undefined) return undefined
+  const { command, startsBehind, wall = startsBehind ? { wall: startsBehind } : LOOK } = analysis
+  if ((command ?? startsBehind) === undefined || host.whyNotStarted === undefined) return undefined
   const uses = usesOf(call, analysis, host)
   const answered = new Set(verdicts.flatMap(({ action, rules = [] }) => action === 'ask' ? rules : []))
-  const [deniedPaths, deniesHosts] = [uses?.deniedPaths((rule) => answered.has(rule)), uses?.deniesHosts]
+  // A tool that chooses its wall asks when it starts a command.
+  const isAnswered = (rule: string): boolean => command === undefined || answered.has(rule)
+  const [deniedPaths, deniesHosts] = [uses?.deniedPaths(isAnswered), uses?.deniesHosts]
   if (deniedPaths === undefined && deniesHosts === undefined) return undefined
   const error = await host.whyNotStarted(policy.standing(tool).power, wall, { deniedPaths, deniesHosts })
   if (error === undefined) return undefined

@@ -22,6 +22,8 @@ export interface CloneRefs {
 /** Symbolic links become files, and names that other systems read as `.git` are refused. */
 const SETTINGS = ['core.symlinks=false', 'core.protectHFS=true', 'core.protectNTFS=true', 'transfer.fsckObjects=true']
   .flatMap((setting) => ['-c', setting])
+/** Around every command that fills it. */
+export const CLONE_WALL = 'work'
 const STEP_MS = 120_000
 /** Largest file that can be written at once. */
 const PART_BYTES = 8 * 1024 * 1024
@@ -122,7 +124,7 @@ export class LocalClone {
   #run(stages: readonly ShellStage[], folder: string): Promise<PipeResult> {
     return this.#runtime.shell.pipe(
       stages.map((stage) => ({ ...stage, as: this.#as })),
-      { cwd: folder, wall: 'work', isolated: true, quiet: true, timeoutMs: STEP_MS },
+      { cwd: folder, wall: CLONE_WALL, isolated: true, quiet: true, timeoutMs: STEP_MS },
     )
   }
 }

@@ -5,7 +5,7 @@ import { errorCode } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
 import { absolute, insidePath, pathKey, refuseHome, stringOr, writeDenials } from '../model/paths.ts'
-import { type CloneRuntime, LocalClone } from './local-clone.ts'
+import { CLONE_WALL, type CloneRuntime, LocalClone } from './local-clone.ts'
 import { copyFile, download } from './sources.ts'
 
 const INPUT_SCHEMA = {
@@ -97,7 +97,7 @@ export const readCloneArguments: ArgumentsReader = ({ url, path }, context) => {
     ...(isFile || given === null ? [] : [{ kind: 'net', subject: `${given.hostname}:${port}` } as const]),
   ]
   return {
-    key, subjects: [{ key }], asks: [], needs,
+    key, subjects: [{ key }], asks: [], needs, startsBehind: CLONE_WALL,
     touches: [
       source === undefined ? `reach ${given?.host ?? 'nothing: it is not a URL'}` : `read ${source}`, `write ${place}`,
     ],

@@ -89,7 +89,8 @@ export const readTestArguments: ArgumentsReader = ({ runner, path }, { workspace
   const inside = insidePath(written, { workspace, folder: '.', roots })
   const key = testKey(typeof runner === 'string' ? runner : undefined, inside ?? written)
   const denies = inside === undefined ? [`the path ${written} is outside the workspace`] : []
-  return simpleReading(key, [], `run code of the project: the tests in ${pathKey(inside ?? written)}`, denies)
+  const touch = `run code of the project: the tests in ${pathKey(inside ?? written)}`
+  return { ...simpleReading(key, [], touch, denies), startsBehind: WALL }
 }
 
 async function runTests(args: TestArgs, runtime: TestRuntime): Promise<JsonObject> {
@@ -105,6 +106,8 @@ async function runTests(args: TestArgs, runtime: TestRuntime): Promise<JsonObjec
   return run.resultOf(result)
 }
 
+/** Around the tests, and around what finds their folder. */
+const WALL = 'work'
 const NOT_FOUND = 127
 /** Set if the host itself runs in a test of node. With it, node runs no tests. */
 const OUTER_TESTS = 'NODE_TEST_CONTEXT'
@@ -148,7 +151,7 @@ class TestRun {
     const timeoutMs = Math.max(1, Math.ceil(until - performance.now()))
     return this.#runtime.shell.pipe(
       [{ cmd: 'env', args: ['-u', OUTER_TESTS, '--', ...argv] }, { cmd: 'gzip', args: ['-c'] }, { cmd: 'base64' }],
-      { cwd: this.#project.root, wall: 'work', quiet: true, save: 'stderr', timeoutMs },
+      { cwd: this.#project.root, wall: WALL, quiet: true, save: 'stderr', timeoutMs },
     )
   }
 
@@ -188,7 +191,8 @@ class TestRun {
   }
 
   async #failures({ failures }: TestReport): Promise<readonly JsonObject[]> {
-    const options = { cwd: this.#project.root, quiet: true }
+    if (failures.length === 0) return []
+    const options = { cwd: this.#project.root, wall: WALL, quiet: true } as const
     const { stdout } = await this.#runtime.shell.pipe([{ cmd: 'pwd', args: ['-P'] }], options)
     const folder = stdout.replace(/\n$/, '')
     return failures.slice(0, SHOWN_FAILURES).map(({ name, file, line, message, isError, output }: TestFailure) => ({
