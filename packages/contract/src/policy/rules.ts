@@ -192,7 +192,10 @@ function isStricterOrSame(other: ScopedRule, rule: ScopedRule): boolean {
 const matchesAll = (outer: ScopedRule, inner: ScopedRule): boolean =>
   (isCapability(inner.permission) ? outer.permission === inner.permission || outer.permission === '*'
     : !isCapability(outer.permission) && textContains(outer.permission, inner.permission))
-  && SUBJECT_KINDS.every((kind) => comparePatterns(inner, outer, kind) !== undefined)
+  && kindsOf(inner).every((kind) => comparePatterns(inner, outer, kind) !== undefined)
+
+const kindsOf = ({ permission }: ScopedRule): readonly SubjectKind[] =>
+  isCapability(permission) ? [kindOfTouch({ capability: permission, subject: '' })] : SUBJECT_KINDS
 
 /** The rules that match something, without those that others beat there. */
 function standingAt(
