@@ -52,7 +52,7 @@ function write(files: Readonly<Record<string, string>>): void {
 beforeEach(() => {
   rmSync(join(folder, 'tool/bulkhead.json'), { force: true })
   write({
-    'home/.bulkhead/config.json': JSON.stringify({ ...IN_THREADS, retries: { attempts: 1 } }),
+    'home/.bulkhead/config.json': JSON.stringify(IN_THREADS),
     'tool/package.json': JSON.stringify({ name: 'count', version: '1.0.0', type: 'module' }),
     'tool/index.ts': INDEX, 'tool/src/size.ts': SIZE, 'tool/node_modules/lib/index.js': 'export * from "./bytes.js"',
     'tool/node_modules/lib/package.json': JSON.stringify({ name: 'lib', version: '1.0.0', type: 'module', main: 'index.js' }),
@@ -116,7 +116,7 @@ async function check(path: string): Promise<string> {
 `,
 }
 
-it('shows the stack of an exception with written files and lines, and its causes', async () => {
+it('shows the stack of an exception with written files and lines, and its causes, after one attempt', async () => {
   write(FAILING)
   const { code, stdout, stderr } = await call()
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
@@ -129,7 +129,7 @@ it('shows the stack of an exception with written files and lines, and its causes
     { message: 'no size of a.md', frames: [{ name: 'check', file: 'tool/src/size.ts', line: 10 }, { file: 'tool/index.ts', line: 17 }] },
     { frames: [{ file: 'tool/src/size.ts', line: 8 }, { file: 'tool/index.ts' }] },
   ])
-  expect(outcome).toMatchObject({ type: 'error', error_text: 'no size of a.md' })
+  expect(outcome).toMatchObject({ type: 'error', error_text: 'no size of a.md', metadata: { attempt: 1 } })
   expect(JSON.stringify(outcome)).not.toMatch(/\.ts\b|index\.js/)
 })
 
@@ -144,7 +144,7 @@ it('shows the place of an error that ends the compartment, and of one at a real 
 })
 
 it('shows the file names of an installed package, only for its own faults, and not to programs', async () => {
-  write(FAILING)
+  write({ ...FAILING, 'home/.bulkhead/config.json': JSON.stringify({ ...IN_THREADS, retries: { attempts: 1 } }) })
   expect(await inside(['install', './tool', '--yes'], folder)).toMatchObject({ code: 0 })
   const installed = (...more: string[]) => inside(['call', 'count', '--mode', 'yolo', '--no-store', ...more], folder)
   const { stderr } = await installed('--args', '{"path":"b.md"}')

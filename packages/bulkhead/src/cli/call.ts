@@ -53,7 +53,8 @@ export const call = defineCommand({
   },
   details: `With DIR, the extension in that folder is built as "bulkhead pack" does, and takes the place of an installed
 one with its id for this call. It gets what it declares and nothing else; policy, rules and approvals apply as for every
-other tool. An exception is shown with its stack, in the files that you wrote; with --json as "stack".`,
+other tool. An exception is not retried, and is shown with its stack, in the files that you wrote; with --json as
+"stack".`,
   exits: ['if the call succeeded', 'if it failed'],
   examples: [
     { command: `bulkhead call read --args '{"path":"README.md","limit":5}'`, text: 'the first five lines of a file' },

@@ -52,7 +52,7 @@ function beginAttempt(call: ClearedCall, host: HostContext): void {
 function pauseBeforeRetry(
   call: ClearedCall, result: Reading | BulkheadError, retries: Retries,
 ): number | undefined {
-  const failure = failureOf(result)
+  const failure = failureOf(result, call)
   if (failure === undefined || call.attempt >= retries.attempts) return undefined
   if (!mayRetry(failure, call.tool.definition, retries)) return undefined
   const pauseMs = backoffMs(call.attempt, retries)
@@ -60,17 +60,17 @@ function pauseBeforeRetry(
   return call.leftMs > 0 ? pauseMs : undefined
 }
 
-function failureOf(result: Reading | BulkheadError): Failure | undefined {
+function failureOf(result: Reading | BulkheadError, call: ClearedCall): Failure | undefined {
   if (result instanceof BulkheadError) {
     const { code, class: errorClass, retryable, message, data } = result
-    return { code, class: errorClass, retryable, message, data, isException: isException(result) }
+    return { code, class: errorClass, retryable, message, data, isException: isException(result) && !isBuiltHere(call) }
   }
   const { body } = result
   return body.type === 'output' ? undefined : { ...body.error, message: body.error_text }
 }
 
 function finish(call: ClearedCall, result: Reading | BulkheadError, retries: Retries): ExecutedCall {
-  const failure = failureOf(result)
+  const failure = failureOf(result, call)
   const isSpent = failure?.class === 'ToolTransient' && call.attempt >= retries.attempts && retries.attempts > 1
     && mayRetry(failure, call.tool.definition, retries)
   const last = isSpent ? attemptsSpent(call.name, failure, retries) : result
@@ -90,6 +90,12 @@ function attributed(error: BulkheadError): BulkheadError {
 /** Thrown by the code of a tool or of a library in it. A `ToolError` is a report of the tool, which is final. */
 const isException = ({ code, cause }: BulkheadError): boolean =>
   code === 'ToolExecutionFailed' && cause !== undefined && (cause as { readonly name?: unknown }).name !== 'ToolError'
+
+/** Its developer, who waits for the stack, corrects it: the same code would throw again. */
+function isBuiltHere({ tool }: ClearedCall): boolean {
+  const { code } = tool.extension.descriptor
+  return code.kind === 'files' && code.origins !== undefined
+}
 
 function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
