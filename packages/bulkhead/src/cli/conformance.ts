@@ -22,7 +22,7 @@ import { readInstalled } from './diff.ts'
 import { readExtensionFolder } from './extension-source.ts'
 import { COMMON_OPTIONS, refuseRoot, SOURCE_OPTIONS, type HostValues, type SourceValues } from './host-options.ts'
 import { printJson } from './output.ts'
-import { extensionLines, sourceLines } from './review.ts'
+import { extensionLines, sourceCount } from './review.ts'
 import { replaceFile, writing } from './write-file.ts'
 
 export const conformance = defineCommand({
@@ -129,7 +129,7 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
     if (values.json) printJson(report)
     else {
       process.stdout.write([
-        ...sourceLines(packed), ...extensionLines(extension), '', ...reportLines(results, painted), '',
+        ...sourceCount(packed), ...extensionLines(extension), '', ...reportLines(results, painted), '',
         conforms ? 'It conforms.' : 'It does not conform.', '',
       ].join('\n'))
     }

@@ -19,7 +19,7 @@ import { canAsk, COMMON_OPTIONS, openHost, SOURCE_OPTIONS, STORE_OPTIONS, termin
 import { faultText, hint } from './output.ts'
 import { printOutcome } from './print-outcome.ts'
 import { Inspected, startedAtOnce } from './inspected.ts'
-import { extensionLines, sourceLines } from './review.ts'
+import { extensionLines, sourceCount } from './review.ts'
 import { wallsHere, wallsText } from './walls-here.ts'
 
 export const dev = defineCommand({
@@ -79,7 +79,7 @@ async function work(bench: Workbench, first: Packed): Promise<void> {
   const { host, folder, build, workspace, mode, uses, traces, inspected } = bench
   let { extension } = first
   const prompt = new Prompt((line) => complete(line, extension.manifest.tools))
-  prompt.say([...sourceLines(first), ...extensionLines(extension)].join('\n'))
+  prompt.say([...sourceCount(first), ...extensionLines(extension)].join('\n'))
   inspected?.tell((text) => prompt.say(text))
   const offered = () => offer(host, inspected === undefined ? extension : startedAtOnce(extension))
   await offered()

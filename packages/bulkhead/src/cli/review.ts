@@ -13,13 +13,21 @@ export type Sources = Partial<Pick<Packed, 'sources' | 'root'>>
 
 const DIGEST_SHOWN = 32
 
-export function sourceLines({ sources = [], root }: Sources = {}): readonly string[] {
+export function sourceLines(packed: Sources = {}): readonly string[] {
+  const { sources = [] } = packed
   if (sources.length === 0) return []
-  const from = root === undefined ? '' : `, with packages of ${visibleText(root)}`
   return [
-    `Bundled from ${sources.length} ${sources.length === 1 ? 'file' : 'files'}${from}:`,
-    ...sources.map(({ path, digest }) => `  ${digest.slice(0, DIGEST_SHOWN)}  ${visibleText(path)}`),
+    `${bundledFrom(packed)}:`, ...sources.map(({ path, digest }) => `  ${digest.slice(0, DIGEST_SHOWN)}  ${visibleText(path)}`),
   ]
+}
+
+/** For commands that give the code to no one else: a library can have hundreds of files. */
+export const sourceCount = (packed: Sources): readonly string[] =>
+  (packed.sources ?? []).length === 0 ? [] : [`${bundledFrom(packed)}.`]
+
+function bundledFrom({ sources = [], root }: Sources): string {
+  const from = root === undefined ? '' : `, with packages of ${visibleText(root)}`
+  return `Bundled from ${sources.length} ${sources.length === 1 ? 'file' : 'files'}${from}`
 }
 
 export const sourcesJson = ({ sources = [], root }: Sources = {}): object => ({ sources, root: root ?? null })
