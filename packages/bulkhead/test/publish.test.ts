@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -70,42 +70,24 @@ const documentOf = (url: string, versions: Readonly<Record<string, Uint8Array>>)
   }])),
 })
 
-it('shows what the registry would get and sends nothing; then publishes it, with the token of that host only', async () => {
-  await using mine = await registry(201)
+/** The configuration of npm, with the token of each registry. */
+function npmrc(mine: { readonly host: string }, other: { readonly host: string }): NodeJS.ProcessEnv {
+  const file = join(folder, '.npmrc')
+  writeFileSync(file, `registry=http://${other.host}/\n@acme:registry=http://${mine.host}/npm/\n//${mine.host}/npm/:_authToken=mine\n//${other.host}/:_authToken=other\n`)
+  return { npm_config_userconfig: file }
+}
+
+// The suite runs for seconds: here, in the publication below, and not to its end where it fails.
+it('shows what the registry would get and sends nothing, and compares with no placeholder', async () => {
+  // A placeholder reserves the name.
+  await using mine = await registry(201, { '0.0.1': Buffer.from('no archive') })
   await using other = await registry(201)
   const place = extension(PACKAGE)
-  mkdirSync(join(folder, 'home'))
-  writeFileSync(join(folder, 'home/.npmrc'), `registry=http://${other.host}/\n@acme:registry=http://${mine.host}/npm/\n//${mine.host}/npm/:_authToken=mine\n//${other.host}/:_authToken=other\n`)
-  const npm = { npm_config_userconfig: join(folder, 'home/.npmrc') }
-
-  const dry = await inside(['publish', place, '--dry-run', '--json'], folder, npm)
-  expect(mine.sent).toEqual([])
-  const shown = JSON.parse(dry.stdout) as Record<string, unknown>
-  expect(shown).toMatchObject({
-    published: false, name: '@acme/greeter', version: '1.2.0', tag: 'next', access: 'public', registry: `http://${mine.host}/npm/`, authorized: true, provenance: false,
-    files: expect.arrayContaining(['README.md', 'bulkhead.json', 'bulkhead.integrity.json', 'package.json']),
-  })
-
-  const { code, stdout, stderr } = await inside(['publish', place], folder, npm)
-  expect([code, stdout]).toEqual([0, `Published @acme/greeter@1.2.0 to http://${mine.host}/npm/\n`])
-  expect(stderr).toMatch(/ {2}changes +none: the registry has no version of it\n {2}conforms +\d+ requirements\n$/)
+  const { code, stdout, stderr } = await inside(['publish', place, '--dry-run'], folder, npmrc(mine, other))
+  expect([code, stdout, mine.sent, other.sent]).toEqual([0, 'Nothing was sent.\n', [], []])
+  expect(stderr).toContain(`  registry http://${mine.host}/npm/\n`)
   expect(stderr).toMatch(/ {2}source +not stated: this is no CI job with an identity\n/)
-  const [{ url, method, authorization, body }] = mine.sent as [Sent]
-  expect([url, method, authorization, other.sent]).toEqual(['/npm/@acme%2fgreeter', 'PUT', 'Bearer mine', []])
-  expect(body).toMatchObject({ 'access': 'public', 'dist-tags': { next: '1.2.0' }, 'versions': { '1.2.0': { readme: '# Greeter\n', dist: { integrity: shown['tarballIntegrity'] } } } })
-  const tarball = Buffer.from(body['_attachments']['@acme/greeter-1.2.0.tgz']!.data, 'base64')
-  expect(`sha512-${createHash('sha512').update(tarball).digest('base64')}`).toBe(shown['tarballIntegrity'])
-})
-
-it('goes to the registry that package.json names, compares with no placeholder, and explains a refusal', async () => {
-  // A placeholder reserves the name.
-  await using named = await registry(403, { '0.0.1': Buffer.from('no archive') })
-  const place = extension({ ...PACKAGE, publishConfig: { registry: `http://${named.host}/` } })
-  const npm = { BULKHEAD_REGISTRY: 'http://127.0.0.1:1/', [`npm_config_//${named.host}/:_authToken`]: 'named' }
-  const { code, stderr } = await inside(['publish', place], folder, npm)
-  expect(stderr).toMatch(/changes +unknown: @acme\/greeter@0\.0\.1 cannot be compared\./)
-  expect([code, stderr]).toEqual([1, expect.stringMatching(/InstallSourceUnavailable @acme\/greeter 1\.2\.0 was not published to \S+: The registry does not allow it\./)])
-  expect(named.sent).toMatchObject([{ authorization: 'Bearer named' }])
+  expect(stderr).toMatch(/ {2}changes +unknown: @acme\/greeter@0\.0\.1 cannot be compared\..*\n {2}conforms +\d+ requirements\n$/)
 })
 
 /** Publishes the folder to a registry. */
@@ -118,8 +100,9 @@ async function tarballOf(place: string, version: string): Promise<Uint8Array> {
   return readFileSync(join(folder, `greeter-${version}.tgz`))
 }
 
-it('compares with the last version of the registry first, and names a version that exists, in words of its own', async () => {
+it('compares with the last version of the registry first, names a version that exists, and publishes the next with the token of that host only', async () => {
   const place = extension(PACKAGE)
+  await using other = await registry(201)
   await using first = await registry(201, { '1.2.0': await tarballOf(place, '1.2.0') })
   const duplicate = await publishTo(first, place)
   expect([duplicate.code, duplicate.stderr]).toEqual([1, expect.stringMatching(/InstallSourceInvalid http:\S+ has @acme\/greeter 1\.2\.0 already, and a published version cannot be replaced\. Raise the version/)])
@@ -134,10 +117,22 @@ it('compares with the last version of the registry first, and names a version th
   const low = await publishTo(first, place)
   expect([low.code, low.stdout]).toEqual([1, ''])
   expect(low.stderr).toMatch(/major\n {2}tool greet[\s\S]*needs 2\.0\.0, has 1\.2\.1\n\nNothing was sent\.\n$/)
-  expect(JSON.parse((await publishTo(first, place, '--json')).stdout)).toMatchObject({ published: false, ok: false, last: '1.2.0', changes: { required: 'major', ok: false }, conformance: null })
+  expect(JSON.parse((await publishTo(first, place, '--json')).stdout)).toMatchObject({
+    published: false, ok: false, last: '1.2.0', changes: { required: 'major', ok: false }, conformance: null,
+    name: '@acme/greeter', version: '1.2.1', tag: 'next', access: 'public', registry: `http://${first.host}/npm/`, authorized: true, provenance: false,
+    files: expect.arrayContaining(['README.md', 'bulkhead.json', 'bulkhead.integrity.json', 'package.json']),
+  })
+  expect(first.sent).toEqual([])
   change('2.0.0')
-  expect(await publishTo(first, place)).toMatchObject({ code: 0, stderr: expect.stringContaining('since 1.2.0: needs 2.0.0, has 2.0.0') })
-  expect(first.sent).toMatchObject([{ method: 'PUT' }])
+  const { code, stdout, stderr } = await inside(['publish', place], folder, npmrc(first, other))
+  expect([code, stdout]).toEqual([0, `Published @acme/greeter@2.0.0 to http://${first.host}/npm/\n`])
+  expect(stderr).toMatch(/ {2}changes +since 1\.2\.0: needs 2\.0\.0, has 2\.0\.0\n {2}conforms +\d+ requirements\n$/)
+  const [{ url, method, authorization, body }] = first.sent as [Sent]
+  expect([url, method, authorization, other.sent]).toEqual(['/npm/@acme%2fgreeter', 'PUT', 'Bearer mine', []])
+  const tarball = Buffer.from(body['_attachments']['@acme/greeter-2.0.0.tgz']!.data, 'base64')
+  const integrity = `sha512-${createHash('sha512').update(tarball).digest('base64')}`
+  expect(stderr).toContain(`  tarball  ${integrity}\n`)
+  expect(body).toMatchObject({ 'access': 'public', 'dist-tags': { next: '2.0.0' }, 'versions': { '2.0.0': { readme: '# Greeter\n', dist: { integrity } } } })
   const compared = await inside(['diff', PACKAGE.name, place, '--registry', `http://${first.host}/npm/`], folder)
   expect(compared).toMatchObject({ code: 0, stdout: expect.stringContaining('greeter 1.2.0 to 2.0.0') })
   expect(await inside(['diff', '@acme/greeter@1.2.0', place, '--registry', `http://${first.host}/npm/`, '--json'], folder)).toMatchObject({ code: 0 })
@@ -145,16 +140,20 @@ it('compares with the last version of the registry first, and names a version th
     .toMatchObject({ code: 1, stderr: expect.stringMatching(/^InstallSourceInvalid The registry (?:has no package "@acme\/gone"|returns another package)/) })
 })
 
-it('publishes nothing that does not conform', async () => {
-  const place = extension({ ...PACKAGE, bin: { greet: './index.js' } })
-  await using unused = await registry(201)
-  const { code, stderr } = await publishTo(unused, place)
-  expect([code, stderr]).toEqual([1, expect.stringMatching(/FAIL {2}package-bin: [\s\S]*It does not conform\.\n\nNothing was sent\.\n$/)])
-  expect(unused.sent).toEqual([])
+it('publishes nothing that does not conform to the registry that package.json names', async () => {
+  await using named = await registry(201)
+  const place = extension({ ...PACKAGE, publishConfig: { registry: `http://${named.host}/` } })
+  writeFileSync(join(place, 'index.js'), 'throw new Error("too early")')
+  const npm = { BULKHEAD_REGISTRY: 'http://127.0.0.1:1/', [`npm_config_//${named.host}/:_authToken`]: 'named' }
+  const { code, stderr } = await inside(['publish', place], folder, npm)
+  expect(stderr).toContain(`  registry http://${named.host}/\n`)
+  expect(stderr).toMatch(/ {2}changes +none: the registry has no version of it\n[\s\S]*FAIL {2}[\s\S]*too early[\s\S]*It does not conform\.\n\nNothing was sent\.\n$/)
+  expect([code, named.sent]).toEqual([1, []])
 })
 
 it.each([
   [403, '{"error":"You cannot publish over the previously published versions: 1.2.0."}', /^InstallSourceInvalid.* has @acme\/greeter 1\.2\.0 already/],
+  [403, '{}', /^InstallSourceUnavailable.*1\.2\.0 was not published to \S+: The registry does not allow it\./],
   [409, '{}', /^InstallSourceInvalid.* has @acme\/greeter 1\.2\.0 already/],
   [404, '{}', /^InstallSourceUnavailable.*The registry has no such package or scope/],
   [401, '{}', /^InstallSourceUnavailable.*did not accept the credentials/],
