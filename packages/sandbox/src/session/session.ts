@@ -46,6 +46,8 @@ export class Session implements CompartmentSession {
   readonly #readsEnv: boolean
   readonly #residency: Residency
   readonly #onFailure: FailureListener | undefined
+  /** Whether an error is located: for a listener, or in code that this process built. */
+  readonly #reports: boolean
   readonly #queue: CallQueue<PendingRequest>
   /** Requests that run in the compartment, or wait for a slot. */
   #inFlight = 0
@@ -71,6 +73,7 @@ export class Session implements CompartmentSession {
     this.#broker = broker
     this.#residency = residency
     this.#onFailure = onFailure
+    this.#reports = onFailure !== undefined || (request.code.kind === 'files' && request.code.origins !== undefined)
     this.#tools = new Map(request.tools.map((tool) => [tool.name, tool]))
     this.#readsEnv = readsProcessEnv(request)
     this.#queue = new CallQueue(
@@ -118,7 +121,7 @@ export class Session implements CompartmentSession {
     const id = isTaken ? `${callId}~${++this.#attempts}` : callId
     const call = new InvokedCall(id, tool, invocation)
     return new Promise((resolve, rejected) => {
-      const reject = this.#onFailure === undefined ? rejected : this.#reporting(rejected, callId)
+      const reject = this.#reports ? this.#reporting(rejected, callId) : rejected
       const pending = this.#pending(ON_CALL, { cancellation: invocation, call }, { resolve, reject })
       if (pending === undefined) return
       const entered = this.#queue.enter(pending)
