@@ -37,6 +37,8 @@ export interface Subject {
   readonly plain?: string
   /** Set for what a wall lets through, such as a host: no command. */
   readonly ofWall?: true
+  /** Set for a key that has names and is no command, such as that of an action. */
+  readonly ofAction?: true
   /** The file or folder that the key names, by its absolute path. */
   readonly place?: NonNullable<CallSubject['place']>
   /** Whether an approval of a folder does not cover it. Follows links. */

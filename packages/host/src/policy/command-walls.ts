@@ -95,8 +95,9 @@ function withoutWall(analysis: CallAnalysis, isOnly: boolean): CallAnalysis {
   const open = (key: string): string => keyOf(`${OPEN} ${key}`)
   return {
     ...analysis, wall: { wall: 'open' }, approvalKey: open(analysis.approvalKey),
-    subjects: analysis.subjects.map(({ key, names = [], within: wider }) => ({
-      key: open(key), names: [...names, key], ...(wider && { within: wider.map(open) }), ...(isOnly && { plain: key }),
+    subjects: analysis.subjects.map(({ key, names, within: wider }) => ({
+      key: open(key), names: [...names ?? [], key], ...(names === undefined && { ofAction: true }),
+      ...(wider && { within: wider.map(open) }), ...(isOnly && { plain: key }),
     })),
     touches: [...analysis.touches, 'run without a wall: it can do everything that you can'],
   }

@@ -67,11 +67,11 @@ export function touchesOf(analysis: CallAnalysis, { workspace, unknown, withEffe
 }
 
 /** Rules can deny what a wall lets through, or ask about it. An allow of the commands covers it. */
-function keyTouch({ key, plain = key, names, ofWall }: Subject, powers: ReadonlySet<RuleCapability | undefined>): Touch {
-  const isCommand = names !== undefined && !ofWall && powers.has('shell.run')
+function keyTouch(subject: Subject, powers: ReadonlySet<RuleCapability | undefined>): Touch {
+  const { key, plain = key, names, ofWall } = subject
   return {
     subject: plain, ...(!ofWall && { isKey: true }), ...(names && { names }),
-    ...(isCommand && { capability: 'shell.run' }),
+    ...(isCommand(subject) && powers.has('shell.run') && { capability: 'shell.run' }),
   }
 }
 
@@ -84,7 +84,7 @@ const pathTouches = ({ capability, path, real = path, below }: NamedPath, isKey:
 
 /** The capabilities of which a call uses no more than its arguments say. */
 export function knownCapabilities(
-  { effects, command, wall, subjects }: CallAnalysis, withEffects = true, hasCommands = hasCommandsIn(subjects),
+  { effects, command, wall, subjects, needs = [] }: CallAnalysis, withEffects = true, hasCommands = hasCommandsIn(subjects),
 ): ReadonlySet<RuleCapability> {
   const { reads, writes, net } = withEffects ? effects?.() ?? {} : {}
   // Such a wall lets through the hosts that the call is known to need, and no others.
@@ -92,12 +92,12 @@ export function knownCapabilities(
   return new Set<RuleCapability>([
     ...(reads ? ['fs.read'] as const : []), ...(writes ? ['fs.write'] as const : []),
     ...(net === false || isWalled ? ['net.fetch'] as const : []),
-    ...(command && hasCommands ? ['shell.run'] as const : []),
+    ...(command && (hasCommands || needs.some(({ kind }) => kind === 'shell')) ? ['shell.run'] as const : []),
   ])
 }
 
-const hasCommandsIn = (subjects: readonly Subject[]): boolean =>
-  subjects.some(({ names, ofWall }) => names !== undefined && !ofWall)
+const isCommand = ({ names, ofWall, ofAction }: Subject): boolean => names !== undefined && !ofWall && !ofAction
+const hasCommandsIn = (subjects: readonly Subject[]): boolean => subjects.some(isCommand)
 
 type RealPath = ((path: string) => string) | undefined
 
