@@ -173,9 +173,13 @@ export function standingWords(
     + `given ${ago(grantedAt, now)} by ${visibleText(grantedBy)}, ${ends}, used ${counted(uses, 'time')}`
 }
 
+const OF_ARGUMENTS = / for the arguments [0-9a-f]+$/
+/** Whether an approval answers a question for the same call only: a watchdog or guard asks it. */
+export const isOfSameCall = (question: string): boolean => OF_ARGUMENTS.test(question)
+
 /** What an approval answers. */
 const answersWords = (answers: readonly string[] = [MODE_QUESTION]): string =>
-  answers.map((one) => visibleText(one.replace(/ for the arguments [0-9a-f]+$/, ' for the same arguments'))).join(', ')
+  [...new Set(answers.map((one) => visibleText(one.replace(OF_ARGUMENTS, ' for the same arguments'))))].join(', ')
 
 /** Why a call asks although an approval of its key stands. */
 export const otherQuestionWords = ({ id, scope, answers }: Approval): string =>

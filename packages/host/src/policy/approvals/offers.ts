@@ -1,6 +1,8 @@
 import type { ApprovalAnswer, OfferedAnswer } from '@bulkhead/contract'
 import type { ToolEntry } from '../../extensions/registry/tool-entry.ts'
 import type { CallAnalysis, Subject } from '../checked-call.ts'
+import { MODE_QUESTION } from '../verdict.ts'
+import { isOfSameCall } from './approval.ts'
 import type { CoveredKey } from './session-approvals.ts'
 
 /** An answer that a person can give, and what it stores. */
@@ -26,7 +28,9 @@ export const THIS_CALL: Offer = { decision: 'once', covers: 'call', keys: [], wo
 export function offersOf(
   tool: Pick<ToolEntry, 'name' | 'approvalKey'>, analysis: CallAnalysis, forProject: boolean,
 ): readonly Offer[] {
-  const reaches = reachesOf(tool, analysis)
+  const { questions = [MODE_QUESTION] } = analysis
+  const all = questions.length === 0 ? [] : reachesOf(tool, analysis)
+  const reaches = questions.every(isOfSameCall) ? all.slice(0, 1).map(theSameCall) : all
   const lasting = (decision: 'session' | 'project', where: string): readonly Offer[] =>
     reaches.map((reach) => ({ ...reach, decision, words: (files) => `${reach.words(files)} ${where}` }))
   return [
@@ -36,6 +40,8 @@ export function offersOf(
     ...forProject && !analysis.keyByTool ? lasting('project', 'in every session of this project') : [],
   ]
 }
+
+const theSameCall = (reach: Reach): Reach => ({ ...reach, words: () => 'the same call' })
 
 /** The offer that an answer chooses. In place of one that was not made: the least for the session, then this call. */
 export function chosenOffer(offers: readonly Offer[], { decision, covers = 'key' }: ApprovalAnswer): Offer {

@@ -21,7 +21,7 @@ async function asked(world: World, options: SessionOptions, args: object = CALL.
   const explained = await session.explain({ ...CALL, arguments: args as typeof CALL.arguments })
   expect(verdictOf(await session.call({ ...CALL, arguments: args as typeof CALL.arguments }))).toBe('output')
   expect(explained.decision).toBe(approver.asked.length === 0 ? 'allow' : 'ask')
-  return { count: approver.asked.length, reasons: approver.asked[0]?.reasons, explained }
+  return { count: approver.asked.length, reasons: approver.asked[0]?.reasons, words: approver.asked[0]?.answers.map(({ words }) => words), explained }
 }
 
 describe.each(ASKERS)('%s that asks', (_, options) => {
@@ -64,6 +64,8 @@ test('a changed or a further rule asks again', async () => {
 
 test('a watchdog asks again about other arguments', async () => {
   const world = worldOf()
+  const { words } = await asked(world, { mode: 'yolo', watchdog: cautious })
+  expect(words).toEqual(['this call', 'the same call in this session', 'the same call in every session of this project'])
   await asked(world, { watchdog: cautious })
   expect((await asked(world, { watchdog: cautious }, { city: 'Oslo', days: 2 })).count).toBe(1)
   expect((await asked(world, { watchdog: cautious })).count).toBe(0)
@@ -74,6 +76,7 @@ test('a watchdog without a name asks each time', async () => {
   const options = { watchdog: [() => ({ action: 'ask', reason: 'hm' })] as readonly Judge[] }
   await asked(world, options)
   expect((await asked(world, options)).count).toBe(1)
+  expect((await asked(world, { ...options, mode: 'yolo' })).words).toEqual(['this call'])
 })
 
 test('an approval of an earlier version answers the mode only', async () => {
