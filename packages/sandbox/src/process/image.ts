@@ -75,9 +75,10 @@ const asFunction = (modules: readonly SourceModule[], before = ''): string =>
 
 /** Globals that shims use. They are read once, so that those for native modules cannot get others from an extension. */
 const CAPTURED = [
-  'Array', 'ArrayBuffer', 'DOMException', 'DataView', 'Error', 'Infinity', 'JSON', 'Map', 'Math', 'Number', 'Object',
-  'Promise', 'RangeError', 'Reflect', 'Set', 'String', 'Symbol', 'TextDecoder', 'TypeError', 'URL', 'Uint8Array',
-  'clearTimeout', 'crypto', 'decodeURIComponent', 'performance', 'process', 'queueMicrotask', 'setImmediate', 'setTimeout',
+  'Array', 'ArrayBuffer', 'Boolean', 'DOMException', 'DataView', 'Error', 'Infinity', 'JSON', 'Map', 'Math', 'Number',
+  'Object', 'Promise', 'RangeError', 'Reflect', 'Set', 'String', 'Symbol', 'TextDecoder', 'TypeError', 'URL',
+  'Uint8Array', 'clearTimeout', 'crypto', 'decodeURIComponent', 'performance', 'process', 'queueMicrotask',
+  'setImmediate', 'setTimeout',
 ]
 
 function asModule(modules: readonly SourceModule[]): string {

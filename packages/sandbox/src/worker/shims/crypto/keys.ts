@@ -1,4 +1,5 @@
 import type { KeyObject as NodeKey, PrivateKeyInput, PublicKeyInput } from 'node:crypto'
+import { checkedKey } from './encrypted-keys.ts'
 import { bytesOf, copyOf, fields, integer, later, result, text, wrongType, type Native } from './values.ts'
 
 /** A key as JSON, as Node writes and reads it. */
@@ -85,11 +86,13 @@ function keyInput(given: unknown): KeyInput | Buffer | string {
     return { format, key: Object.fromEntries(parts.map(([name, value]) => [name, text(name, value)])) } as never
   }
   if (key === undefined) throw wrongType('The key', 'a key, a string or bytes')
-  return {
-    key: typeof key === 'string' && encoding === undefined ? key : bytesOf('The key', key, encoding as BufferEncoding),
-    ...optionalText('format', format), ...optionalText('type', type),
-    ...(passphrase !== undefined && passphrase !== null && { passphrase: bytesOf('The passphrase', passphrase) }),
-  } as never
+  const written = bytesOf('The key', key, encoding as BufferEncoding)
+  const options = { ...optionalText('format', format), ...optionalText('type', type) }
+  const hasPassphrase = passphrase !== undefined && passphrase !== null
+  const locked = hasPassphrase ? checkedKey(written, (format ?? 'pem') === 'pem') : undefined
+  // Without a passphrase Node decrypts nothing.
+  if (locked === undefined) return { key: written, ...options } as never
+  return { key: locked, ...options, passphrase: bytesOf('The passphrase', passphrase) } as never
 }
 
 const optionalText = (name: string, given: unknown): Record<string, string> =>
