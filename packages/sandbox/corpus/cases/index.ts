@@ -21,6 +21,7 @@ import { data } from './n-data.ts'
 import { brokerWork } from './o-broker.ts'
 import { exhaustion } from './o-exhaustion.ts'
 import { memory } from './o-memory.ts'
+import { nativeWork } from './o-native-work.ts'
 import { lifecycle } from './p-lifecycle.ts'
 import { manifest } from './q-manifest.ts'
 import { sideChannels } from './r-side-channels.ts'
@@ -31,7 +32,7 @@ import { shims } from './shims.ts'
 export const ATTACKS: readonly Attack[] = [
   fsByPath, links, descriptors, writes, storage, network, processes, signals, inspector, modules, realm, realmInsides,
   realmReach, threads, wire, data,
-  exhaustion, brokerWork, memory, lifecycle, manifest, sideChannels, shims, nodeModules,
+  exhaustion, brokerWork, memory, lifecycle, manifest, sideChannels, shims, nodeModules, nativeWork,
 ].flat().toSorted((one, other) => one.id - other.id)
 
 const isHeld = canSeparate() || (await lookWall()).stands

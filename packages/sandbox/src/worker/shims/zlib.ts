@@ -16,9 +16,12 @@ type Kind = keyof typeof KINDS
 
 /** What one use may produce. A few compressed bytes can become more than the memory of the compartment. */
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
-/** What is compressed at once, which cannot be interrupted. Brotli and Zstandard can take seconds for a megabyte. */
+/** What is taken at once, which cannot be interrupted. Brotli and Zstandard can take seconds to compress a megabyte. */
 const MAX_INPUT_BYTES = 128 * 1024 * 1024
-const MAX_SLOW_BYTES = 8 * 1024 * 1024
+const MAX_COMPRESSED_BYTES = 32 * 1024 * 1024
+const MAX_SLOW_BYTES = 1024 * 1024
+/** What a stream gives to the thread pool at once. */
+const PIECE_BYTES = 64 * 1024
 const MAX_CHUNK_BYTES = 1024 * 1024
 const NUMBERS = ['flush', 'finishFlush', 'level', 'windowBits', 'memLevel', 'strategy'] as const
 
@@ -34,7 +37,7 @@ export function zlibModule(host: ShimHost): object {
       const limit = limitOf(options)
       const given = { ...optionsOf(options), maxOutputLength: limit }
       const bytes = bytesOf('The data', data)
-      integer('The length of the data', bytes.length, 0, kind.endsWith('Compress') ? MAX_SLOW_BYTES : MAX_INPUT_BYTES)
+      integer('The length of the data', bytes.length, 0, mostBytes(kind))
       return translated(limit, () => result(run(bytes, given)) as Buffer)
     }
     members[`${name}Sync`] = whole
@@ -53,6 +56,11 @@ export function zlibModule(host: ShimHost): object {
     crc32: (data: unknown, start: unknown = 0) =>
       native.crc32(bytesOf('The data', data), integer('value', start, 0, 2 ** 32 - 1)),
   }, Object.keys(native).filter((name) => typeof (native as unknown as Record<string, unknown>)[name] === 'function'))
+}
+
+function mostBytes(kind: Kind): number {
+  if (kind.endsWith('Compress')) return MAX_SLOW_BYTES
+  return /^(?:Gzip|Deflate)/.test(kind) ? MAX_COMPRESSED_BYTES : MAX_INPUT_BYTES
 }
 
 const limitOf = (options: unknown): number => {
@@ -76,11 +84,22 @@ function optionsOf(options: unknown): Record<string, unknown> {
   }
 }
 
-/** Parameters of Brotli and Zstandard: numbers by numbers. */
-const numericParams = (params: unknown): Record<string, number | boolean> =>
-  Object.fromEntries(Object.entries(params as Record<string, unknown>).slice(0, 64).map(([name, value]) =>
-    [String(integer('The name of a parameter', Number(name), 0, 1000)),
-      typeof value === 'boolean' ? value : integer(`The parameter ${name}`, value, 0, 2 ** 31 - 1)]))
+/**
+ * The largest value of each parameter of Brotli (below 100) and Zstandard. Others start threads, take memory by the
+ * gigabyte, or make a search take very long.
+ */
+const PARAMETERS: ReadonlyMap<string, number> = new Map([
+  ['0', 2], ['1', 11], ['2', 24], ['3', 18], ['4', 1], ['5', 2 ** 31 - 1], ['7', 3], ['8', 120],
+  ['100', 27], ['101', 27], ['200', 1], ['201', 1], ['202', 1],
+])
+
+function numericParams(params: unknown): Record<string, number> {
+  return Object.fromEntries(Object.entries(params as Record<string, unknown>).map(([name, value]) => {
+    integer('The name of a parameter', Number(name), 0, 1000)
+    const given = typeof value === 'boolean' ? Number(value) : value
+    return [name, integer(`The parameter ${name}`, given, 0, PARAMETERS.get(name) ?? 0)]
+  }))
+}
 
 const tooLarge = (limit: number): Error => Object.assign(
   new RangeError(`The output of zlib is larger than ${limit} bytes. A compartment takes no more at once: `
@@ -97,20 +116,41 @@ function translated<Value>(limit: number, work: () => Value): Value {
   }
 }
 
-/** A stream around Node's, which works in parts: it waits while no one reads. */
+let last: Promise<void> = Promise.resolve()
+
+/** One job of all streams after the other: a host shares the thread pool with its threads. */
+function inTurn(job: (done: () => void) => void): Promise<void> {
+  last = last.then(() => new Promise((done) => job(done)))
+  return last
+}
+
+/** A stream around Node's, which works in pieces: it waits while no one reads. */
 function streamClass(kind: Kind, create: (options: object) => Codec): new (options?: unknown) => Transform {
   class Stream extends Transform {
     readonly #codec: Codec
     readonly #limit: number
     #read = 0
     #written = 0
+    #isFull = false
+    #isEnded = false
+    #resume: (() => void) | undefined
+    /** Ends the job that is under way. */
+    #end: (() => void) | undefined
 
     constructor(options?: unknown) {
       super(fields(options, ['highWaterMark']) as { highWaterMark?: number })
       this.#limit = limitOf(options)
       this.#codec = create(optionsOf(options))
       this.#codec.on('data', (piece: Uint8Array) => this.#took(piece))
-      this.#codec.on('error', (error) => this.destroy(error))
+      this.#codec.on('error', (error) => {
+        this.destroy(error)
+        this.#end?.()
+      })
+      // Also in the middle of a write, whose rest is no part of the compressed data.
+      this.#codec.on('end', () => {
+        this.#isEnded = true
+        this.#end?.()
+      })
     }
 
     get bytesWritten(): number {
@@ -130,11 +170,34 @@ function streamClass(kind: Kind, create: (options: object) => Codec): new (optio
     #took(piece: Uint8Array): void {
       this.#read += piece.length
       if (this.#read > this.#limit) this.destroy(tooLarge(this.#limit))
-      else if (!this.push(result(piece))) this.#codec.pause()
+      // Between two uses of the thread pool.
+      if (this.destroyed) this.#codec.close()
+      else this.#isFull = !this.push(result(piece))
+    }
+
+    #job(start: (done: () => void) => void): Promise<void> {
+      return inTurn((done) => {
+        if (this.destroyed || this.#isEnded) return done()
+        this.#end = () => {
+          this.#end = undefined
+          if (this.destroyed) this.#codec.close()
+          done()
+        }
+        start(() => this.#end?.())
+      })
+    }
+
+    async #write(bytes: Buffer): Promise<void> {
+      for (let at = 0; at < bytes.length && !this.destroyed; at += PIECE_BYTES) {
+        const piece = bytes.subarray(at, at + PIECE_BYTES)
+        await this.#job((done) => void this.#codec.write(piece, done))
+        if (this.#isFull) await new Promise<void>((resume) => void (this.#resume = resume))
+      }
     }
 
     override _read(size: number): void {
-      this.#codec.resume()
+      this.#isFull = false
+      this.#resume?.()
       // oxlint-disable-next-line eslint/no-underscore-dangle -- Node's name
       super._read(size)
     }
@@ -142,16 +205,16 @@ function streamClass(kind: Kind, create: (options: object) => Codec): new (optio
     override _transform(chunk: unknown, encoding: BufferEncoding, done: TransformCallback): void {
       const bytes = bytesOf('The data', chunk, encoding)
       this.#written += bytes.length
-      this.#codec.write(bytes, () => done())
+      void this.#write(bytes).then(() => done())
     }
 
     override _flush(done: TransformCallback): void {
-      this.#codec.once('end', () => done())
-      this.#codec.end()
+      void this.#job(() => void this.#codec.end()).then(() => this.destroyed ? undefined : done())
     }
 
+    /** A job that is under way ends first, so that no other is added to it. */
     override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-      this.#codec.close()
+      if (this.#end === undefined) this.#codec.close()
       done(error)
     }
   }
