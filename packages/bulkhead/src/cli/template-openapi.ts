@@ -40,9 +40,15 @@ import api from './api.json' with { type: 'json' }
 export default openapiExtension(api)
 `,
     'test/index.test.ts': `import { expect, it } from 'vitest'
+import api from '../api.json' with { type: 'json' }
 import extension from '../index.ts'
 
-it('puts arguments into the path and the query', async () => {
+it('has a tool for each operation in api.json', () => {
+  expect(Object.keys(extension.tools)).toEqual(api.tools.map(({ name }) => name))
+})
+
+// An operation of the example. Write a test like this one for yours.
+it.runIf('get_forecast' in extension.tools)('puts arguments into the path and the query', async () => {
   const requests: string[] = []
   const runtime = {
     net: {

@@ -1,4 +1,5 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -22,6 +23,10 @@ beforeAll(async () => {
   for (const part of ['bridges/package.json', 'bridges/src', 'kit/package.json', 'kit/src']) {
     cpSync(join(ROOT, 'packages', part), join(extension, 'node_modules/@bulkhead', part), { recursive: true })
   }
+  symlinkSync(join(ROOT, 'node_modules/vitest'), join(extension, 'node_modules/vitest'))
+  symlinkSync(join(ROOT, 'packages/contract'), join(extension, 'node_modules/@bulkhead/contract'))
+  // The copies are TypeScript.
+  writeFileSync(join(extension, 'vitest.config.js'), 'export default { test: { server: { deps: { inline: [/@bulkhead/] } } } }')
   useThreads(join(folder, 'home/.bulkhead'))
 })
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -37,6 +42,13 @@ async function generate(files: Readonly<Record<string, string>>, options: Partia
   return made
 }
 const pack = () => inside(['pack', './pets', '--json'], folder)
+/** The test of the project, without the suite. */
+function runTest(): { readonly passed: string; readonly output: string } {
+  // Not the variables of this vitest.
+  const env = { PATH: process.env['PATH'], HOME: folder, NO_COLOR: '1' }
+  const { stdout, stderr } = spawnSync(join(ROOT, 'node_modules/.bin/vitest'), ['run', 'test/index.test.ts'], { cwd: extension, encoding: 'utf8', env })
+  return { passed: /^ *Tests +(.*)$/m.exec(stdout)?.[1] ?? '', output: stdout + stderr }
+}
 const namesOf = (api: { readonly tools: readonly { readonly name: string }[] }) => api.tools.map(({ name }) => name)
 
 it('api.json of the template is what generate.ts makes of its document', async () => {
@@ -72,6 +84,8 @@ paths:
     expect(namesOf(api).toSorted()).toEqual(['get_health', 'post_orders_by_id'])
     expect(notes).toEqual(['The operations use the secret PETS_API_KEY. A user sets it as a variable of the host.'])
     expect(await pack()).toMatchObject({ code: 0, stderr: '' })
+    const { passed, output } = runTest()
+    expect(passed, output).toBe('1 passed | 1 skipped (2)')
     const args = JSON.stringify({ id: 'a/b', tags: ['x', 'y'], body: { sum: 3 } })
     const called = await inside(['call', './pets', 'post_orders_by_id', '--mode', 'yolo', '--json', '--args', args], folder, { PETS_API_KEY: 'a-secret-of-the-user' })
     expect(JSON.parse(called.stdout)).toMatchObject({ data: { status: 200, body: { method: 'POST', url: '/v1/orders/a%2Fb?tags=x%7Cy' } } })
