@@ -104,7 +104,7 @@ export class BubblewrapWall {
     // An isolated command is one of a bundled tool, which sets repositories up.
     const { run } = form.isolated ? { run: [] } : await findPlaces(roots, form.wall)
     const protectedFolders = this.#protectedFolders(roots.slice(1))
-    const files = [...this.#storeFiles(roots), ...roots.map((root) => join(root, IGNORE_FILE))]
+    const files = [...this.#storeFiles(roots), ...ignoreFilesIn(roots)]
     const isHeld = ({ path }: Place): boolean => [...protectedFolders, ...files].some((place) => liesIn(path, place))
     const masks = await masksOf(deniedIn(form, true))
     const isMasked = ({ path }: Place): boolean => masks.some(({ to }) => liesIn(path, to))
@@ -191,6 +191,9 @@ export function requireMountable({ wall, denied = [] }: WallForm): void {
   const { length } = wall === 'look' ? denied.filter(({ isHidden }) => isHidden) : denied
   if (length > MOST_MOUNTS) throw tooManyHidden(denied[0]!.rule, length)
 }
+
+const ignoreFilesIn = (roots: readonly string[]): readonly string[] =>
+  roots.map((root) => join(root, IGNORE_FILE)).filter((path) => existsSync(path))
 
 /** `isHidden`: what is not read; otherwise what is only not written. */
 const deniedIn = ({ denied = [] }: WallForm, isHidden: boolean): readonly DeniedPlace[] =>
