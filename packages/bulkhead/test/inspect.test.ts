@@ -79,8 +79,6 @@ it('stops at a breakpoint in the written file, and says what is different', WALL
   mkdirSync(join(folder, 'tool'))
   writeFileSync(join(folder, 'tool/package.json'), JSON.stringify({ name: 'double', version: '1.0.0', type: 'module' }))
   writeFileSync(join(folder, 'tool/index.ts'), INDEX)
-  mkdirSync(join(folder, 'home/.bulkhead'), { recursive: true })
-  writeFileSync(join(folder, 'home/.bulkhead/config.json'), JSON.stringify({ retries: { attempts: 1 } }))
 
   const address = Promise.withResolvers<string>()
   let said = ''
@@ -120,4 +118,5 @@ it('stops at a breakpoint in the written file, and says what is different', WALL
   }
   expect(said).toMatch(/^ToolExecutionFailed too small\n {4}at Object\.execute \(tool\/index\.ts:10:\d+\)$/m)
   expect(said).toMatch(/^The tool runs with a debugger: .* without a system call filter\. .*Installed tools run as always\.$/m)
+  expect(said).not.toContain('Walls around')
 })

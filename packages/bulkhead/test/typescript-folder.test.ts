@@ -69,6 +69,11 @@ it('imports what it declares, itself and in a library', async () => {
   expect(await inside(['pack', './tool', '--json'], folder)).toMatchObject({ code: 0, stdout: expect.stringContaining('"count"') })
 })
 
+it('says how to answer the questions about a tool of a folder, without a terminal', async () => {
+  const { code, stderr } = await inside(['call', './tool', 'count', '--args', '{"path":"a.md"}', '--mode', 'ask', '--no-store'], folder)
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^ApprovalDenied .*\nThere is no terminal to ask for approval\. --mode yolo skips the questions of the mode, and no others\.\n$/)])
+})
+
 it('names the shim that a library uses at its top level, and who imports the library', async () => {
   write({ 'tool/node_modules/lib/bytes.js': `${LIB}export const config = await fs.promises.readFile('config.json')\n` })
   for (const command of ['pack', 'conformance', 'dev']) {

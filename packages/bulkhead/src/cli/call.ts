@@ -80,7 +80,7 @@ other tool. An exception is not retried, and is shown with its stack, in the fil
       tellCut(outcome)
       if (outcome.type === 'output') return 0
       tellFaults(outcome.error.code, name, host)
-      if (outcome.error.code === 'ApprovalDenied' && !canAsk()) process.stderr.write(hint(NO_TERMINAL))
+      if (outcome.error.code === 'ApprovalDenied' && !canAsk()) process.stderr.write(hint(noTerminal(folder)))
       return 1
     } finally {
       await host.close()
@@ -114,7 +114,9 @@ async function readTool(folder: string, name: string, values: SourceValues): Pro
   throw new BulkheadError('ToolNotRegistered', message)
 }
 
-const NO_TERMINAL = 'There is no terminal to ask for approval. "bulkhead explain" shows how to allow the call; '
+/** "explain" knows tools of the host, and none of a folder. */
+const noTerminal = (folder: string | undefined): string => 'There is no terminal to ask for approval. '
+  + `${folder === undefined ? '"bulkhead explain" shows how to allow the call; ' : ''}`
   + '--mode yolo skips the questions of the mode, and no others.\n'
 
 interface CallRequest {

@@ -84,8 +84,8 @@ async function work(bench: Workbench, first: Packed): Promise<void> {
   const offered = () => offer(host, inspected === undefined ? extension : startedAtOnce(extension))
   await offered()
   let isOver = false
-  // Not awaited: trying them takes about a second.
-  void wallsHere(host).then((walls) => isOver || prompt.say(wallsText(walls)))
+  // Not awaited: trying them takes about a second. A tool with a debugger does not have all of them.
+  if (inspected === undefined) void wallsHere(host).then((walls) => isOver || prompt.say(wallsText(walls)))
   prompt.say(hint('Call a tool: NAME {"argument": "value"}. Enter .help for more.'))
 
   let building: Promise<void> = Promise.resolve()
