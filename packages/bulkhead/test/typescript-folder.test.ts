@@ -86,7 +86,7 @@ it('names the shim that a library uses at its top level, and who imports the lib
 
 it.each<[fault: string, files: Readonly<Record<string, string>>, message: RegExp]>([
   ['a syntax error', { 'tool/src/size.ts': `${SIZE}let wrong: = 1\n` }, /^CompartmentStartFailed src\/size\.ts, line 4, cannot be parsed\./],
-  ['a missing file', { 'tool/src/size.ts': `${SIZE}import './gone.ts'\n` }, /^ModuleNotFound src\/size\.ts, line 4, cannot be bundled: .*Could not resolve '\.\/gone\.ts'/],
+  ['a missing file', { 'tool/src/size.ts': `${SIZE}import './gone.ts'\n` }, /^ModuleNotFound src\/size\.ts, line 4, cannot be bundled\. Correct it and try again\.\n.*Could not resolve '\.\/gone\.ts'(?![\s\S]*cure:)/],
   ['a missing package', { 'tool/src/size.ts': `\nimport 'gone'\n${SIZE}` }, /^ModuleNotFound src\/size\.ts, line 2, imports "gone", which is neither/],
   ['a missing export', { 'tool/src/size.ts': `${SIZE}export { gone } from 'node:fs'\nexport * from './size.ts'\n`, 'tool/index.ts': INDEX.replace('{ sizeOf }', '{ sizeOf, gone }').replace('size:', 'gone, size:') },
     /^CompartmentStartFailed index\.ts could not be imported: .*'node:fs' does not provide an export named 'gone' \(imported in .*, line \d+: index\.ts → .*node:fs\)/],

@@ -75,7 +75,7 @@ function bundleFault(error: unknown, main: string, { folder }: BundledFiles): Bu
   const text = stripVTControlCharacters(messageOf(error)).replace(/^Build failed with .*\n+/, '').trim()
   return first?.code === 'PARSE_ERROR'
     ? new BulkheadError('CompartmentStartFailed', `${place} cannot be parsed. Correct it and try again.\n${text}`)
-    : new BulkheadError('ModuleNotFound', `${place} cannot be bundled: ${text}`, { cause: error })
+    : new BulkheadError('ModuleNotFound', `${place} cannot be bundled. Correct it and try again.\n${text}`, { cause: error })
 }
 
 const NO_MAP = '{"version":3,"sources":[],"names":[],"mappings":""}'
