@@ -52,7 +52,7 @@ test('a hook that hangs does not delay a cancelled call', async () => {
 test('the after-hook gets successes and failures of calls that ran, and cannot change them', async () => {
   const verdicts: string[] = []
   const world = createWorld({
-    extensions: [{ tools: { echo: { execute: (args) => { if (args['bad']) throw new Error('bad'); return 'good' } } } }],
+    extensions: [{ tools: { echo: { mode: 'local', execute: (args) => { if (args['bad']) throw new Error('bad'); return 'good' } } } }],
   })
   const session = await world.host.openSession({
     mode: 'yolo',
