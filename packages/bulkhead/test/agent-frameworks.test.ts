@@ -20,6 +20,7 @@ import { loopbackModel } from '../../bridges/test/loopback-model.ts'
 import { Agent as MastraAgent, modelAt } from '../../bridges/test/mastra/sdk.ts'
 import { Agent as OpenAIAgent, runnerAt, RunState } from '../../bridges/test/openai-agents/sdk.ts'
 import type { Session } from '../src/index.ts'
+import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
 import { agentWorld } from './agent-world.ts'
 
 const { host, workspace, end } = await agentWorld()
@@ -269,7 +270,8 @@ describe('the Claude Agent SDK', () => {
     await session.close()
   })
 
-  it('asks with what the call would change, once for each call', async () => {
+  // The agent takes seconds to start.
+  it('asks with what the call would change, once for each call', ONLY_IN_SOAK, async () => {
     model.say(calls(WRITE), calls({ ...WRITE, id: 'w2' }), 'Done.')
     const asked: string[] = []
     expect(await answerByClaude(host, options, 'Write.', async (question) => asked.push(question) > 1)).toBe('Done.')

@@ -11,6 +11,7 @@ import { canStateProvenance, planPublication, publishPackage } from '@bulkhead/l
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
+import { ONLY_IN_SOAK } from '../../../scripts/thoroughly.ts'
 
 let folder: string
 beforeEach(() => { folder = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-publish-'))) })
@@ -78,7 +79,7 @@ function npmrc(mine: { readonly host: string }, other: { readonly host: string }
 }
 
 // The suite runs for seconds: here, in the publication below, and not to its end where it fails.
-it('shows what the registry would get and sends nothing, and compares with no placeholder', async () => {
+it('shows what the registry would get and sends nothing, and compares with no placeholder', ONLY_IN_SOAK, async () => {
   // A placeholder reserves the name.
   await using mine = await registry(201, { '0.0.1': Buffer.from('no archive') })
   await using other = await registry(201)
