@@ -117,11 +117,12 @@ export const isOfCalls = ({ permission, pattern }: Rule): boolean =>
  * whole call. If a call is approved by a path or a host, others of that kind are still judged one by one.
  */
 export function setAside(rules: readonly ScopedRule[], question: RuleQuestion): SetAside {
+  const ofCalls = rulesFor(rules, question).filter(isOfCalls)
   const keys = question.touches.filter(({ isKey }) => isKey)
+  if (ofCalls.length === 0 || keys.length === 0) return NOTHING_ASIDE
   const standing = new Set(keys.flatMap((key) => standingAt(rules, question, key)))
-  const isBeaten = (rule: ScopedRule): boolean => keys.length > 0 && isOfCalls(rule) && !standing.has(rule)
   return {
-    rules: new Set(rulesFor(rules, question).filter(isBeaten)),
+    rules: new Set(ofCalls.filter((rule) => !standing.has(rule))),
     kept: new Set(keys.flatMap((key) => kindsNamedBy(key, question.touches))),
   }
 }
