@@ -1,13 +1,14 @@
 import { SourceMap } from 'node:module'
-import { isAbsolute, join, relative, sep } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { CodeOrigins, WrittenPlace } from '@bulkhead/contract'
+import type { BundledFiles } from '@bulkhead/loader'
 import { declaredPlace } from './declared-place.ts'
 
 /** What the bundler tells about a bundle. */
 export interface BundleFacts {
-  /** Real path of the folder of the extension. */
-  readonly folder: string
+  /** The folder of the extension. */
+  readonly sources: Pick<BundledFiles, 'folder' | 'shown'>
   /** The main module as it was written, from the folder. */
   readonly main: string
   /** The file of the bundle, from the folder. */
@@ -21,8 +22,9 @@ export interface BundleFacts {
 }
 
 /** Nothing is parsed before an error asks for it. */
-export function bundleOrigins({ folder, main, file, map, imports, texts }: BundleFacts): CodeOrigins {
-  const shown = (path: string): string => isAbsolute(path) ? relative(folder, path).replaceAll(sep, '/') : path
+export function bundleOrigins({ sources, main, file, map, imports, texts }: BundleFacts): CodeOrigins {
+  const { folder } = sources
+  const shown = (path: string): string => isAbsolute(path) ? sources.shown(path) : path
   const written = (source: string): string => shown(join(folder, 'dist', source))
   /** The files from the main module to an import, and the import. */
   const pathTo = (imported: string): readonly string[] =>
@@ -52,14 +54,14 @@ export function bundleOrigins({ folder, main, file, map, imports, texts }: Bundl
       return line < 0 ? undefined : { file: importer, line: line + 1 }
     },
     declarationOf(steps) {
-      const own = [...texts].map(([path, text]) => [shown(path), text] as const).filter(([path]) => !PACKAGE.test(path))
+      const own = [...texts].map(([path, text]) => [shown(path), text] as const).filter(([path]) => packageOf(path) === undefined)
       return declaredPlace(new Map(own), steps)
     },
     sourceMapOf(built) {
       if (built !== file) return undefined
       const whole = JSON.parse(map) as { readonly sources: readonly string[] }
-      const sources = whole.sources.map((source) => pathToFileURL(join(folder, 'dist', source)).href)
-      return JSON.stringify({ ...whole, sources })
+      const urls = whole.sources.map((source) => pathToFileURL(join(folder, 'dist', source)).href)
+      return JSON.stringify({ ...whole, sources: urls })
     },
   }
 }
@@ -77,5 +79,8 @@ function shortestPath(links: ReadonlyMap<string, readonly string[]>, from: strin
 
 const PACKAGE = /^.*(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\/.*$/
 
+/** The package of a file in `node_modules`, by its shown path; undefined for files of the tool. */
+const packageOf = (path: string): string | undefined => PACKAGE.exec(path)?.[1]
+
 /** The name of the package that a file belongs to, or the file itself. */
-const nameOf = (path: string): string => path.replace(PACKAGE, '$1')
+export const nameOf = (path: string): string => packageOf(path) ?? path

@@ -1,5 +1,5 @@
 import { builtinModules, isBuiltin } from 'node:module'
-import { join, relative, sep } from 'node:path'
+import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { BulkheadError } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
@@ -58,7 +58,7 @@ export async function bundleModule(main: string, sources: BundledFiles): Promise
     await refuseDecorators(main, chunk.code)
     const file = main.replace(/ts$/, 'js')
     const map = chunk.map?.toString() ?? NO_MAP
-    const origins = bundleOrigins({ folder: sources.folder, main, file, map, imports, texts })
+    const origins = bundleOrigins({ sources, main, file, map, imports, texts })
     return { code: withVisibleCharacters(chunk.code), origins }
   } catch (error) {
     if (refusal !== undefined) throw refusal
@@ -67,10 +67,10 @@ export async function bundleModule(main: string, sources: BundledFiles): Promise
 }
 
 /** An error of the bundler, with the written file and line. */
-function bundleFault(error: unknown, main: string, { folder }: BundledFiles): BulkheadError {
+function bundleFault(error: unknown, main: string, sources: BundledFiles): BulkheadError {
   const { errors: [first] = [] } = error as { readonly errors?: readonly RolldownError[] }
-  const { file = join(folder, main), line } = first?.loc ?? {}
-  const written = relative(folder, file).replaceAll(sep, '/')
+  const { file = join(sources.folder, main), line } = first?.loc ?? {}
+  const written = sources.shown(file)
   const place = line === undefined ? written : `${written}, line ${line},`
   const text = stripVTControlCharacters(messageOf(error)).replace(/^Build failed with .*\n+/, '').trim()
   return first?.code === 'PARSE_ERROR'
@@ -124,7 +124,7 @@ function sourceReader(
   return {
     name: 'bulkhead:sources',
     async resolveId(source, importer, { kind, isEntry }) {
-      checked(() => refuseUnsupported(source, importer, sources.folder))
+      checked(() => refuseUnsupported(source, importer, sources))
       const found = await this.resolve(source, importer, { kind, isEntry, skipSelf: true })
       // Modules of the bundler itself have no path.
       const isFile = found !== null && found.external === false && !found.id.startsWith('\0')

@@ -19,7 +19,7 @@ import { suiteProgress } from './conformance-progress.ts'
 import { runSuite } from './conformance-run.ts'
 import { printSpecification } from './conformance-specification.ts'
 import { readInstalled } from './diff.ts'
-import { readExtensionFolder } from './extension-source.ts'
+import { isTarball, readExtensionFolder } from './extension-source.ts'
 import { COMMON_OPTIONS, refuseRoot, SOURCE_OPTIONS, type HostValues, type SourceValues } from './host-options.ts'
 import { printJson } from './output.ts'
 import { extensionLines, sourceCount } from './review.ts'
@@ -176,7 +176,7 @@ async function readTarget(
   given: string, values: HostValues & SourceValues, config: JsonObject | undefined,
 ): Promise<Read> {
   const found = EXTENSION_ID_PATTERN.test(given) && statSync(given, { throwIfNoEntry: false }) === undefined
-  if (!found && !/\.(?:tgz|tar\.gz)$/.test(given)) return readExtensionFolder(given, values, config)
+  if (!found && !isTarball(given)) return readExtensionFolder(given, values, config)
   refuseRoot(values)
   if (found) return withFixtures({ extension: await readInstalled(given, values), warnings: [] })
   const { cache: _, ...options } = loaderOptions(homeFolder(values.home))

@@ -7,7 +7,7 @@ import type { BumpLevel, ExtensionVersion, VersionReport } from '@bulkhead/loade
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { defineCommand, UsageError } from './command.ts'
-import { readExtensionFolder } from './extension-source.ts'
+import { isTarball, readExtensionFolder } from './extension-source.ts'
 import { COMMON_OPTIONS, SOURCE_OPTIONS, type HostValues, type SourceValues } from './host-options.ts'
 import { INSTALLER_OPTIONS, isTrusted, workspaceFolder } from './install.ts'
 import { printJson } from './output.ts'
@@ -62,8 +62,6 @@ export type DiffValues = HostValues & SourceValues & { readonly registry?: strin
 export async function versionOf({ manifest, code }: ExtensionDescriptor): Promise<ExtensionVersion> {
   return { manifest, files: code.kind === 'files' ? await code.readFiles() : new Map() }
 }
-
-const isTarball = (path: string): boolean => /\.(?:tgz|tar\.gz)$/.test(path)
 
 /** A package of a registry. The configuration of this machine has no part in it. */
 export async function readPublished(

@@ -11,6 +11,9 @@ import { bundleModule } from './bundle.ts'
 import type { SourceValues } from './host-options.ts'
 import { temporaryFolder } from './write-file.ts'
 
+/** Whether a target of a command is a tarball, by its name. */
+export const isTarball = (path: string): boolean => /\.(?:tgz|tar\.gz)$/.test(path)
+
 /**
  * Turns the source of an extension into a package in memory: bundles it, and proves it as a host does. `config` is
  * checked against the configSchema. Writes nothing.

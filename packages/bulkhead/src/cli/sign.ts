@@ -7,7 +7,7 @@ import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
 import { defineCommand, UsageError } from './command.ts'
 import { readSigning } from './conformance-attest.ts'
-import { readExtensionFolder } from './extension-source.ts'
+import { isTarball, readExtensionFolder } from './extension-source.ts'
 import { HOME_OPTIONS, refuseRoot, SOURCE_OPTIONS, type SourceValues } from './host-options.ts'
 import { hint, printJson } from './output.ts'
 import { extensionJson, extensionLines, line, sourceLines, sourcesJson } from './review.ts'
@@ -30,9 +30,8 @@ hosts refuse it. A tarball is replaced. In a folder, ${SIGNATURE_FILE} is writte
   async run({ values, positionals: [target, ...more] }) {
     if (target === undefined || more.length > 0) throw new UsageError('Name one folder or tarball after "sign".')
     const options = { signing: readSigning(undefined, values.home), loader: loaderOptions(homeFolder(values.home)) }
-    const isTarball = /\.(?:tgz|tar\.gz)$/.test(target)
-    if (isTarball) refuseRoot(values)
-    const { extension, file, packed } = isTarball ? await signFile(resolve(target), options)
+    if (isTarball(target)) refuseRoot(values)
+    const { extension, file, packed } = isTarball(target) ? await signFile(resolve(target), options)
       : await signFolder(target, values, options)
     if (values.json) printJson({ signed: true, file, ...sourcesJson(packed), ...extensionJson(extension) })
     else {

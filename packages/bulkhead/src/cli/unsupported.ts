@@ -1,24 +1,19 @@
-import { relative, sep } from 'node:path'
 import { BulkheadError } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
-
-/** The package of a file in `node_modules`; undefined for files of the tool. */
-function packageOf(path: string): string | undefined {
-  const segments = path.split(/[\\/]/)
-  const at = segments.lastIndexOf('node_modules')
-  const [first = '', second = ''] = segments.slice(at + 1)
-  return at === -1 ? undefined : first.startsWith('@') ? `${first}/${second}` : first
-}
+import type { BundledFiles } from '@bulkhead/loader'
+import { nameOf } from './bundle-origins.ts'
 
 const NATIVE = 'is native code, which no compartment runs. Use a package in JavaScript instead, or a service over HTTP.'
 const WASM = 'is WebAssembly, which a bundle cannot contain. Import the file from a tool without dependencies, or pass '
   + 'its bytes to `WebAssembly.instantiate`; many packages have an entry without WebAssembly.'
 
 /** Throws ModuleNotFound for an import that a compartment cannot have: the message names the package and what to do. */
-export function refuseUnsupported(specifier: string, importer: string | undefined, folder: string): void {
+export function refuseUnsupported(
+  specifier: string, importer: string | undefined, sources: Pick<BundledFiles, 'shown'>,
+): void {
   const kind = /\.(node|wasm)$/.exec(specifier)?.[1]
   if (kind === undefined || importer === undefined) return
-  const from = packageOf(importer) ?? relative(folder, importer).replaceAll(sep, '/')
+  const from = nameOf(sources.shown(importer))
   const why = kind === 'node' ? NATIVE : WASM
   throw new BulkheadError('ModuleNotFound', `${visibleText(from)} imports "${visibleText(specifier)}", which ${why}`)
 }

@@ -4,28 +4,15 @@ import { join } from 'node:path'
 import { serveTools, serveToolsOverHttp, type ServeOptions } from '@bulkhead/bridges/mcp'
 import { InMemoryTransport, type JSONRPCMessage } from '@modelcontextprotocol/server'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { writeExtension } from '../extension-folder.ts'
 import { modern, send, TOKENS } from './http-world.ts'
 import { servedWorld, type ServedWorld } from './served-world.ts'
-
-const CODE = `export default { tools: {
-  greet: { execute: async (_, { interact }) => ({ hello: await interact.ask('Who?') }) },
-  both: { execute: async (_, { tools }) => ({ names: (await Promise.all([tools.call('greet', {}), tools.call('greet', {})])).map(({ data, error_text }) => data?.hello ?? error_text) }) },
-  wait: { execute: (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('stopped'))) },
-  fail: { execute: () => { throw new Error('no') } },
-} }`
+import { writeTalk } from './talk-extension.ts'
 
 let home: string
 let world: ServedWorld
 beforeAll(async () => {
   home = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-tasks-')))
-  writeExtension(home, {
-    id: 'talk', tools: [
-      { name: 'greet', mode: 'safe_write', requires: { capabilities: ['interact'] } },
-      { name: 'both', mode: 'safe_write', requires: { capabilities: ['interact', 'tools.call'] } },
-      { name: 'wait' }, { name: 'fail', mode: 'safe_write' },
-    ],
-  }, CODE)
+  writeTalk(home)
   world = await servedWorld({ home })
 })
 afterAll(async () => {

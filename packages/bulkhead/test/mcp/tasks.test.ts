@@ -5,20 +5,14 @@ import { serveTools, serveToolsOverHttp, type ServeOptions } from '@bulkhead/bri
 import { StreamableHTTPClientTransport, type Client } from '@modelcontextprotocol/client'
 import { InMemoryTransport } from '@modelcontextprotocol/server'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { writeExtension } from '../extension-folder.ts'
 import { clientOf, servedWorld, type Person, type ServedWorld } from './served-world.ts'
-
-const CODE = `export default { tools: {
-  greet: { execute: async (_, { interact }) => ({ hello: await interact.ask('Who?') }) },
-  wait: { execute: (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('stopped'))) },
-  fail: { execute: () => { throw new Error('no') } },
-} }`
+import { writeTalk } from './talk-extension.ts'
 
 let home: string
 let world: ServedWorld
 beforeAll(async () => {
   home = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-tasks-')))
-  writeExtension(home, { id: 'talk', tools: [{ name: 'greet', mode: 'safe_write', requires: { capabilities: ['interact'] } }, { name: 'wait' }, { name: 'fail', mode: 'safe_write' }] }, CODE)
+  writeTalk(home)
   world = await servedWorld({ home })
 })
 afterAll(async () => {

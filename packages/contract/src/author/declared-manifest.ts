@@ -7,9 +7,6 @@ import { isTypedSchema } from './schema-types.ts'
  * written as JSON Schema. The rest is not checked here: a loader checks the whole manifest.
  */
 export function declaredManifest({ tools, env = [], secrets = [], ...module }: ExtensionModule): JsonObject {
-  if (typeof tools !== 'object' || (tools as unknown) === null) {
-    throw new Error('The default export has no "tools". Export defineExtension({ tools: { … } }).')
-  }
   const declared = Object.entries(tools as Readonly<Record<string, DeclaredTool>>)
   const names = [...new Set([...env, ...declared.flatMap(([, tool]) => tool.env ?? [])])]
   const bySecret = new Map([...secrets, ...declared.flatMap(([, tool]) => tool.secrets ?? [])]

@@ -40,7 +40,7 @@ export class BundledFiles {
 
   /** The files that were read, in byte order of their paths. */
   list(): readonly BundledFile[] {
-    return [...this.#digests].map(([path, digest]) => ({ path: this.#shown(path), digest }))
+    return [...this.#digests].map(([path, digest]) => ({ path: this.shown(path), digest }))
       .toSorted((left, right) => byteOrder(left.path, right.path))
   }
 
@@ -56,7 +56,7 @@ export class BundledFiles {
     const fault = this.#faultOf(real, importer === undefined ? this.folder : dirname(realPathOf(importer)))
     if (fault === undefined) this.#admitted.add(real)
     else if (importer === undefined) throw unsafe(`"${visibleText(real)}" ${fault}`)
-    else throw unsafe(`"${visibleText(this.#shown(importer))}" imports "${visibleText(real)}", which ${fault}`)
+    else throw unsafe(`"${visibleText(this.shown(importer))}" imports "${visibleText(real)}", which ${fault}`)
   }
 
   /** The bytes of an admitted file. Throws PackageUnsafe for another one. */
@@ -79,7 +79,8 @@ export class BundledFiles {
     return findTsconfig(this.folder, this.root ?? this.folder)
   }
 
-  #shown(path: string): string {
+  /** A path of a file, from the folder, with `/` between segments. */
+  shown(path: string): string {
     return relative(this.folder, path).replaceAll(sep, '/')
   }
 
