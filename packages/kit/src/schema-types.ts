@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from './json.ts'
+import { isJsonObject, pointerKey, type Json, type JsonObject } from './json.ts'
 import { visibleText } from './text.ts'
 
 /** Deeper schemas become `any`. */
@@ -163,7 +163,7 @@ function resolve(root: Json, ref: string): Json | undefined {
   if (!ref.startsWith('#/')) return undefined
   let found: Json | undefined = root
   for (const part of ref.slice(2).split('/')) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
+    const key = pointerKey(part)
     if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined
     found = (found as Readonly<Record<string, Json>>)[key]
   }

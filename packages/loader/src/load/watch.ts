@@ -1,7 +1,8 @@
-import { lstatSync, realpathSync, statSync, watch, type FSWatcher } from 'node:fs'
+import { lstatSync, statSync, watch, type FSWatcher } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { CONFIG_FILE, LOCK_FILE, type Layer, type LayerConfig, type WatchRequest } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
+import { realOf } from '@bulkhead/kit/programs'
 import { resolveConfig } from '../config/resolve-config.ts'
 import type { Settings } from '../config/settings.ts'
 import { AGENT_FOLDER } from '../discover/agents.ts'
@@ -134,16 +135,8 @@ const documentsOf = (layers: readonly LayerConfig[], layer: Layer, base: string)
 
 /** The files of an API document. Only a project's document must not be a link. */
 function documentFiles(document: string, layer: Layer, { fileBytes }: Settings['limits']): readonly string[] {
-  const place = layer === 'project' ? document : realPathOf(document)
+  const place = layer === 'project' ? document : realOf(document) ?? document
   return [...new Set([document, ...readApiDocument(place, fileBytes).files])]
-}
-
-function realPathOf(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
 }
 
 function walk(tree: string, lines: string[], folders: string[]): void {

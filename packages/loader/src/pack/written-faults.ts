@@ -1,5 +1,5 @@
 import { MANIFEST_FILE, type CodeOrigins } from '@bulkhead/contract'
-import { isJsonObject, type Json } from '@bulkhead/kit/json'
+import { isJsonObject, pointerKey, type Json } from '@bulkhead/kit/json'
 import { placeInJson } from '@bulkhead/kit/json-edit'
 import { parseStrictJson } from '../files/json-file.ts'
 import type { Fault } from '../model/result.ts'
@@ -44,7 +44,7 @@ function inJson(fault: Fault, file: string, pointer: string, files: Files): Faul
 
 /** The steps of a pointer into the manifest, with a tool by its name. */
 function stepsOf(pointer: string, files: Files): readonly string[] {
-  const steps = pointer.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const steps = pointer.split('/').slice(1).map(pointerKey)
   const bytes = files.get(MANIFEST_FILE)
   const parsed = bytes && parseStrictJson(bytes)
   const tools = parsed?.ok && isJsonObject(parsed.value) ? parsed.value['tools'] : undefined
