@@ -6,7 +6,7 @@ Bulkhead implements five public specifications of tools for agents. This page li
 \`packages/conformance/src/specifications\`. \`bulkhead conformance --specification NAME\` prints the same, with \`--json\` as data. \`createHost({ profile })\` sets the defaults of one
 of them: see [dialects](../guides/dialects.md#profiles).
 
-A requirement **holds** if the named test proves it, or **differs** for the reason that stands beside it. [Decision 148](../decisions/0148-departures-have-a-reason.md) says how a
+A requirement **holds** if the named test proves it, or **differs** for the reason that stands beside it. [Decision 148](../decisions/archive.md) says how a
 departure is decided.
 `
 

@@ -47,8 +47,21 @@ it('a page of a package does not link outside the package, because a registry sh
   expect(outside).toEqual([])
 })
 
-it('every decision that a file names has a page', () => {
-  const pages = new Set(globSync('docs/decisions/0*.md', { cwd: ROOT }).map((page) => Number(/(\d+)-/.exec(page)![1])))
+const DECISIONS = globSync('docs/decisions/0*.md', { cwd: ROOT }).map((page) => Number(/(\d+)-/.exec(page)![1]))
+
+/** The numbers in the first column of the tables of a page. */
+const numbersOf = (page: string): readonly number[] =>
+  [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^\| (\d+) \|/gm)].map(([, number]) => Number(number))
+
+it('at most 50 decisions have a page, and each decision is in the index or in the archive', () => {
+  const archived = numbersOf('docs/decisions/archive.md')
+  expect(DECISIONS.length).toBeLessThanOrEqual(50)
+  expect(numbersOf('docs/decisions/README.md')).toEqual(DECISIONS.toSorted((a, b) => a - b))
+  expect(new Set([...DECISIONS, ...archived]).size).toBe(DECISIONS.length + archived.length)
+})
+
+it('every decision that a file names has a page or a line in the archive', () => {
+  const pages = new Set([...DECISIONS, ...numbersOf('docs/decisions/archive.md')])
   const files = [
     '{packages,apps}/*/{src,test,scripts,corpus}/**/*.ts', 'bench/{src,test}/**/*.ts', 'scripts/**/*.mjs', '*.md',
     'docs/{guides,explanation,reference,tutorials}/*.md',

@@ -9,7 +9,7 @@ export interface NamedTest {
 /** Why a requirement is not followed, and where users read it. */
 export interface Departure {
   readonly reason: string
-  /** The number of a page in `docs/decisions`. */
+  /** The number of a decision in `docs/decisions`, or in its archive. */
   readonly decision: number
   /** A page for users, such as `docs/guides/dialects.md`. */
   readonly page: string
