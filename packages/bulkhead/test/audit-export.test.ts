@@ -5,7 +5,7 @@ import type { Store } from '@bulkhead/contract'
 import { JSON_LIMITS } from '@bulkhead/kit/json'
 import { createMemoryStore, openSqliteStore, verifyAudit } from '@bulkhead/store'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { exportLines, openExport } from '../src/cli/audit-export.ts'
+import { exportLines, openExport } from '../src/cli/policy/audit-export.ts'
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-export-')) })

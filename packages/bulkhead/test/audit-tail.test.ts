@@ -1,7 +1,7 @@
 import type { Json } from '@bulkhead/kit/json'
 import { createMemoryStore } from '@bulkhead/store'
 import { expect, it } from 'vitest'
-import { auditTable, type AuditFilter, latestEntries } from '../src/cli/audit.ts'
+import { auditTable, type AuditFilter, latestEntries } from '../src/cli/policy/audit.ts'
 
 const called = (tool: string) => ({ type: 'ToolInvocationSucceeded', tool })
 const moved = (to: string) => ({ type: 'LifecycleStateChanged', extensionId: 'weather', from: 'loaded', to })

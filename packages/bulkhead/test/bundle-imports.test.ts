@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { BundledFiles } from '../../loader/src/pack/bundled-files.ts'
 import type { Bundle } from '@bulkhead/loader'
-import { bundleModule } from '../src/cli/bundle.ts'
+import { bundleModule } from '../src/facade/bundling/bundle.ts'
 
 /** A tool with these files, as a bundle. Packages in `node_modules` have an entry each. */
 async function bundle(files: Readonly<Record<string, string>>): Promise<Bundle> {

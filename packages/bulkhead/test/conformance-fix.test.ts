@@ -7,7 +7,7 @@ import type { Report } from '@bulkhead/conformance'
 import { BulkheadError, type Manifest } from '@bulkhead/contract'
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
-import { removeUnused } from '../src/cli/conformance-fix.ts'
+import { removeUnused } from '../src/cli/publish/conformance-fix.ts'
 
 let folder: string
 beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'bulkhead-fix-')) })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
-import type { Check } from '../src/cli/doctor-check.ts'
+import type { Check } from '../src/cli/system/doctor-check.ts'
 import { inside } from './command-inside.ts'
 
 let folder: string

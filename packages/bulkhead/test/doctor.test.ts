@@ -5,7 +5,7 @@ import { createSandbox } from '@bulkhead/sandbox'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { has, WALLS } from '../../../scripts/machine.ts'
 import { lookWall } from '../../broker/src/index.ts'
-import type { Check } from '../src/cli/doctor-check.ts'
+import type { Check } from '../src/cli/system/doctor-check.ts'
 import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
 

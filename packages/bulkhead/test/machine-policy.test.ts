@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { machineCheck } from '../src/cli/doctor-checks.ts'
+import { machineCheck } from '../src/cli/system/doctor-checks.ts'
 import { assembleHost, type AssembledHost } from '../src/facade/create-host.ts'
 import { machinePolicyFile } from '../src/facade/folders.ts'
 import { CACHE } from './cache.ts'

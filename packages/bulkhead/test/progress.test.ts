@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, it } from 'vitest'
-import { suiteProgress, type SuiteProgress } from '../src/cli/conformance-progress.ts'
+import { suiteProgress, type SuiteProgress } from '../src/cli/publish/conformance-progress.ts'
 import { createProgress, sizeInWords } from '../src/cli/output.ts'
 
 const stream = (isTTY: boolean) => {

@@ -7,7 +7,7 @@ import { packFolder, type Packed, type PackOptions } from '@bulkhead/loader'
 import type { Host } from '../facade/create-host.ts'
 import { homeFolder } from '../facade/folders.ts'
 import { loaderOptions } from '../facade/loader-options.ts'
-import { bundleModule } from './bundle.ts'
+import { bundleModule } from '../facade/bundling/bundle.ts'
 import type { SourceValues } from './host-options.ts'
 import { temporaryFolder } from './write-file.ts'
 

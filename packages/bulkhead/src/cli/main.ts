@@ -14,111 +14,111 @@ const ALIASES: ReadonlyMap<string, string> = new Map([['check', 'conformance']])
 export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): Promise<Command> }> = new Map([
   ['tools', {
     summary: 'List the tools of this folder, their origin and their permissions',
-    load: async () => (await import('./tools.ts')).tools,
+    load: async () => (await import('./calls/tools.ts')).tools,
   }],
   ['agents', {
     summary: 'List the agents that a session can be opened for',
-    load: async () => (await import('./agents.ts')).agents,
+    load: async () => (await import('./calls/agents.ts')).agents,
   }],
   ['doctor', {
     summary: 'Check this machine, your files and this folder, and show how to fix what is wrong',
-    load: async () => (await import('./doctor.ts')).doctor,
+    load: async () => (await import('./system/doctor.ts')).doctor,
   }],
   ['config', {
     summary: 'Show and change settings, and show which file decides each of them',
-    load: async () => (await import('./config.ts')).config,
+    load: async () => (await import('./system/config.ts')).config,
   }],
   ['explain', {
     summary: 'Show whether a call would be allowed, which rule decides, and how to change it',
-    load: async () => (await import('./call.ts')).explain,
+    load: async () => (await import('./calls/call.ts')).explain,
   }],
   ['policy', {
     summary: 'Show for each rule one call that it decides',
-    load: async () => (await import('./policy.ts')).policy,
+    load: async () => (await import('./policy/policy.ts')).policy,
   }],
   ['approvals', {
     summary: 'List, show and revoke stored approvals',
-    load: async () => (await import('./approvals.ts')).approvals,
+    load: async () => (await import('./policy/approvals.ts')).approvals,
   }],
   ['audit', {
     summary: 'Show, verify, export and archive the audit log',
-    load: async () => (await import('./audit.ts')).audit,
+    load: async () => (await import('./policy/audit.ts')).audit,
   }],
   ['undo', {
     summary: 'List the files that tools changed, and put them back',
-    load: async () => (await import('./undo.ts')).undo,
+    load: async () => (await import('./calls/undo.ts')).undo,
   }],
   ['trust', {
     summary: 'Review the tools and settings of a project, then trust or decline them',
-    load: async () => (await import('./trust.ts')).trust,
+    load: async () => (await import('./policy/trust.ts')).trust,
   }],
   ['call', {
     summary: 'Call one tool and print the result',
-    load: async () => (await import('./call.ts')).call,
+    load: async () => (await import('./calls/call.ts')).call,
   }],
   ['mcp', {
     summary: 'Serve the tools of this folder to an MCP client',
-    load: async () => (await import('./mcp.ts')).mcp,
+    load: async () => (await import('./servers/mcp.ts')).mcp,
   }],
   ['reload', {
     summary: 'Test whether each extension loads, starts and stops',
-    load: async () => (await import('./reload.ts')).reload,
+    load: async () => (await import('./packages/reload.ts')).reload,
   }],
   ['install', {
     summary: 'Install a folder, a tarball or an npm package, after a review',
-    load: async () => (await import('./install.ts')).install,
+    load: async () => (await import('./packages/install.ts')).install,
   }],
   ['uninstall', {
     summary: 'Uninstall an extension',
-    load: async () => (await import('./install.ts')).uninstall,
+    load: async () => (await import('./packages/install.ts')).uninstall,
   }],
   ['update', {
     summary: 'Update extensions from a registry, and show what each update changes',
-    load: async () => (await import('./update.ts')).update,
+    load: async () => (await import('./packages/update.ts')).update,
   }],
   ['outdated', {
     summary: 'List extensions with a newer version in the registry',
-    load: async () => (await import('./update.ts')).outdated,
+    load: async () => (await import('./packages/update.ts')).outdated,
   }],
   ['verify', {
     summary: 'Verify the integrity of a folder, a tarball, or all installed extensions',
-    load: async () => (await import('./pack.ts')).verify,
+    load: async () => (await import('./publish/pack.ts')).verify,
   }],
   ['trust-root', {
     summary: 'Show, refresh or replace the trust root for signatures',
-    load: async () => (await import('./trust-root.ts')).trustRoot,
+    load: async () => (await import('./packages/trust-root.ts')).trustRoot,
   }],
   ['new', {
     summary: 'Create a new extension: a manifest and a module',
-    load: async () => (await import('./new.ts')).newExtension,
+    load: async () => (await import('./publish/new.ts')).newExtension,
   }],
   ['dev', {
     summary: 'Work on an extension: call its tools, reload it on change, and see what it uses',
-    load: async () => (await import('./dev.ts')).dev,
+    load: async () => (await import('./calls/dev.ts')).dev,
   }],
   ['conformance', {
     summary: 'Check an extension against the conformance requirements',
-    load: async () => (await import('./conformance.ts')).conformance,
+    load: async () => (await import('./publish/conformance.ts')).conformance,
   }],
   ['diff', {
     summary: 'Compare two versions of an extension, and check that the version number shows the changes',
-    load: async () => (await import('./diff.ts')).diff,
+    load: async () => (await import('./publish/diff.ts')).diff,
   }],
   ['pack', {
     summary: 'Pack a folder into a tarball with an integrity file',
-    load: async () => (await import('./pack.ts')).pack,
+    load: async () => (await import('./publish/pack.ts')).pack,
   }],
   ['sign', {
     summary: 'Sign an extension with the identity of a CI job or a person',
-    load: async () => (await import('./sign.ts')).sign,
+    load: async () => (await import('./publish/sign.ts')).sign,
   }],
   ['publish', {
     summary: 'Pack an extension and publish it to a registry, or show what would be published',
-    load: async () => (await import('./publish.ts')).publish,
+    load: async () => (await import('./publish/publish.ts')).publish,
   }],
   ['completion', {
     summary: 'Print a completion script for bash, zsh or fish',
-    load: async () => (await import('./completion.ts')).completionOf(COMMANDS),
+    load: async () => (await import('./system/completion.ts')).completionOf(COMMANDS),
   }],
 ])
 
@@ -140,7 +140,7 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
   try {
     if (name === undefined || name.startsWith('-')) {
       beforeLoading?.()
-      const { overview } = await import('./overview.ts')
+      const { overview } = await import('./system/overview.ts')
       usage = overview.usage
       return await run('', overview, argv).catch((error: unknown) => { throw beforeCommand(error, argv) })
     }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { ONLY_IN_SOAK } from '../../../../scripts/thoroughly.ts'
-import { readLauncher } from '../../src/cli/mcp-pin.ts'
+import { readLauncher } from '../../src/cli/servers/mcp-pin.ts'
 import { inside } from '../command-inside.ts'
 import { startRegistry } from '../registry.ts'
 

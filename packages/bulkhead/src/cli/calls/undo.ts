@@ -1,0 +1,127 @@
+import { realpath } from 'node:fs/promises'
+import { relative, resolve } from 'node:path'
+import { BulkheadError, type Outcome, type UndoReport } from '@bulkhead/contract'
+import { visibleText } from '@bulkhead/kit/text'
+import { accountName } from '../../facade/folders.ts'
+import { defineCommand, UsageError } from '../command.ts'
+import { COMMON_OPTIONS, openHost, withStore, type HostValues } from '../host-options.ts'
+import { hint, printJson, table } from '../output.ts'
+import { printOutcome } from '../print-outcome.ts'
+import {
+  changedCalls, LAST, lastCall, readTarget, shortTarget, targetOf, type ChangedCall, type UndoTarget,
+} from './undo-target.ts'
+
+/** Older calls are listed with --all. */
+const MOST_LISTED = 30
+const MOST_FILES = 3
+
+export const undo = defineCommand({
+  usage: `bulkhead undo [--all] [--json] [--workspace DIR] [--home DIR]
+bulkhead undo (last | CALL | SESSION:TURN | SESSION) [--dry-run] [--force] [--json] [--workspace DIR] [--home DIR]
+  [--trust-project]`,
+  operands: {
+    'last': { text: 'the last call of the list that is not undone yet', values: [LAST] },
+    'CALL': { text: 'call from the list, such as 1f0c2a7e/call_4, or its id alone if only one session has it' },
+    'SESSION:TURN': { text: 'all calls of a turn, such as 1f0c2a7e:3' },
+    'SESSION': { text: 'all calls of a session; the first four characters of its id are enough' },
+  },
+  options: {
+    'dry-run': { type: 'boolean', text: 'change nothing; print the diff' },
+    'force': { type: 'boolean', text: 'undo even if later changes are lost, and leave out what cannot be put back' },
+    'all': { type: 'boolean', text: `list all calls (default: the last ${MOST_LISTED})` },
+    ...COMMON_OPTIONS,
+  },
+  details: `Without an argument, lists the calls that changed files in this folder. An undo puts back all files or none. It is
+refused if a file was changed since, and names it. An undo is in the list too, and can be undone. What a command changed
+is put back too, unless the question said that it is not recorded.`,
+  exits: ['on success', 'if something would be lost, or if there is no such call'],
+  examples: [
+    { command: 'bulkhead undo', text: 'what tools changed here, the latest first' },
+    { command: 'bulkhead undo last', text: 'put back what the last call changed' },
+    { command: 'bulkhead undo 1f0c2a7e --dry-run', text: 'what undoing a session would change' },
+  ],
+
+  async run({ values, positionals: [target, ...more] }) {
+    if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}". Name one call, turn or session.`)
+    const workspace = await realpath(values.workspace ?? '.').catch(() => resolve(values.workspace ?? '.'))
+    const calls = await withStore(values.home, 'record of changes', async ({ changes }) =>
+      changedCalls(await changes?.list({ workspace }) ?? []))
+    if (target === undefined) {
+      if (values['dry-run'] || values.force) throw new UsageError('Name what to undo: a call, a turn or a session.')
+      const shown = values.all ? calls : calls.slice(0, MOST_LISTED)
+      if (values.json) printJson(shown)
+      else process.stdout.write(callTable(shown, workspace, calls.length - shown.length))
+      return 0
+    }
+    if (values.all) throw new UsageError('--all is for the list.')
+    const last = target === LAST ? lastCall(calls) : undefined
+    if (last) process.stderr.write(hint(visibleText(`Undo of ${shortTarget(last)}, a call of ${last.tool}.`) + '\n'))
+    const outcome = await undoTarget(last ? targetOf(last) : readTarget(target, calls), values)
+    if (values.json || outcome.type === 'error') printOutcome(outcome, values.json === true)
+    else process.stdout.write(reportText(outcome.data as unknown as UndoReport))
+    return outcome.type === 'output' ? 0 : 1
+  },
+})
+
+interface UndoValues extends HostValues {
+  readonly 'dry-run'?: boolean | undefined
+  readonly 'force'?: boolean | undefined
+}
+
+/** Calls the tool `undo` in a session that continues the other one. The person has asked for it, so it is approved. */
+async function undoTarget({ session: continues, selection }: UndoTarget, values: UndoValues): Promise<Outcome> {
+  const host = await openHost(values, true)
+  try {
+    if (host.tool('undo') === undefined) {
+      throw new BulkheadError('ToolNotRegistered', 'The tool "undo" is disabled in the configuration. Enable it first.')
+    }
+    const by = `${accountName()} with bulkhead undo`
+    const session = await host.openSession({
+      continues, approver: { approve: async () => ({ decision: 'once', by }) },
+    })
+    return await session.call({
+      id: 'undo', name: 'undo',
+      arguments: { ...selection, dry_run: values['dry-run'] === true, force: values.force === true },
+    })
+  } finally {
+    await host.close()
+  }
+}
+
+function callTable(calls: readonly ChangedCall[], workspace: string, hidden: number): string {
+  if (calls.length === 0) return 'No call has changed a file here.\n'
+  const rows = calls.map((call) => [
+    shortTarget(call), call.turn === 0 ? '-' : String(call.turn), call.at.slice(0, 19).replace('T', ' '), call.tool,
+    call.state, changesText(call, workspace),
+  ])
+  const rest = hidden > 0 ? `${hidden} earlier calls are not shown. Use --all to list them.\n` : ''
+  return table(['CALL', 'TURN', 'TIME (UTC)', 'TOOL', 'STATE', 'CHANGED'], rows)
+    + hint(`${rest}To look first: bulkhead undo CALL --dry-run\n`)
+}
+
+function changesText({ files, commands }: ChangedCall, workspace: string): string {
+  const names = files.slice(0, MOST_FILES).map((file) => relative(workspace, file))
+  const more = files.length > MOST_FILES ? [`${files.length - MOST_FILES} more files`] : []
+  return [...names, ...more, ...commands.map((command) => `command: ${command.slice(0, 80)}`)].join(', ') || '-'
+}
+
+const DONE = { restore: 'restored', remove: 'removed', recreate: 'created again' } as const
+
+function reportText(report: UndoReport): string {
+  const { applied, alreadyUndone, files, lost, commands, reverts, diff, notEmpty = [], failed = [] } = report
+  const isIdle = files.length === 0 && reverts.length === 0
+  const lines = [
+    ...(applied ? files.map(({ path, action }) => `${DONE[action]} ${path}`) : []),
+    ...(isIdle ? [alreadyUndone ? 'It is already undone.' : 'There is nothing to put back.'] : []),
+    ...lost.map(({ path, reason }) => {
+      const isChanged = files.some((file) => file.path === path)
+      const what = isChanged ? applied ? 'lost' : 'would be lost' : applied ? 'not put back' : 'cannot be put back'
+      return `${what}: ${path}: ${reason}`
+    }),
+    ...notEmpty.map((path) => `not removed, because it is not empty: ${path}`),
+    ...reverts.map(({ call, tool }) => `${applied ? 'reverted' : 'would revert'}: ${tool} in call ${call}`),
+    ...failed.map(({ call, tool, message }) => `not reverted: ${tool} in call ${call}: ${message}`),
+    ...commands.map(({ call, command }) => `not undoable: the command "${command}" in call ${call}`),
+  ]
+  return visibleText([diff ?? '', ...lines.map((line) => `${line}\n`)].join(''), { keepLines: true })
+}

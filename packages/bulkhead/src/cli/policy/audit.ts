@@ -1,0 +1,272 @@
+import { styleText } from 'node:util'
+import { BulkheadError, type AuditEntry, type Store } from '@bulkhead/contract'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { verifyAudit, type Anchor } from '@bulkhead/store'
+import { archiveAudit, exportLines, openExport } from './audit-export.ts'
+import { defineCommand, UsageError } from '../command.ts'
+import { HOME_OPTIONS, withStore } from '../host-options.ts'
+import { printJson, table } from '../output.ts'
+
+const LATEST = 20
+const KEPT_DAYS = 90
+const DAY_MS = 86_400_000
+/** Keeps the computed date after 1970. */
+const MOST_DAYS = 20_000
+
+export const audit = defineCommand({
+  usage: `bulkhead audit verify [FILE] [--anchor POSITION:LINK] [--json] [--home DIR]
+bulkhead audit tail [--tool NAME] [--session ID] [--since WHEN] [--count N] [--all] [--json] [--home DIR]
+bulkhead audit show POSITION [--json] [--home DIR]
+bulkhead audit export [--json] [--home DIR]
+bulkhead audit archive FILE [--keep DAYS] [--json] [--home DIR]`,
+  subcommands: {
+    verify: {
+      text: 'find the first changed, missing or moved record, in the store or in an exported or archived FILE',
+      options: ['anchor'],
+    },
+    tail: {
+      text: 'show the latest records of calls, approvals, sessions and errors',
+      options: ['tool', 'session', 'since', 'count', 'all'],
+    },
+    show: { text: 'show one record in full', options: [] },
+    export: { text: 'print all records as JSON lines', options: [] },
+    archive: { text: 'write old records to FILE, verify it, then remove them from the store', options: ['keep'] },
+  },
+  options: {
+    anchor: {
+      type: 'string', value: 'POSITION:LINK',
+      text: 'a link you saved earlier; detects a log that was rewritten as a whole',
+    },
+    tool: { type: 'string', value: 'NAME', completes: 'tool', text: 'only records of this tool' },
+    session: { type: 'string', value: 'ID', text: 'only records of this session; the start of its id is enough' },
+    since: {
+      type: 'string', value: 'WHEN',
+      text: 'only records from this time on: 90m, 12h or 7d ago, or a date such as 2026-01-31 or 2026-01-31T08:00Z',
+    },
+    count: { type: 'string', value: 'N', text: `number of records (default: ${LATEST})` },
+    all: { type: 'boolean', text: 'include the start and stop of extensions' },
+    keep: { type: 'string', value: 'DAYS', text: `keep records newer than this (default: ${KEPT_DAYS})` },
+    json: { type: 'boolean', text: 'print JSON; show and export always do' },
+    home: HOME_OPTIONS.home,
+  },
+  exits: ['if the log is intact', 'if it is broken or cannot be read'],
+  examples: [
+    { command: 'bulkhead audit tail --count 5', text: 'what happened last' },
+    { command: 'bulkhead audit tail --tool bash --since 12h', text: 'the commands of the last twelve hours' },
+    { command: 'bulkhead audit verify', text: 'was the log changed' },
+    { command: 'bulkhead audit archive audit-2026.jsonl --keep 30', text: 'move records older than 30 days to a file' },
+  ],
+
+  async run({ values, positionals: [act, operand, ...more] }) {
+    if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}".`)
+    const json = values.json === true
+    switch (act) {
+      case 'verify': {
+        const anchor = readAnchor(values.anchor)
+        if (operand !== undefined) {
+          using exported = await openExport(operand)
+          return printVerdict(await verifyAudit(exported, anchor), json)
+        }
+        return withStore(values.home, 'audit', async (store) => printVerdict(await verifyAudit(store, anchor), json))
+      }
+      case 'tail':
+        refuseOperand(operand)
+        return withStore(
+          values.home, 'audit', tail(readCount(values.count), values.all === true, readFilter(values), json),
+        )
+      case 'show':
+        return withStore(values.home, 'audit', show(readPosition(operand)))
+      case 'export':
+        refuseOperand(operand)
+        return withStore(values.home, 'audit', async (store) => {
+          for await (const line of exportLines(store, await store.auditSpan())) {
+            if (!process.stdout.writable) break
+            process.stdout.write(`${line}\n`)
+          }
+          return 0
+        })
+      default:
+        if (operand === undefined) throw new UsageError('Missing file. Name a file that does not exist yet.')
+        return withStore(values.home, 'audit', archive(operand, readDays(values.keep), json))
+    }
+  },
+})
+
+function printVerdict(verdict: Awaited<ReturnType<typeof verifyAudit>>, json: boolean): number {
+  if (json) printJson(verdict)
+  else if (verdict.ok) {
+    process.stdout.write(`${styleText('green', 'intact')} ${verdict.records} records. ${anchorText(verdict)}`)
+    const { first, before } = verdict
+    if (first > 1) {
+      const end = `${first - 1}:${before}`
+      process.stdout.write(`It starts at record ${first}. The archive of earlier records must end with ${end}\n`)
+    }
+  } else process.stdout.write(`${styleText('red', 'broken')} at record ${verdict.position}: ${verdict.reason}.\n`)
+  return verdict.ok ? 0 : 1
+}
+
+const anchorText = ({ last, link }: { readonly last: number; readonly link: string }): string =>
+  `Save this anchor to detect a rewritten log later:\n  --anchor ${last}:${link}\n`
+
+const archive = (file: string, days: number, json: boolean) => async (store: Store): Promise<number> => {
+  const archived = await archiveAudit(store, file, new Date(Date.now() - days * DAY_MS))
+  if (json) printJson(archived ? { file, ...archived } : { file: null })
+  else if (!archived) process.stdout.write(`No records are older than ${days} days.\n`)
+  else {
+    const { first, last, left } = archived
+    const count = `${last - first + 1} records, ${first} to ${last}; ${left} are left.`
+    process.stdout.write(`${styleText('green', 'archived')} ${count} ${anchorText(archived)}`)
+  }
+  return 0
+}
+
+const tail = (count: number, all: boolean, filter: AuditFilter, json: boolean) =>
+  async (store: Store): Promise<number> => {
+    const entries = await latestEntries(store, count, all, filter)
+    if (json) printJson(entries.map(shown))
+    else process.stdout.write(auditTable(entries))
+    return 0
+  }
+
+const show = (position: number) => async (store: Store): Promise<number> => {
+  const [entry] = await store.records(position, 1)
+  if (entry?.position !== position) {
+    const { first } = await store.auditSpan()
+    const why = position < first ? ` It starts at ${first}: earlier records were archived.` : ''
+    throw new BulkheadError('NotFound', `The audit has no record ${position}.${why}`)
+  }
+  printJson(shown(entry))
+  return 0
+}
+
+/** Omits the text of the group, which only verification needs. */
+const shown = ({ position, record, link }: AuditEntry): AuditEntry => ({ position, record, link })
+
+function refuseOperand(operand: string | undefined): void {
+  if (operand !== undefined) throw new UsageError(`Unexpected argument "${operand}".`)
+}
+
+function readAnchor(given: string | undefined): Anchor | undefined {
+  if (given === undefined) return undefined
+  const [, position, link] = /^([1-9]\d*):([0-9a-f]{64})$/.exec(given) ?? []
+  if (position === undefined || link === undefined) {
+    throw new UsageError('--anchor must be POSITION:LINK, as printed by "audit verify".')
+  }
+  return { position: Number(position), link }
+}
+
+function readCount(given = String(LATEST)): number {
+  const count = Number(given)
+  if (!Number.isSafeInteger(count) || count < 1) {
+    throw new UsageError(`--count must be a whole number from 1, not "${given}".`)
+  }
+  return count
+}
+
+function readFilter(
+  { tool, session, since }: Readonly<Partial<Record<'tool' | 'session' | 'since', string | undefined>>>,
+): AuditFilter {
+  return { tool, session, since: since === undefined ? undefined : readTime(since) }
+}
+
+const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS }
+
+function readTime(given: string): Date {
+  const [, amount, unit = ''] = /^(\d{1,6})([mhd])$/.exec(given) ?? []
+  const written = /^\d{4}-\d\d-\d\d(?:T|$)/.test(given) ? given : Number.NaN
+  const time = new Date(amount === undefined ? written : Date.now() - Number(amount) * UNITS[unit]!)
+  if (!Number.isNaN(time.getTime())) return time
+  throw new UsageError(`--since must be a duration such as 12h or a date such as 2026-01-31, not "${given}".`)
+}
+
+function readDays(given = String(KEPT_DAYS)): number {
+  const days = Number(given)
+  if (given === '' || !Number.isInteger(days) || days < 0 || days > MOST_DAYS) {
+    throw new UsageError(`--keep must be a whole number of days, not "${given}".`)
+  }
+  return days
+}
+
+function readPosition(given: string | undefined): number {
+  const position = Number(given)
+  if (given === undefined || !Number.isSafeInteger(position) || position < 1) {
+    throw new UsageError('Missing position. Use: bulkhead audit show POSITION.')
+  }
+  return position
+}
+
+const PAGE = 500
+
+/** Only the records with all of these. */
+export interface AuditFilter {
+  readonly tool?: string | undefined
+  /** The start of its id. */
+  readonly session?: string | undefined
+  readonly since?: Date | undefined
+}
+
+/** The latest `count` records, oldest first. Without `all`, skips the normal start and stop of extensions. */
+export async function latestEntries(
+  store: Pick<Store, 'auditSpan' | 'records'>, count: number, all: boolean, filter: AuditFilter = {},
+): Promise<readonly AuditEntry[]> {
+  const { first, last } = await store.auditSpan()
+  const found: AuditEntry[] = []
+  for (let end = last; end >= first && found.length < count; end -= PAGE) {
+    const from = Math.max(first, end - PAGE + 1)
+    const page = await store.records(from, end - from + 1)
+    found.push(...page.filter(({ record }) => (all || !isHousekeeping(record)) && fits(record, filter)).toReversed())
+  }
+  return found.slice(0, count).toReversed()
+}
+
+function fits(record: Json, { tool, session, since }: AuditFilter): boolean {
+  const of = isJsonObject(record) ? record : {}
+  return (tool === undefined || of['tool'] === tool)
+    && (session === undefined || text(of['sessionId']).startsWith(session))
+    && (since === undefined || text(of['at']) >= since.toISOString())
+}
+
+/** A normal start or stop of an extension. Failures and gaps in the audit are always shown. */
+function isHousekeeping(record: Json): boolean {
+  if (!isJsonObject(record) || record['lostBefore'] !== undefined) return false
+  if (record['type'] === 'LifecycleStateChanged') return record['to'] !== 'failed'
+  return record['type'] === 'CompartmentEnded' && record['errorCode'] === null
+}
+
+export const auditTable = (entries: readonly AuditEntry[]): string =>
+  entries.length === 0 ? 'No records.\n' : table(HEADINGS, entries.map(rowOf))
+
+const HEADINGS = ['POSITION', 'AT', 'TYPE', 'TOOL', 'ORIGIN', 'WHAT']
+
+function rowOf({ position, record }: AuditEntry): string[] {
+  const of = isJsonObject(record) ? record : {}
+  const origin = isJsonObject(of['origin'])
+    ? `${text(of['origin']['layer'])} ${text(of['origin']['extension'])}@${text(of['origin']['version'])}`
+    : '-'
+  const lost = typeof of['lostBefore'] === 'number' ? `(${of['lostBefore']} earlier records were lost)` : undefined
+  const what = [
+    lost, keyText(of), of['decision'], of['errorCode'], of['from'] && `${text(of['from'])} to ${text(of['to'])}`,
+    of['reason'] ?? of['message'], of['workspace'], of['agent'] && `agent ${text(of['agent'])}`, approvalText(of),
+    archiveText(of), of['principal'] && `for ${text(of['principal'])}`,
+  ]
+  return [
+    String(position), text(of['at']), text(of['type']), text(of['tool'] ?? of['extensionId']), origin,
+    what.filter((word) => typeof word === 'string').join(' ').slice(0, 120) || '-',
+  ]
+}
+
+function keyText({ type, key, method, host, path }: JsonObject): string | undefined {
+  return text(type).startsWith('Key') ? `${text(key)} ${text(method)} ${text(host)}${text(path)}` : undefined
+}
+
+function approvalText({ type, approvalKey, grantedBy, revokedBy }: JsonObject): string | undefined {
+  const by = grantedBy ?? revokedBy
+  return text(type).startsWith('Approval')
+    ? `${text(approvalKey)}${by === undefined ? '' : ` by ${text(by)}`}`
+    : undefined
+}
+
+const archiveText = ({ type, first, last, by }: JsonObject): string | undefined =>
+  type === 'AuditArchived' ? `${Number(first)} to ${Number(last)} by ${text(by)}` : undefined
+
+const text = (value: Json | undefined): string => typeof value === 'string' ? value : '-'
