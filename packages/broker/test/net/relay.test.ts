@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { createServer, request, type IncomingMessage, type Server } from 'node:http'
-import { connect, type AddressInfo } from 'node:net'
+import { connect, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -83,4 +83,15 @@ it('limits its reports, keeps its socket to this user, and removes it when it cl
   expect(statSync(relay.folder).mode & 0o077).toBe(0)
   await relay.close()
   expect(existsSync(relay.folder)).toBe(false)
+})
+
+it('accepts 256 connections, and another one when one of them has ended', async () => {
+  const open = await Promise.all(Array.from({ length: 256 }, () => new Promise<Socket>((resolve, reject) => {
+    const socket = connect(socketPath(), () => resolve(socket)).on('error', reject)
+  })))
+  const hello = `CONNECT api.test:${port} HTTP/1.1\r\nhost: x\r\n\r\nGET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`
+  expect(await raw(hello)).toBe('')
+  open[0]!.destroy()
+  await expect.poll(() => raw(hello)).toMatch(/^HTTP\/1\.1 200 /)
+  for (const socket of open) socket.destroy()
 })

@@ -83,3 +83,23 @@ it('fetches a token only from the named server, and names it when there is none'
     await login.close()
   }
 })
+
+it('fetches a token again half a minute before it expires', async () => {
+  let lifeSeconds = 29
+  let tokens = 0
+  fixture.answer = ({ url }, response) => {
+    const token = { access_token: `token-${++tokens}`, token_type: 'Bearer', expires_in: lifeSeconds }
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(url === '/token' ? token : {}))
+  }
+  fixture.inHome(shopDocument())
+  const auth = { type: 'oauth2', clientId: 'agent', tokenUrl: `${fixture.shop.url}/token`, secret: 'CLIENT' } as const
+  fixture.configure({ shop: { document: 'shop.json', baseUrl: fixture.shop.url, auth } })
+  const call = await caller(await fixture.open({ env: ENV }))
+  const requested = async (): Promise<number> => {
+    expect(await call('getOrder', { id: '1' })).toMatchObject({ type: 'output' })
+    return fixture.shop.seen.filter(({ url }) => url === '/token').length
+  }
+  expect([await requested(), await requested()]).toEqual([1, 2])
+  lifeSeconds = 3_600
+  expect([await requested(), await requested()]).toEqual([3, 3])
+})

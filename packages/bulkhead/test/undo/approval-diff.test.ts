@@ -87,11 +87,22 @@ it('asks without a diff where there is none, and reads nothing outside of the gr
   expect(JSON.stringify(asked)).not.toContain('hidden')
 })
 
-it('is as the file is when the question is asked, one question after the other', async () => {
-  const edits = [['one', '1'], ['two', '2'], ['three', '3']].map(([before, after], index) =>
-    session.call({ id: `e${index}`, name: 'edit', arguments: { path: 'a.txt', old_string: before!, new_string: after! } }))
-  await Promise.all(edits)
+it('shows the file as it is when the question is asked, not when the call was made', async () => {
+  const careful = await host.openSession({
+    approver: {
+      approve: async (request) => {
+        // A person edits the file while the first question is open and the others wait.
+        if (asked.push(request) === 1) world.write('a.txt', 'zero\none\ntwo\nthree\n')
+        return { decision: 'once' }
+      },
+    },
+  })
+  await Promise.all([['one', '1'], ['two', '2'], ['three', '3']].map(([before, after], index) =>
+    careful.call({
+      id: `e${index}`, name: 'edit', arguments: { path: 'a.txt', old_string: before!, new_string: after! },
+    })))
   expect(asked.map(({ callId }) => callId)).toEqual(['e0', 'e1', 'e2'])
+  expect(asked.map(({ diff }) => diff!.includes(' zero\n'))).toEqual([false, true, true])
 })
 
 it('takes most of the room of a terminal prompt', async () => {

@@ -59,6 +59,14 @@ test.each<[JsonObject, string, string]>([
   expect((await callWith(args, OPTIONAL)).outcome).toMatchObject({ error: { code: 'InputInvalid', data: { path, message } } })
 })
 
+test('at most 64 arguments that are null are removed', async () => {
+  const named = <T>(count: number, value: T): Record<string, T> =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`n${index}`, value]))
+  const schema = { type: 'object', properties: named(65, { type: 'integer' }) } satisfies JsonObject
+  expect((await callWith(named(64, null), schema)).outcome).toMatchObject({ type: 'output' })
+  expect((await callWith(named(65, null), schema)).outcome).toMatchObject({ error: { code: 'InputInvalid' } })
+})
+
 const deep = (levels: number): unknown => JSON.parse('{"a":'.repeat(levels) + '1' + '}'.repeat(levels))
 const cyclic: Record<string, unknown> = {}
 cyclic['self'] = { cyclic }

@@ -1,0 +1,29 @@
+import type { SessionUpdate } from '@agentclientprotocol/sdk'
+import type { EventListener } from '@bulkhead/contract'
+import { expect, it } from 'vitest'
+import { CallUpdates } from '../../src/acp/updates.ts'
+
+it('64 updates wait for an editor that does not read; then progress is dropped, and ends are sent', () => {
+  const sent: SessionUpdate[] = []
+  const client = {
+    notify: async (_method: string, { update }: { readonly update: SessionUpdate }) => {
+      sent.push(update)
+      return new Promise<never>(() => undefined)
+    },
+  }
+  let listener: EventListener | undefined
+  let end: ((call: { readonly sessionId: string; readonly callId: string }, outcome: never) => void) | undefined
+  const updates = new CallUpdates({ client: client as never, sessionId: 's', cwd: '/', onFault: () => undefined })
+  updates.follow(
+    { on: (given) => { listener = given; return () => undefined } },
+    { id: 's', tools: () => [], addHooks: ({ afterToolExecution }) => { end = afterToolExecution; return () => undefined } },
+  )
+  const common = { sessionId: 's', callId: 'c1', tool: 'watch' }
+  listener!({ ...common, type: 'ToolInvocationProposed', args: {} } as never)
+  for (let index = 0; index < 100; index++) {
+    listener!({ ...common, type: 'ToolInvocationProgress', text: `${index}` } as never)
+  }
+  expect(sent).toHaveLength(64)
+  end!({ sessionId: 's', callId: 'c1' }, { type: 'error', error_text: 'it failed' } as never)
+  expect(sent.at(-1)).toMatchObject({ status: 'failed' })
+})
