@@ -1,5 +1,5 @@
-import type { Attack, Section } from './case.ts'
-import { SECTIONS } from './case.ts'
+import type { Attack, Section } from './model/case.ts'
+import { SECTIONS } from './model/case.ts'
 import { ATTACKS, attackOf } from './cases/index.ts'
 import { ON_HOST, ON_PACKAGES } from './on-packages.ts'
 import type { Record } from './run/measure.ts'

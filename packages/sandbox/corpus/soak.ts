@@ -3,7 +3,7 @@
 // `pnpm record` records them and updates the security page. The exit code is 1 if an attack is not contained that must
 // be, if an attack does not succeed where nothing confines it, or if the results differ from the recorded ones.
 import { isDeepStrictEqual } from 'node:util'
-import { PLACEMENTS } from './case.ts'
+import { PLACEMENTS } from './model/case.ts'
 import { attackOf } from './cases/index.ts'
 import { readRecord, writeRecord, writeSection } from './record.ts'
 import { Lane } from './run/lane.ts'

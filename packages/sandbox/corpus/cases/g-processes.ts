@@ -1,4 +1,4 @@
-import { attacksOf } from '../case.ts'
+import { attacksOf } from '../model/case.ts'
 
 const attack = attacksOf('G')
 

@@ -1,4 +1,4 @@
-import { attacksOf, refused } from '../case.ts'
+import { attacksOf, refused } from '../model/case.ts'
 import { BROKEN_OUT } from './f-network.ts'
 
 const attack = attacksOf('H')

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { lookWall } from '@bulkhead/broker'
-import type { Attack } from '../case.ts'
+import type { Attack } from '../model/case.ts'
 import { fsByPath } from './a-fs-by-path.ts'
 import { links } from './b-links.ts'
 import { descriptors } from './c-descriptors.ts'

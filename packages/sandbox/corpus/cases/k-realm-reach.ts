@@ -1,4 +1,4 @@
-import { attacksOf, refused } from '../case.ts'
+import { attacksOf, refused } from '../model/case.ts'
 
 const attack = attacksOf('K', { alone: true })
 

@@ -1,4 +1,4 @@
-import { attacksOf } from '../case.ts'
+import { attacksOf } from '../model/case.ts'
 
 /** If these fail they change nothing, so they share a compartment. */
 const attack = attacksOf('K')

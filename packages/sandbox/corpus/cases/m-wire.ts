@@ -1,5 +1,5 @@
-import { attacksOf, refused, returned } from '../case.ts'
-import type { Attack } from '../case.ts'
+import { attacksOf, refused, returned } from '../model/case.ts'
+import type { Attack } from '../model/case.ts'
 
 const attack = attacksOf('M', { in: 'wire', alone: true })
 

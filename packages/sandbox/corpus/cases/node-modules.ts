@@ -1,4 +1,4 @@
-import { attacksOf, returned } from '../case.ts'
+import { attacksOf, returned } from '../model/case.ts'
 
 /** Attacks on the modules of Node that every compartment has, and on those over `runtime` that libraries use. */
 const alone = { alone: true, control: 'none' } as const

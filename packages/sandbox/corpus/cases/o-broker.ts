@@ -1,4 +1,4 @@
-import { attacksOf, refused } from '../case.ts'
+import { attacksOf, refused } from '../model/case.ts'
 
 /** Expensive requests to the broker that the grant allows. */
 const attack = attacksOf('O', { alone: true, control: 'none' })

@@ -1,5 +1,5 @@
-import { attacksOf, refused, returned } from '../case.ts'
-import type { Attack } from '../case.ts'
+import { attacksOf, refused, returned } from '../model/case.ts'
+import type { Attack } from '../model/case.ts'
 
 /** A thread cannot be terminated during these operations. A process can. */
 const PROCESS_ONLY = ['process'] as const

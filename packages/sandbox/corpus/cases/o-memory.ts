@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@bulkhead/contract'
-import { attacksOf, refused } from '../case.ts'
-import type { Attack } from '../case.ts'
+import { attacksOf, refused } from '../model/case.ts'
+import type { Attack } from '../model/case.ts'
 
 const attack = attacksOf('O', {
   alone: true, deadlineMs: 120_000, patienceMs: 30_000, control: 'none', limits: { memoryMb: 256 },

@@ -1,4 +1,4 @@
-import { attacksOf } from '../case.ts'
+import { attacksOf } from '../model/case.ts'
 
 /** Attacks with work of native code that takes long, and that no deadline can interrupt. */
 const exhaustion = attacksOf('O', { alone: true, control: 'none' })

@@ -1,5 +1,5 @@
-import { attacksOf, DONE, refused, returned } from '../case.ts'
-import type { Attack, AttackOptions } from '../case.ts'
+import { attacksOf, DONE, refused, returned } from '../model/case.ts'
+import type { Attack, AttackOptions } from '../model/case.ts'
 
 const attack = attacksOf('P', { alone: true, control: 'none' })
 

@@ -1,4 +1,4 @@
-import { attacksOf, returned } from '../case.ts'
+import { attacksOf, returned } from '../model/case.ts'
 
 /** Attacks through the ordinary globals and modules that exist over `runtime`. Nothing but the broker decides. */
 const alone = { alone: true, control: 'none' } as const

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import * as Comlink from 'comlink'
-import type { Attack, Outcome } from '../case.ts'
+import type { Attack, Outcome } from '../model/case.ts'
 import type { Facts } from '../target/facts.ts'
 
 /** Some attacks end without a reply. */

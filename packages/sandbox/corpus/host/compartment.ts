@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { CompartmentRequest, CompartmentServices, CompartmentTool, LogEntry } from '@bulkhead/contract'
 import { compileGrant, DEFAULT_LIMITS } from '@bulkhead/contract'
 import { requirementSet } from '@bulkhead/contract/validation'
-import type { Attack, AttackPlacement } from '../case.ts'
+import type { Attack, AttackPlacement } from '../model/case.ts'
 import type { Facts } from '../target/facts.ts'
 
 const read = (name: string): string => readFileSync(new URL(`../extensions/${name}`, import.meta.url), 'utf8')

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import type { Attack, AttackPlacement } from '../case.ts'
+import type { Attack, AttackPlacement } from '../model/case.ts'
 import { swapLink } from './swap-link.ts'
 
 /** What the host does during an attack. */

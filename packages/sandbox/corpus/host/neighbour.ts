@@ -1,7 +1,7 @@
 import type { CompartmentSession } from '@bulkhead/contract'
 import { DEFAULT_LIMITS, NO_GRANT } from '@bulkhead/contract'
 import { createSandbox } from '../../src/index.ts'
-import type { AttackPlacement } from '../case.ts'
+import type { AttackPlacement } from '../model/case.ts'
 
 const SOURCE = 'export default { tools: { greet: { execute: ({ name }) => `hello ${name}` } } }'
 const ANSWER_MS = 60_000

@@ -11,7 +11,7 @@ import { probeOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { processStarter } from '../../src/process/process-hull.ts'
 import { remotePeer } from '../../src/session/peer.ts'
 import { portTransport } from '../../src/wire/transport.ts'
-import type { Layers } from '../layers.ts'
+import type { Layers } from '../model/layers.ts'
 import { hostileWorker, withoutLockdown, withoutPermissionInHull, withPermissionGone } from './patched-image.ts'
 
 const NO_SYSTEM = withoutLayers('the corpus looks at the other layers')

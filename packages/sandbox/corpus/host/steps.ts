@@ -1,7 +1,7 @@
 import type { CompartmentSession, ToolInvocation } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { BulkheadError } from '@bulkhead/contract'
-import type { Attack, Outcome, Step } from '../case.ts'
+import type { Attack, Outcome, Step } from '../model/case.ts'
 import type { Facts } from '../target/facts.ts'
 
 /** The concurrent calls of the step `calls`. */

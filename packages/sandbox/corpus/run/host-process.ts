@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Target } from '../target/target.ts'
-import type { FromHost, ToHost } from '../protocol.ts'
+import type { FromHost, ToHost } from '../model/protocol.ts'
 
 const MAIN = fileURLToPath(new URL('../host/main.ts', import.meta.url))
 const PAGE_BYTES = 4_096

@@ -1,10 +1,11 @@
-import type { Attack } from '../case.ts'
+import type { Attack } from '../model/case.ts'
 import { attackOf } from '../cases/index.ts'
 import type { Target } from '../target/target.ts'
 import { createTarget } from '../target/target.ts'
-import type { FromHost, Job, Seen } from '../protocol.ts'
+import type { FromHost, Job, Seen } from '../model/protocol.ts'
 import { HostProcess } from './host-process.ts'
-import type { HostFate, Observation } from './verdict.ts'
+import type { HostFate } from '../model/fate.ts'
+import type { Observation } from './verdict.ts'
 
 const WATCH_MS = 25
 const PONG_MS = 1_500

@@ -1,11 +1,12 @@
-import type { Attack, AttackPlacement } from '../case.ts'
-import { PLACEMENTS } from '../case.ts'
+import type { Attack, AttackPlacement } from '../model/case.ts'
+import { PLACEMENTS } from '../model/case.ts'
 import { ATTACKS, ATTACKS_HERE, attackOf } from '../cases/index.ts'
-import type { Layers } from '../layers.ts'
-import { ALL_LAYERS } from '../layers.ts'
+import type { Layers } from '../model/layers.ts'
+import { ALL_LAYERS } from '../model/layers.ts'
 import type { RunOptions } from './run.ts'
 import { runAttacks } from './run.ts'
-import type { HostFate, Observation } from './verdict.ts'
+import type { HostFate } from '../model/fate.ts'
+import type { Observation } from './verdict.ts'
 import { faultsOf, reached } from './verdict.ts'
 
 /** The results of a complete run that are recorded and compared. */

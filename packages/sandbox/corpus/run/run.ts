@@ -1,7 +1,7 @@
-import type { Attack, AttackPlacement } from '../case.ts'
-import type { Layers } from '../layers.ts'
-import { ALL_LAYERS } from '../layers.ts'
-import type { Job } from '../protocol.ts'
+import type { Attack, AttackPlacement } from '../model/case.ts'
+import type { Layers } from '../model/layers.ts'
+import { ALL_LAYERS } from '../model/layers.ts'
+import type { Job } from '../model/protocol.ts'
 import type { Lane } from './lane.ts'
 import type { Observation } from './verdict.ts'
 

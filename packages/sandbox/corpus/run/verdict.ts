@@ -1,19 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Attack, AttackPlacement, Outcome } from '../case.ts'
-import type { Layers } from '../layers.ts'
-import type { Aftermath, Seen } from '../protocol.ts'
-
-/** The effect of an attack on the host. */
-export type HostFate =
-  | { readonly kind: 'alive'; readonly aftermath: Aftermath }
-  /** Its process ended. */
-  | { readonly kind: 'died'; readonly how: string }
-  /** Its event loop no longer turned. */
-  | { readonly kind: 'blocked' }
-  /** It answers, but cannot end the attack. */
-  | { readonly kind: 'stuck' }
-  /** It grew beyond all limits of the compartment. */
-  | { readonly kind: 'swollen'; readonly megabytes: number }
+import type { Attack, AttackPlacement, Outcome } from '../model/case.ts'
+import type { HostFate } from '../model/fate.ts'
+import type { Layers } from '../model/layers.ts'
+import type { Seen } from '../model/protocol.ts'
 
 /** One attack in one placement, as observed. */
 export interface Observation {

@@ -1,6 +1,6 @@
 import type { CompartmentLimits, ErrorCode, LifecyclePhase } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { HostFate } from './run/verdict.ts'
+import type { HostFate } from './fate.ts'
 
 /** The placements of third-party code. Inline is for our own code only. */
 export const PLACEMENTS = ['process', 'thread'] as const

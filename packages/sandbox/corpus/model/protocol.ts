@@ -1,5 +1,6 @@
 import type { Outcome, Step, AttackPlacement } from './case.ts'
-import type { TargetFacts } from './target/facts.ts'
+import type { TargetFacts } from '../target/facts.ts'
+import type { Aftermath } from './fate.ts'
 import type { Layers } from './layers.ts'
 
 /** Opens one compartment with these attacks and runs them one after the other. */
@@ -25,19 +26,3 @@ export type FromHost =
   | { readonly type: 'idle' }
 
 export type Seen = readonly [step: Step, outcome: Outcome]
-
-/** The state of the host and of another extension after an attack. */
-export interface Aftermath {
-  /** The answer of the other extension, or why there is none. */
-  readonly neighbour: string
-  /** The most processor time between two turns of the host's event loop, in ms. */
-  readonly lagMs: number
-  /** The share of time for which the host's thread used the processor during the attack. */
-  readonly busyShare: number
-  /** Changes in the host's own realm and process. */
-  readonly changed: readonly string[]
-  /** Log lines, progress, updates and error messages that contain the secret. */
-  readonly leaks: readonly string[]
-  /** Characters in the longest error message. */
-  readonly longestMessage: number
-}
