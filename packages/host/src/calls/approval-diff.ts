@@ -3,7 +3,7 @@ import { renameArguments } from '@bulkhead/contract/dialects'
 import { within } from '@bulkhead/kit/deadlines'
 import { visibleText } from '@bulkhead/kit/text'
 import type { HostContext, ValidatedCall } from '../policy/call.ts'
-import type { CallAnalysis } from '../policy/checked-call.ts'
+import type { CallAnalysis } from '../policy/model/checked-call.ts'
 import { selectChanges, sessionChanges, undoneChanges } from '../records/undo-selection.ts'
 
 /** A person is asked without a diff then. */

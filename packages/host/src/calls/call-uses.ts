@@ -5,7 +5,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import { THIS_CALL } from '../policy/approvals/offers.ts'
 import type { AllowedCall, HostContext } from '../policy/call.ts'
 import { usesOf, type ToolUses } from '../policy/tool-uses.ts'
-import { approve, ask, deny, headless, type Verdict } from '../policy/verdict.ts'
+import { approve, ask, deny, headless, type Verdict } from '../policy/model/verdict.ts'
 import { approvalRequest } from './approval-request.ts'
 import { emitDecided, haltIfHeadless } from './authorize.ts'
 

@@ -5,11 +5,11 @@ import { estimateTokens } from '../model/budget.ts'
 import type {
   AllowedCall, BudgetedCall, DecidedCall, EvaluatedCall, HostContext, RawCall, ValidatedCall,
 } from '../policy/call.ts'
-import type { MadeChange } from '../policy/checked-call.ts'
+import type { MadeChange } from '../policy/decision.ts'
 import { evaluate } from '../policy/evaluate.ts'
 import { GUARD_CODES, type ArgumentsChange } from '../policy/guards.ts'
-import { digestOf } from '../policy/stage-permit.ts'
-import { deny, type Verdict } from '../policy/verdict.ts'
+import { digestOf } from '../policy/model/stage-permit.ts'
+import { deny, type Verdict } from '../policy/model/verdict.ts'
 import { validate } from './receive.ts'
 
 /** The verdicts of every policy, on the arguments as the policies left them. */

@@ -9,7 +9,7 @@ import {
 } from '../policy/approvals/approval.ts'
 import type { DecidedCall, HostContext, RawCall, ValidatedCall } from '../policy/call.ts'
 import { laterRules, type LaterRule } from '../policy/use-rules.ts'
-import { headless, isOfAgent, isOfGrant, type DecisionStage, type Verdict } from '../policy/verdict.ts'
+import { headless, isOfAgent, isOfGrant, type DecisionStage, type Verdict } from '../policy/model/verdict.ts'
 import { questionOf } from './approval-request.ts'
 import { decide, evaluateCall } from './decide.ts'
 import { programTools, type ProgramTool } from './explain-program.ts'

@@ -8,7 +8,7 @@ import type { CallView } from '../model/hooks.ts'
 import { inTime } from '../model/deadline.ts'
 import { isPromiseLike } from '@bulkhead/kit/deadlines'
 import type { ClearedCall, ExecutedCall, HostContext } from '../policy/call.ts'
-import { viewOf } from '../policy/checked-call.ts'
+import { viewOf } from '../policy/model/checked-call.ts'
 import { reasonOf, type Guard, type ResultAnswer } from '../policy/guards.ts'
 
 export const isResultGuarded = ({ session: { policy }, tool }: ClearedCall): boolean =>

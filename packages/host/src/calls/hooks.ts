@@ -10,7 +10,7 @@ import type { CallView, HookContext, Hooks, Observers } from '../model/hooks.ts'
 import { inTime } from '../model/deadline.ts'
 import { SKIPPED_BY_HOOK } from '../model/outcome.ts'
 import type { BudgetedCall, ClearedCall, HostContext, RawCall } from '../policy/call.ts'
-import { viewOf } from '../policy/checked-call.ts'
+import { viewOf } from '../policy/model/checked-call.ts'
 
 /**
  * Asks the hooks before the tool runs. Throws HookVetoed if one vetoes, throws, or does not answer in time. Awaits

@@ -1,6 +1,6 @@
 import { within } from '@bulkhead/kit/deadlines'
 import type { HostContext, ValidatedCall } from '../policy/call.ts'
-import type { CallAnalysis } from '../policy/checked-call.ts'
+import type { CallAnalysis } from '../policy/model/checked-call.ts'
 
 /** Longer than it takes to count as many files as can be recorded. */
 const COUNT_MS = 2_000

@@ -2,7 +2,7 @@ import {
   compileCeiling, compileGrant, narrowPower, type AgentManifest, type Power, type ScopedRule, type VariableValues,
 } from '@bulkhead/contract'
 import type { Settings } from '../model/settings.ts'
-import type { CeilingSource } from './verdict.ts'
+import type { CeilingSource } from './model/verdict.ts'
 
 /**
  * What `requires` of an agent without a `ceiling` does. `narrows`: it is the ceiling, as before agents had one. `adds`:

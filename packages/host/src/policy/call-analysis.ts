@@ -11,9 +11,9 @@ import { isWithin } from '@bulkhead/kit/programs'
 import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { HostContext, ValidatedCall } from './call.ts'
-import { analysisByKey, type CallAnalysis, type NamedPath, type Subject } from './checked-call.ts'
+import { analysisByKey, type CallAnalysis, type NamedPath, type Subject } from './model/checked-call.ts'
 import { followLinks, namedPaths } from './touches.ts'
-import { askOfMode, deny } from './verdict.ts'
+import { askOfMode, deny } from './model/verdict.ts'
 
 /**
  * The host's own reader analyses the arguments if there is one for this name. Otherwise a template or the name is the

@@ -19,7 +19,7 @@ import type { Sidecar } from '../records/timeouts.ts'
 import type { KeptApproval } from './approvals/kept-approval.ts'
 import type { CountFiles } from './approvals/offers.ts'
 import type { Pausable, SessionScope } from './call-session.ts'
-import type { Decision, MadeChange } from './checked-call.ts'
+import type { Decision, MadeChange } from './decision.ts'
 import type { PausedCalls, Resumption } from './interaction/paused-calls.ts'
 
 /** Where a call is made from. */

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { CallNeed, RuleCapability } from '@bulkhead/contract'
 import type { HostContext, ValidatedCall } from './call.ts'
-import type { CallAnalysis, NamedPath } from './checked-call.ts'
+import type { CallAnalysis, NamedPath } from './model/checked-call.ts'
 import { withReal } from './touches.ts'
 
 /** How many values of one argument are read. */

@@ -8,7 +8,7 @@ import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { HostContext, ValidatedCall } from './call.ts'
 import { keyOf } from './call-analysis.ts'
 import type { SessionScope } from './call-session.ts'
-import type { CallAnalysis, Subject } from './checked-call.ts'
+import type { CallAnalysis, Subject } from './model/checked-call.ts'
 
 /** The walls are tried once, before the first command. */
 const WALL_MS = 30_000

@@ -7,7 +7,8 @@ import { analyzeCall, deriveKey } from './call-analysis.ts'
 import { withClaims } from './claims.ts'
 import { withWall } from './command-walls.ts'
 import type { EvaluatedCall, HostContext, ValidatedCall } from './call.ts'
-import { analysisByKey, type CallAnalysis, type Decision, type MadeChange } from './checked-call.ts'
+import type { Decision, MadeChange } from './decision.ts'
+import { analysisByKey, type CallAnalysis } from './model/checked-call.ts'
 import type { ArgumentsChange, Opinion } from './guards.ts'
 import type { Evaluation } from './policies.ts'
 import { filesLentTo } from './lent-files.ts'
@@ -15,7 +16,7 @@ import { keepsForModel } from './session-memory.ts'
 import type { SessionPolicy } from './session-policy.ts'
 import { ignoredPath, judgeCommands } from './use-rules.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
-import { allow, approve, ceilingVerdict, deny, grantVerdict, strictest, type Verdict } from './verdict.ts'
+import { allow, approve, ceilingVerdict, deny, grantVerdict, strictest, type Verdict } from './model/verdict.ts'
 
 /** Applies a change that a policy wants. Returns the verdict that denies the call if the change cannot be made. */
 type ApplyChange = (change: ArgumentsChange, call: ValidatedCall, changesBefore: number) => MadeChange | Verdict

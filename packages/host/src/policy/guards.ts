@@ -5,9 +5,9 @@ import { copyJson } from '@bulkhead/kit/json-copy'
 import type { CallView } from '../model/hooks.ts'
 import { inTime } from '../model/deadline.ts'
 import { isPromiseLike } from '@bulkhead/kit/deadlines'
-import { viewOf, type CheckedCall } from './checked-call.ts'
-import { digestOf } from './stage-permit.ts'
-import { ask, deny, type Verdict } from './verdict.ts'
+import { viewOf, type CheckedCall } from './model/checked-call.ts'
+import { digestOf } from './model/stage-permit.ts'
+import { ask, deny, type Verdict } from './model/verdict.ts'
 
 /**
  * A watchdog or guard of the embedder. Returning nothing is no objection. A throw denies, and so does no answer in

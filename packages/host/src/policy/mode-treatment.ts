@@ -1,8 +1,8 @@
 import type { ToolMode } from '@bulkhead/contract'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { TreatmentTable } from '../model/treatment-table.ts'
-import type { CallAnalysis } from './checked-call.ts'
-import { allow, askOfMode, type Verdict } from './verdict.ts'
+import type { CallAnalysis } from './model/checked-call.ts'
+import { allow, askOfMode, type Verdict } from './model/verdict.ts'
 
 /** What the mode of a tool asks, also about a tool that is not gated. */
 export function questionOfMode(mode: ToolMode, table: TreatmentTable): Verdict | undefined {

@@ -1,8 +1,8 @@
 import { mayChange } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
-import type { CallAnalysis } from './checked-call.ts'
-import { deny, type Verdict } from './verdict.ts'
+import type { CallAnalysis } from './model/checked-call.ts'
+import { deny, type Verdict } from './model/verdict.ts'
 
 /** Denies a call that may change something while its session plans. */
 export function evaluatePlanMode(tool: ToolEntry, analysis: CallAnalysis): Verdict | undefined {

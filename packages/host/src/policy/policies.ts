@@ -2,12 +2,12 @@ import type { ApprovalRequest, Clock, InteractionRequest, SecurityMode, StateMac
 import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
-import type { CallAnalysis, CheckedCall } from './checked-call.ts'
+import type { CallAnalysis, CheckedCall } from './model/checked-call.ts'
 import type { CommandSafety } from './command-safety/command-safety.ts'
 import { consult, nameOf, type Guard, type Judge, type Opinion } from './guards.ts'
 import { evaluatePlanMode } from './plan-mode.ts'
-import { presentStage, StagePermit } from './stage-permit.ts'
-import { allow, ask, askOfMode, deny, type Verdict } from './verdict.ts'
+import { presentStage, StagePermit } from './model/stage-permit.ts'
+import { allow, ask, askOfMode, deny, type Verdict } from './model/verdict.ts'
 
 /** One call while the policies evaluate it. */
 export interface Evaluation {

@@ -5,7 +5,7 @@ import {
 import { textsOverlap } from '@bulkhead/kit/glob'
 import { configuredRules } from '../model/settings.ts'
 import { SessionRules } from './session-rules.ts'
-import { ruleName } from './verdict.ts'
+import { ruleName } from './model/verdict.ts'
 
 /** All tools of a server, as one. */
 const TOOL = 'server'

@@ -7,13 +7,13 @@ import { commandSafetyOf, type CommandSafety } from './command-safety/command-sa
 import { isListed } from '../model/allowlist-entry.ts'
 import { roleFlag, type ModeAuthor, type Settings } from '../model/settings.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
-import type { CallAnalysis } from './checked-call.ts'
+import type { CallAnalysis } from './model/checked-call.ts'
 import { inOrder, type Guard, type Judge } from './guards.ts'
 import { questionOfMode, runsByMode } from './mode-treatment.ts'
 import { policiesOf, type Policy } from './policies.ts'
 import { SessionRules } from './session-rules.ts'
 import { unknownTouches } from './touches.ts'
-import { ceilingVerdict, deny, type CeilingSource, type Verdict } from './verdict.ts'
+import { ceilingVerdict, deny, type CeilingSource, type Verdict } from './model/verdict.ts'
 
 export interface PolicySources {
   readonly mode: SecurityMode

@@ -3,9 +3,9 @@ import {
   type RuleQuestion, type RuleVerdict, type ScopedRule, type SetAside, type Touch, type VariableValues,
 } from '@bulkhead/contract'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
-import type { CallAnalysis } from './checked-call.ts'
+import type { CallAnalysis } from './model/checked-call.ts'
 import { meantRules, touchesOf, unknownPartsOf, withPaths } from './touches.ts'
-import { allow, approve, ask, deny, ruleName, type Verdict } from './verdict.ts'
+import { allow, approve, ask, deny, ruleName, type Verdict } from './model/verdict.ts'
 
 /** The rules that apply in one session, prepared when it opens. */
 export class SessionRules {

@@ -4,9 +4,9 @@ import {
 } from '@bulkhead/contract'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { HostContext, ValidatedCall } from './call.ts'
-import type { CallAnalysis } from './checked-call.ts'
+import type { CallAnalysis } from './model/checked-call.ts'
 import type { SessionPolicy } from './session-policy.ts'
-import { ruleName } from './verdict.ts'
+import { ruleName } from './model/verdict.ts'
 
 /** What rules and ignore files say about the uses of one tool in one session. */
 export interface ToolUses {

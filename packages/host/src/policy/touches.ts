@@ -6,7 +6,7 @@ import {
 import { isWithin } from '@bulkhead/kit/programs'
 import { resolve } from 'node:path'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
-import type { CallAnalysis, NamedPath, Subject } from './checked-call.ts'
+import type { CallAnalysis, NamedPath, Subject } from './model/checked-call.ts'
 
 /** Everything that a tool with this power may touch, as patterns. Which part a call touches is known when it does. */
 export function unknownTouches(power: Power): readonly Touch[] {

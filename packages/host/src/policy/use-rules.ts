@@ -2,11 +2,11 @@ import { isOfCalls, mayReach, type CommandWall, type RuleCapability, type Scoped
 import { READ_BY_COMMANDS } from '@bulkhead/kit/programs'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { HostContext, ValidatedCall } from './call.ts'
-import type { CallAnalysis } from './checked-call.ts'
+import type { CallAnalysis } from './model/checked-call.ts'
 import { verdictOf } from './session-rules.ts'
 import { capabilitiesOf, ignoredIn, isStrict, usesOf } from './tool-uses.ts'
 import { knownCapabilities, unknownPartsOf } from './touches.ts'
-import { deny, ruleName, type Verdict } from './verdict.ts'
+import { deny, ruleName, type Verdict } from './model/verdict.ts'
 
 /** What a call may meet while it runs, each by its name. */
 export interface LaterRule {

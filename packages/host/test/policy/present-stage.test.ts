@@ -1,6 +1,6 @@
 import type { MachineStage } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import { presentStage } from '../../src/policy/stage-permit.ts'
+import { presentStage } from '../../src/policy/model/stage-permit.ts'
 
 const STAGE: MachineStage = { stageExecutionId: 's1', name: 'draft', attempt: 1, allowedTools: ['echo'] }
 const stageOf = (stage: unknown) => presentStage({ id: 'm', stage: () => stage as MachineStage })

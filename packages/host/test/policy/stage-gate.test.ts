@@ -1,7 +1,7 @@
 import type { InteractionEnvelope, InteractionResponse, MachineStage, StateMachine } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
 import type { SessionOptions } from '../../src/index.ts'
-import { digestOf } from '../../src/policy/stage-permit.ts'
+import { digestOf } from '../../src/policy/model/stage-permit.ts'
 import { flush } from '../twin/clock.ts'
 import { ScriptedApprover, ScriptedInteractor } from '../twin/people.ts'
 import { createWorld, verdictOf, type ToolSketch } from '../twin/world.ts'

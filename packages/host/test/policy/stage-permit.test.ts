@@ -1,7 +1,7 @@
 import type { MachineStage } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
 import type { ValidatedCall } from '../../src/policy/call.ts'
-import { StagePermit } from '../../src/policy/stage-permit.ts'
+import { StagePermit } from '../../src/policy/model/stage-permit.ts'
 
 const stage: MachineStage = { stageExecutionId: 'x', name: 'plan', attempt: 1, allowedTools: [] }
 const call = (more: object = {}) => ({ id: 'c', tool: { name: 'echo' }, args: { a: 1 }, ...more }) as unknown as ValidatedCall

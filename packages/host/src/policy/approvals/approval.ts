@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Layer, OutcomeOrigin } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
-import { MODE_QUESTION } from '../verdict.ts'
+import { MODE_QUESTION } from '../model/verdict.ts'
 import { toolIdentity, type ToolDigests, type ToolEntry } from '../../extensions/registry/tool-entry.ts'
 
 export type ApprovalScope = 'session' | 'project'

@@ -1,4 +1,4 @@
-import { approve, MODE_QUESTION, type Verdict } from '../verdict.ts'
+import { approve, MODE_QUESTION, type Verdict } from '../model/verdict.ts'
 import { spanOf, viewOf, type Approval, type ApprovalEnd, type ApprovalGrant, type StoredApproval } from './approval.ts'
 
 /** An approval in memory. It is checked and counted for every call, so both are cheap. */

@@ -1,7 +1,7 @@
 import type { ApprovalAnswer, OfferedAnswer } from '@bulkhead/contract'
 import type { ToolEntry } from '../../extensions/registry/tool-entry.ts'
-import type { CallAnalysis, Subject } from '../checked-call.ts'
-import { MODE_QUESTION } from '../verdict.ts'
+import type { CallAnalysis, Subject } from '../model/checked-call.ts'
+import { MODE_QUESTION } from '../model/verdict.ts'
 import { isOfSameCall } from './approval.ts'
 import type { CoveredKey } from './session-approvals.ts'
 

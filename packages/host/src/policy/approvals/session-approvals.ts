@@ -1,7 +1,7 @@
 import type { Clock } from '@bulkhead/contract'
 import type { EventBus } from '../../records/events.ts'
-import type { Subject } from '../checked-call.ts'
-import { MODE_QUESTION } from '../verdict.ts'
+import type { Subject } from '../model/checked-call.ts'
+import { MODE_QUESTION } from '../model/verdict.ts'
 import {
   byAge, eventFieldsOf, identityOfCalled, makeGrant, type Approval, type ApprovalEnd, type ApprovalScope, type Called,
 } from './approval.ts'

@@ -3,10 +3,9 @@ import type {
   Principal, RuleCapability,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
-import type { CallView } from '../model/hooks.ts'
-import type { KeptApproval } from './approvals/kept-approval.ts'
-import type { DecisionStage, Verdict } from './verdict.ts'
+import type { ToolEntry } from '../../extensions/registry/tool-entry.ts'
+import type { CallView } from '../../model/hooks.ts'
+import type { Verdict } from './verdict.ts'
 
 /** What a policy sees of a call whose arguments are validated. It sees no session, so no policy depends on another. */
 export interface CheckedCall {
@@ -94,26 +93,3 @@ export interface CallAnalysis {
 
 export const analysisByKey = (approvalKey: string): CallAnalysis =>
   ({ approvalKey, subjects: [{ key: approvalKey }], verdicts: [], touches: [] })
-
-/** Every verdict on a call, in order, and the one that holds. */
-export interface Decision {
-  readonly verdicts: readonly Verdict[]
-  /** An `ask` holds only if nothing but a person's answer to this call settles it. */
-  readonly verdict: Verdict
-  readonly analysis: CallAnalysis
-  /** What asks, without what the mode or the allowlist answers. */
-  readonly asks: readonly Verdict[]
-  /** For an ask: whether an approval answers it. */
-  readonly answerable: boolean
-  /** The approvals that answer it. */
-  readonly approvals?: readonly KeptApproval[] | undefined
-}
-
-/** Which stage changed the arguments, and why. `before` and `after` are digests. */
-export interface MadeChange {
-  readonly stage: DecisionStage
-  readonly source: string
-  readonly reason: string
-  readonly before: string
-  readonly after: string
-}

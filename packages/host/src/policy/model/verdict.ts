@@ -1,7 +1,7 @@
 import {
   BulkheadError, powerPhrases, type ErrorCode, type PowerItem, type RuleAction, type ScopedRule,
 } from '@bulkhead/contract'
-import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
+import type { ToolEntry } from '../../extensions/registry/tool-entry.ts'
 import type { StagePermit } from './stage-permit.ts'
 
 /** The stages of a decision, in their order. */
