@@ -12,7 +12,7 @@ describe('the workspace', () => {
   })
 })
 
-/** Files to write into a copy of the sources, and the violation that the rule must report. */
+/** Files to write into a copy of the sources, and the violation that the rule must report. None: another file needs it. */
 const PLANTED: readonly (readonly [rule: string, file: string, text: string, found: string])[] = [
   [
     'a package imports contract', 'packages/loader/src/planted.ts', "import { createSandbox } from '@bulkhead/sandbox'",
@@ -82,6 +82,22 @@ const PLANTED: readonly (readonly [rule: string, file: string, text: string, fou
     'point down', 'packages/bridges/src/mcp/planted.ts', "import { x } from '../openapi/index.ts'",
     'packages/bridges/src/mcp/planted.ts imports packages/bridges/src/openapi/index.ts, which is not below it',
   ],
+  [
+    'point down', 'packages/broker/src/fs/search/planted.ts', "import { x } from '../fs.ts'",
+    'packages/broker/src/fs/search/planted.ts imports packages/broker/src/fs/fs.ts, which is not below it',
+  ],
+  [
+    'point down', 'packages/host/src/policy/approvals/inner/planted.ts', "import type { X } from '../planted.ts'",
+    'in packages/host/src/policy/approvals, * and inner import each other: '
+    + 'inner/planted.ts imports planted.ts, planted.ts imports inner/planted.ts',
+  ],
+  ['point down', 'packages/host/src/policy/approvals/planted.ts', "import type { X } from './inner/planted.ts'", ''],
+  [
+    'point down', 'packages/sandbox/corpus/one/planted.ts', "import { x } from '../two/planted.ts'",
+    'in packages/sandbox/corpus, one and two import each other: '
+    + 'one/planted.ts imports two/planted.ts, two/planted.ts imports one/planted.ts',
+  ],
+  ['point down', 'packages/sandbox/corpus/two/planted.ts', "import { x } from '../one/planted.ts'", ''],
   ['point down', 'packages/planted/package.json', '{}', 'packages/planted is not in floors.ts'],
   ['point down', 'packages/host/src/planted/planted.ts', '', 'packages/host/src/planted has no floor'],
   ['under 300 lines', 'apps/demo/src/planted.ts', 'x\n'.repeat(300), 'apps/demo/src/planted.ts has 301 lines'],
@@ -137,7 +153,7 @@ describe('a planted violation is found', () => {
   it.each([...groups])('%s', (_, planted) => {
     const rule = RULES.find(({ name }) => name.includes(planted[0]![1][0]))
     const undo = planted.map(([, [, file, text]]) => plant(file, text))
-    expect(rule?.check(root)).toEqual(expect.arrayContaining(planted.map(([, [, , , found]]) => found)))
+    expect(rule?.check(root)).toEqual(expect.arrayContaining(planted.map(([, [, , , found]]) => found).filter((found) => found !== '')))
     for (const restore of undo.toReversed()) restore()
   })
 })
@@ -159,7 +175,7 @@ describe('imports are read from', () => {
 function copyOfWorkspace(): string {
   const root = mkdtempSync(join(tmpdir(), 'bulkhead-architecture-'))
   for (const name of readdirSync(join(ROOT, 'packages'))) {
-    for (const part of ['package.json', 'README.md', 'src', 'test/exports.test.ts']) {
+    for (const part of ['package.json', 'README.md', 'src', 'corpus', 'test/exports.test.ts']) {
       const source = join(ROOT, 'packages', name, part)
       if (existsSync(source)) cpSync(source, join(root, 'packages', name, part), { recursive: true })
     }
