@@ -3,10 +3,10 @@ import { BulkheadError } from '@bulkhead/contract'
 import type { EffectCounter } from '../model/capability.ts'
 import type { RecordChange } from './change-record.ts'
 import type { FileScope } from './file-scope.ts'
+import { changed, editDiff, type Change } from './line-diff.ts'
 import type { ResolvedPath } from './path-policy.ts'
 import { MAX_BYTES, readFile } from './read-file.ts'
 import { queueForFile, replaceFile, tooLong, type TextTarget } from './write-file.ts'
-import { unifiedDiff, type Change } from './unified-diff.ts'
 
 export interface Edit {
   readonly before: string
@@ -55,7 +55,7 @@ export function editFile(
         folder, name, { path: given, record, known: held === undefined ? read : undefined }, written,
       ))
     }
-    return { replacements: changes.length, diff: () => unifiedDiff(given, text.bytes, changes) }
+    return { replacements: changes.length, diff: () => editDiff(given, text.bytes, changes) }
   })
 }
 
@@ -125,13 +125,7 @@ function replaceText(content: Buffer, { before, after, all }: Edit, path: string
   const bytes = content.length + changes.length * (replacement.length - old.length)
   // Checked before allocating. Twice the limit, because UTF-16 content may be longer as UTF-8.
   if (bytes > 2 * MAX_BYTES) throw tooLong(path, bytes)
-  const pieces: Buffer[] = []
-  let from = 0
-  for (const { at } of changes) {
-    pieces.push(content.subarray(from, at), replacement)
-    from = at + old.length
-  }
-  return { bytes: Buffer.concat([...pieces, content.subarray(from)]), changes }
+  return { bytes: changed(content, changes), changes }
 }
 
 /**
