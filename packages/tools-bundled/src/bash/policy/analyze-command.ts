@@ -6,11 +6,11 @@ import { MAX_CHARS, parseCommand } from '../parse/parse-command.ts'
 import {
   isPlain, type LineParts, type NestedCommand, type ParsedCommand, type ShellCommand, type Stage, type Step, type Word,
 } from '../parse/plan.ts'
-import { programNeed } from '../run/stage-argv.ts'
 import { inFolder, isReport, markOf, simpleKey, stepsText } from './command-keys.ts'
 import { commandNames, hasControls, inputText, pathText, possibleCommands, stageText } from './command-names.ts'
 import { Findings, isForkBomb, overwritesDevice } from './findings.ts'
 import { hostsOf } from './hosts.ts'
+import { programNeed } from './program-argv.ts'
 import {
   affected, type CommandContext, everything, filesOf, isBare, readingKeys, streamsRead,
 } from './reading-commands.ts'
