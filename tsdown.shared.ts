@@ -93,6 +93,6 @@ function sourcesIn(value: unknown): readonly string[] {
 
 /** Every source that another one names by URL. */
 function threadEntries(cwd: string): readonly string[] {
-  return globSync('src/**/*.ts', { cwd }).flatMap((file) =>
+  return globSync('src/**/*.ts', { cwd, exclude: ['src/*/test'] }).flatMap((file) =>
     [...readFileSync(join(cwd, file), 'utf8').matchAll(URL_OF_SOURCE)].map(([, , , path]) => `${join(dirname(file), path!)}.ts`))
 }

@@ -13,7 +13,8 @@ const path = (file: string): string => fileURLToPath(new URL(file, import.meta.u
 /** One configuration for every package: sources as they are, real threads and processes, a report to count. */
 export default defineConfig(({ mode }) => ({
   test: {
-    include: ['test/**/*.test.ts'],
+    // A folder of `src` may have its tests beside it, as those of the bundled tools do.
+    include: ['test/**/*.test.ts', 'src/*/test/**/*.test.ts'],
     pool: 'forks',
     // The files of a package share a process, one after the other: importing everything again for each took a third of the time.
     // So a test leaves nothing behind in it, and finds nothing there.

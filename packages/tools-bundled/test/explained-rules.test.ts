@@ -19,12 +19,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { has, WALLS } from '../../../scripts/machine.ts'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
 import { argumentsReaders, createBundledExtensions } from '../src/index.ts'
-import { BYPASS_VECTORS } from './bash/corpus/bypass-vectors.ts'
-import { DEVELOPER_COMMANDS } from './bash/corpus/developer-commands.ts'
-import * as JUDGED from './bash/corpus/judged-commands.ts'
-import { COMMANDS as PROGRAMS, linesOf } from './bash/unasked/command-lines.ts'
+import { BYPASS_VECTORS } from '../src/bash/test/corpus/bypass-vectors.ts'
+import { DEVELOPER_COMMANDS } from '../src/bash/test/corpus/developer-commands.ts'
+import * as JUDGED from '../src/bash/test/corpus/judged-commands.ts'
+import { COMMANDS as PROGRAMS, linesOf } from '../src/bash/test/unasked/command-lines.ts'
 
-const ORDINARY = readFileSync(new URL('bash/corpus/ordinary-commands.txt', import.meta.url), 'utf8').trim().split('\n')
+const ORDINARY = readFileSync(new URL('../src/bash/test/corpus/ordinary-commands.txt', import.meta.url), 'utf8').trim().split('\n')
 const COMMANDS = [
   ...Object.values(BYPASS_VECTORS).flat(), ...Object.values(DEVELOPER_COMMANDS).flat(), ...ORDINARY,
   ...Object.values(JUDGED).flat().map((one) => typeof one === 'string' ? one : one[0]),

@@ -37,9 +37,9 @@ type Row = Omit<SpecifiedRequirement, 'section'>
 export const section = (title: string, rows: readonly Row[]): readonly SpecifiedRequirement[] =>
   rows.map(({ id, ...row }) => ({ id, section: title, ...row }))
 
-/** `file` is short: `host/calls/execute` is `packages/host/test/calls/execute.test.ts`. */
+/** `file` is short: `host/calls/execute` is `packages/host/test/calls/execute.test.ts`, unless it has the folder `test`. */
 const testOf = (file: string, title: string): NamedTest =>
-  ({ file: `packages/${file.replace('/', '/test/')}.test.ts`, title })
+  ({ file: `packages/${file.includes('/test/') ? file : file.replace('/', '/test/')}.test.ts`, title })
 
 export const holds = (id: string, text: string, file: string, title: string): Row =>
   ({ id, text, status: 'holds', test: testOf(file, title) })

@@ -123,6 +123,10 @@ const PLANTED: readonly (readonly [rule: string, file: string, text: string, fou
     'packages/store/test/planted.test.ts: use needs() or runsIf(), so that the reason is counted',
   ],
   [
+    'a test is skipped with a reason', 'packages/store/src/planted/test/planted.test.ts', `it.${'only'}("x", () => {})`,
+    'packages/store/src/planted/test/planted.test.ts: use needs() or runsIf(), so that the reason is counted',
+  ],
+  [
     'waits with words', 'packages/store/test/planted.test.ts', `await vi.${'waitUntil'}(isOpen)`,
     'packages/store/test/planted.test.ts: use expect.poll(), which says what it waits for',
   ],

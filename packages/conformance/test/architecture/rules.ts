@@ -151,8 +151,8 @@ const shortReadmes: Rule = {
 }
 
 const testsOf = (root: string): readonly string[] =>
-  [...packagesOf(root).map((name) => `packages/${name}/test`), 'apps/demo/test', 'bench/test'].flatMap((folder) =>
-    walk(join(root, folder)).filter((path) => path.endsWith('.test.ts')))
+  [...packagesOf(root).flatMap((name) => [`packages/${name}/src`, `packages/${name}/test`]), 'apps/demo/test', 'bench/test']
+    .flatMap((folder) => walk(join(root, folder)).filter((path) => path.endsWith('.test.ts')))
 
 /** What a test may not contain, and what it should have instead. */
 const NOT_IN_TESTS: readonly (readonly [RegExp, string])[] = [

@@ -12,10 +12,13 @@ export interface SourceFile {
 const IMPORT = /(?:^|[\s;}])(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(\s*['"]([^'"]+)['"]|(?:^|[\s;}])import\s*['"]([^'"]+)['"]/gm
 const SKIPPED: ReadonlySet<string> = new Set(['node_modules', 'dist', 'reports', '.turbo'])
 
+/** The tests of one folder of `src`, in that folder. */
+const TESTS_IN_SOURCE = /\/src\/[^/]+\/test\//
+
 /** All source files below a folder, with their imports. A missing folder has none. */
 export function sourceFiles(root: string, folder: string): readonly SourceFile[] {
   return walk(join(root, folder))
-    .filter((path) => /\.(?:ts|mts|js|mjs)$/.test(path))
+    .filter((path) => /\.(?:ts|mts|js|mjs)$/.test(path) && !TESTS_IN_SOURCE.test(path))
     .map((path) => {
       const text = readFileSync(path, 'utf8')
       return { path: relative(root, path).split(sep).join('/'), text, imports: importsOf(text) }
