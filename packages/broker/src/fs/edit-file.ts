@@ -3,7 +3,7 @@ import { BulkheadError } from '@bulkhead/contract'
 import type { EffectCounter } from '../model/capability.ts'
 import type { RecordChange } from './change-record.ts'
 import type { FileScope } from './file-scope.ts'
-import { changed, editDiff, type Change } from './line-diff.ts'
+import { editDiff, withChanges, type Change } from './line-diff.ts'
 import type { ResolvedPath } from './path-policy.ts'
 import { MAX_BYTES, readFile } from './read-file.ts'
 import { queueForFile, replaceFile, tooLong, type TextTarget } from './write-file.ts'
@@ -125,7 +125,7 @@ function replaceText(content: Buffer, { before, after, all }: Edit, path: string
   const bytes = content.length + changes.length * (replacement.length - old.length)
   // Checked before allocating. Twice the limit, because UTF-16 content may be longer as UTF-8.
   if (bytes > 2 * MAX_BYTES) throw tooLong(path, bytes)
-  return { bytes: changed(content, changes), changes }
+  return { bytes: withChanges(content, changes), changes }
 }
 
 /**

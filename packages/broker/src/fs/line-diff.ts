@@ -42,13 +42,13 @@ export function lineDiff(path: string, before: Buffer | undefined, after: Buffer
 export function editDiff(path: string, content: Buffer, changes: readonly Change[]): string {
   const { count, end } = shownChanges(content, changes)
   const old = content.subarray(0, end)
-  const { hunks, isAll } = hunksOf(old, changed(old, changes.slice(0, count)))
+  const { hunks, isAll } = hunksOf(old, withChanges(old, changes.slice(0, count)))
   const rest = '[The rest of the diff is not shown. All replacements were made.]\n'
   return `--- a/${path}\n+++ b/${path}\n${hunks}${isAll && count === changes.length ? '' : rest}`
 }
 
 /** The content after the changes. */
-export function changed(content: Buffer, changes: readonly Change[]): Buffer {
+export function withChanges(content: Buffer, changes: readonly Change[]): Buffer {
   const pieces: Buffer[] = []
   let from = 0
   for (const { at, before, after } of changes) {
