@@ -75,7 +75,7 @@ export const argumentsReaders: ReadonlyMap<BundledTool, ArgumentsReader> = new M
 
 /** Imports code that tools load on first use, before third-party code runs. Never rejects. */
 export const loadLateCode = (): Promise<unknown> => Promise.allSettled([
-  import('./web-fetch/html/html-to-markdown.ts'),
+  import('./web-fetch/html/html-to-markdown.ts'), import('./apply-patch/reverse-patch.ts'),
   import('./model/pdf/pdf-text.ts').then(({ pdfThread }) => pdfThread.load()), import('js-yaml'),
   loadReports(), Promise.resolve().then(parser),
 ])

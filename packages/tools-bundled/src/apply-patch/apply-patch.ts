@@ -7,7 +7,6 @@ import { filesKey, pathKey, type NamedPath, readPaths, simpleReading, stringOr }
 import { parsePatch } from './parse-patch.ts'
 import type { FilePatch } from './patch.ts'
 import { type ResolvedFile, resolvePatch } from './resolve-patch.ts'
-import { reversePatch } from './reverse-patch.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -60,6 +59,7 @@ export const applyPatch = {
 
 async function apply(patch: string, fs: FileReader & FileWriter): Promise<JsonObject> {
   const { files, updates } = await resolvePatch(parsePatch(patch), fs)
+  const { reversePatch } = await import('./reverse-patch.ts')
   const applied = await fs.apply(updates)
   const wasExecutable = new Map(updates.map(({ path }, index) => [path, applied[index]!.wasExecutable]))
   const reverse = reversePatch(files, wasExecutable, REVERSE_BYTES)
