@@ -37,13 +37,22 @@ const BUNDLED_DEPENDENCIES: Readonly<Record<string, RegExp>> = {
   '@bulkhead/tools-bundled': /^unbash$/,
 }
 
-/** The sandbox reads its files to build the image of a thread. */
-const UNBUNDLED: ReadonlySet<string> = new Set(['@bulkhead/sandbox'])
-const EVERY_FILE = ['src/**/*.ts', '!src/**/*.d.ts']
 const URL_OF_SOURCE = /(new URL\(\s*)(['"])(\.{1,2}\/[^'"]+)\.ts\2(,\s*import\.meta\.url\s*\))/g
 /** A file beside the sources that is published as it is. */
 const URL_OF_SCRIPT = /(new URL\(\s*)(['"])(\.{1,2}\/[^'"]+\.cjs)\2(,\s*import\.meta\.url\s*\))/g
 const built = 'built:'
+
+/** The code of compartments is bundled with the package: there are no sources to bundle at first use. */
+const BUILT_IMAGE: NonNullable<UserConfig['plugins']> = {
+  name: 'built-image',
+  load: {
+    filter: { id: /packages\/sandbox\/src\/process\/image-code\.ts$/ },
+    async handler() {
+      const { imageCode } = await import('./packages/sandbox/src/process/image-code.ts')
+      return `export const imageCode = async () => (${JSON.stringify(await imageCode())})`
+    },
+  },
+}
 
 /** In the folder of a package only that one, elsewhere all of them: one process builds them in a third of the CPU. */
 const root = fileURLToPath(new URL('.', import.meta.url))
@@ -53,8 +62,7 @@ export default defineConfig((folders.includes(process.cwd()) ? [process.cwd()] :
 function configOf(cwd: string): UserConfig {
   const { name, exports, bin } = JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8')) as
     { name: string; exports: unknown; bin?: unknown }
-  const plugins = [entryUrls(join(cwd, 'src'))]
-  if (UNBUNDLED.has(name)) return { ...shared, cwd, entry: EVERY_FILE, unbundle: true, plugins }
+  const plugins = [entryUrls(join(cwd, 'src')), BUILT_IMAGE]
   const entry = [...new Set([...sourcesIn(exports), ...sourcesIn(bin), ...threadEntries(cwd)])]
   const inside = BUNDLED_DEPENDENCIES[name]
   const deps = { neverBundle: true, ...(inside && { alwaysBundle: inside, onlyBundle: [inside] }) } as const

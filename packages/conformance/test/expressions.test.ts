@@ -14,7 +14,6 @@ const ROOT = resolve(import.meta.dirname, '../../..')
 /** Sources that never match untrusted strings in the host, with the reason. */
 const NOT_MEASURED: Readonly<Record<string, string>> = {
   'packages/sandbox/src/worker/': 'runs inside a compartment',
-  'packages/sandbox/src/process/linked-script.ts': 'reads our own sources to build the script of a worker',
 }
 
 /**

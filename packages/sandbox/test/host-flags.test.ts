@@ -40,7 +40,10 @@ describe('a host started with Node flags', () => {
   })
 
   it('that restrict it runs both, and without the right to start processes names it', async () => {
-    const rights = ['--permission', '--allow-fs-read=*', '--allow-worker', '--allow-child-process']
+    // From the sources, a host bundles the code of compartments with an addon.
+    const rights = [
+      '--permission', '--allow-fs-read=*', '--allow-worker', '--allow-child-process', '--allow-addons',
+    ]
     const [inProcess, inThread, refused, stillInThread, limits] = await hosted(rights, 'return 1')
     expect([inProcess, inThread, stillInThread]).toEqual([1, 1, 1])
     expect(refused).toEqual({

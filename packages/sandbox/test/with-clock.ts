@@ -1,7 +1,6 @@
-import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { runInThisContext } from 'node:vm'
-import { linkedScript, SourceGraph } from '../src/process/linked-script.ts'
+import { bundle } from '../src/process/image-code.ts'
 
 /** Advances only when a test sets it. */
 export interface Clock {
@@ -12,14 +11,13 @@ export interface Clock {
 export async function withClock<Module>(name: string, clock: Clock): Promise<Module> {
   let replaced = false
   const path = fileURLToPath(new URL(`../src/wire/${name}`, import.meta.url))
-  const graph = await SourceGraph.read([path], (file, text) => {
+  const { code } = await bundle(path, 'iife', (file, text) => {
     if (file !== 'clock.ts') return text
     replaced = true
     return 'export const monotonicMs = () => clock.nowMs'
   })
   if (!replaced) throw new Error(`${name} does not import clock.ts any more.`)
-  const modules = graph.inOrder(path)
-  const source = `(function (require, clock) {${linkedScript(modules)}\nreturn m${modules.length - 1}\n})`
-  const load = runInThisContext(source) as (require: NodeJS.Require, time: Clock) => Module
-  return load(createRequire(import.meta.url), clock)
+  const load = runInThisContext(`(function (builtin, clock) {${code}\nreturn image})`) as
+    (builtin: typeof process.getBuiltinModule, time: Clock) => Module
+  return load(process.getBuiltinModule, clock)
 }

@@ -1,3 +1,5 @@
+// Before the corpus remembers the realm of the host: it builds patched images there, and the bundler adds globals.
+import 'rolldown'
 import { readFile } from 'node:fs/promises'
 import type { Image } from '../../src/process/image.ts'
 import { buildImage } from '../../src/process/image.ts'
@@ -55,7 +57,7 @@ export function withPermissionGone(): Promise<Image> {
 
 /** The hull starts its worker without the permission model and keeps its own. */
 export function withoutPermissionInHull(image: Image): Image {
-  return { ...image, hull: swap(image.hull, '{ ...options, eval', "{ ...options, execArgv: ['--no-warnings'], eval") }
+  return { ...image, hull: swap(image.hull, '...options,', "...options, execArgv: ['--no-warnings'],") }
 }
 
 /** A worker that runs only code of the attacker, with the raw channel to the host. */

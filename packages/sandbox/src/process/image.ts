@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { Script } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import type { CompiledScript, WorkerStart } from '../wire/protocol.ts'
 import { threadOptions } from './hull.ts'
-import { exportsOf, linkedScript, SourceGraph, type SourceModule } from './linked-script.ts'
 
 /**
  * The code of child processes and threads, as source text. They get it from the host, so they need no right to read
@@ -24,8 +22,6 @@ export interface Image {
   /** The shims of globals and modules, for extensions that declare a capability. */
   readonly shims: string
 }
-
-const { resolve: resolvePackage } = createRequire(import.meta.url)
 
 let image: Promise<Image> | undefined
 let warmed: Promise<void> | undefined
@@ -47,31 +43,29 @@ export function warmImage(): Promise<void> {
   return warmed
 }
 
-/** `rewrite` gets the name and the source of each file, and returns the source to use. */
-export async function buildImage(rewrite = (_name: string, text: string): string => text): Promise<Image> {
-  const hull = fileURLToPath(new URL('../worker/hull-main.ts', import.meta.url))
-  const worker = fileURLToPath(new URL('../worker/main.ts', import.meta.url))
-  const shims = fileURLToPath(new URL('../worker/shims/library.ts', import.meta.url))
+/** `rewrite` gets the name and the source of each file, and returns the source to use. Only tests change any. */
+export async function buildImage(rewrite?: (name: string, text: string) => string): Promise<Image> {
   const bootFile = fileURLToPath(new URL('../../thread.cjs', import.meta.url))
-  const author = resolvePackage('@bulkhead/contract/author')
-  const graph = await SourceGraph.read([hull, worker, author, shims], rewrite)
+  // Loaded late: in a published package it is all the code, as text.
+  const { imageCode } = await import('./image-code.ts')
+  const { hull, worker, author, shims } = await imageCode(rewrite)
   return {
-    hull: linkedScript(graph.inOrder(hull)),
+    hull: `'use strict'\nconst builtin = process.getBuiltinModule;\n${hull}`,
     boot: await readFile(bootFile, 'utf8'),
     bootFile,
-    script: compiled(graph.inOrder(worker)),
-    author: asModule(graph.inOrder(author)),
-    shims: asFunction(graph.inOrder(shims), `const { ${CAPTURED.join(', ')} } = globalThis\n`),
+    script: compiled(asFunction(worker)),
+    author,
+    shims: asFunction(shims, `const { ${CAPTURED.join(', ')} } = globalThis\n`),
   }
 }
 
-function compiled(modules: readonly SourceModule[]): CompiledScript {
-  const text = asFunction(modules)
+function compiled(text: string): CompiledScript {
   return { text, cache: new Script(text, { filename: 'compartment' }).createCachedData() }
 }
 
-const asFunction = (modules: readonly SourceModule[], before = ''): string =>
-  `(function (require) {'use strict'\n${before}${linkedScript(modules)}\nreturn ${lastOf(modules)}\n})`
+/** Strict, as modules are, so that functions of an extension cannot reach our callers. */
+const asFunction = (code: string, before = ''): string =>
+  `(function (builtin) {'use strict'\n${before}${code}\nreturn image\n})`
 
 /** Globals that shims use. They are read once, so that those for native modules cannot get others from an extension. */
 const CAPTURED = [
@@ -80,12 +74,6 @@ const CAPTURED = [
   'Uint8Array', 'clearTimeout', 'crypto', 'decodeURIComponent', 'performance', 'process', 'queueMicrotask',
   'setImmediate', 'setTimeout',
 ]
-
-function asModule(modules: readonly SourceModule[]): string {
-  return `${linkedScript(modules)}\nexport const { ${exportsOf(modules.at(-1)!.text).join(', ')} } = ${lastOf(modules)}`
-}
-
-const lastOf = (modules: readonly SourceModule[]): string => `m${modules.length - 1}`
 
 const WARM_UP_HEAP_MB = 64
 
