@@ -31,8 +31,9 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'linkedFrom', 'realOf',
   ],
   schema: [
-    'constrains', 'dialectOf', 'inModernKeywords', 'isMultipleOf', 'patternEngine', 'readSchema', 'schemaCompiler',
-    'schemaKeywordForm', 'valueAt',
+    'constrains', 'dialectOf', 'inModernKeywords', 'isAnnotation', 'isMultipleOf', 'keywordFault', 'keywordTarget',
+    'mapSubschemas', 'patternEngine', 'propertiesOf', 'readSchema', 'schemaCompiler', 'schemaKeywordForm',
+    'subschemaPointer', 'subschemasOf', 'valueAt', 'withDependents', 'withPrefixItems',
   ],
   'schema-types': ['commentOf', 'memberName', 'typeOfSchema'],
   'thread-image': ['ThreadImage', 'compileCacheEnvironment'],

@@ -2,20 +2,10 @@ import { isJsonObject, type Json, type JsonObject } from '../json.ts'
 import { DEEP_CONST, DEEP_ENUM } from './ajv-keywords.ts'
 import { SituatedMap, type DynamicScope, type Situated } from './dynamic-scope.ts'
 import { patternsOf, type IdlePatterns } from './idle-patterns.ts'
-import { inModernKeywords, schemaKeywordForm, UNEVALUATED } from './keywords.ts'
+import { constrains, UNEVALUATED } from './keywords.ts'
 import type { SchemaDocument } from './schema-document.ts'
 import { targetsOf } from './schema-tree.ts'
-
-/** Keywords that do not constrain a value, or that this translation replaces. */
-const LEFT_OUT: ReadonlySet<string> = new Set([
-  '$anchor', '$comment', '$defs', '$dynamicAnchor', '$dynamicRef', '$id', '$ref', '$schema', '$vocabulary',
-  'contentEncoding', 'contentMediaType', 'contentSchema', 'default', 'definitions', 'deprecated', 'description',
-  'examples', 'format', 'readOnly', 'title', 'writeOnly',
-])
-
-/** Whether a keyword can make a value invalid. */
-export const constrains = (keyword: string): boolean =>
-  !LEFT_OUT.has(keyword) && schemaKeywordForm(keyword) !== undefined
+import { mapSubschemas } from './subschemas.ts'
 
 /** Ajv treats a property of this name as the prototype. A pattern for it works. */
 const PROTOTYPE = '__proto__'
@@ -66,18 +56,15 @@ export function closeSchema(
 
   const close = (place: Situated): JsonObject => {
     const { schema, scope } = place
-    const resource = tree!.of(schema)?.resource
-    const isOld = resource?.dialect === 'draft-07'
-    const target = references!.targets.get(schema)
-    // In draft-07 keywords beside a reference are ignored.
-    if (isOld && target !== undefined) return referTo(target, scope)
-    const keywords = idle.ignoredIn(isOld ? inModernKeywords(schema) : schema)
+    // Schemas that `IdlePatterns` makes are not in the tree.
+    const keywords = idle.ignoredIn(tree!.of(schema)?.keywords ?? schema)
     patterns.push(...patternsOf(keywords))
-    const closed = Object.entries(withPlainNames(keywords))
-      .filter(([keyword]) => constrains(keyword) && resource?.ignored.has(keyword) !== true)
-      .map(([keyword, value]) => [keyword, closeMembers(keyword, value, (one) => below(one, scope))] as const)
-    const also = [target, ways!.dynamicTarget(place)].flatMap((one) => one === undefined ? [] : [referTo(one, scope)])
-    const own = withSchemas(withSafeEquality(withoutEmptyEnum(withContainsApart(Object.fromEntries(closed)))), also)
+    const constraining = Object.entries(withPlainNames(keywords)).filter(([keyword]) => constrains(keyword))
+    const closed = mapSubschemas(Object.fromEntries(constraining), (one) => below(one.schema, scope), '2020-12')
+    const also = [references!.targets.get(schema), ways!.dynamicTarget(place)]
+      .flatMap((one) => one === undefined ? [] : [referTo(one, scope)])
+    if (constraining.length === 0 && also.length === 1) return also[0]!
+    const own = withSchemas(withSafeEquality(withoutEmptyEnum(withContainsApart(closed))), also)
     const marks = UNEVALUATED.filter((keyword) => keyword in own)
     if (marks.length === 0) return own
     const index = unevaluated.push(place) - 1
@@ -88,19 +75,6 @@ export function closeSchema(
   const whole = isTarget.has(root) ? referTo(root, start.scope) : close(start)
   const $defs = Object.fromEntries(definitions.entries().map(([, { name, schema }]) => [name, schema]))
   return { schema: definitions.size === 0 ? whole : { ...whole, $defs }, names, unevaluated, patterns }
-}
-
-function closeMembers(keyword: string, value: Json, below: (schema: Json) => Json): Json {
-  switch (schemaKeywordForm(keyword)) {
-    case 'subschema':
-      return below(value)
-    case 'list':
-      return (value as readonly Json[]).map(below)
-    case 'map':
-      return Object.fromEntries(Object.entries(value as JsonObject).map(([name, schema]) => [name, below(schema)]))
-    default:
-      return value
-  }
 }
 
 function withPlainNames(schema: JsonObject): JsonObject {

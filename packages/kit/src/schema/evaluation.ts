@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
 import type { DynamicScope, Situated } from './dynamic-scope.ts'
-import { inModernKeywords, UNEVALUATED } from './keywords.ts'
+import { UNEVALUATED } from './keywords.ts'
 import type { SchemaDocument } from './schema-document.ts'
 
 /** The members of a value that some keyword evaluated. */
@@ -66,19 +66,15 @@ export class Evaluation {
 
   #seen(place: Situated, value: Json): Evaluated {
     const seen = new Evaluated()
-    const { unevaluatedProperties: _, unevaluatedItems: __, ...others } = place.schema
+    const { unevaluatedProperties: _, unevaluatedItems: __, ...others } = this.#document.tree!.of(place.schema)!.keywords
     this.#collect(place, others, value, seen)
     return seen
   }
 
   #add(schema: Json | undefined, from: DynamicScope, value: Json, seen: Evaluated): void {
     if (!isJsonObject(schema)) return
-    const { tree, references, ways } = this.#document
-    const place = ways!.to(schema, from)
-    const isOld = tree!.of(schema)!.resource.dialect === 'draft-07'
-    const target = references!.targets.get(schema)
-    if (isOld && target !== undefined) this.#add(target, place.scope, value, seen)
-    else this.#collect(place, isOld ? inModernKeywords(schema) : schema, value, seen)
+    const { tree, ways } = this.#document
+    this.#collect(ways!.to(schema, from), tree!.of(schema)!.keywords, value, seen)
   }
 
   #collect(place: Situated, keywords: JsonObject, value: Json, seen: Evaluated): void {

@@ -1,7 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
-import { isDefinitions, schemasIn } from './keywords.ts'
+import { keywordTarget } from './keywords.ts'
 import type { SchemaDocument } from './schema-document.ts'
 import { schemasWith } from './schema-tree.ts'
+import { subschemasOf } from './subschemas.ts'
 
 /** The sources of all patterns of one schema. */
 export const patternsOf = ({ pattern, patternProperties }: JsonObject): readonly string[] => [
@@ -20,13 +21,13 @@ export class IdlePatterns {
   constructor({ tree, references }: SchemaDocument, runs: (pattern: string) => boolean) {
     this.#runs = runs
     const all = tree?.all ?? []
-    const ahead: Json[] = all.map(({ schema }) => schema)
-      .filter((schema) => patternsOf(schema).some((pattern) => !runs(pattern)))
+    const ahead: Json[] = all.filter(({ keywords }) => patternsOf(keywords).some((pattern) => !runs(pattern)))
+      .map(({ schema }) => schema)
     if (ahead.length === 0) return
     const users = new Map<Json, JsonObject[]>()
-    for (const { schema, resource: { dialect } } of all) {
-      const below = Object.entries(schema)
-        .flatMap(([keyword, value]) => isDefinitions(keyword) ? [] : schemasIn(keyword, value, dialect))
+    for (const { schema, keywords } of all) {
+      const below = subschemasOf(keywords, '2020-12')
+        .flatMap((one) => keywordTarget(one.keyword) === 'references' ? [] : one.schema)
       const open = references!.open.get(schema)
       const candidates = open === undefined ? [] : schemasWith(open.anchor, tree!)
       const targets = [references!.targets.get(schema), references!.dynamicTargets.get(schema), ...candidates]

@@ -13,125 +13,18 @@ export const dialectOf = (named: string): Dialect | undefined => DIALECTS.get(na
 
 /** The value of a keyword: a schema, a list or a map of schemas, or a plain value. */
 export type KeywordForm = 'subschema' | 'list' | 'map' | 'plain'
-
-type Table = Readonly<Record<KeywordForm, readonly string[]>>
-
-/** In both dialects. */
-const BOTH: Table = {
-  subschema: ['additionalProperties', 'contains', 'else', 'if', 'items', 'not', 'propertyNames', 'then'],
-  list: ['allOf', 'anyOf', 'oneOf'],
-  // $defs and definitions belong to one dialect each, but are used in both. They do not constrain.
-  map: ['$defs', 'definitions', 'patternProperties', 'properties'],
-  plain: [
-    '$comment', '$id', '$ref', '$schema', 'const', 'contentEncoding', 'contentMediaType', 'default', 'description',
-    'enum', 'examples', 'exclusiveMaximum', 'exclusiveMinimum', 'format', 'maxItems', 'maxLength', 'maxProperties',
-    'maximum', 'minItems', 'minLength', 'minProperties', 'minimum', 'multipleOf', 'pattern', 'readOnly', 'required',
-    'title', 'type', 'uniqueItems', 'writeOnly',
-  ],
-}
-
-const ONLY: Readonly<Record<Dialect, Table>> = {
-  '2020-12': {
-    subschema: ['contentSchema', 'unevaluatedItems', 'unevaluatedProperties'],
-    list: ['prefixItems'],
-    map: ['dependentSchemas'],
-    plain: [
-      '$anchor', '$dynamicAnchor', '$dynamicRef', '$vocabulary', 'dependentRequired', 'deprecated', 'maxContains',
-      'minContains',
-    ],
-  },
-  'draft-07': { subschema: ['additionalItems'], list: [], map: ['dependencies'], plain: [] },
-}
-
-const formsOf = (tables: readonly Table[]): ReadonlyMap<string, KeywordForm> => new Map(tables.flatMap((table) =>
-  Object.entries(table).flatMap(([form, keywords]) =>
-    keywords.map((keyword) => [keyword, form as KeywordForm] as const))))
-
-const FORMS: Readonly<Record<Dialect, ReadonlyMap<string, KeywordForm>>> = {
-  '2020-12': formsOf([BOTH, ONLY['2020-12']]), 'draft-07': formsOf([BOTH, ONLY['draft-07']]),
-}
-
-/** undefined for a keyword that the dialect does not define. */
-export const schemaKeywordForm = (keyword: string, dialect: Dialect = '2020-12'): KeywordForm | undefined =>
-  FORMS[dialect].get(keyword)
-
-export const schemaKeywords = (dialect: Dialect): Iterable<string> => FORMS[dialect].keys()
-
-/** Whether the schemas below a keyword apply only where a reference leads to them. */
-export const isDefinitions = (keyword: string): boolean => keyword === '$defs' || keyword === 'definitions'
-
-/** The schemas that a keyword contains. */
-export function schemasIn(keyword: string, value: Json, dialect: Dialect): readonly Json[] {
-  const form = schemaKeywordForm(keyword, dialect)
-  if (form === undefined || form === 'plain') return []
-  if (form === 'map') return isJsonObject(value) ? Object.values(value) : []
-  return Array.isArray(value) ? value as readonly Json[] : form === 'subschema' ? [value] : []
-}
-
-const IN_PLACE: ReadonlySet<string> = new Set([
-  'allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas', 'dependencies',
-])
-
-/** Whether the schemas below a keyword apply to the same value as the schema that has it. */
-export const appliesInPlace = (keyword: string): boolean => IN_PLACE.has(keyword)
-
-/** Keywords about members that no other keyword evaluated. Ajv gets them wrong; see `Evaluation`. */
-export const UNEVALUATED = ['unevaluatedProperties', 'unevaluatedItems'] as const
-
-const VOCABULARY = 'https://json-schema.org/draft/2020-12/vocab/'
-/** Keywords of the vocabularies of 2020-12 that constrain, by their names. `core` cannot be left out. */
-const VOCABULARIES: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
-  ['core', []], ['meta-data', []], ['format-annotation', []], ['content', []], ['unevaluated', UNEVALUATED],
-  ['applicator', [
-    'additionalProperties', 'allOf', 'anyOf', 'contains', 'dependentSchemas', 'else', 'if', 'items', 'not', 'oneOf',
-    'patternProperties', 'prefixItems', 'properties', 'propertyNames', 'then',
-  ]],
-  ['validation', [
-    'const', 'dependentRequired', 'enum', 'exclusiveMaximum', 'exclusiveMinimum', 'maxContains', 'maxItems',
-    'maxLength', 'maxProperties', 'maximum', 'minContains', 'minItems', 'minLength', 'minProperties', 'minimum',
-    'multipleOf', 'pattern', 'required', 'type', 'uniqueItems',
-  ]],
-])
-
-/**
- * The keywords that have no effect in a dialect, by `$vocabulary` of its meta-schema. undefined if it requires a
- * vocabulary that is not known.
- */
-export function ignoredBy(vocabularies: JsonObject): ReadonlySet<string> | undefined {
-  const isUnknown = ([uri, isRequired]: [string, Json]): boolean =>
-    isRequired === true && !(uri.startsWith(VOCABULARY) && VOCABULARIES.has(uri.slice(VOCABULARY.length)))
-  if (Object.entries(vocabularies).some(isUnknown)) return undefined
-  const absent = [...VOCABULARIES].filter(([name]) => vocabularies[VOCABULARY + name] === undefined)
-  return new Set(absent.flatMap(([, keywords]) => keywords))
-}
-
-/** Translates the keywords of one draft-07 schema to 2020-12. Drops keywords that draft-07 does not define. */
-export function inModernKeywords(schema: JsonObject): JsonObject {
-  const isKnown = (keyword: string): boolean => schemaKeywordForm(keyword, 'draft-07') !== undefined
-  const known = Object.fromEntries(Object.entries(schema).filter(([keyword]) => isKnown(keyword)))
-  const { items, additionalItems, dependencies, ...rest } = known
-  return { ...rest, ...itemKeywords(items, additionalItems), ...dependentKeywords(dependencies) }
-}
-
-function itemKeywords(items: Json | undefined, additionalItems: Json | undefined): JsonObject {
-  if (!Array.isArray(items)) return items === undefined ? {} : { items }
-  return { prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) }
-}
-
-/** Draft-07 has names and schemas under one keyword. */
-function dependentKeywords(dependencies: Json | undefined): JsonObject {
-  if (!isJsonObject(dependencies)) return {}
-  const entries = Object.entries(dependencies)
-  const lists = entries.filter(([, needs]) => Array.isArray(needs))
-  const schemas = entries.filter(([, needs]) => !Array.isArray(needs))
-  return {
-    ...(lists.length > 0 && { dependentRequired: Object.fromEntries(lists) }),
-    ...(schemas.length > 0 && { dependentSchemas: Object.fromEntries(schemas) }),
-  }
-}
+/** What the schemas in a keyword apply to: the same value, its members, or what a reference says. */
+export type KeywordTarget = 'value' | 'members' | 'references'
 
 /** Why a value is invalid, or undefined. */
 type ValueRule = (value: Json) => string | undefined
+
+interface Keyword {
+  readonly form: KeywordForm
+  readonly vocabulary: string
+  readonly target: KeywordTarget
+  readonly rule: ValueRule | undefined
+}
 
 const TYPES: readonly string[] = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']
 const ANCHOR = /^[A-Za-z_][\w.-]*$/
@@ -163,42 +56,111 @@ const mapOf = (rule: ValueRule): ValueRule => (value) => {
   return Object.values(value).map(rule).find((fault) => fault !== undefined)
 }
 
-const RULES: ReadonlyMap<string, ValueRule> = new Map<string, ValueRule>([
-  ...[
-    '$id', '$schema', '$ref', '$dynamicRef', '$comment', 'title', 'description', 'format', 'pattern', 'contentEncoding',
-    'contentMediaType',
-  ].map((keyword) => [keyword, text] as const),
-  ...['$anchor', '$dynamicAnchor'].map((keyword) => [keyword, anchor] as const),
-  ...['uniqueItems', 'deprecated', 'readOnly', 'writeOnly'].map((keyword) => [keyword, flag] as const),
-  ...['enum', 'examples'].map((keyword) => [keyword, list] as const),
-  ...['maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum'].map((keyword) => [keyword, number] as const),
-  ...['maxContains', 'minContains', 'maxItems', 'minItems', 'maxLength', 'minLength', 'maxProperties', 'minProperties']
-    .map((keyword) => [keyword, count] as const),
-  ['multipleOf', factor], ['type', type], ['required', names], ['dependentRequired', mapOf(names)],
-  ['$vocabulary', mapOf(flag)],
-  ['dependencies', mapOf((value) => Array.isArray(value) ? names(value) : schema(value))],
-])
-
-const manySchemas: ValueRule = (value) =>
+const schemas: ValueRule = (value) =>
   Array.isArray(value) ? value.map(schema).find((fault) => fault !== undefined) : 'must be a list of schemas'
-const listOfSchemas: ValueRule = (value) =>
-  Array.isArray(value) && value.length === 0 ? 'must have one schema or more' : manySchemas(value)
+const someSchemas: ValueRule = (value) =>
+  Array.isArray(value) && value.length === 0 ? 'must have one schema or more' : schemas(value)
+const orList = (rule: ValueRule, other: ValueRule): ValueRule => (value) => (Array.isArray(value) ? other : rule)(value)
 
-function ruleOf(keyword: string, value: Json, dialect: Dialect): ValueRule | undefined {
-  const rule = RULES.get(keyword)
-  if (rule !== undefined) return rule
-  switch (schemaKeywordForm(keyword, dialect)) {
-    case 'subschema':
-      return dialect === 'draft-07' && keyword === 'items' && Array.isArray(value) ? manySchemas : schema
-    case 'list':
-      return listOfSchemas
-    case 'map':
-      return mapOf(schema)
-    default:
-      return undefined
-  }
+const RULES: Readonly<Record<KeywordForm, ValueRule | undefined>> =
+  { subschema: schema, list: someSchemas, map: mapOf(schema), plain: undefined }
+
+type Row = readonly [
+  keywords: string, form: KeywordForm, vocabulary: string,
+  more?: { readonly in?: Dialect; readonly target?: KeywordTarget; readonly rule?: ValueRule },
+]
+
+/** Every keyword, with the vocabulary that defines it in 2020-12. Without `in`, it is in both dialects. */
+const TABLE: readonly Row[] = [
+  ['$comment $id $ref $schema', 'plain', 'core', { rule: text }],
+  ['$anchor $dynamicAnchor', 'plain', 'core', { in: '2020-12', rule: anchor }],
+  ['$dynamicRef', 'plain', 'core', { in: '2020-12', rule: text }],
+  ['$vocabulary', 'plain', 'core', { in: '2020-12', rule: mapOf(flag) }],
+  // Each belongs to one dialect, but is used in both.
+  ['$defs definitions', 'map', 'core', { target: 'references' }],
+
+  ['allOf anyOf oneOf', 'list', 'applicator', { target: 'value' }],
+  ['else if not then', 'subschema', 'applicator', { target: 'value' }],
+  ['dependentSchemas', 'map', 'applicator', { in: '2020-12', target: 'value' }],
+  ['dependencies', 'map', 'applicator', { in: 'draft-07', target: 'value', rule: mapOf(orList(schema, names)) }],
+  ['patternProperties properties', 'map', 'applicator'],
+  ['additionalProperties contains propertyNames', 'subschema', 'applicator'],
+  ['items', 'subschema', 'applicator', { in: '2020-12' }],
+  ['items', 'subschema', 'applicator', { in: 'draft-07', rule: orList(schema, schemas) }],
+  ['additionalItems', 'subschema', 'applicator', { in: 'draft-07' }],
+  ['prefixItems', 'list', 'applicator', { in: '2020-12' }],
+  ['unevaluatedItems unevaluatedProperties', 'subschema', 'unevaluated', { in: '2020-12' }],
+
+  ['const', 'plain', 'validation'],
+  ['enum', 'plain', 'validation', { rule: list }],
+  ['type', 'plain', 'validation', { rule: type }],
+  ['required', 'plain', 'validation', { rule: names }],
+  ['dependentRequired', 'plain', 'validation', { in: '2020-12', rule: mapOf(names) }],
+  ['exclusiveMaximum exclusiveMinimum maximum minimum', 'plain', 'validation', { rule: number }],
+  ['multipleOf', 'plain', 'validation', { rule: factor }],
+  ['maxItems maxLength maxProperties minItems minLength minProperties', 'plain', 'validation', { rule: count }],
+  ['maxContains minContains', 'plain', 'validation', { in: '2020-12', rule: count }],
+  ['pattern', 'plain', 'validation', { rule: text }],
+  ['uniqueItems', 'plain', 'validation', { rule: flag }],
+
+  ['format', 'plain', 'format-annotation', { rule: text }],
+  ['contentEncoding contentMediaType', 'plain', 'content', { rule: text }],
+  ['contentSchema', 'subschema', 'content', { in: '2020-12' }],
+  ['default', 'plain', 'meta-data'],
+  ['description title', 'plain', 'meta-data', { rule: text }],
+  ['examples', 'plain', 'meta-data', { rule: list }],
+  ['readOnly writeOnly', 'plain', 'meta-data', { rule: flag }],
+  ['deprecated', 'plain', 'meta-data', { in: '2020-12', rule: flag }],
+]
+
+const keywordsIn = (dialect: Dialect): ReadonlyMap<string, Keyword> =>
+  new Map(TABLE.flatMap(([keywords, form, vocabulary, more = {}]): [string, Keyword][] => {
+    const { target = 'members', rule = RULES[form] }: Pick<typeof more, 'target' | 'rule'> = more
+    return (more.in ?? dialect) !== dialect ? []
+      : keywords.split(' ').map((name) => [name, { form, vocabulary, target, rule }])
+  }))
+
+const KEYWORDS: Readonly<Record<Dialect, ReadonlyMap<string, Keyword>>> =
+  { '2020-12': keywordsIn('2020-12'), 'draft-07': keywordsIn('draft-07') }
+
+const keywordOf = (keyword: string, dialect: Dialect | 'any'): Keyword | undefined => dialect === 'any'
+  ? KEYWORDS['2020-12'].get(keyword) ?? KEYWORDS['draft-07'].get(keyword) : KEYWORDS[dialect].get(keyword)
+
+/** undefined for a keyword that the dialect does not define. */
+export const schemaKeywordForm = (keyword: string, dialect: Dialect | 'any' = '2020-12'): KeywordForm | undefined =>
+  keywordOf(keyword, dialect)?.form
+
+export const schemaKeywords = (dialect: Dialect): Iterable<string> => KEYWORDS[dialect].keys()
+
+export const keywordTarget = (keyword: string): KeywordTarget => keywordOf(keyword, 'any')?.target ?? 'members'
+
+const CONSTRAINING: ReadonlySet<unknown> = new Set(['applicator', 'validation', 'unevaluated'])
+
+/** Whether a keyword of 2020-12 can make a value invalid. */
+export const constrains = (keyword: string): boolean => CONSTRAINING.has(keywordOf(keyword, '2020-12')?.vocabulary)
+
+/** Whether a keyword only describes. */
+export const isAnnotation = (keyword: string): boolean =>
+  keyword === '$comment' || keywordOf(keyword, 'any')?.vocabulary === 'meta-data'
+
+/** Keywords about members that no other keyword evaluated. Ajv gets them wrong; see `Evaluation`. */
+export const UNEVALUATED = ['unevaluatedProperties', 'unevaluatedItems'] as const
+
+const VOCABULARY = 'https://json-schema.org/draft/2020-12/vocab/'
+const VOCABULARIES: ReadonlySet<string> = new Set(TABLE.map(([, , vocabulary]) => VOCABULARY + vocabulary))
+
+/**
+ * The keywords that have no effect in a dialect, by `$vocabulary` of its meta-schema. undefined if it requires a
+ * vocabulary that is not known.
+ */
+export function ignoredBy(vocabularies: JsonObject): ReadonlySet<string> | undefined {
+  const isUnknown = ([uri, isRequired]: [string, Json]): boolean => isRequired === true && !VOCABULARIES.has(uri)
+  if (Object.entries(vocabularies).some(isUnknown)) return undefined
+  const absent = [...KEYWORDS['2020-12']]
+    .filter(([name, { vocabulary }]) => constrains(name) && vocabularies[VOCABULARY + vocabulary] === undefined)
+  return new Set(absent.map(([name]) => name))
 }
 
 /** Why a value is invalid for its keyword by the meta-schema of the dialect, or undefined. */
 export const keywordFault = (keyword: string, value: Json, dialect: Dialect): string | undefined =>
-  schemaKeywordForm(keyword, dialect) === undefined ? undefined : ruleOf(keyword, value, dialect)?.(value)
+  keywordOf(keyword, dialect)?.rule?.(value)

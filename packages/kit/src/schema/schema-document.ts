@@ -1,10 +1,9 @@
 import { canonicalJson, isJsonObject, pointerStep, type Json } from '../json.ts'
 import { closeNames, visibleText } from '../text.ts'
 import { SchemaWays, SituatedMap, type Situated } from './dynamic-scope.ts'
-import {
-  appliesInPlace, isDefinitions, keywordFault, schemaKeywordForm, schemaKeywords, schemasIn, UNEVALUATED,
-} from './keywords.ts'
+import { keywordFault, keywordTarget, schemaKeywordForm, schemaKeywords, UNEVALUATED } from './keywords.ts'
 import { SchemaTree, resolveReferences, type SchemaNode, type SchemaFault, type References } from './schema-tree.ts'
+import { subschemasOf } from './subschemas.ts'
 
 /** The largest schema that is accepted. */
 export interface SchemaLimits {
@@ -156,16 +155,10 @@ function costPerValue(
   }
 
   const appliedBy = (place: Situated): { readonly inPlace: readonly Json[]; readonly below: readonly Json[] } => {
-    const { schema } = place
-    const { dialect } = tree.of(schema)!.resource
-    const target = references.targets.get(schema)
-    // In draft-07 keywords beside a reference are ignored.
-    if (target !== undefined && dialect === 'draft-07') return { inPlace: [target], below: [] }
-    const applied = Object.entries(schema).filter(([keyword]) => !isDefinitions(keyword))
-      .map(([keyword, value]) => [keyword, schemasIn(keyword, value, dialect)] as const)
-    const of = (isWanted: boolean): readonly Json[] =>
-      applied.flatMap(([keyword, schemas]) => appliesInPlace(keyword) === isWanted ? schemas : [])
-    return { inPlace: [...of(true), target ?? true, ways.dynamicTarget(place) ?? true], below: of(false) }
+    const { value = [], members = [] } =
+      Object.groupBy(subschemasOf(tree.of(place.schema)!.keywords, '2020-12'), ({ keyword }) => keywordTarget(keyword))
+    const targets = [references.targets.get(place.schema) ?? true, ways.dynamicTarget(place) ?? true]
+    return { inPlace: [...value.map(({ schema }) => schema), ...targets], below: members.map(({ schema }) => schema) }
   }
 
   let highest = 0

@@ -1,6 +1,7 @@
-import { isJsonObject, pointerKey, pointerStep, type Json, type JsonObject } from '../json.ts'
+import { isJsonObject, pointerKey, type Json, type JsonObject } from '../json.ts'
 import { visibleText } from '../text.ts'
-import { dialectOf, ignoredBy, schemaKeywordForm, type Dialect } from './keywords.ts'
+import { dialectOf, ignoredBy, type Dialect } from './keywords.ts'
+import { inModernKeywords, subschemaPointer, subschemasOf } from './subschemas.ts'
 
 /** A fault in a schema. */
 export interface SchemaFault {
@@ -26,8 +27,12 @@ export interface SchemaNode {
   readonly path: string
   readonly depth: number
   readonly schema: JsonObject
+  /** The keywords that have an effect, as in 2020-12. */
+  readonly keywords: JsonObject
   readonly resource: Resource
 }
+
+type Position = Omit<SchemaNode, 'keywords' | 'resource'>
 
 const NOTHING: ReadonlySet<string> = new Set()
 
@@ -54,15 +59,13 @@ export class SchemaTree {
   /** Adds the schemas directly below one. The caller walks the tree and limits it. */
   addChildren(node: SchemaNode): void {
     const { schema, path, depth, resource } = node
-    for (const [keyword, value] of Object.entries(schema)) {
-      for (const [step, child] of membersOf(keyword, value, resource.dialect)) {
-        if (!isJsonObject(child)) continue
-        this.#add({ path: path + pointerStep(keyword) + step, depth: depth + 1, schema: child }, resource)
-      }
+    for (const child of subschemasOf(schema, resource.dialect)) {
+      if (!isJsonObject(child.schema)) continue
+      this.#add({ path: path + subschemaPointer(child), depth: depth + 1, schema: child.schema }, resource)
     }
   }
 
-  #add(node: Omit<SchemaNode, 'resource'>, around: Resource | undefined): void {
+  #add(node: Position, around: Resource | undefined): void {
     const resource = this.#resourceOf(node, around)
     const { $anchor, $dynamicAnchor } = node.schema
     if (resource.dialect === '2020-12') {
@@ -71,12 +74,12 @@ export class SchemaTree {
       }
       if (typeof $dynamicAnchor === 'string') addFirst(resource.dynamicAnchors, $dynamicAnchor, node.schema)
     }
-    const full = { ...node, resource }
+    const full = { ...node, resource, keywords: effective(node.schema, resource) }
     this.all.push(full)
     this.#bySchema.set(node.schema, full)
   }
 
-  #resourceOf({ schema, path }: Omit<SchemaNode, 'resource'>, around: Resource | undefined): Resource {
+  #resourceOf({ schema, path }: Position, around: Resource | undefined): Resource {
     const { $id, $schema } = schema
     // Only the root of a resource may choose its dialect.
     const mayChoose = around === undefined || typeof $id === 'string'
@@ -141,18 +144,10 @@ function parseUrl(reference: string, base: string): { readonly uri: string; read
   }
 }
 
-function membersOf(keyword: string, value: Json, dialect: Dialect): readonly (readonly [string, Json])[] {
-  const listed = Array.isArray(value) ? value.map((child: Json, index) => [pointerStep(index), child] as const) : []
-  switch (schemaKeywordForm(keyword, dialect)) {
-    case 'subschema':
-      return Array.isArray(value) ? dialect === 'draft-07' && keyword === 'items' ? listed : [] : [['', value]]
-    case 'list':
-      return listed
-    case 'map':
-      return isJsonObject(value) ? Object.entries(value).map(([key, child]) => [pointerStep(key), child] as const) : []
-    default:
-      return []
-  }
+function effective(schema: JsonObject, { dialect, ignored }: Resource): JsonObject {
+  if (dialect === 'draft-07') return typeof schema['$ref'] === 'string' ? {} : inModernKeywords(schema)
+  if (ignored.size === 0) return schema
+  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => !ignored.has(keyword)))
 }
 
 function addFirst<Value>(map: Map<string, Value>, key: string, value: Value): void {

@@ -233,3 +233,13 @@ describe('patterns', () => {
       .toEqual([true, true, true])
   })
 })
+
+it('a keyword of a vocabulary that the meta-schema leaves out evaluates no member', () => {
+  const vocabulary = 'https://json-schema.org/draft/2020-12/vocab/'
+  const $vocabulary = { [`${vocabulary}core`]: true, [`${vocabulary}unevaluated`]: true }
+  const schema = {
+    $schema: 'https://example.com/meta', properties: { a: true }, unevaluatedProperties: false,
+    $defs: { meta: { $id: 'https://example.com/meta', $vocabulary } },
+  }
+  expect(check(schema)({ a: 1 })).toMatchObject({ keyword: 'unevaluatedProperties' })
+})
