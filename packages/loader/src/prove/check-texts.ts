@@ -1,7 +1,7 @@
 import type { Manifest, ToolManifest } from '@bulkhead/contract'
 import { isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { deepFreeze } from '@bulkhead/kit/json-copy'
-import { schemaKeywordForm } from '@bulkhead/kit/schema'
+import { mapSubschemas, schemaKeywordForm, subschemaPointer } from '@bulkhead/kit/schema'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Shaped } from '../describe/extension.ts'
 import { MAX_FAULTS, pass, type Fault, type StageResult } from '../model/result.ts'
@@ -106,27 +106,20 @@ export interface TextReader {
 
 /** The schema with its descriptions replaced by the reader. Returns the same object if nothing changes. */
 function visibleSchema(schema: JsonObject, path: string, reader: TextReader): JsonObject {
-  return rewrite(schema, (value, keyword) => {
+  const entries = Object.entries(schema).map(([keyword, value]) => {
     const at = path + pointerStep(keyword)
     if (!isPlain(keyword)) reader.hidden(at)
-    if (WORDS.has(keyword) && typeof value === 'string') return reader.words(value, at)
-    const below = (child: Json, step: string | number): Json =>
-      isJsonObject(child) ? visibleSchema(child, at + pointerStep(step), reader) : child
-    // In draft-07 `items` may be a list of schemas.
-    switch (schemaKeywordForm(keyword) ?? schemaKeywordForm(keyword, 'draft-07')) {
-      case 'subschema':
-        if (Array.isArray(value)) return rewriteList(value, below)
-        return isJsonObject(value) ? visibleSchema(value, at, reader) : value
-      case 'list':
-        return Array.isArray(value) ? rewriteList(value, below) : value
-      case 'map':
-        if (!isJsonObject(value)) return value
-        for (const name of Object.keys(value)) if (!isPlain(name)) reader.hidden(at + pointerStep(name))
-        return rewrite(value, below)
-      default:
-        readData(value, at, reader)
-        return value
-    }
+    if (WORDS.has(keyword) && typeof value === 'string') return [keyword, reader.words(value, at)] as const
+    if ((schemaKeywordForm(keyword, 'any') ?? 'plain') === 'plain') readData(value, at, reader)
+    return [keyword, value] as const
+  })
+  const isSame = entries.every(([keyword, value]) => value === schema[keyword])
+  return mapSubschemas(isSame ? schema : Object.fromEntries(entries), (below) => {
+    const at = path + subschemaPointer(below)
+    if (typeof below.key === 'string' && !isPlain(below.key)) reader.hidden(at)
+    if (isJsonObject(below.schema)) return visibleSchema(below.schema, at, reader)
+    readData(below.schema, at, reader)
+    return below.schema
   })
 }
 
@@ -137,14 +130,4 @@ function readData(value: Json, path: string, reader: TextReader): void {
     if (!isPlain(key)) reader.hidden(path + pointerStep(key))
     readData(child as Json, path + pointerStep(key), reader)
   }
-}
-
-function rewrite(object: JsonObject, member: (value: Json, key: string) => Json): JsonObject {
-  const entries = Object.entries(object).map(([key, value]) => [key, member(value, key)] as const)
-  return entries.every(([key, value]) => value === object[key]) ? object : Object.fromEntries(entries)
-}
-
-function rewriteList(list: readonly Json[], member: (value: Json, index: number) => Json): readonly Json[] {
-  const members = list.map(member)
-  return members.every((value, index) => value === list[index]) ? list : members
 }

@@ -1,8 +1,6 @@
 import { MANIFEST_LIMITS } from '@bulkhead/contract'
 import { canonicalJson, isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
-import {
-  inModernKeywords, patternEngine, readSchema, type LinearPattern, type SchemaDocument,
-} from '@bulkhead/kit/schema'
+import { patternEngine, readSchema, type LinearPattern, type SchemaDocument } from '@bulkhead/kit/schema'
 import { RE2JS } from 're2js'
 
 /** A schema and its position. */
@@ -75,13 +73,12 @@ export function partsOf(place: Place): readonly Part[] {
   const partsAt = (target: JsonObject | boolean | undefined): readonly Part[] => target === undefined
     ? [] : partsOf({ document, schema: target, path: pathIn(document, target) ?? place.path })
   const target = references?.targets.get(schema)
-  const isDraft7 = tree?.of(schema)?.resource.dialect === 'draft-07'
-  // In draft-07 keywords beside a reference are ignored.
-  if (isDraft7 && target !== undefined) return partsAt(target)
-  const own = partOf(place, isDraft7 ? inModernKeywords(schema) : schema)
+  const own = partOf(place, tree?.of(schema)?.keywords ?? schema)
+  // A reference of draft-07 has no other keywords.
+  const isReference = target !== undefined && Object.keys(own.keywords).length === 0
   const all = own.keywords['allOf'] as readonly Json[] | undefined ?? []
   return [
-    own, ...partsAt(target), ...partsAt(references?.dynamicTargets.get(schema)),
+    ...isReference ? [] : [own], ...partsAt(target), ...partsAt(references?.dynamicTargets.get(schema)),
     ...all.flatMap((_, index) => partsOf(below(own, 'allOf', index))),
   ]
 }

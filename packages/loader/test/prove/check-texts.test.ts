@@ -56,6 +56,7 @@ describe('models see the same descriptions as people', () => {
 
 describe('refuses names and values with invisible characters', () => {
   test.each<[string, object, string]>([
+    ['a dependency of draft-07', { dependencies: { a: ['b\u200b'] } }, '/dependencies/a/0'],
     ['a property', { properties: { 'a\u200b': {} } }, '/properties/a\u200b'],
     ['a definition', { $defs: { 'a\u200b': {} } }, '/$defs/a\u200b'],
     ['a value', { properties: { a: { enum: ['x', 'y\u2063'] } } }, '/properties/a/enum/1'],
