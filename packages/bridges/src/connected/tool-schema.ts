@@ -1,5 +1,8 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { dialectOf, inModernKeywords, schemaKeywordForm, type Dialect, type KeywordForm } from '@bulkhead/kit/schema'
+import {
+  dialectOf, inModernKeywords, isAnnotation, keywordFault, keywordTarget, mapSubschemas, schemaKeywordForm,
+  withDependents, withPrefixItems, type Dialect,
+} from '@bulkhead/kit/schema'
 
 /** Older drafts are read as draft-07, which includes their keywords. */
 const OLDER = /^https?:\/\/json-schema\.org\/draft-0[346]\/schema#?$/
@@ -33,54 +36,28 @@ export function plainSchema(written: JsonObject): JsonObject {
 function modernised(schema: JsonObject, dialect: Dialect): JsonObject {
   const modern = dialect === 'draft-07' ? fromDraft07(schema) : withPrefixItems(schema)
   const known = Object.entries(modern).filter(([keyword]) => schemaKeywordForm(keyword) !== undefined)
-  return withSubschemas(Object.fromEntries(known), (below) => modernised(below, dialect))
+  return withEach(Object.fromEntries(known), (below) => modernised(below, dialect))
 }
 
 function withKnownKeywords(schema: JsonObject, dialect: Dialect): JsonObject {
   const known = Object.entries(schema).filter(([keyword]) => schemaKeywordForm(keyword, dialect) !== undefined)
-  return withSubschemas(Object.fromEntries(known), (below) => withKnownKeywords(below, dialect))
+  return withEach(Object.fromEntries(known), (below) => withKnownKeywords(below, dialect))
 }
 
-/** Keywords that are kept next to a `$ref` of draft-07, which ignores all others. */
-const BESIDE_REFERENCE: ReadonlySet<string> = new Set([
-  '$ref', '$defs', 'definitions', 'title', 'description', '$comment', 'default', 'examples', 'readOnly', 'writeOnly',
-])
+const withEach = (schema: JsonObject, change: (below: JsonObject) => JsonObject): JsonObject =>
+  mapSubschemas(schema, ({ schema: below }) => isJsonObject(below) ? change(below) : below)
+
+/** Whether a keyword is kept next to a `$ref` of draft-07, which ignores all others. */
+const isBesideReference = (keyword: string): boolean =>
+  keyword === '$ref' || keywordTarget(keyword) === 'references' || isAnnotation(keyword)
 
 function fromDraft07(schema: JsonObject): JsonObject {
   if (typeof schema['$ref'] === 'string') {
-    return Object.fromEntries(Object.entries(schema).filter(([keyword]) => BESIDE_REFERENCE.has(keyword)))
+    return Object.fromEntries(Object.entries(schema).filter(([keyword]) => isBesideReference(keyword)))
   }
   const { $id, ...rest } = inModernKeywords(schema)
   if (typeof $id === 'string' && $id.startsWith('#')) return { $anchor: $id.slice(1), ...rest }
   return { ...($id !== undefined && { $id }), ...rest }
-}
-
-/** What a keyword contains, in either dialect. */
-const formInAny = (keyword: string): KeywordForm | undefined =>
-  schemaKeywordForm(keyword) ?? schemaKeywordForm(keyword, 'draft-07')
-
-/** Replaces the direct subschemas. Values that only look like schemas, such as examples, are unchanged. */
-export function withSubschemas(
-  schema: JsonObject, change: (below: JsonObject, keyword: string) => Json,
-): JsonObject {
-  const below = (value: Json, keyword: string): Json => {
-    if (Array.isArray(value)) return value.map((one: Json) => below(one, keyword))
-    return isJsonObject(value) ? change(value, keyword) : value
-  }
-  const eachBelow = (map: JsonObject, keyword: string): JsonObject =>
-    Object.fromEntries(Object.entries(map).map(([name, value]) => [name, below(value, keyword)]))
-  return Object.fromEntries(Object.entries(schema).map(([keyword, value]) => {
-    const form = formInAny(keyword)
-    if (form === undefined || form === 'plain') return [keyword, value]
-    return [keyword, form === 'map' && isJsonObject(value) ? eachBelow(value, keyword) : below(value, keyword)]
-  }))
-}
-
-/** Before 2020-12, `items` could be a list, and `additionalItems` applied to the rest. */
-function withPrefixItems({ additionalItems, ...schema }: JsonObject): JsonObject {
-  const { items, ...rest } = schema
-  if (!Array.isArray(items)) return schema
-  return { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) }
 }
 
 export interface RepairedSchema {
@@ -100,16 +77,11 @@ type Repair = (schema: JsonObject, repaired: Set<string>) => JsonObject
 
 function repairTree(schema: JsonObject, repaired: Set<string>, repairs: readonly Repair[]): JsonObject {
   const changed = repairs.reduce((before, apply) => apply(before, repaired), schema)
-  return withSubschemas(changed, (below) => repairTree(below, repaired, repairs))
+  return withEach(changed, (below) => repairTree(below, repaired, repairs))
 }
 
 /** Keywords whose value may be null. */
 const ANY_VALUE: ReadonlySet<string> = new Set(['const', 'default', 'type'])
-/** Keywords that validators ignore. */
-const ANNOTATIONS: ReadonlyMap<string, 'string' | 'boolean' | 'list'> = new Map([
-  ['title', 'string'], ['description', 'string'], ['$comment', 'string'], ['deprecated', 'boolean'],
-  ['readOnly', 'boolean'], ['writeOnly', 'boolean'], ['examples', 'list'],
-])
 
 const withoutNulls: Repair = (schema, repaired) => {
   const isNull = ([keyword, value]: [string, Json]): boolean => value === null && !ANY_VALUE.has(keyword)
@@ -118,7 +90,7 @@ const withoutNulls: Repair = (schema, repaired) => {
 
 const withoutInvalidAnnotations: Repair = (schema, repaired) => {
   const isInvalid = ([keyword, value]: [string, Json]): boolean =>
-    ANNOTATIONS.has(keyword) && ANNOTATIONS.get(keyword) !== (Array.isArray(value) ? 'list' : typeof value)
+    isAnnotation(keyword) && keywordFault(keyword, value, '2020-12') !== undefined
   return without(schema, isInvalid, repaired, 'annotations of the wrong type')
 }
 
@@ -126,41 +98,32 @@ const withoutAny: Repair = (schema, repaired) =>
   without(schema, ([keyword, value]) => keyword === 'type' && value === 'any', repaired, 'the type "any"')
 
 const withObjects: Repair = (schema, repaired) => Object.fromEntries(Object.entries(schema).map(([keyword, value]) => {
-  const form = formInAny(keyword)
+  const form = schemaKeywordForm(keyword, 'any')
   if ((form !== 'map' && form !== 'subschema') || !Array.isArray(value) || value.length > 0) return [keyword, value]
   repaired.add('an empty list instead of an empty object')
   return [keyword, {}]
 }))
 
 const withBounds: Repair = (schema, repaired) => {
-  const bounded = withBound(withBound(schema, 'minimum', 'exclusiveMinimum'), 'maximum', 'exclusiveMaximum')
+  const bounded = withNumberBounds(schema)
   if (bounded !== schema) repaired.add('boolean exclusive bounds')
   return bounded
 }
 
 /** Before draft 6, `exclusiveMinimum` and `exclusiveMaximum` were booleans. */
+export const withNumberBounds = (schema: JsonObject): JsonObject =>
+  withBound(withBound(schema, 'minimum', 'exclusiveMinimum'), 'maximum', 'exclusiveMaximum')
+
 function withBound(schema: JsonObject, included: string, excluded: string): JsonObject {
   const { [included]: limit, [excluded]: flag, ...rest } = schema
   if (typeof flag !== 'boolean') return schema
   return limit === undefined ? rest : { ...rest, [flag ? excluded : included]: limit }
 }
 
-/** Before 2019-09, `dependencies` contained both names and schemas. */
-const withDependents: Repair = (schema, repaired) => {
-  const { dependencies, ...rest } = schema
-  if (!isJsonObject(dependencies)) return schema
+const withoutDependencies: Repair = (schema, repaired) => {
+  if (!isJsonObject(schema['dependencies'])) return schema
   repaired.add('dependencies')
-  const lists = Object.entries(dependencies).filter(([, needs]) => Array.isArray(needs))
-  const schemas = Object.entries(dependencies).filter(([, needs]) => !Array.isArray(needs))
-  return {
-    ...rest,
-    ...(lists.length > 0 && {
-      dependentRequired: { ...rest['dependentRequired'] as JsonObject, ...Object.fromEntries(lists) },
-    }),
-    ...(schemas.length > 0 && {
-      dependentSchemas: { ...rest['dependentSchemas'] as JsonObject, ...Object.fromEntries(schemas) },
-    }),
-  }
+  return withDependents(schema)
 }
 
 /** In draft 3, `required` was a boolean inside the property. */
@@ -192,7 +155,7 @@ const IN_ALL: readonly Repair[] = [
   withoutNulls, withoutInvalidAnnotations, withoutAny, withObjects, withBounds, withRequired,
 ]
 const REPAIRS: Readonly<Record<Dialect, readonly Repair[]>> = {
-  '2020-12': [...IN_ALL, withDependents], 'draft-07': IN_ALL,
+  '2020-12': [...IN_ALL, withoutDependencies], 'draft-07': IN_ALL,
 }
 
 function without(

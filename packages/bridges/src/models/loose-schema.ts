@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { schemaKeywordForm } from '@bulkhead/kit/schema'
+import { mapSubschemas, propertiesOf } from '@bulkhead/kit/schema'
 import type { Loss, MutableSchema } from './projector.ts'
 import { alternatives } from './schema-parts.ts'
 
@@ -17,7 +17,7 @@ export function looseSchema(schema: JsonObject): { readonly schema: MutableSchem
   const properties = rootProperties(schema)
   const plain = losses.length === 0 ? schema
     : { ...rest, ...(Object.keys(properties).length > 0 && { properties }) }
-  return { schema: { ...withItems(plain) as JsonObject, type: 'object' }, losses }
+  return { schema: { ...withItems(structuredClone(plain)) as JsonObject, type: 'object' }, losses }
 }
 
 /** The properties of the root and of all its alternatives. */
@@ -25,8 +25,8 @@ export function rootProperties(root: JsonObject): JsonObject {
   const parts = [root['anyOf'], root['oneOf'], root['allOf']]
     .flatMap((list) => Array.isArray(list) ? list as readonly Json[] : []).flatMap((part) => alternatives(part, root))
   const found = new Map<string, Json[]>()
-  for (const { properties } of [root, ...parts]) {
-    for (const [name, property] of Object.entries(isJsonObject(properties) ? properties : {})) {
+  for (const part of [root, ...parts]) {
+    for (const [name, property] of Object.entries(propertiesOf(part))) {
       const known = found.get(name) ?? []
       const isNew = !known.some((one) => JSON.stringify(one) === JSON.stringify(property))
       found.set(name, isNew ? [...known, property] : known)
@@ -37,21 +37,7 @@ export function rootProperties(root: JsonObject): JsonObject {
 }
 
 function withItems(schema: Json): Json {
-  if (!isJsonObject(schema)) return structuredClone(schema)
-  const copy = Object.entries(schema).map(([keyword, value]): readonly [string, Json] => {
-    switch (schemaKeywordForm(keyword)) {
-      case 'map':
-        return [keyword, isJsonObject(value) ? mapped(value) : structuredClone(value)]
-      case 'list':
-      case 'subschema':
-        return [keyword, Array.isArray(value) ? value.map((one: Json) => withItems(one)) : withItems(value)]
-      default:
-        return [keyword, structuredClone(value)]
-    }
-  })
-  const isList = [schema['type']].flat().includes('array') && !('items' in schema)
-  return Object.fromEntries(isList ? [...copy, ['items', {}]] : copy)
+  if (!isJsonObject(schema)) return schema
+  const whole = mapSubschemas(schema, (below) => withItems(below.schema))
+  return [schema['type']].flat().includes('array') && !('items' in schema) ? { ...whole, items: {} } : whole
 }
-
-const mapped = (map: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(map).map(([name, below]) => [name, withItems(below)]))

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
+import { keywordTarget, subschemasOf } from '@bulkhead/kit/schema'
 import type { SchemaLimits } from './profiles.ts'
 import type { MutableSchema } from './projector.ts'
 
@@ -20,17 +21,13 @@ const WHAT: Readonly<Record<keyof SchemaLimits, string>> = {
 /** Contract: `schema` is a projection, so that its only unions are `anyOf`. */
 function measure(schema: Json, depth: number, size: Record<keyof SchemaLimits, number>): void {
   if (!isJsonObject(schema)) return
-  const { properties, items, anyOf, $defs, enum: values, const: constant } = schema
+  const { enum: values, const: constant } = schema
   size.depth = Math.max(size.depth, depth)
-  for (const map of [properties, $defs]) {
-    for (const [name, below] of Object.entries(isJsonObject(map) ? map : {})) {
-      size.chars += name.length
-      if (map === properties) size.properties++
-      measure(below, depth + 1, size)
-    }
+  for (const { keyword, key, schema: below } of subschemasOf(schema)) {
+    if (typeof key === 'string') size.chars += key.length
+    if (keyword === 'properties') size.properties++
+    measure(below, keywordTarget(keyword) === 'value' ? depth : depth + 1, size)
   }
-  if (items !== undefined) measure(items, depth + 1, size)
-  for (const branch of Array.isArray(anyOf) ? anyOf : []) measure(branch as Json, depth, size)
   const literals = Array.isArray(values) ? values : constant === undefined ? [] : [constant]
   const chars = literals.reduce((sum: number, value: Json) => sum + String(value).length, 0)
   size.enumValues += literals.length

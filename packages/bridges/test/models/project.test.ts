@@ -135,6 +135,12 @@ describe('a schema that is not strict', () => {
     for (const profile of [OPENAI, ANTHROPIC, DEEPSEEK, GEMINI]) expect(project(invalid, profile).strict).toBe(false)
   })
 
+  it('has items in lists below keywords of draft-07 too', () => {
+    const list = (more: JsonObject = {}): JsonObject => ({ properties: { a: { type: 'array', ...more } } })
+    const schema = (more: JsonObject = {}): JsonObject => ({ type: 'object', dependencies: { b: list(more), c: ['d'] } })
+    expect(projectTool({ inputSchema: schema(), executor: 'remote' }, OPENAI, true).schema).toEqual(schema({ items: {} }))
+  })
+
   it('is a copy, without alternatives at the root and with items in every list', () => {
     const full: JsonObject = Object.freeze({
       type: 'object', properties: Object.freeze({ list: Object.freeze({ type: 'array' }) }), required: ['list'],

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { keywordTarget, mapSubschemas, subschemasOf } from '@bulkhead/kit/schema'
 import { cut, textOf } from '../../connected/entries.ts'
-import { repairedSchema, plainSchema, withSubschemas } from '../../connected/tool-schema.ts'
+import { plainSchema, repairedSchema, withNumberBounds } from '../../connected/tool-schema.ts'
 import { valueAt, Unusable } from './api-description.ts'
 
 /** How much of the schemas of an operation is kept. */
@@ -14,11 +15,6 @@ export interface SchemaDetail {
 
 /** The schemas of an operation exceed `mostSchemas`. */
 export class TooManySchemas extends Unusable {}
-
-/** Keywords whose schemas apply to the same value. `$defs` does not apply at all. */
-const IN_PLACE: ReadonlySet<string> = new Set([
-  'allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas', '$defs', 'definitions',
-])
 
 const CUT_NOTE = '[The schema of this value is cut: see the documentation of the API.]'
 const CUT_CHARS = 120
@@ -108,8 +104,8 @@ export class ArgumentSchemas {
       }
     }
     if (level >= levels && hasSchemas(rest)) return this.#cutSchema(rest, written)
-    const below = withSubschemas(withoutReadOnly(rest), (one, keyword) =>
-      this.#read(one, IN_PLACE.has(keyword) ? level : level + 1))
+    const below = mapSubschemas(withoutReadOnly(rest), ({ keyword, schema }) => isJsonObject(schema)
+      ? this.#read(schema, keywordTarget(keyword) === 'members' ? level + 1 : level) : schema)
     return this.#isOld ? modern(below) : below
   }
 
@@ -146,15 +142,8 @@ export class ArgumentSchemas {
 }
 
 /** Whether a schema contains or refers to other schemas, so that cutting it makes it smaller. */
-function hasSchemas(schema: Json): boolean {
-  if (!isJsonObject(schema)) return false
-  let count = typeof schema['$ref'] === 'string' ? 1 : 0
-  withSubschemas(schema, (below) => {
-    count++
-    return below
-  })
-  return count > 0
-}
+const hasSchemas = (schema: Json): boolean => isJsonObject(schema)
+  && (typeof schema['$ref'] === 'string' || subschemasOf(schema).some((below) => isJsonObject(below.schema)))
 
 /** Removes readOnly properties: only the server sets them. */
 function withoutReadOnly(schema: JsonObject): JsonObject {
@@ -171,18 +160,9 @@ function withoutReadOnly(schema: JsonObject): JsonObject {
 const isReadOnly = (value: Json): boolean => isJsonObject(value) && value['readOnly'] === true
 
 /** Converts keywords of OpenAPI 3.0: `nullable` and boolean exclusive bounds. */
-function modern({ nullable, minimum, maximum, exclusiveMinimum, exclusiveMaximum, ...schema }: JsonObject): JsonObject {
-  const bounded = {
-    ...schema,
-    ...bound('minimum', 'exclusiveMinimum', minimum, exclusiveMinimum),
-    ...bound('maximum', 'exclusiveMaximum', maximum, exclusiveMaximum),
-  }
+function modern({ nullable, ...schema }: JsonObject): JsonObject {
+  const bounded = withNumberBounds(schema)
   return nullable === true ? orNull(bounded) : bounded
-}
-
-function bound(included: string, excluded: string, limit: Json | undefined, flag: Json | undefined): JsonObject {
-  if (typeof flag === 'boolean') return limit === undefined ? {} : { [flag ? excluded : included]: limit }
-  return { ...(limit !== undefined && { [included]: limit }), ...(flag !== undefined && { [excluded]: flag }) }
 }
 
 function orNull(schema: JsonObject): JsonObject {

@@ -1,8 +1,8 @@
 import { HEADER_NAME_PATTERN, MANIFEST_LIMITS } from '@bulkhead/contract'
 import { canonicalJson, findJsonFault, isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { subschemasOf } from '@bulkhead/kit/schema'
 import { sha512 } from '../../../connected/entries.ts'
 import { FileCache } from '../../../connected/file-cache.ts'
-import { withSubschemas } from '../../../connected/tool-schema.ts'
 import { type Access, type ServerContent, type ListedContent, readContent } from './server-content.ts'
 
 /** A tool with the definition that its server sent. */
@@ -118,15 +118,10 @@ export function headerFault(inputSchema: Json | undefined): string | undefined {
   const visit = (schema: JsonObject, isParameter: boolean): void => {
     const fault = Object.hasOwn(schema, KEYWORD) ? declarationFault(schema, isParameter, names) : undefined
     if (fault !== undefined) faults.push(fault)
-    const { properties, ...rest } = schema
     const isReached = isParameter || schema === inputSchema
-    for (const one of Object.values(isJsonObject(properties) ? properties : {})) {
-      if (isJsonObject(one)) visit(one, isReached)
+    for (const { keyword, schema: below } of subschemasOf(schema)) {
+      if (isJsonObject(below)) visit(below, isReached && keyword === 'properties')
     }
-    withSubschemas(rest, (below) => {
-      visit(below, false)
-      return below
-    })
   }
   if (isJsonObject(inputSchema)) visit(inputSchema, false)
   return faults[0]
