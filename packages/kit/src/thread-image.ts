@@ -3,20 +3,29 @@ import { dirname } from 'node:path'
 import { MessageChannel, receiveMessageOnPort, Worker, type WorkerOptions } from 'node:worker_threads'
 
 /** The modules of a thread: where each import leads, and the source of each. */
-interface Recording {
+export interface Recording {
   readonly resolved: ReadonlyMap<string, { readonly url: string; readonly format: string | undefined }>
   readonly sources: ReadonlyMap<string, { readonly format: string; readonly source: string | Uint8Array }>
 }
 
+/** `workerData` of a thread with hooks. */
+export interface ThreadData {
+  readonly entry: string
+  /** What another thread has read. */
+  readonly recording?: Recording | undefined
+  /** What this thread has read so far, if it got no recording. */
+  made?: Recording
+}
+
 /**
- * Runs first in the thread. Without a recording it loads from disk and sends one back; with one it loads nothing else.
+ * Runs first in the thread. Without a recording it loads from disk and makes one; with one it loads nothing else.
  */
-const BOOTSTRAP = `
-const { isBuiltin, registerHooks } = require('node:module')
-const { workerData: { entry, recording, port, data } } = require('node:worker_threads')
-const { readFileSync } = require('node:fs')
-const resolved = recording?.resolved ?? new Map()
-const sources = recording?.sources ?? new Map()
+const HOOKS = `
+const { isBuiltin, registerHooks } = process.getBuiltinModule('node:module')
+const { workerData } = process.getBuiltinModule('node:worker_threads')
+const { readFileSync } = process.getBuiltinModule('node:fs')
+const { recording } = workerData
+const { resolved, sources } = recording ?? (workerData.made = { resolved: new Map(), sources: new Map() })
 const missing = (what) => new Error('The image of this thread does not have ' + what + '.')
 registerHooks({
   resolve(specifier, context, next) {
@@ -41,8 +50,16 @@ registerHooks({
     return { ...loaded, source }
   },
 })
+`
+
+/** An option of Node that runs the hooks before the entry of a thread. */
+export const HOOKS_FIRST: readonly string[] = ['--import', `data:text/javascript,${encodeURIComponent(HOOKS)}`]
+
+/** The script of a thread that runs its entry once. */
+const RUN_ENTRY = `${HOOKS}
+const { entry, port, data } = workerData
 import(entry).then(({ run }) => {
-  port?.postMessage({ resolved, sources })
+  port?.postMessage(workerData.made)
   port?.close()
   return data === undefined ? undefined : run(data.value)
 }).catch((error) => { setImmediate(() => { throw error }) })
@@ -102,12 +119,12 @@ export class ThreadImage {
   #spawn(data: { readonly value: unknown } | undefined, options: WorkerOptions): Worker {
     const entry = this.#entry
     if (this.#recording) {
-      return new Worker(BOOTSTRAP, { ...options, eval: true, workerData: { entry, recording: this.#recording, data } })
+      return new Worker(RUN_ENTRY, { ...options, eval: true, workerData: { entry, recording: this.#recording, data } })
     }
     const { port1, port2 } = new MessageChannel()
     const transferList = [port2, ...(options.transferList ?? [])]
     const workerData = { entry, port: port2, data }
-    const worker = new Worker(BOOTSTRAP, { ...options, eval: true, workerData, transferList })
+    const worker = new Worker(RUN_ENTRY, { ...options, eval: true, workerData, transferList })
     const receive = (recording: Recording): void => void (this.#recording ??= recording)
     port1.once('message', receive).unref()
     // The exit can be reported before the message that the thread sent first.

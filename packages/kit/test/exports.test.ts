@@ -21,6 +21,8 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   'json-edit': ['placeInJson', 'removeJson'],
   'node-version': ['nodeVersionFault', 'requireNodeVersion'],
   options: ['findOptionFault', 'forms'],
+  pool: ['PoolError', 'WorkPool'],
+  'pool-thread': ['task'],
   'private-file': ['ExposedFileError', 'readPrivateFile', 'writePrivateFile'],
   processes: [
     'MARK_LIMIT', 'hasProcessEnded', 'hasProcessMark', 'isResourceShortage', 'isUnmarked', 'markOption',
@@ -36,7 +38,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'subschemaPointer', 'subschemasOf', 'valueAt', 'withDependents', 'withPrefixItems',
   ],
   'schema-types': ['commentOf', 'memberName', 'typeOfSchema'],
-  'thread-image': ['ThreadImage', 'compileCacheEnvironment'],
+  'thread-image': ['HOOKS_FIRST', 'ThreadImage', 'compileCacheEnvironment'],
   text: ['LEFT_OUT', 'MIN_SECRET_CHARS', 'closeNames', 'decoded', 'givesAdvice', 'headAndTail', 'isSecretName', 'meantNames', 'visibleJson', 'visibleText', 'writtenForms'],
 }
 
