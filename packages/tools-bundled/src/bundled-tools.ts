@@ -14,6 +14,7 @@ import { createHttpRequest, readRequestArguments } from './http-request/http-req
 import { list, readListArguments } from './list/list.ts'
 import { createLsp, type FindLanguageServers, readLspArguments } from './lsp/lsp.ts'
 import type { BundledExtension } from './model/bundled-extension.ts'
+import { pdfPool } from './model/pdf/pdf-text.ts'
 import { parser } from './model/programs/syntax.ts'
 import { pdfRead, readPdfArguments } from './pdf-read/pdf-read.ts'
 import { plan } from './plan/plan.ts'
@@ -28,6 +29,7 @@ import { loadReports } from './test-runner/runners.ts'
 import { todo } from './todo/todo.ts'
 import { createToolSearch, type ToolCatalog } from './tool-search/tool-search.ts'
 import { undo } from './undo/undo.ts'
+import { pagePool } from './web-fetch/html/read-page.ts'
 import { createWebFetch, readFetchArguments } from './web-fetch/web-fetch.ts'
 import { createWebSearch, type SearchConfig } from './web-search/web-search.ts'
 import { readWriteArguments, write } from './write/write.ts'
@@ -75,7 +77,6 @@ export const argumentsReaders: ReadonlyMap<BundledTool, ArgumentsReader> = new M
 
 /** Imports code that tools load on first use, before third-party code runs. Never rejects. */
 export const loadLateCode = (): Promise<unknown> => Promise.allSettled([
-  import('./web-fetch/html/html-to-markdown.ts'), import('./apply-patch/reverse-patch.ts'),
-  import('./model/pdf/pdf-text.ts').then(({ pdfThread }) => pdfThread.load()), import('js-yaml'),
+  pagePool.load(), pdfPool.load(), import('./apply-patch/reverse-patch.ts'), import('js-yaml'),
   loadReports(), Promise.resolve().then(parser),
 ])

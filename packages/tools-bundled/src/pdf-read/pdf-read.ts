@@ -3,7 +3,7 @@ import {
 } from '@bulkhead/contract'
 import { ALL_FILES, BUNDLED } from '../model/bundled-extension.ts'
 import { pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
-import type { PageRange } from '../model/pdf/pdf-text.ts'
+import { pdfText, type PageRange } from '../model/pdf/pdf-text.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -68,8 +68,6 @@ async function readPdf(args: FromJsonSchema<typeof INPUT_SCHEMA>, fs: FileReader
   refuseHome(path)
   const ranges = args.pages === undefined ? undefined : readRanges(args.pages)
   const bytes = await readWhole(path, fs, signal)
-  // Loaded on first use, to keep the host's startup fast.
-  const { pdfText } = await import('../model/pdf/pdf-text.ts')
   const { pages, total, title } = await pdfText(bytes, signal, { ranges })
   if (ranges !== undefined && pages.length === 0) {
     throw new ToolError('InputInvalid', `"${path}" has ${count(total)}, and none of them is in "${args.pages}".`)

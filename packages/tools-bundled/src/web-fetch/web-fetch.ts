@@ -4,6 +4,8 @@ import {
 import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
 import { exchange, HTML, isText, NO_URL, readUrlHost, textOf, type Answer } from '../model/http.ts'
 import { simpleReading, stringOr } from '../model/paths.ts'
+import { pdfText } from '../model/pdf/pdf-text.ts'
+import { readPage } from './html/read-page.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -96,10 +98,8 @@ interface Readable {
 
 async function readable(page: Answer, plain: boolean, signal: AbortSignal): Promise<Readable> {
   const { mediaType, url, bytes } = page
-  // Loaded on first use, to keep the host's startup fast.
-  if (HTML.has(mediaType)) return (await import('./html/html-to-markdown.ts')).htmlToMarkdown(textOf(page), url, plain)
+  if (HTML.has(mediaType)) return readPage({ html: textOf(page), url, plain }, signal)
   if (mediaType === PDF) {
-    const { pdfText } = await import('../model/pdf/pdf-text.ts')
     const { pages, title } = await pdfText(bytes, signal)
     return { title, content: pages.map(({ text }) => text.trim()).join('\n\n') }
   }

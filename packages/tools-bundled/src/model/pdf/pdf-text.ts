@@ -1,12 +1,12 @@
-import { ToolError } from '@bulkhead/contract'
-import { messageOf } from '@bulkhead/kit/error-message'
-import { ThreadImage } from '@bulkhead/kit/thread-image'
+import { WorkPool } from '@bulkhead/kit/pool'
+import { notRead } from '../not-read.ts'
 
 const DEADLINE_MS = 15_000
-const HEAP_MB = 256
 
-/** The code of the worker thread. */
-export const pdfThread = new ThreadImage(new URL('./worker.ts', import.meta.url))
+/** A thread reads one PDF: the library interprets programs that a file contains. */
+export const pdfPool = new WorkPool<PdfRequest, PdfText>(
+  new URL('./read-pdf.ts', import.meta.url), { heapMb: 256, threads: 2, waiting: 64, tasksPerThread: 1 },
+)
 
 /** From the first to the last page, both from 1. The last is Infinity for the rest of the file. */
 export type PageRange = readonly [first: number, last: number]
@@ -25,54 +25,30 @@ export interface PdfText {
   readonly title?: string
 }
 
-/** What the worker gets. */
 export interface PdfRequest {
   readonly bytes: Uint8Array
   /** Default: all pages. */
   readonly ranges: readonly PageRange[] | undefined
 }
 
-/** The message from the worker. `fault`: why the PDF could not be read. */
-export type PdfAnswer = PdfText | { readonly fault: string }
-
 export interface PdfOptions {
   readonly ranges?: readonly PageRange[] | undefined
   readonly deadlineMs?: number
 }
 
-/** Extracts the text of a PDF in a worker. Rejects with ToolExecutionFailed, or with the reason of the signal. */
+/** Extracts the text of a PDF. Rejects with a ToolError, or with the reason of the signal. */
 export async function pdfText(
   bytes: Uint8Array, signal: AbortSignal, { ranges, deadlineMs = DEADLINE_MS }: PdfOptions = {},
 ): Promise<PdfText> {
-  signal.throwIfAborted()
-  const worker = pdfThread.start({ bytes, ranges } satisfies PdfRequest, {
-    env: {}, stdout: true, stderr: true, resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+  return pdfPool.run({ bytes, ranges }, { signal, deadlineMs }).catch((error: unknown) => {
+    throw notRead('PDF', error, (why) => CURES.find(([pattern]) => pattern.test(why))![1])
   })
-  const { promise, resolve, reject } = Promise.withResolvers<PdfText>()
-  const cancel = (): void => reject(signal.reason as Error)
-  const late = setTimeout(() => reject(unreadable(`it took longer than ${deadlineMs / 1000} seconds`)), deadlineMs)
-  signal.addEventListener('abort', cancel, { once: true })
-  worker.once('message', (answer: PdfAnswer) => 'fault' in answer ? reject(unreadable(answer.fault)) : resolve(answer))
-  worker.once('error', (error) => reject(unreadable(messageOf(error))))
-  worker.once('exit', () => reject(unreadable('it ended early')))
-  try {
-    return await promise
-  } finally {
-    clearTimeout(late)
-    signal.removeEventListener('abort', cancel)
-    await worker.terminate()
-  }
 }
 
 /** What to do, by the words of the reason. */
 const CURES: readonly (readonly [RegExp, string])[] = [
   [/password/i, 'It is encrypted. Ask the user for a copy without a password.'],
   [/took longer/, 'Read fewer pages at once with pdf_read.'],
-  [/memory|ended early/i, 'It needs too much memory. Read fewer pages at once with pdf_read.'],
+  [/memory|exited/i, 'It needs too much memory. Read fewer pages at once with pdf_read.'],
   [/./, 'Check that the file is a complete PDF.'],
 ]
-
-function unreadable(why: string): ToolError {
-  const [, cure] = CURES.find(([pattern]) => pattern.test(why))!
-  return new ToolError('ToolExecutionFailed', `The PDF could not be read: ${why.replace(/\.$/, '')}. ${cure}`)
-}

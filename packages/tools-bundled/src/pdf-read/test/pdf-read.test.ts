@@ -1,5 +1,6 @@
 import { truncateSync } from 'node:fs'
 import { join } from 'node:path'
+import { deflateSync } from 'node:zlib'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
@@ -18,6 +19,19 @@ describe('pdf_read', () => {
     })
     expect(await tool.call({ path: join(tool.workspace, 'docs/a.pdf'), pages: '3-, 1' }))
       .toMatchObject({ total: 3, pages: [{ page: 1, text: 'First page' }, { page: 3, text: 'Third page' }] })
+  })
+
+  it('ends with an error if a file needs too much memory or time, and reads the next one', async () => {
+    // Eight million words in a few kilobytes.
+    const words = deflateSync(`BT /F1 24 Tf ${'(x) Tj '.repeat(8_000_000)}ET`).toString('latin1')
+    const [before, after] = pdfOf('STREAM').toString('latin1').split(/<<\/Length \d+>>stream\n.*\nendstream/) as [string, string]
+    const stream = `<</Length ${words.length}/Filter/FlateDecode>>stream\n${words}\nendstream`
+    await tool.put('bomb.pdf', Buffer.from(before + stream + after, 'latin1'))
+    expect(await tool.refusal({ path: 'bomb.pdf' })).toMatchObject({
+      code: 'ToolExecutionFailed', message: expect.stringMatching(/(memory|took longer).*Read fewer pages/),
+    })
+    await tool.put('next.pdf', pdfOf('words'))
+    expect(await tool.call({ path: 'next.pdf' })).toMatchObject({ total: 1 })
   })
 
   it('says so if pages have no text', async () => {

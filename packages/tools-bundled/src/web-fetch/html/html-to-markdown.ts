@@ -4,10 +4,20 @@ import { MarkdownWriter, TableWriter } from './markdown-writer.ts'
 /** The parser takes longer for deeper pages. Real pages are not this deep. */
 const MAX_DEPTH = 1_000
 
+export interface PageRequest {
+  readonly html: string
+  readonly url: string
+  /** Plain text instead of Markdown. */
+  readonly plain: boolean
+}
+
 export interface ReadablePage {
   readonly title: string | undefined
   readonly content: string
 }
+
+/** In a thread of the pool. */
+export const run = ({ html, url, plain }: PageRequest): ReadablePage => htmlToMarkdown(html, url, plain)
 
 /**
  * The readable part of a page: its main element if it has one, without menus, scripts and hidden elements. Takes linear

@@ -1,13 +1,11 @@
-import { parentPort } from 'node:worker_threads'
-import { messageOf } from '@bulkhead/kit/error-message'
 import { definePDFJSModule, getDocumentProxy, getMeta } from 'unpdf'
 import * as pdfjs from 'unpdf/pdfjs'
-import type { PdfAnswer, PdfPage, PdfRequest, PdfText } from './pdf-text.ts'
+import type { PdfPage, PdfRequest, PdfText } from './pdf-text.ts'
 
 type PdfDocument = Awaited<ReturnType<typeof getDocumentProxy>>
 
-/** Reads a PDF in a worker, which can be terminated if the PDF is hostile. */
-async function read({ bytes, ranges }: PdfRequest): Promise<PdfText> {
+/** Reads a PDF in a thread of the pool. */
+export async function run({ bytes, ranges }: PdfRequest): Promise<PdfText> {
   // Otherwise the library would load it on first use.
   await definePDFJSModule(() => Promise.resolve(pdfjs))
   const pdf = await getDocumentProxy(bytes, { useSystemFonts: false, disableFontFace: true, stopAtErrors: false })
@@ -25,10 +23,4 @@ async function pageText(pdf: PdfDocument, number: number): Promise<string> {
   const page = await pdf.getPage(number)
   const { items } = await page.getTextContent()
   return items.map((item) => 'str' in item ? item.str + (item.hasEOL ? '\n' : '') : '').join('')
-}
-
-export async function run(request: PdfRequest): Promise<void> {
-  // Errors of the library lose their message when they are sent to another thread.
-  const answer: PdfAnswer = await read(request).catch((error: unknown) => ({ fault: messageOf(error) }))
-  parentPort?.postMessage(answer)
 }
