@@ -8,7 +8,7 @@ import { credentialsOf } from './credentials.ts'
 import { baseUrlOf, documentExtension, type DocumentEntry } from './document-extension.ts'
 import { RESULT, type DescribedExtension, type DescribedTool } from './extension.ts'
 import type { DescribedApi } from './reading/api-description.ts'
-import { readDocument } from './reading/document-thread.ts'
+import { readDocument } from './reading/document-pool.ts'
 import { readFileSource } from './sources/file.ts'
 
 /** Keys of a document in the configuration of a host, with the same meaning. */

@@ -9,7 +9,7 @@ import {
   baseUrlOf, documentEntries, documentExtension, type DocumentEntry, type DocumentExtension,
 } from './document-extension.ts'
 import type { DescribedApi, Wanted } from './reading/api-description.ts'
-import { type DocumentAnswer, readDocument } from './reading/document-thread.ts'
+import { type DocumentAnswer, readDocument } from './reading/document-pool.ts'
 import { readFileSource } from './sources/file.ts'
 import { inlineText, isPinnedUrl, type SourceRead } from './sources/source.ts'
 import { readUrlSource } from './sources/url.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { answer } from '../../../src/openapi/reading/document-worker.ts'
+import { run } from '../../../src/openapi/reading/read-document.ts'
 import { ALL } from './read.ts'
 
 const ROOT = `
@@ -25,7 +25,7 @@ const MODELS = JSON.stringify({
 })
 
 it('bundles the files of a document, and parses only those that are needed', () => {
-  const read = answer({
+  const read = run({
     name: 'api.yaml', text: ROOT, wanted: ALL,
     parts: [['paths/orders.yaml', ORDERS], ['models.json', MODELS], ['paths/broken.yaml', 'a: ['], ['paths/never-parsed.yaml', ': : :']],
   })
@@ -53,7 +53,7 @@ components:
     1.10: { type: object, properties: { ~: { type: string }, 0x10: { enum: [0x10] } } }
     1.1: { type: string }
 `
-  const read = answer({ name: 'api.yaml', text, wanted: ALL, parts: [] })
+  const read = run({ name: 'api.yaml', text, wanted: ALL, parts: [] })
   expect(read).toMatchObject({ ok: true, api: { faults: [], operations: [{ operationId: 'v' }] } })
   if (!read.ok) return
   expect(JSON.stringify(read.api.operations[0]!.inputSchema)).toContain('{"~":{"type":"string"},"0x10":{"enum":[16]}}')

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { readDocument } from '../../../src/openapi/reading/document-thread.ts'
-import { answer } from '../../../src/openapi/reading/document-worker.ts'
+import { readDocument } from '../../../src/openapi/reading/document-pool.ts'
+import { run } from '../../../src/openapi/reading/read-document.ts'
 import { ALL, document } from './read.ts'
 
 /** In a thread, which takes long to start. */
 const reading = (text: string, readMs?: number) => readDocument({ name: 'a', text, parts: [], wanted: ALL }, readMs)
-const readHere = (text: string) => answer({ name: 'a', text, parts: [], wanted: ALL })
+const readHere = (text: string) => run({ name: 'a', text, parts: [], wanted: ALL })
 
 const YAML = `
 openapi: 3.0.3
@@ -49,5 +49,5 @@ it.each([
 })
 
 it('stops after a timeout', async () => {
-  expect(await reading(`{"openapi":"3.1.0","paths":{${Array.from({ length: 200_000 }, (_, index) => `"/${index}":{}`).join(',')}}}`, 1)).toEqual({ ok: false, message: 'could not be read within 1 ms' })
+  expect(await reading(`{"openapi":"3.1.0","paths":{${Array.from({ length: 200_000 }, (_, index) => `"/${index}":{}`).join(',')}}}`, 1)).toEqual({ ok: false, message: 'could not be read: it took longer than 1 ms' })
 })

@@ -1,20 +1,13 @@
-// The thread that parses a third-party document. `readDocument` ends it after a timeout.
-import { parentPort } from 'node:worker_threads'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { findJsonFault, type Json, parseJson } from '@bulkhead/kit/json'
 import { constructFromEvents, EVENT_ID, parseEvents, SCALAR_STYLE, type Event } from 'js-yaml'
 import { Unusable } from './api-description.ts'
 import { bundle } from './bundle.ts'
-import type { DocumentAnswer, DocumentQuestion } from './document-thread.ts'
+import type { DocumentAnswer, DocumentQuestion } from './document-pool.ts'
 import { readOperations } from './operations.ts'
 
-export function run(question: DocumentQuestion): void {
-  process.permission.drop('fs')
-  parentPort?.postMessage(answer(question))
-}
-
-/** Exported so that tests can call it without a thread. */
-export function answer({ wanted, ...files }: DocumentQuestion): DocumentAnswer {
+/** In a thread of the pool. */
+export function run({ wanted, ...files }: DocumentQuestion): DocumentAnswer {
   try {
     return { ok: true, api: readOperations(bundle(files, parseDocument), wanted) }
   } catch (error) {
