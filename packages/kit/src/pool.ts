@@ -1,3 +1,4 @@
+import { getCompileCacheDir } from 'node:module'
 import type { Piscina } from 'piscina'
 import { onAbort } from './deadlines.ts'
 import { messageOf } from './error-message.ts'
@@ -127,12 +128,11 @@ export class WorkPool<Question, Answer> {
     // Loaded late: most processes never need it.
     const { Piscina: Threads } = await import('piscina')
     const { heapMb, execArgv = [] } = this.#options
+    const rights = rightsToLoad()
     const piscina: Piscina<Task, TaskResult> = new Threads({
       filename: new URL('./pool-thread.ts', import.meta.url).href, name: 'task',
       minThreads: 0, maxThreads: 1, idleTimeout: IDLE_MS,
-      // The thread reads its code, and then gives up this right.
-      execArgv: ['--permission', '--allow-fs-read=*', ...HOOKS_FIRST, ...execArgv],
-      env: compileCacheEnvironment(),
+      env: rights.env, execArgv: [...rights.execArgv, ...HOOKS_FIRST, ...execArgv],
       workerData: { entry: this.#entry, recording: this.#recording } satisfies ThreadData,
       resourceLimits: { maxOldGenerationSizeMb: heapMb },
       // Otherwise a thread that waits for a task blocks its event loop.
@@ -140,6 +140,18 @@ export class WorkPool<Question, Answer> {
     })
     return new PoolThread(piscina, heapMb, (recording) => void (this.#recording ??= recording))
   }
+}
+
+/**
+ * What a thread may do until its code is loaded. It shares the compile cache of the process, because compiling takes a
+ * large part of its start.
+ */
+function rightsToLoad(): { readonly env: NodeJS.ProcessEnv; readonly execArgv: readonly string[] } {
+  const execArgv = ['--permission', '--allow-fs-read=*']
+  const folder = getCompileCacheDir()
+  // A star in an allowed path is a wildcard.
+  if (folder === undefined || folder.includes('*')) return { env: {}, execArgv }
+  return { env: compileCacheEnvironment(), execArgv: [...execArgv, `--allow-fs-write=${folder}`] }
 }
 
 /**

@@ -31,6 +31,6 @@ export { ageInDays, type TrustMaterial } from './signature/package-signatures.ts
 export type { VerificationStep } from './signature/verification.ts'
 export { findOwnershipFault } from './files/read-file.ts'
 export { TRUST_FILE } from './trust/trust-file.ts'
-export { schemaThread } from './schema/schema-checker.ts'
+export { schemaPool as schemaThread } from './schema/schema-checker.ts'
 export { reviewNpmrc } from './install/npmrc-review.ts'
 export { readNpmConfig, type NpmConfig, type NpmConfigOptions } from './install/npm-config.ts'

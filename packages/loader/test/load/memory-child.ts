@@ -1,6 +1,6 @@
 /** Runs with --expose-gc: prints the memory of a loaded extension in bytes, without its files. */
 import { createLoader } from '../../src/load/loader.ts'
-import { schemaThread } from '../../src/schema/schema-checker.ts'
+import { schemaPool } from '../../src/schema/schema-checker.ts'
 
 const [first, global, workspace, cache] = process.argv.slice(2) as [string, string, string, string]
 const used = (): number => {
@@ -15,7 +15,7 @@ const load = (root: string) =>
 
 await load(first)
 // Loads the code of the schema thread once, so that it does not count.
-await schemaThread.load()
+await schemaPool.load()
 const before = used()
 const { extensions } = await load(global)
 process.stdout.write(JSON.stringify({ count: extensions.length, bytesEach: (used() - before) / extensions.length }))
