@@ -15,6 +15,8 @@ export type { LoaderPlace, LoaderTarget } from './ports/loader-place.ts'
 export type { PortGroup, PortReport, VerifyOptions } from './ports/verify.ts'
 export { SANDBOX_REQUIREMENTS, verifySandbox } from './ports/sandbox.ts'
 export type { SandboxTarget } from './ports/sandbox-bench.ts'
+export { STORE_REQUIREMENTS, verifyStore } from './ports/store.ts'
+export type { StorePlace, StoreTarget } from './ports/store-bench.ts'
 export { HOST_REQUIREMENTS, verifyHost } from './ports/host.ts'
 export type {
   HostPlace, HostTarget, VerifiedCall, VerifiedHost, VerifiedSession, VerifiedSessionOptions,

@@ -4,7 +4,7 @@ import { firstOf, type Requirement } from '../requirement.ts'
 import {
   EXTENSION, TOOL_NAMES, unlessCode, unlessOutput, withHost, type HostTarget, type VerifiedHost,
 } from './host-bench.ts'
-import { groupOf, type Bench, type Settled } from './verify.ts'
+import { groupOf, observed, type Bench, type Settled } from './verify.ts'
 
 interface CallFacts {
   readonly tools: ReturnType<VerifiedHost['tools']>
@@ -219,4 +219,4 @@ const REQUIREMENTS: readonly Requirement<CallFacts>[] = [
   },
 ]
 
-export const CALLS = groupOf(observeCalls, REQUIREMENTS)
+export const CALLS = groupOf(observed(observeCalls), REQUIREMENTS)

@@ -1,7 +1,7 @@
 import type { BulkheadEvent, Outcome } from '@bulkhead/contract'
 import type { Requirement } from '../requirement.ts'
 import { EXTENSION, unlessCode, withHost, type HostBench, type HostTarget, type VerifiedSession } from './host-bench.ts'
-import { groupOf, settle, unlessDone, unlessRejected, type Bench, type Settled } from './verify.ts'
+import { groupOf, observed, settle, unlessDone, unlessRejected, type Bench, type Settled } from './verify.ts'
 
 interface EndFacts {
   /** A call that ran when its session was closed. */
@@ -85,4 +85,4 @@ const REQUIREMENTS: readonly Requirement<EndFacts>[] = [
   },
 ]
 
-export const END = groupOf(observeEnd, REQUIREMENTS)
+export const END = groupOf(observed(observeEnd), REQUIREMENTS)

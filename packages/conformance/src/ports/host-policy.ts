@@ -4,7 +4,7 @@ import {
   unlessCode, unlessOutput, withHost, type HostBench, type HostTarget, type VerifiedSession,
   type VerifiedSessionOptions,
 } from './host-bench.ts'
-import { groupOf, settle, type Bench, type Settled } from './verify.ts'
+import { groupOf, observed, settle, type Bench, type Settled } from './verify.ts'
 
 /** A session, and the answer of its person, if there is one. */
 interface Setting extends Omit<VerifiedSessionOptions, 'approver'> {
@@ -205,4 +205,4 @@ const REQUIREMENTS: readonly Requirement<PolicyFacts>[] = [
   },
 ]
 
-export const POLICY = groupOf(observePolicy, REQUIREMENTS)
+export const POLICY = groupOf(observed(observePolicy), REQUIREMENTS)

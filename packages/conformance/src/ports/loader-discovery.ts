@@ -5,7 +5,7 @@ import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { firstOf, type Requirement } from '../requirement.ts'
 import { filesOf, manifestOf, packageDigestOf, sealed, writePackage, writeText } from './example-packages.ts'
 import { diagnosticsOn, loadedIn, loaderBench, LOADER_SPEC as SPEC, type LoaderTarget } from './loader-place.ts'
-import { groupOf, settle, unlessRejected, type Bench, type Settled } from './verify.ts'
+import { groupOf, observed, settle, unlessRejected, type Bench, type Settled } from './verify.ts'
 
 interface DiscoveryFacts {
   readonly report: LoadReport
@@ -229,5 +229,5 @@ const INTEGRITY_REQUIREMENTS: readonly Requirement<IntegrityFacts>[] = [
   },
 ]
 
-export const DISCOVERY = groupOf(observeDiscovery, DISCOVERY_REQUIREMENTS)
-export const INTEGRITY = groupOf(observeIntegrity, INTEGRITY_REQUIREMENTS)
+export const DISCOVERY = groupOf(observed(observeDiscovery), DISCOVERY_REQUIREMENTS)
+export const INTEGRITY = groupOf(observed(observeIntegrity), INTEGRITY_REQUIREMENTS)

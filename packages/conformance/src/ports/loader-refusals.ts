@@ -4,7 +4,7 @@ import type { Diagnostic, ErrorCode, LoadReport, ManifestInput, ValidationStage 
 import { firstOf, type Requirement } from '../requirement.ts'
 import { filesOf, manifestOf, toolOf, writePackage } from './example-packages.ts'
 import { diagnosticsOn, loadedIn, loaderBench, LOADER_SPEC as SPEC, type LoaderTarget } from './loader-place.ts'
-import { groupOf, settle, unlessRejected, type Bench, type Settled } from './verify.ts'
+import { groupOf, observed, settle, unlessRejected, type Bench, type Settled } from './verify.ts'
 
 interface RefusalFacts {
   readonly report: LoadReport
@@ -233,4 +233,4 @@ const REFUSAL_REQUIREMENTS: readonly Requirement<RefusalFacts>[] = [
   },
 ]
 
-export const REFUSED = groupOf(observeRefusals, REFUSAL_REQUIREMENTS)
+export const REFUSED = groupOf(observed(observeRefusals), REFUSAL_REQUIREMENTS)

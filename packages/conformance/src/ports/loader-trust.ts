@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Requirement } from '../requirement.ts'
 import { filesOf, manifestOf, toolOf, writePackage, writeText } from './example-packages.ts'
 import { loadedIn, loaderBench, type LoaderTarget } from './loader-place.ts'
-import { groupOf, settle, type Bench } from './verify.ts'
+import { groupOf, observed, settle, type Bench } from './verify.ts'
 
 interface TrustFacts {
   readonly declined: LoadReport
@@ -190,6 +190,6 @@ const CONNECT_REQUIREMENTS: readonly Requirement<ConnectFacts>[] = [
   },
 ]
 
-export const TRUST = groupOf(observeTrust, TRUST_REQUIREMENTS)
-export const WATCH = groupOf(observeWatch, WATCH_REQUIREMENTS)
-export const CONNECT = groupOf(observeConnect, CONNECT_REQUIREMENTS)
+export const TRUST = groupOf(observed(observeTrust), TRUST_REQUIREMENTS)
+export const WATCH = groupOf(observed(observeWatch), WATCH_REQUIREMENTS)
+export const CONNECT = groupOf(observed(observeConnect), CONNECT_REQUIREMENTS)

@@ -2,7 +2,7 @@ import type { CompartmentServices } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { firstOf, type Requirement } from '../requirement.ts'
 import { withSandbox, type ExampleCompartment, type SandboxTarget } from './sandbox-bench.ts'
-import { groupOf, settle, unlessRejected, unlessResolved, type Bench, type Settled } from './verify.ts'
+import { groupOf, observed, settle, unlessRejected, unlessResolved, type Bench, type Settled } from './verify.ts'
 
 const SOURCE = `
 let running = 0, most = 0
@@ -183,4 +183,4 @@ const REQUIREMENTS: readonly Requirement<CallFacts>[] = [
   },
 ]
 
-export const CALLS = groupOf(observeCalls, REQUIREMENTS)
+export const CALLS = groupOf(observed(observeCalls), REQUIREMENTS)

@@ -2,7 +2,7 @@ import { BulkheadError, type CompartmentEnd } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { firstOf, type Requirement } from '../requirement.ts'
 import { withSandbox, type OpenedExample, type SandboxTarget } from './sandbox-bench.ts'
-import { groupOf, settle, unlessDone, unlessRejected, type Bench, type Settled } from './verify.ts'
+import { groupOf, observed, settle, unlessDone, unlessRejected, type Bench, type Settled } from './verify.ts'
 
 // How calls and compartments end: cancelled, killed, crashed and closed.
 
@@ -254,6 +254,6 @@ const CLOSE_REQUIREMENTS: readonly Requirement<CloseFacts>[] = [
   },
 ]
 
-export const ABORT = groupOf(observeAbort, ABORT_REQUIREMENTS)
-export const CRASH = groupOf(observeCrash, CRASH_REQUIREMENTS)
-export const CLOSE = groupOf(observeClose, CLOSE_REQUIREMENTS)
+export const ABORT = groupOf(observed(observeAbort), ABORT_REQUIREMENTS)
+export const CRASH = groupOf(observed(observeCrash), CRASH_REQUIREMENTS)
+export const CLOSE = groupOf(observed(observeClose), CLOSE_REQUIREMENTS)

@@ -1,7 +1,7 @@
 import type { LifecyclePhase } from '@bulkhead/contract'
 import type { Requirement } from '../requirement.ts'
 import { withSandbox, type ExampleCompartment, type SandboxTarget } from './sandbox-bench.ts'
-import { groupOf, settle, unlessDone, unlessRejected, type Bench, type Settled } from './verify.ts'
+import { groupOf, observed, settle, unlessDone, unlessRejected, type Bench, type Settled } from './verify.ts'
 
 const toolless = (more: string): string => `export default { ${more} tools: { run: { execute() {} } } }`
 const example = (source: string, more: Partial<ExampleCompartment> = {}): ExampleCompartment =>
@@ -111,4 +111,4 @@ const REQUIREMENTS: readonly Requirement<LifecycleFacts>[] = [
   },
 ]
 
-export const LIFECYCLE = groupOf(observeLifecycle, REQUIREMENTS)
+export const LIFECYCLE = groupOf(observed(observeLifecycle), REQUIREMENTS)

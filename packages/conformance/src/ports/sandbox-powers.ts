@@ -5,7 +5,7 @@ import type { Json } from '@bulkhead/kit/json'
 import { createRecorder } from '../recorder.ts'
 import type { Requirement } from '../requirement.ts'
 import { withSandbox, type ExampleCompartment, type SandboxTarget } from './sandbox-bench.ts'
-import { groupOf, unlessRejected, unlessResolved, type Bench, type Settled } from './verify.ts'
+import { groupOf, observed, unlessRejected, unlessResolved, type Bench, type Settled } from './verify.ts'
 
 const CANARY = 'bulkhead-verify-canary-5d1f'
 
@@ -184,4 +184,4 @@ const REQUIREMENTS: readonly Requirement<PowerFacts>[] = [
   },
 ]
 
-export const POWERS = groupOf(observePowers, REQUIREMENTS)
+export const POWERS = groupOf(observed(observePowers), REQUIREMENTS)

@@ -1,6 +1,7 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { BulkheadError } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { summaryOf, type Report } from '../report.ts'
@@ -9,7 +10,7 @@ import type { CheckResult } from '../suite.ts'
 
 /** The result of a run against one port. The checks and the summary have the form of those of an extension. */
 export interface PortReport {
-  readonly port: 'loader' | 'sandbox' | 'host'
+  readonly port: 'loader' | 'sandbox' | 'store' | 'host'
   readonly checks: readonly CheckResult<string>[]
   readonly summary: Report['summary']
 }
@@ -23,6 +24,10 @@ export interface VerifyOptions {
 }
 
 const PATIENCE_MS = 30_000
+/** A check waits several times, and some waits have no limit of their own. */
+const WAITS = 4
+/** An experiment that hangs is given up. */
+const MOST_WAITS = 12
 
 /** What an experiment gets besides its target: a folder of its own, and how long to wait. */
 export interface Bench {
@@ -31,22 +36,42 @@ export interface Bench {
   readonly patienceMs: number
 }
 
+type Evidence = string | undefined | null
+
+/** A requirement whose check may try something with what is verified. */
+export type PortRequirement<Facts> = Omit<Requirement<Facts>, 'check'> & {
+  readonly check: (facts: Facts) => Evidence | Promise<Evidence>
+}
+
+type Found = readonly (string | undefined)[]
+
 /** An experiment, and the requirements that are checked on its facts. */
 export interface PortGroup<Target> {
   readonly requirements: readonly Omit<Requirement<never>, 'check'>[]
   /** One evidence for each requirement, in order. */
-  run(target: Target, bench: Bench): Promise<readonly (string | undefined)[]>
+  run(target: Target, bench: Bench): Promise<Found>
 }
 
+/** `use` sets an experiment up, runs the checks, and clears it away. */
 export const groupOf = <Target, Facts>(
-  observe: (target: Target, bench: Bench) => Promise<Facts>, requirements: readonly Requirement<Facts>[],
+  use: (target: Target, bench: Bench, check: (facts: Facts) => Promise<Found>) => Promise<Found>,
+  requirements: readonly PortRequirement<Facts>[],
 ): PortGroup<Target> => ({
   requirements,
-  async run(target, bench) {
-    const facts = await observe(target, bench)
-    return requirements.map(({ check }) => check(facts) ?? undefined)
-  },
+  run: (target, bench) => use(target, bench, async (facts) => {
+    const found: (string | undefined)[] = []
+    for (const { check } of requirements) {
+      const ended = await settle(async () => check(facts), { patienceMs: bench.patienceMs * WAITS })
+      found.push(unlessDone(ended) ?? ended.value ?? undefined)
+    }
+    return found
+  }),
 })
+
+/** For checks that need only the facts of a finished experiment. */
+export const observed = <Target, Facts>(observe: (target: Target, bench: Bench) => Promise<Facts>) =>
+  async (target: Target, bench: Bench, check: (facts: Facts) => Promise<Found>): Promise<Found> =>
+    check(await observe(target, bench))
 
 export type PortGroups<Target> = Readonly<Record<string, PortGroup<Target>>>
 
@@ -78,14 +103,11 @@ export async function verifyPort<Target>(
   return { port, checks, summary: summaryOf(checks) }
 }
 
-/** An experiment waits several times, and some waits have no limit of their own. */
-const WAITS = 10
-
 /** The evidence for each requirement, or why the experiment could not be done. */
 async function evidenceOf(
-  run: () => Promise<readonly (string | undefined)[]>, patienceMs: number,
-): Promise<readonly (string | undefined)[] | string> {
-  const ended = await settle(run, { patienceMs: patienceMs * WAITS })
+  run: () => Promise<Found>, patienceMs: number,
+): Promise<Found | string> {
+  const ended = await settle(run, { patienceMs: patienceMs * MOST_WAITS })
   return ended.value ?? wordsOf(ended)
 }
 
@@ -127,8 +149,10 @@ export function settle<Value>(
 function wordsOf({ times, value, error, isUntyped }: Settled<unknown>): string {
   if (times === 0) return 'it never settled'
   if (error) return `${isUntyped ? 'it failed with an untyped error' : error.code}: ${error.message}`
-  return `it resolved with ${JSON.stringify(value)?.slice(0, 120) ?? 'undefined'}`
+  return `it resolved with ${shown(value)}`
 }
+
+const shown = (value: unknown): string => JSON.stringify(value)?.slice(0, 120) ?? 'undefined'
 
 /** Evidence if it did not reject with one of the codes. */
 export const unlessRejected = (settled: Settled<unknown>, ...codes: readonly string[]): string | undefined =>
@@ -137,6 +161,10 @@ export const unlessRejected = (settled: Settled<unknown>, ...codes: readonly str
 /** Evidence if it did not resolve. */
 export const unlessDone = (settled: Settled<unknown>): string | undefined =>
   settled.times > 0 && !settled.error ? undefined : wordsOf(settled)
+
+/** Evidence if a value is not the expected one. */
+export const unlessSame = (actual: unknown, expected: unknown, what = 'it'): string | undefined =>
+  isDeepStrictEqual(actual, expected) ? undefined : `${what} is ${shown(actual)} instead of ${shown(expected)}`
 
 /** Evidence if it did not resolve with the value. */
 export const unlessResolved = (settled: Settled<Json>, value: Json): string | undefined =>

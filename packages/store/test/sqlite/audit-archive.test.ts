@@ -26,47 +26,6 @@ async function five() {
   return { folder, store }
 }
 
-it('removes archived records, documents it in a record, and keeps the chain valid', async () => {
-  const { folder, store } = await five()
-  const link = await linkAt(store, 4)
-  expect(await store.archive!(4, link, 'Ada')).toBe(6)
-  expect(await store.auditSpan()).toMatchObject({ first: 5, before: link, last: 6 })
-  expect((await store.records()).map(({ position, record }) => [position, record])).toEqual([
-    [5, { n: 5 }], [6, { at: expect.any(String), by: 'Ada', first: 1, last: 4, link, type: 'AuditArchived' }],
-  ])
-  await store.append({ n: 7 })
-  await store.close()
-  const again = await folder.open()
-  expect(await verifyAudit(again)).toMatchObject({ ok: true, records: 3, first: 5, before: link, last: 7 })
-  expect(await again.archive!(7, await linkAt(again, 7), 'Bob')).toBe(8)
-  expect(await verifyAudit(again)).toMatchObject({ ok: true, records: 1, first: 8, last: 8 })
-  expect((await again.records())[0]!.record).toMatchObject({ first: 5, last: 7, by: 'Bob' })
-})
-
-it.each<[what: string, last: number, of: number]>([
-  ['ends inside a group', 3, 4],
-  ['ends with the link of another record', 4, 1],
-  ['ends before the first record', 0, 1],
-  ['ends after the last record', 6, 5],
-])('rejects a range that %s, and removes nothing', async (_, last, of) => {
-  const { store } = await five()
-  const before = await store.records()
-  await expect(store.archive!(last, await linkAt(store, of), 'Ada')).rejects.toMatchObject({
-    code: 'StoreUnavailable', data: { reason: 'refused-value' },
-  })
-  expect(await store.records()).toEqual(before)
-  expect(await verifyAudit(store)).toMatchObject({ ok: true, records: 5 })
-})
-
-it('rejects the second of two concurrent archives of the same range', async () => {
-  const { folder, store } = await five()
-  const other = await folder.open()
-  const link = await linkAt(store, 4)
-  const results = await Promise.allSettled([store.archive!(4, link, 'Ada'), other.archive!(4, link, 'Bob')])
-  expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
-  expect(await verifyAudit(store)).toMatchObject({ ok: true, records: 2 })
-})
-
 it.each<[what: string, sql: string, position: number]>([
   [
     'without an archive',

@@ -84,11 +84,4 @@ describe('the audit chain', () => {
     }
     expect(await verifyAudit(busy)).toMatchObject({ ok: true, records: 10 })
   })
-
-  it('is a single chain for all hosts', async () => {
-    const folder = newFolder()
-    const stores = await Promise.all([folder.open(), folder.open(), folder.open()])
-    await Promise.all(Array.from({ length: 300 }, (_, n) => stores[n % 3]!.append(n)))
-    expect(await verifyAudit(stores[0]!)).toMatchObject({ ok: true, records: 300 })
-  })
 })

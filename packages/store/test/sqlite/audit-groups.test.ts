@@ -29,24 +29,6 @@ async function grouped() {
   return { folder, store }
 }
 
-it('gives the records of a group their own positions and one link, and reads from any position', async () => {
-  const { store } = await grouped()
-  const entries = await store.records()
-  expect(entries.map(({ position }) => position)).toEqual([1, 2, 3, 4, 5, 6, 7])
-  expect(entries.map(({ link }) => link !== null)).toEqual([true, false, false, true, true, false, true])
-  expect(entries.slice(4).map(({ record }) => record)).toEqual([
-    { n: 5 }, { a: 'line\nbreak', b: { tab: '\t' }, z: 1 }, { n: 7 },
-  ])
-  expect(Object.keys(entries[5]!.record as object)).toEqual(['a', 'b', 'z'])
-  for (let from = 1; from <= 8; from++) {
-    for (const limit of [0, 1, 2, 9]) {
-      expect(await store.records(from, limit)).toEqual(entries.slice(from - 1, from - 1 + limit))
-    }
-  }
-  expect(await verifyAudit(store)).toMatchObject({ ok: true, records: 7, last: 7 })
-  expect(await verifyAudit(store, { position: 4, link: entries[3]!.link! })).toMatchObject({ ok: true })
-})
-
 it.each<[what: string, sql: string, position: number]>([
   ['a changed record', `UPDATE audit SET record = replace(record, '[0,3]', '[0,9]') WHERE position = 2`, 2],
   ['a changed form', `UPDATE audit SET record = replace(record, '"own":["n"]', '"own":["m"]') WHERE position = 2`, 2],

@@ -10,41 +10,6 @@ afterEach(() => folder[Symbol.asyncDispose]())
 
 const files = () => readdirSync(dirname(folder.file)).filter((name) => name.includes('-notes-'))
 
-it('returns the latest entry of a reused id', async () => {
-  const notebook = new JournalFiles(folder.file).open('me')
-  notebook.put(1, 'first')
-  notebook.put(2, 'second')
-  notebook.save()
-  notebook.drop(1)
-  notebook.put(1, 'third')
-  notebook.save()
-  const next = new JournalFiles(folder.file)
-  expect((await next.left('me')).toSorted()).toEqual(['second', 'third'])
-  notebook.drop(1)
-  notebook.save()
-  expect(await next.left('me')).toEqual(['second'])
-})
-
-it('keeps saved entries for the next process until they are dropped', async () => {
-  const notebook = new JournalFiles(folder.file).open('a/b 1')
-  notebook.put(1, '{"one":1}')
-  notebook.put(2, '{"two":2}')
-  notebook.drop(1)
-  notebook.drop(1)
-  notebook.put(3, 'three')
-  expect(files()).toEqual([])
-  notebook.save()
-  const next = new JournalFiles(folder.file)
-  expect(await next.owners()).toEqual(['a/b 1'])
-  expect(await next.left('a/b 1')).toEqual(['{"two":2}', 'three'])
-  notebook.drop(3)
-  notebook.save()
-  notebook.save()
-  expect(await next.left('a/b 1')).toEqual(['{"two":2}'])
-  await next.discard('a/b 1')
-  expect(await next.owners()).toEqual([])
-})
-
 it('creates an owner-only file with the first entry, and removes it after the last', async () => {
   const notes = new JournalFiles(folder.file)
   const [quiet, busy] = [notes.open('quiet'), notes.open('busy')]
@@ -116,32 +81,6 @@ it('ignores files with other names', async () => {
   writeFileSync(`${folder.file}-notes-100%`, '+1 x\n')
   writeFileSync(`${folder.file}-notes-me`, '+1 y\n')
   expect(await new JournalFiles(folder.file).owners()).toEqual(['me'])
-})
-
-it('saves automatically', async () => {
-  const notebook = new JournalFiles(folder.file).open('me')
-  notebook.put(1, 'one')
-  notebook.put(2, 'two')
-  notebook.drop(1)
-  const next = new JournalFiles(folder.file)
-  await expect.poll(() => next.left('me')).toEqual(['two'])
-  notebook.drop(2)
-  await expect.poll(() => next.left('me')).toEqual([])
-})
-
-it('rejects a second journal of the same name', async () => {
-  const notes = new JournalFiles(folder.file)
-  const mine = notes.open('me')
-  mine.put(1, 'x')
-  mine.save()
-  const other = notes.open('me')
-  other.put(1, 'y')
-  expect(() => other.save()).toThrow(expect.objectContaining({
-    code: 'StoreUnavailable', data: expect.objectContaining({ reason: 'disk' }),
-  }))
-  other.put(2, 'z')
-  expect(() => other.save()).toThrow(expect.objectContaining({ code: 'StoreUnavailable' }))
-  expect(await notes.left('me')).toEqual(['x'])
 })
 
 it('saves failed entries once the folder is writable', async () => {

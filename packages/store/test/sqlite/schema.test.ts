@@ -49,4 +49,20 @@ describe('migrations', () => {
     await Promise.all(stores.map((store, n) => store.append(n)))
     expect(await stores[0]?.records()).toHaveLength(8)
   })
+
+  it('keep the records of a store of an older version', async () => {
+    await using folder = new StoreFolder()
+    const first = await folder.open()
+    await first.write('approval', 'a', 1)
+    await first.close()
+    const database = new DatabaseSync(folder.file)
+    database.exec(`DROP TRIGGER approval_added; DROP TRIGGER approval_changed; DROP TRIGGER approval_removed;
+      DROP TABLE approval_revision; DROP TABLE audit_start; PRAGMA user_version = 1`)
+    database.close()
+    const again = await folder.open()
+    expect(await again.read('approval', 'a')).toBe(1)
+    const before = again.approvalRevision!()
+    await again.write('approval', 'a', 2)
+    expect(again.approvalRevision!()).not.toBe(before)
+  })
 })

@@ -3,7 +3,6 @@ import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { NewChange } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import { SqliteChanges } from '../../src/sqlite/sqlite-changes.ts'
-import { createMemoryStore } from '../../src/index.ts'
 import { StoreFolder } from './store-folder.ts'
 
 const SOURCE = { workspace: '/ws', sessionId: 's', turn: 1, callId: 'c', rootCallId: 'c', tool: 'write' }
@@ -27,16 +26,6 @@ describe('recorded changes', () => {
     expect(await again.changes!.list({})).toEqual([{ ...change, id: 1, at: expect.any(Number) }])
     expect(Buffer.from(await again.changes!.content(hash('sha256', content)) ?? [])).toEqual(content)
     expect(await again.changes!.content(hash('sha256', 'other'))).toBeUndefined()
-  })
-
-  it('are listed by session and by workspace, oldest first', async () => {
-    const changes = new SqliteChanges()
-    for (const [sessionId, workspace] of [['s', '/a'], ['t', '/a'], ['s', '/b']] as const) {
-      await changes.add({ ...SOURCE, sessionId, workspace, kind: 'command', command: 'make' })
-    }
-    const ids = async (filter: object) => (await changes.list(filter)).map(({ id }) => id)
-    expect([await ids({}), await ids({ sessionId: 's' }), await ids({ workspace: '/a' }),
-      await ids({ sessionId: 's', workspace: '/b' })]).toEqual([[1, 2, 3], [1, 3], [1, 2], [3]])
   })
 
   it('lose the content that was needed longest ago when there is too much, and stay listed', async () => {
@@ -81,13 +70,5 @@ describe('recorded changes', () => {
     await expect(store.changes!.add(replacing(Buffer.from('x')), Buffer.from('x')))
       .rejects.toMatchObject({ code: 'StoreUnavailable' })
     expect(statSync(`${folder.file}-undo`).size).toBe(1_020)
-  })
-
-  it('are in memory for a store in memory, and refused after it is closed', async () => {
-    const store = createMemoryStore()
-    await store.changes!.add({ ...SOURCE, kind: 'command', command: 'make' })
-    expect(await store.changes!.list({})).toHaveLength(1)
-    await store.close()
-    await expect(store.changes!.list({})).rejects.toMatchObject({ code: 'StoreUnavailable' })
   })
 })

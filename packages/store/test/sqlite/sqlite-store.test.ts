@@ -2,7 +2,6 @@ import { readdirSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { testStoreBehaviour } from '../store-behaviour.ts'
 import { StoreFolder } from './store-folder.ts'
 
 describe('the sqlite store', () => {
@@ -13,36 +12,12 @@ describe('the sqlite store', () => {
     folders = new AsyncDisposableStack()
   })
 
-  testStoreBehaviour(() => newFolder().open())
-
-  it('keeps records after it is reopened, and continues the audit positions', async () => {
-    const folder = newFolder()
-    const before = await folder.open()
-    await before.write('state', 'weather', { data: 3 })
-    await before.append('one')
-    await before.close()
-    const after = await folder.open()
-    expect(await after.read('state', 'weather')).toEqual({ data: 3 })
-    expect(await after.append('two')).toBe(2)
-  })
-
   it('leaves one file after the last connection closes', async () => {
     const folder = newFolder()
     const store = await folder.open()
     await store.append('one')
     await store.close()
     expect(readdirSync(folder.path)).toEqual(['host.db'])
-  })
-
-  it('supports several connections in one process', async () => {
-    const folder = newFolder()
-    const stores = await Promise.all([folder.open(), folder.open(), folder.open()])
-    const positions = await Promise.all(Array.from({ length: 300 }, (_, n) => stores[n % 3]?.append(n)))
-    expect(positions.toSorted((a = 0, b = 0) => a - b)).toEqual(Array.from({ length: 300 }, (_, n) => n + 1))
-    await stores[0].write('trust', 'a', 1)
-    expect(await stores[1].read('trust', 'a')).toBe(1)
-    await stores[0].close()
-    expect(await stores[2].append('on')).toBe(301)
   })
 
   it('names a damaged record and returns the others', async () => {
