@@ -1,28 +1,12 @@
-import { ERRORS, type BulkheadEvent, type Outcome } from '@bulkhead/contract'
+import { ERRORS, type Outcome } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
-import { firstOf, type Requirement } from '../requirement.ts'
+import { firstOf } from '../requirement.ts'
 import {
-  EXTENSION, TOOL_NAMES, unlessCode, unlessOutput, withHost, type HostTarget, type VerifiedHost,
+  EXTENSION, TOOL_NAMES, unlessCode, unlessOutput, withHost, type HostTarget,
 } from './host-bench.ts'
 import { groupOf, observed, type Bench, type Settled } from './verify.ts'
 
-interface CallFacts {
-  readonly tools: ReturnType<VerifiedHost['tools']>
-  readonly echo: Settled<Outcome>
-  readonly unknown: Settled<Outcome>
-  readonly invalid: readonly Settled<Outcome>[]
-  readonly malformed: readonly Settled<Outcome>[]
-  readonly failed: Settled<Outcome>
-  readonly together: readonly Settled<Outcome>[]
-  readonly cancelled: Settled<Outcome>
-  readonly late: Settled<Outcome>
-  readonly crashed: Settled<Outcome>
-  readonly restarted: Settled<Outcome>
-  readonly events: readonly BulkheadEvent[]
-  readonly audit: readonly Json[]
-}
-
-async function observeCalls(target: HostTarget, bench: Bench): Promise<CallFacts> {
+async function observeCalls(target: HostTarget, bench: Bench) {
   return withHost(target, bench, async ({ host, events, call }) => {
     const session = await host.openSession({ mode: 'ask' })
     const echo = await call(session, 'verify_echo', { text: 'grüße' }, { id: 'echo' })
@@ -55,6 +39,8 @@ async function observeCalls(target: HostTarget, bench: Bench): Promise<CallFacts
   })
 }
 
+type CallFacts = Awaited<ReturnType<typeof observeCalls>>
+
 const DECIDED = 'ToolInvocationDecided'
 const ENDS = ['ToolInvocationSucceeded', 'ToolInvocationFailed', 'ToolInvocationCancelled']
 const AUDITED: ReadonlySet<string> = new Set([DECIDED, ...ENDS])
@@ -81,7 +67,7 @@ function formFault(call: string, { value }: Settled<Outcome>): string | undefine
 
 const CALLS_SPEC = 'docs/guides/embedding.md'
 const ERRORS_SPEC = 'docs/reference/errors.md'
-const REQUIREMENTS: readonly Requirement<CallFacts>[] = [
+export const CALLS = groupOf(observed(observeCalls), [
   {
     id: 'host-tools', level: 'must', spec: CALLS_SPEC,
     statement: 'tools() lists the tools of every loaded extension, with their origin.',
@@ -217,6 +203,4 @@ const REQUIREMENTS: readonly Requirement<CallFacts>[] = [
       return isRight ? undefined : `the records of the call "${callId}" are ${types.join(', ') || 'missing'}`
     }),
   },
-]
-
-export const CALLS = groupOf(observed(observeCalls), REQUIREMENTS)
+])

@@ -1,20 +1,8 @@
-import type { BulkheadEvent, Outcome } from '@bulkhead/contract'
-import type { Requirement } from '../requirement.ts'
+import type { Outcome } from '@bulkhead/contract'
 import { EXTENSION, unlessCode, withHost, type HostBench, type HostTarget, type VerifiedSession } from './host-bench.ts'
 import { groupOf, observed, settle, unlessDone, unlessRejected, type Bench, type Settled } from './verify.ts'
 
-interface EndFacts {
-  /** A call that ran when its session was closed. */
-  readonly cut: Settled<Outcome>
-  readonly afterSession: Settled<Outcome>
-  /** A call that ran when its host was closed. */
-  readonly stopped: Settled<Outcome>
-  readonly closed: readonly Settled<unknown>[]
-  readonly afterHost: Settled<unknown>
-  readonly events: readonly BulkheadEvent[]
-}
-
-async function observeEnd(target: HostTarget, bench: Bench): Promise<EndFacts> {
+async function observeEnd(target: HostTarget, bench: Bench) {
   return withHost(target, bench, async (world) => {
     const { host, call, events } = world
     const session = await host.openSession({})
@@ -29,6 +17,8 @@ async function observeEnd(target: HostTarget, bench: Bench): Promise<EndFacts> {
     }
   })
 }
+
+type EndFacts = Awaited<ReturnType<typeof observeEnd>>
 
 interface BegunCall {
   readonly end: Promise<Settled<Outcome>>
@@ -51,7 +41,7 @@ const phasesOf = ({ events }: EndFacts): string => events.flatMap((event) =>
 
 const SPEC = 'docs/guides/sessions.md'
 const LIFECYCLE = 'docs/guides/lifecycle.md'
-const REQUIREMENTS: readonly Requirement<EndFacts>[] = [
+export const END = groupOf(observed(observeEnd), [
   {
     id: 'host-session-close', level: 'must', spec: SPEC,
     statement: 'Closing a session ends its running calls with SessionCancelled, and refuses later ones so.',
@@ -83,6 +73,4 @@ const REQUIREMENTS: readonly Requirement<EndFacts>[] = [
     check: (facts) => phasesOf(facts) === 'init,activate,deactivate,dispose' ? undefined
       : `the phases are ${phasesOf(facts) || 'missing'}`,
   },
-]
-
-export const END = groupOf(observed(observeEnd), REQUIREMENTS)
+])

@@ -1,5 +1,5 @@
 import type { ApprovalAnswer, ApprovalRequest, Approver, ErrorCode, Outcome, RuleAction } from '@bulkhead/contract'
-import { firstOf, type Requirement } from '../requirement.ts'
+import { firstOf } from '../requirement.ts'
 import {
   unlessCode, unlessOutput, withHost, type HostBench, type HostTarget, type VerifiedSession,
   type VerifiedSessionOptions,
@@ -36,14 +36,7 @@ interface Trial {
   readonly ran: boolean
 }
 
-interface PolicyFacts {
-  readonly trials: Readonly<Record<Name, Trial>>
-  /** How often a person was asked: the first call, the same again, another key, another session. */
-  readonly remembered: readonly number[]
-  readonly budget: readonly Settled<Outcome>[]
-}
-
-async function observePolicy(target: HostTarget, bench: Bench): Promise<PolicyFacts> {
+async function observePolicy(target: HostTarget, bench: Bench) {
   return withHost(target, bench, async (world) => {
     const trials: Partial<Record<Name, Trial>> = {}
     for (const [name, setting] of Object.entries(SETTINGS)) trials[name as Name] = await tryOut(world, name, setting)
@@ -103,7 +96,7 @@ function disagreement(name: string, { explained: { value, error }, asked, outcom
 }
 
 const SPEC = 'docs/guides/approvals.md'
-const REQUIREMENTS: readonly Requirement<PolicyFacts>[] = [
+export const POLICY = groupOf(observed(observePolicy), [
   {
     id: 'host-deny', level: 'must', spec: SPEC,
     statement: 'A call that a rule denies ends with RuleDenied and does not run, also in the mode yolo.',
@@ -203,6 +196,4 @@ const REQUIREMENTS: readonly Requirement<PolicyFacts>[] = [
     check: ({ trials }) => firstOf(Object.entries(trials), ([name, { isLoud }]) =>
       isLoud ? `"${name}" ran or asked` : undefined),
   },
-]
-
-export const POLICY = groupOf(observed(observePolicy), REQUIREMENTS)
+])

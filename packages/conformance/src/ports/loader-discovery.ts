@@ -2,27 +2,17 @@ import { access, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ExtensionDescriptor, LoadReport } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
-import { firstOf, type Requirement } from '../requirement.ts'
+import { firstOf } from '../requirement.ts'
 import { filesOf, manifestOf, packageDigestOf, sealed, writePackage, writeText } from './example-packages.ts'
 import { diagnosticsOn, loadedIn, loaderBench, LOADER_SPEC as SPEC, type LoaderTarget } from './loader-place.ts'
-import { groupOf, observed, settle, unlessRejected, type Bench, type Settled } from './verify.ts'
-
-interface DiscoveryFacts {
-  readonly report: LoadReport
-  readonly again: LoadReport
-  /** Of a workspace below the one with the project layer. */
-  readonly below: LoadReport
-  readonly hasProject: { readonly above: boolean; readonly below: boolean }
-  /** Files that the code of packages would have written. */
-  readonly ran: readonly string[]
-}
+import { groupOf, observed, settle, unlessRejected, type Bench } from './verify.ts'
 
 const FOUND = [
   'global:alpha', 'global:eager', 'global:good', 'global:layered', 'global:sealed', 'project:layered', 'project:local',
 ]
 const SEALED = filesOf(manifestOf('sealed'), { 'lib/ä.js': 'export const a = 1\n' })
 
-async function observeDiscovery(target: LoaderTarget, bench: Bench): Promise<DiscoveryFacts> {
+async function observeDiscovery(target: LoaderTarget, bench: Bench) {
   const { home, project, workspace, load, start } = await loaderBench(target, bench)
   const mark = join(bench.folder, 'ran')
   const code = (name: string): { readonly 'index.js': string } => ({
@@ -58,7 +48,7 @@ const find = ({ extensions }: LoadReport, id: string): ExtensionDescriptor | und
   extensions.find((extension) => extension.id === id)
 const isHex = (digest: unknown): boolean => typeof digest === 'string' && /^[0-9a-f]{128}$/.test(digest)
 
-const DISCOVERY_REQUIREMENTS: readonly Requirement<DiscoveryFacts>[] = [
+export const DISCOVERY = groupOf(observed(observeDiscovery), [
   {
     id: 'loader-finds', level: 'must', spec: SPEC,
     statement: 'Every folder of tools/ with a valid manifest is found, in the global layer and in a trusted project.',
@@ -157,7 +147,7 @@ const DISCOVERY_REQUIREMENTS: readonly Requirement<DiscoveryFacts>[] = [
     check: ({ hasProject: { above, below } }) =>
       above && !below ? undefined : `it is ${above} for the workspace and ${below} below`,
   },
-]
+])
 
 /** What two loads of the same files have in common. */
 const plain = ({ extensions, diagnostics }: LoadReport): Json => JSON.parse(JSON.stringify({
@@ -165,13 +155,7 @@ const plain = ({ extensions, diagnostics }: LoadReport): Json => JSON.parse(JSON
     ({ id, layer, manifest, integrity, digests: { ...digests, tools: [...digests.tools] } })),
 })) as Json
 
-interface IntegrityFacts {
-  readonly report: LoadReport
-  readonly files: ReadonlyMap<string, Uint8Array> | undefined
-  readonly changed: Settled<unknown>
-}
-
-async function observeIntegrity(target: LoaderTarget, bench: Bench): Promise<IntegrityFacts> {
+async function observeIntegrity(target: LoaderTarget, bench: Bench) {
   const { home, load } = await loaderBench(target, bench)
   const location = await writePackage(home, 'sealed', sealed(SEALED))
   const kinds = { changed: { 'index.js': 'export default 1\n' }, extra: { 'more.js': '' } }
@@ -187,7 +171,7 @@ async function observeIntegrity(target: LoaderTarget, bench: Bench): Promise<Int
   return { report, files, changed: await settle(async () => [...(await read()).keys()], bench) }
 }
 
-const INTEGRITY_REQUIREMENTS: readonly Requirement<IntegrityFacts>[] = [
+export const INTEGRITY = groupOf(observed(observeIntegrity), [
   {
     id: 'loader-integrity', level: 'must', spec: SPEC,
     statement: 'A package that differs from its integrity file is refused with IntegrityFailed.',
@@ -227,7 +211,4 @@ const INTEGRITY_REQUIREMENTS: readonly Requirement<IntegrityFacts>[] = [
     cure: 'Hash again when you read.',
     check: ({ changed }) => unlessRejected(changed, 'IntegrityFailed'),
   },
-]
-
-export const DISCOVERY = groupOf(observed(observeDiscovery), DISCOVERY_REQUIREMENTS)
-export const INTEGRITY = groupOf(observed(observeIntegrity), INTEGRITY_REQUIREMENTS)
+])

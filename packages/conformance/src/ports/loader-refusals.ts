@@ -1,16 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Diagnostic, ErrorCode, LoadReport, ManifestInput, ValidationStage } from '@bulkhead/contract'
-import { firstOf, type Requirement } from '../requirement.ts'
+import { firstOf } from '../requirement.ts'
 import { filesOf, manifestOf, toolOf, writePackage } from './example-packages.ts'
 import { diagnosticsOn, loadedIn, loaderBench, LOADER_SPEC as SPEC, type LoaderTarget } from './loader-place.ts'
-import { groupOf, observed, settle, unlessRejected, type Bench, type Settled } from './verify.ts'
-
-interface RefusalFacts {
-  readonly report: LoadReport
-  readonly disabled: LoadReport
-  readonly nowhere: Settled<unknown>
-}
+import { groupOf, observed, settle, unlessRejected, type Bench } from './verify.ts'
 
 /** How each broken package must be refused: the stage, the code, and the place in the manifest. */
 interface Refusal {
@@ -61,7 +55,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   'many-faults': refused('contractVersion', 'ContractVersionMismatch', wrong('many-faults', future)),
 }
 
-async function observeRefusals(target: LoaderTarget, bench: Bench): Promise<RefusalFacts> {
+async function observeRefusals(target: LoaderTarget, bench: Bench) {
   const { home, project, load, start } = await loaderBench(target, bench)
   for (const [folder, { manifest }] of Object.entries(REFUSALS)) await writePackage(home, folder, filesOf(manifest))
   for (const id of ['good', 'fallen', 'off']) await writePackage(home, id, filesOf(manifestOf(id)))
@@ -76,6 +70,8 @@ async function observeRefusals(target: LoaderTarget, bench: Bench): Promise<Refu
     nowhere: await settle(() => loader.load({ workspace, trust: 'trusted', projectDigest: 'any' }), bench),
   }
 }
+
+type RefusalFacts = Awaited<ReturnType<typeof observeRefusals>>
 
 /** Evidence if one of the packages was loaded, or refused in another way. */
 const unlessRefused = (
@@ -96,7 +92,7 @@ const unlessRefused = (
 const diagnosticsAbout = ({ diagnostics }: LoadReport, folder: string): readonly Diagnostic[] =>
   diagnostics.filter(({ extensionId, location }) => extensionId === folder || location.split(/[/\\]/).includes(folder))
 
-const REFUSAL_REQUIREMENTS: readonly Requirement<RefusalFacts>[] = [
+export const REFUSED = groupOf(observed(observeRefusals), [
   {
     id: 'loader-shape', level: 'must', spec: 'docs/reference/manifest.md',
     statement: 'A manifest that breaks its schema is refused with ShapeInvalid and the JSON Pointer of the fault.',
@@ -231,6 +227,4 @@ const REFUSAL_REQUIREMENTS: readonly Requirement<RefusalFacts>[] = [
     cure: 'Check the workspace first. Everything later is a diagnostic.',
     check: ({ nowhere }) => unlessRejected(nowhere, 'ProjectPathInvalid'),
   },
-]
-
-export const REFUSED = groupOf(observed(observeRefusals), REFUSAL_REQUIREMENTS)
+])

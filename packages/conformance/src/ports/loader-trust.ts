@@ -1,25 +1,10 @@
-import type { ConnectedExtension, Layer, LoadReport, TrustRecord, TrustStanding } from '@bulkhead/contract'
+import type { ConnectedExtension, Layer, LoadReport, TrustStanding } from '@bulkhead/contract'
 import { join } from 'node:path'
-import type { Requirement } from '../requirement.ts'
 import { filesOf, manifestOf, toolOf, writePackage, writeText } from './example-packages.ts'
 import { loadedIn, loaderBench, type LoaderTarget } from './loader-place.ts'
 import { groupOf, observed, settle, type Bench } from './verify.ts'
 
-interface TrustFacts {
-  readonly declined: LoadReport
-  readonly before: TrustStanding
-  readonly decision: TrustRecord
-  readonly measured: string
-  readonly after: TrustStanding
-  readonly trusted: LoadReport
-  readonly changed: TrustStanding
-  /** With the digest of the content before. */
-  readonly changedLoad: LoadReport
-  readonly takenUp: readonly boolean[]
-  readonly revoked: TrustStanding
-}
-
-async function observeTrust(target: LoaderTarget, bench: Bench): Promise<TrustFacts> {
+async function observeTrust(target: LoaderTarget, bench: Bench) {
   const { project, workspace, load, start } = await loaderBench(target, bench)
   await writePackage(project, 'local', filesOf(manifestOf('local')))
   await writeText(join(project, 'config.json'), JSON.stringify({ mode: 'yolo' }))
@@ -48,7 +33,7 @@ const hasLocal = (report: LoadReport): boolean =>
   loadedIn(report).includes('project:local') || report.config.merged.mode === 'yolo'
 
 const TRUST_SPEC = 'docs/explanation/security.md'
-const TRUST_REQUIREMENTS: readonly Requirement<TrustFacts>[] = [
+export const TRUST = groupOf(observed(observeTrust), [
   {
     id: 'loader-declined', level: 'must', spec: TRUST_SPEC,
     statement: 'Nothing of a declined project layer is used: no extension, no configuration.',
@@ -91,16 +76,9 @@ const TRUST_REQUIREMENTS: readonly Requirement<TrustFacts>[] = [
     cure: 'Let the last decision on a project count.',
     check: ({ revoked }) => revoked.kind === 'unknown' ? undefined : `it is ${revoked.kind}`,
   },
-]
+])
 
-interface WatchFacts {
-  /** undefined: it was not called. */
-  readonly layers: readonly Layer[] | undefined
-  /** Calls after it was stopped. */
-  readonly late: number
-}
-
-async function observeWatch(target: LoaderTarget, bench: Bench): Promise<WatchFacts> {
+async function observeWatch(target: LoaderTarget, bench: Bench) {
   const { home, workspace, start } = await loaderBench(target, bench)
   await writePackage(home, 'good', filesOf(manifestOf('good')))
   const request = { workspace, trust: 'trusted', projectDigest: 'any' } as const
@@ -125,7 +103,7 @@ async function observeWatch(target: LoaderTarget, bench: Bench): Promise<WatchFa
   return { layers, late: calls - before }
 }
 
-const WATCH_REQUIREMENTS: readonly Requirement<WatchFacts>[] = [
+export const WATCH = groupOf(observed(observeWatch), [
   {
     id: 'loader-watch', level: 'must', spec: 'docs/guides/lifecycle.md',
     statement: 'watch reports a changed file with its layer.',
@@ -141,14 +119,9 @@ const WATCH_REQUIREMENTS: readonly Requirement<WatchFacts>[] = [
     cure: 'Close the watchers, and drop changes that were collected.',
     check: ({ late }) => late > 0 ? `it called back ${late} times` : undefined,
   },
-]
+])
 
-interface ConnectFacts {
-  readonly before: LoadReport
-  readonly after: LoadReport | undefined
-}
-
-async function observeConnect(target: LoaderTarget, bench: Bench): Promise<ConnectFacts> {
+async function observeConnect(target: LoaderTarget, bench: Bench) {
   const { home, workspace, start } = await loaderBench(target, bench)
   await writePackage(home, 'good', filesOf(manifestOf('good')))
   const loader = await start()
@@ -167,10 +140,12 @@ async function observeConnect(target: LoaderTarget, bench: Bench): Promise<Conne
   return { before, after }
 }
 
+type ConnectFacts = Awaited<ReturnType<typeof observeConnect>>
+
 const shipTools = ({ after }: ConnectFacts): string | undefined =>
   after?.extensions.find(({ id }) => id === 'mcp-ship')?.manifest.tools.map(({ name }) => name).join()
 
-const CONNECT_REQUIREMENTS: readonly Requirement<ConnectFacts>[] = [
+export const CONNECT = groupOf(observed(observeConnect), [
   {
     id: 'loader-connect', level: 'must', spec: 'docs/guides/mcp.md',
     statement: 'connect adds the tools of a server to a report, and keeps the extensions that were there.',
@@ -188,8 +163,4 @@ const CONNECT_REQUIREMENTS: readonly Requirement<ConnectFacts>[] = [
     check: (facts) => shipTools(facts) !== 'ship_go' ? `the tools are ${shipTools(facts) ?? 'missing'}`
       : (facts.after?.diagnostics.length ?? 0) > facts.before.diagnostics.length ? undefined : 'there is no diagnostic',
   },
-]
-
-export const TRUST = groupOf(observed(observeTrust), TRUST_REQUIREMENTS)
-export const WATCH = groupOf(observed(observeWatch), WATCH_REQUIREMENTS)
-export const CONNECT = groupOf(observed(observeConnect), CONNECT_REQUIREMENTS)
+])

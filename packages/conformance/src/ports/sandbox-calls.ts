@@ -1,6 +1,6 @@
 import type { CompartmentServices } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { firstOf, type Requirement } from '../requirement.ts'
+import { firstOf } from '../requirement.ts'
 import { withSandbox, type ExampleCompartment, type SandboxTarget } from './sandbox-bench.ts'
 import { groupOf, observed, settle, unlessRejected, unlessResolved, type Bench, type Settled } from './verify.ts'
 
@@ -36,27 +36,7 @@ const OUTPUT_BYTES = 4096
 const MOST_CALLS = 2
 const ARGUMENTS = { text: 'grüße \u{1F6A2}', list: [1, null, true, { deep: [] }], empty: {} }
 
-interface CallFacts {
-  readonly echo: Settled<Json>
-  readonly nothing: Settled<Json>
-  readonly notJson: readonly Settled<Json>[]
-  readonly big: Settled<Json>
-  readonly fitting: Settled<Json>
-  readonly thrown: Settled<Json>
-  readonly ownCode: Settled<Json>
-  readonly hostCode: Settled<Json>
-  readonly reported: Settled<Json>
-  /** What the tool reported, in the order in which it came, with `end` where the call settled. */
-  readonly reports: readonly string[]
-  readonly crowd: readonly Settled<Json>[]
-  readonly together: readonly Settled<Json>[]
-  readonly inFlight: number
-  readonly keys: readonly Settled<string>[]
-  readonly offers: readonly string[]
-  readonly migrated: Settled<Json>
-}
-
-async function observeCalls(target: SandboxTarget, bench: Bench): Promise<CallFacts> {
+async function observeCalls(target: SandboxTarget, bench: Bench) {
   return withSandbox(target, bench, async ({ open }) => {
     const held: (() => void)[] = []
     const interact: CompartmentServices['interact'] = () => new Promise((resolve) => {
@@ -98,7 +78,7 @@ const unlessSays = ({ error }: Settled<Json>, message: string): string | undefin
   error?.message.includes(message) ? undefined : `the message is "${error?.message}"`
 
 const SPEC = 'docs/guides/publishing.md'
-const REQUIREMENTS: readonly Requirement<CallFacts>[] = [
+export const CALLS = groupOf(observed(observeCalls), [
   {
     id: 'sandbox-result', level: 'must', spec: SPEC,
     statement: 'A call runs its tool with the given arguments and resolves with what the tool returns.',
@@ -181,6 +161,4 @@ const REQUIREMENTS: readonly Requirement<CallFacts>[] = [
     cure: 'Do not resolve without a migrated value.',
     check: ({ migrated }) => unlessRejected(migrated, 'SlotMigrationFailed'),
   },
-]
-
-export const CALLS = groupOf(observed(observeCalls), REQUIREMENTS)
+])

@@ -1,6 +1,6 @@
 import { BulkheadError, type CompartmentEnd } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { firstOf, type Requirement } from '../requirement.ts'
+import { firstOf } from '../requirement.ts'
 import { withSandbox, type OpenedExample, type SandboxTarget } from './sandbox-bench.ts'
 import { groupOf, observed, settle, unlessDone, unlessRejected, type Bench, type Settled } from './verify.ts'
 
@@ -38,19 +38,7 @@ async function begin({ call }: OpenedExample, tool: string, signal?: AbortSignal
 
 const stop = new BulkheadError('TurnCancelled', 'Stopped by the verification.')
 
-interface AbortFacts {
-  readonly cancelled: Settled<Json>
-  readonly noticed: boolean
-  readonly next: Settled<Json>
-  readonly early: Settled<Json>
-  /** Whether a call that was cancelled before it began has run. */
-  readonly earlyRan: boolean
-  readonly spinning: Settled<Json>
-  readonly bystander: Settled<Json>
-  readonly killed: Settled<CompartmentEnd>
-}
-
-async function observeAbort(target: SandboxTarget, bench: Bench): Promise<AbortFacts> {
+async function observeAbort(target: SandboxTarget, bench: Bench) {
   return withSandbox(target, bench, async ({ open }) => {
     // Long, so that a tool on a busy machine is not killed while it stops.
     const opened = await open({ ...EXAMPLE, limits: { graceMs: 30_000 } })
@@ -84,7 +72,7 @@ const unlessEnded = ({ times, value }: Settled<CompartmentEnd>, kind: Compartmen
   times === 0 ? '`ended` never settled' : value?.kind === kind ? undefined : `\`ended\` is ${value?.kind}`
 
 const ABORT_SPEC = 'docs/guides/sessions.md'
-const ABORT_REQUIREMENTS: readonly Requirement<AbortFacts>[] = [
+export const ABORT = groupOf(observed(observeAbort), [
   {
     id: 'sandbox-abort', level: 'must', spec: ABORT_SPEC,
     statement: 'Aborting settles a call at once with the reason of the signal, also if the tool does not react.',
@@ -127,18 +115,9 @@ const ABORT_REQUIREMENTS: readonly Requirement<AbortFacts>[] = [
     cure: 'Reject every open call when the compartment ends.',
     check: ({ bystander }) => hostError(bystander),
   },
-]
+])
 
-interface CrashFacts {
-  readonly crashed: Settled<Json>
-  readonly bystander: Settled<Json>
-  readonly ended: Settled<CompartmentEnd>
-  readonly next: Settled<Json>
-  readonly phase: Settled<void>
-  readonly hoard: Settled<Json>
-}
-
-async function observeCrash(target: SandboxTarget, bench: Bench): Promise<CrashFacts> {
+async function observeCrash(target: SandboxTarget, bench: Bench) {
   return withSandbox(target, bench, async ({ open }) => {
     const opened = await open(EXAMPLE)
     const bystander = await begin(opened, 'stay')
@@ -154,7 +133,7 @@ async function observeCrash(target: SandboxTarget, bench: Bench): Promise<CrashF
 }
 
 const CRASH_SPEC = 'docs/reference/errors.md'
-const CRASH_REQUIREMENTS: readonly Requirement<CrashFacts>[] = [
+export const CRASH = groupOf(observed(observeCrash), [
   {
     id: 'sandbox-crash', level: 'must', spec: CRASH_SPEC,
     statement: 'If the code of a compartment crashes, every open call rejects with CompartmentCrashed.',
@@ -192,19 +171,9 @@ const CRASH_REQUIREMENTS: readonly Requirement<CrashFacts>[] = [
     cure: 'Set a limit for the thread or process.',
     check: ({ hoard }) => unlessRejected(hoard, 'CompartmentOutOfHeap', 'CompartmentOutOfMemory'),
   },
-]
+])
 
-interface CloseFacts {
-  readonly pending: Settled<Json>
-  readonly ended: Settled<CompartmentEnd>
-  readonly again: Settled<void>
-  readonly later: Settled<Json>
-  readonly other: Settled<CompartmentEnd>
-  readonly closed: readonly Settled<void>[]
-  readonly reopened: Settled<string>
-}
-
-async function observeClose(target: SandboxTarget, bench: Bench): Promise<CloseFacts> {
+async function observeClose(target: SandboxTarget, bench: Bench) {
   return withSandbox(target, bench, async ({ open, tryOpen, sandbox }) => {
     const opened = await open(EXAMPLE)
     const { session } = opened
@@ -222,7 +191,7 @@ async function observeClose(target: SandboxTarget, bench: Bench): Promise<CloseF
 }
 
 const CLOSE_SPEC = 'docs/guides/lifecycle.md'
-const CLOSE_REQUIREMENTS: readonly Requirement<CloseFacts>[] = [
+export const CLOSE = groupOf(observed(observeClose), [
   {
     id: 'sandbox-close', level: 'must', spec: CLOSE_SPEC,
     statement: 'Closing a compartment rejects its open calls with the given reason, and `ended` is closed.',
@@ -252,8 +221,4 @@ const CLOSE_REQUIREMENTS: readonly Requirement<CloseFacts>[] = [
     check: ({ other, reopened }) => unlessEnded(other, 'closed')
       ?? (reopened.error ? undefined : 'a compartment was opened afterwards'),
   },
-]
-
-export const ABORT = groupOf(observed(observeAbort), ABORT_REQUIREMENTS)
-export const CRASH = groupOf(observed(observeCrash), CRASH_REQUIREMENTS)
-export const CLOSE = groupOf(observed(observeClose), CLOSE_REQUIREMENTS)
+])

@@ -1,5 +1,4 @@
 import type { LifecyclePhase } from '@bulkhead/contract'
-import type { Requirement } from '../requirement.ts'
 import { withSandbox, type ExampleCompartment, type SandboxTarget } from './sandbox-bench.ts'
 import { groupOf, observed, settle, unlessDone, unlessRejected, type Bench, type Settled } from './verify.ts'
 
@@ -14,20 +13,7 @@ const PHASES = toolless(`
   dispose() { throw new Error('broken on purpose') },
 `)
 
-interface LifecycleFacts {
-  readonly offers: readonly string[]
-  readonly init: Settled<void>
-  readonly missing: Settled<void>
-  readonly deactivate: Settled<void>
-  readonly throwing: Settled<void>
-  readonly log: readonly string[]
-  readonly endless: Settled<void>
-  readonly mismatches: readonly Settled<string>[]
-  readonly failedImport: Settled<string>
-  readonly aborted: Settled<string>
-}
-
-async function observeLifecycle(target: SandboxTarget, bench: Bench): Promise<LifecycleFacts> {
+async function observeLifecycle(target: SandboxTarget, bench: Bench) {
   return withSandbox(target, bench, async ({ open, tryOpen }) => {
     const { session, log } = await open(example(PHASES, { config: { greeting: 'hello' } }))
     const run = (phase: LifecyclePhase, one = session): Promise<Settled<void>> =>
@@ -48,7 +34,7 @@ async function observeLifecycle(target: SandboxTarget, bench: Bench): Promise<Li
 }
 
 const SPEC = 'docs/guides/lifecycle.md'
-const REQUIREMENTS: readonly Requirement<LifecycleFacts>[] = [
+export const LIFECYCLE = groupOf(observed(observeLifecycle), [
   {
     id: 'sandbox-phases', level: 'must', spec: SPEC,
     statement: 'A phase of the code runs when the host asks for it, with the configuration.',
@@ -109,6 +95,4 @@ const REQUIREMENTS: readonly Requirement<LifecycleFacts>[] = [
     check: ({ aborted: { times, error } }) =>
       error ? undefined : times === 0 ? 'it never settled' : 'it opened a compartment',
   },
-]
-
-export const LIFECYCLE = groupOf(observed(observeLifecycle), REQUIREMENTS)
+])

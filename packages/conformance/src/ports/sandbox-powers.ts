@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { NO_GRANT } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { createRecorder } from '../recorder.ts'
-import type { Requirement } from '../requirement.ts'
 import { withSandbox, type ExampleCompartment, type SandboxTarget } from './sandbox-bench.ts'
 import { groupOf, observed, unlessRejected, unlessResolved, type Bench, type Settled } from './verify.ts'
 
@@ -52,20 +51,7 @@ const TOOLS: ExampleCompartment['tools'] = {
   bare: {}, files: FILES, env: {}, ask: { capabilities: ['interact'] }, ambient: {}, leave: {}, look: {},
 }
 
-interface PowerFacts {
-  readonly bare: Settled<Json>
-  readonly inside: Settled<Json>
-  readonly outside: Settled<Json>
-  readonly narrowed: Settled<Json>
-  /** The text of each file that was to be written. undefined: it does not exist. */
-  readonly written: { readonly inside: string | undefined; readonly outside: string | undefined }
-  readonly env: Settled<Json>
-  readonly alone: Settled<Json>
-  readonly ambient: Settled<Json>
-  readonly look: Settled<Json>
-}
-
-async function observePowers(target: SandboxTarget, bench: Bench): Promise<PowerFacts> {
+async function observePowers(target: SandboxTarget, bench: Bench) {
   // Before the compartment starts, because a thread gets a copy.
   process.env[CANARY] = CANARY
   try {
@@ -75,7 +61,7 @@ async function observePowers(target: SandboxTarget, bench: Bench): Promise<Power
   }
 }
 
-async function powersIn(target: SandboxTarget, bench: Bench): Promise<PowerFacts> {
+async function powersIn(target: SandboxTarget, bench: Bench) {
   return withSandbox(target, bench, async ({ workspace, open }) => {
     const secret = join(bench.folder, 'secret.mjs')
     await writeFile(secret, `export default '${CANARY}'\n`)
@@ -109,7 +95,7 @@ const MEMBERS = ['callId', 'config', 'log', 'progress', 'signal', 'toolName', 'u
 const membersOf = ({ value }: Settled<Json>): readonly string[] =>
   ((value as { readonly members?: readonly string[] } | null | undefined)?.members ?? [])
 
-const REQUIREMENTS: readonly Requirement<PowerFacts>[] = [
+export const POWERS = groupOf(observed(observePowers), [
   {
     id: 'sandbox-runtime-parts', level: 'must', spec: RUNTIME,
     statement: 'The runtime of a tool has the members of every call, and further parts only as granted.',
@@ -182,6 +168,4 @@ const REQUIREMENTS: readonly Requirement<PowerFacts>[] = [
     cure: 'Give each compartment a thread or a process of its own.',
     check: ({ look }) => unlessResolved(look, [null, null]),
   },
-]
-
-export const POWERS = groupOf(observed(observePowers), REQUIREMENTS)
+])
