@@ -98,7 +98,7 @@ async function measured(kind: IdleKind, footprint: Footprint): Promise<number> {
   const first = await sandbox.open(request)
   const open = async () => {
     await sandbox.open(request)
-    if (isReleased) while (sandbox.census().thread.used > 0) await sleep(IDLE_MS)
+    if (isReleased) while (sandbox.usage().thread.used > 0) await sleep(IDLE_MS)
   }
   const settled = isReleased ? afterPageRelease : atRest
   const perOne = await (kind === 'process' ? perProcess(open, footprint) : perThread(open, settled))

@@ -73,14 +73,14 @@ describe('the skills of a project', () => {
     const location = skill('work/.agents/skills', 'deploy')
     const script = put('work/.agents/skills/deploy/scripts/run.sh', 'echo 1')
     const trust = async (...args: readonly string[]) => JSON.parse((await inside(['trust', '--json', ...args], join(folder, 'work'), { HOME: join(folder, 'home') })).stdout) as object
-    expect(await trust('--status')).toMatchObject({ standing: { kind: 'unknown' }, skills: [{ name: 'deploy', description: 'About deploy.', location }] })
+    expect(await trust('--status')).toMatchObject({ status: { kind: 'unknown' }, skills: [{ name: 'deploy', description: 'About deploy.', location }] })
     await trust('--yes')
     expect(await listed(...Object.values(await open()) as [Host, Session])).toContain('- deploy')
     for (const change of [() => writeFileSync(script, 'echo 2'), () => put('work/.agents/skills/deploy/notes.md', ''), () => skill('work/.claude/skills', 'other')]) {
       await trust('--yes')
-      expect(await trust('--status')).toMatchObject({ standing: { kind: 'trusted' } })
+      expect(await trust('--status')).toMatchObject({ status: { kind: 'trusted' } })
       change()
-      expect(await trust('--status')).toMatchObject({ standing: { kind: 'changed' } })
+      expect(await trust('--status')).toMatchObject({ status: { kind: 'changed' } })
     }
     expect(await listed(...Object.values(await open()) as [Host, Session])).toBeUndefined()
   })

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ConfigFile, InteractionRequest, Interactor, TrustStanding } from '@bulkhead/contract'
+import type { ConfigFile, InteractionRequest, Interactor, TrustStatus } from '@bulkhead/contract'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { agreeToProject } from '../src/cli/review.ts'
 import { createHost } from '../src/index.ts'
@@ -28,7 +28,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 const configure = (config: ConfigFile) => writeFileSync(join(folder, '.bulkhead/config.json'), JSON.stringify(config))
 const record = () => join(folder, 'home/.bulkhead/trust.jsonl')
-interface Status { readonly standing: TrustStanding; readonly digest: string }
+interface Status { readonly status: TrustStatus; readonly digest: string }
 const status = async () => JSON.parse((await inside(['trust', '--status', '--json'], folder)).stdout) as Status
 
 describe('bulkhead trust', () => {
@@ -130,18 +130,18 @@ describe('bulkhead trust', () => {
     expect([wrong.code, wrong.stderr, existsSync(record())]).toEqual([1, expect.stringContaining('ConsentRequired'), false])
     const now = await status()
     expect((await inside(['trust', '--accept', now.digest.slice(0, 12)], folder)).code).toBe(0)
-    expect((await status()).standing).toMatchObject({ kind: 'trusted', digest: now.digest })
+    expect((await status()).status).toMatchObject({ kind: 'trusted', digest: now.digest })
   })
 
   it('--status shows the decision and the content, and decides nothing', async () => {
-    expect((await status()).standing).toEqual({ kind: 'unknown' })
+    expect((await status()).status).toEqual({ kind: 'unknown' })
     expect(existsSync(record())).toBe(false)
     await inside(['trust', '--yes'], folder)
     expect((await inside(['trust', '--status'], folder)).stdout).toMatch(/tool +greet[^]*Trusted: it is used until its content changes/)
     configure({ mode: 'allowlist' })
     expect((await inside(['trust', '--status'], folder)).stdout).toMatch(/setting +mode = "allowlist"[^]*changed since you decided/)
     await inside(['trust', '--decline'], folder)
-    expect(await status()).toMatchObject({ standing: { kind: 'declined' }, settings: [{ path: '/mode', value: 'allowlist', before: null }], servers: [] })
+    expect(await status()).toMatchObject({ status: { kind: 'declined' }, settings: [{ path: '/mode', value: 'allowlist', before: null }], servers: [] })
     rmSync(join(folder, '.bulkhead'), { recursive: true })
     expect((await inside(['trust', '--status'], folder)).stdout).toMatch(/has no tools.*Nothing to decide:/s)
   })

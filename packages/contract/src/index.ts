@@ -71,8 +71,8 @@ export {
   mayLoad, TRUST_DECISIONS, type AgentDescriptor, type ConnectedExtension, type ConnectedServer, type ExtensionCode,
   type ExtensionDescriptor, type ExtensionDigests, type ExtensionSigner, type IntegrityStatus, type LayerConfig,
   type Loader, type LoadReport, type LoadRequest, type ResolvedConfig, type SkillDescriptor, type TrustRootReport,
-  type ProjectStanding, type ProjectTrust, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport,
-  type TrustStanding, type WatchRequest,
+  type ProjectDecision, type ProjectStanding, type ProjectTrust, type TrustDecision, type TrustLedger, type TrustRecord,
+  type TrustReport, type TrustStanding, type TrustStatus, type WatchRequest,
 } from './ports/loader.ts'
 export { mayReach, NO_COMMAND_WALLS, type CommandWall, type CommandWalls } from './ports/command-walls.ts'
 export {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import {
-  BulkheadError, type ConfigFile, type ErrorCode, type ExtensionDescriptor, type LoadReport, type ProjectStanding,
+  BulkheadError, type ConfigFile, type ErrorCode, type ExtensionDescriptor, type LoadReport, type ProjectDecision,
 } from '@bulkhead/contract'
 import type { LoaderOptions } from '../src/config/settings.ts'
 import { Installer } from '../src/install/installer.ts'
@@ -56,12 +56,12 @@ export class AttackFixture {
   }
 
   async load(
-    policy: ConfigFile['policy'] = {}, options: Partial<LoaderOptions> = {}, standing?: ProjectStanding,
+    policy: ConfigFile['policy'] = {}, options: Partial<LoaderOptions> = {}, decision?: ProjectDecision,
   ): Promise<LoadReport> {
     const over = { trustRoot: this.sigstore.trustRoot, ...options }
-    if (standing === undefined) return this.home.load(over, 'trusted', { policy })
+    if (decision === undefined) return this.home.load(over, 'trusted', { policy })
     return createLoader(this.home.options(over)).load({
-      workspace: this.home.workspace, ...standing, overrides: { policy },
+      workspace: this.home.workspace, ...decision, overrides: { policy },
     })
   }
 

@@ -1,6 +1,6 @@
 import { renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ConfigFile, ErrorCode, ExtensionDescriptor, ProjectStanding } from '@bulkhead/contract'
+import type { ConfigFile, ErrorCode, ExtensionDescriptor, ProjectDecision } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import type { LoaderOptions } from '../src/config/settings.ts'
 import { createLoader } from '../src/load/loader.ts'
@@ -17,7 +17,7 @@ export interface PackageAttack {
   readonly id: number
   readonly title: string
   /** The trust decision before the attack. Default: the embedder trusts any content. */
-  readonly decided?: (fixture: AttackFixture) => Promise<ProjectStanding>
+  readonly decided?: (fixture: AttackFixture) => Promise<ProjectDecision>
   readonly setUp: (fixture: AttackFixture) => void | Promise<void>
   readonly policy?: ConfigFile['policy']
   readonly options?: Partial<LoaderOptions>
@@ -64,7 +64,7 @@ const shownToModels = (title: string, over: Record<string, unknown>): PackageAtt
   },
 })
 
-const trustedAsIs = async ({ home }: AttackFixture): Promise<ProjectStanding> =>
+const trustedAsIs = async ({ home }: AttackFixture): Promise<ProjectDecision> =>
   ({ trust: 'once', projectDigest: await createLoader(home.options()).trust.measure(home.workspace) })
 
 export const PACKAGE_ATTACKS: readonly PackageAttack[] = [

@@ -16,13 +16,13 @@ afterAll(() => sigstore[Symbol.asyncDispose]())
 /** The refusal, the result of the follow-up, whether the neighbour loads, and whether code ran. */
 async function attack({ decided, setUp, policy, options, follow }: PackageAttack): Promise<readonly unknown[]> {
   using fixture = await AttackFixture.create(sigstore)
-  const standing = await decided?.(fixture)
+  const decision = await decided?.(fixture)
   await setUp(fixture)
-  const report = await fixture.load(policy, options, standing)
+  const report = await fixture.load(policy, options, decision)
   const { refused, extension } = outcomeOf(report, fixture)
   const followed = extension === undefined || follow === undefined ? 'blocked' : await follow(extension, fixture)
   // With the options that the neighbour supports.
-  const isPlain = options === undefined && standing === undefined && follow === undefined
+  const isPlain = options === undefined && decision === undefined && follow === undefined
   const { neighbour, ran } = outcomeOf(isPlain ? report : await fixture.load(policy), fixture)
   return [refused, followed, neighbour, ran]
 }

@@ -68,7 +68,7 @@ export async function soak({ calls, compartments, seed, os, onCall }: SoakOption
     }
   }
   await Promise.all(Array.from({ length: compartments * AT_ONCE_PER_COMPARTMENT }, lane))
-  const { process: hulls, thread: threads } = sandbox.census()
+  const { process: hulls, thread: threads } = sandbox.usage()
   if (hulls.inLine + threads.inLine > 0) faults.push('openings still wait in line')
   await sandbox.close()
   const listeners = getEventListeners(always.signal, 'abort').length

@@ -9,7 +9,7 @@ import {
   commandRefusals, commandWalls, foldersOf, mentionsResourceShortage, preloadCode, previewDiff, SpareLauncher, UsedSecrets, whyUnrecorded,
   type OperatorEnvironment,
 } from '@bulkhead/broker'
-import { jailStanding } from './jail/server-jail.ts'
+import { jailState } from './jail/server-jail.ts'
 import { loadImage, warmImage } from './process/image.ts'
 import { processStarter } from './process/process-hull.ts'
 import { threadStarter } from './process/thread-hull.ts'
@@ -17,7 +17,7 @@ import { openCompartment } from './session/open.ts'
 import { detectOsLayers, osLayersFor, type OsMode, withoutLayers } from './os/os-layers.ts'
 import { MissingLayers, wallsOf } from './os/walls.ts'
 import { inspectedPool, isInspected, patiently, type Inspection } from './pool/inspected.ts'
-import { HullPool, type Census, type PooledPlacement, type Pools } from './pool/hull-pool.ts'
+import { HullPool, type PoolUsage, type PooledPlacement, type Pools } from './pool/hull-pool.ts'
 import { EvictableSession } from './session/evictable-session.ts'
 import type { FailureListener } from './session/failures.ts'
 import { Residency, type SessionOpener } from './session/residency.ts'
@@ -74,7 +74,9 @@ export interface PooledSandbox extends Required<Sandbox> {
    */
   warm(placement: PooledPlacement, limits?: CompartmentLimits): Promise<void>
   /** How many hulls of each placement are in use, how many are spare, and how many openings wait. */
-  census(): Readonly<Record<PooledPlacement, Census>>
+  usage(): Readonly<Record<PooledPlacement, PoolUsage>>
+  /** @deprecated Use `usage`. */
+  census(): Readonly<Record<PooledPlacement, PoolUsage>>
 }
 
 /** A tool in use is called again sooner; an unused one costs a thread or a process. */
@@ -116,14 +118,14 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
   const opening = new Set<Promise<unknown>>()
   const closed = new AbortController()
 
-  let standing: Promise<CommandWalls> | undefined
+  let found: Promise<CommandWalls> | undefined
   /** A command that ran without its wall since then proves the opposite. */
   const wallsAroundCommands = async (): Promise<CommandWalls> => {
-    standing ??= commandWalls(workspace, operator?.env.HOME).catch((error: unknown) => {
-      standing = undefined
+    found ??= commandWalls(workspace, operator?.env.HOME).catch((error: unknown) => {
+      found = undefined
       throw error
     })
-    const walls = await standing
+    const walls = await found
     return missing.lacksCommandWall ? NO_COMMAND_WALLS : walls
   }
   const folders = foldersOf({ reserved: kept, ownCode, projectLayer, storeFiles })
@@ -152,12 +154,14 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
     return session
   }
 
+  const usage = () => ({ process: pools.process.usage, thread: pools.thread.usage })
+
   /** Evicts the compartment that has been idle for longest. */
   const makeRoom = (placement: PooledPlacement): void => {
     const evictable = [...sessions].filter((session) => session instanceof EvictableSession)
       .filter((session) => session.placement === placement)
     const cooling = evictable.filter(({ state }) => state === 'cooling').length
-    if (cooling >= pools[placement].census.inLine) return
+    if (cooling >= pools[placement].usage.inLine) return
     const idle = evictable.filter(({ idleMs: ms }) => ms >= MIN_IDLE_MS)
     idle.toSorted((one, other) => other.idleMs - one.idleMs)[0]?.evict()
   }
@@ -191,11 +195,12 @@ export function createSandbox(given: SandboxOptions): PooledSandbox {
       // Not `osLayersFor`: a required layer that is missing would end the report.
       const [layers, aroundCommands, aroundServers] = await Promise.all([
         os === 'off' ? withoutLayers('sandbox.os is "off"') : detectOsLayers(),
-        wallsAroundCommands(), jailStanding(),
+        wallsAroundCommands(), jailState(),
       ])
       return wallsOf(layers, os, aroundCommands, aroundServers)
     },
-    census: () => ({ process: pools.process.census, thread: pools.thread.census }),
+    usage,
+    census: usage,
     async close() {
       closed.abort(new BulkheadError('HostClosed', 'The sandbox is closed.'))
       await Promise.allSettled(opening)

@@ -28,7 +28,7 @@ const PHASES = `
 
 describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
   const evicted = async (sandbox: PooledSandbox): Promise<void> => {
-    await expect.poll(() => sandbox.census()[placement].used).toBe(0)
+    await expect.poll(() => sandbox.usage()[placement].used).toBe(0)
   }
   const unsettled = async (session: CompartmentSession): Promise<boolean> =>
     await Promise.race([session.ended, Promise.resolve('running' as const)]) === 'running'
@@ -39,7 +39,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     expect(await codeOf(session.call(invocation({}, { signal: AbortSignal.timeout(50) })))).toBe('ToolCancelled')
     expect(await session.ended).toMatchObject({ kind: 'failed', error: { code: 'CompartmentKilled' } })
     await Promise.race([session.close(), session.close()])
-    expect(sandbox.census()[placement].used).toBe(0)
+    expect(sandbox.usage()[placement].used).toBe(0)
   })
 
   it('is closed, and opened again by the next call, with its phases run and its state kept', async () => {
@@ -117,7 +117,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     const call = busy.call(invocation())
     for (const _ of [1, 2]) {
       const idle = await sandbox.open(requestOf({ placement, source: running('') }))
-      await expect.poll(() => sandbox.census()[placement].used).toBe(1)
+      await expect.poll(() => sandbox.usage()[placement].used).toBe(1)
       await idle.close()
     }
     answer.resolve('at last')
@@ -133,14 +133,14 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     const busy = await sandbox.open(requestOf({ placement, source: running('return runtime.state.read()'), services }))
     const call = busy.call(invocation())
     const idle = await sandbox.open(requestOf({ placement, source: running('') }))
-    await expect.poll(() => sandbox.census()[placement].used).toBe(1)
+    await expect.poll(() => sandbox.usage()[placement].used).toBe(1)
     await idle.close()
     // Set before the call ends, so the idle time begins later. Timers fire in the order in which they are due.
     let hasPassed = false
     setTimeout(() => { hasPassed = true }, idleMs - 5)
     answer.resolve('at last')
     await call
-    await expect.poll(() => sandbox.census()[placement].used, { interval: 5 }).toBe(0)
+    await expect.poll(() => sandbox.usage()[placement].used, { interval: 5 }).toBe(0)
     expect(hasPassed).toBe(true)
   })
 
@@ -153,7 +153,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     expect(await session.call(invocation())).toBe(1)
     await new Promise((resolve) => setImmediate(resolve))
     process.off('warning', listener)
-    expect([warnings, sandbox.census()[placement].used]).toEqual([[], 1])
+    expect([warnings, sandbox.usage()[placement].used]).toEqual([[], 1])
   })
 
   it('is not opened again to run its last phases', async () => {
@@ -165,7 +165,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     await evicted(sandbox)
     await session.lifecycle('deactivate')
     await session.lifecycle('dispose')
-    expect(sandbox.census()[placement].used).toBe(0)
+    expect(sandbox.usage()[placement].used).toBe(0)
     expect(request.logged.map((entry) => entry.text)).toEqual(['init', 'activate', 'deactivate', 'dispose'])
     await session.close(new BulkheadError('HostClosed', 'bye'))
     expect(await session.ended).toEqual({ kind: 'closed' })
@@ -186,7 +186,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
     expect(await Promise.all(calls)).toEqual(['LifecycleFailure', 'LifecycleFailure'])
     expect(await session.ended)
       .toMatchObject({ kind: 'failed', error: { code: 'LifecycleFailure', message: 'not again' } })
-    await expect.poll(() => sandbox.census()[placement].used).toBe(0)
+    await expect.poll(() => sandbox.usage()[placement].used).toBe(0)
   })
 
   it('can be closed in any state', async () => {
@@ -203,7 +203,7 @@ describe.each(REMOTE)('an idle compartment in a %s', (placement) => {
       ends.push(await session.ended)
     }
     expect(new Set(ends.map(({ kind }) => kind))).toEqual(new Set(['closed']))
-    expect(sandbox.census()[placement].used).toBe(0)
+    expect(sandbox.usage()[placement].used).toBe(0)
   })
 
   it.each([

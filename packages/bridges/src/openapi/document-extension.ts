@@ -77,7 +77,7 @@ export function documentExtension(
     server: {
       kind: 'openapi', name, address: base.href,
       tools: new Map([...byName].map(([tool, { operationId }]) => [tool, operationId])),
-      deeds: new Map(
+      actions: new Map(
         [...byName].map(([tool, operation]) => [tool, `${operation.method} ${base.href}${operation.path}`]),
       ),
     },

@@ -57,8 +57,8 @@ export interface WallRequest {
   readonly deniedHost?: ((host: string) => string | undefined) | undefined
 }
 
-/** What stands around one command. */
-interface Standing {
+/** The wall around one command. */
+interface ChosenWall {
   readonly form: WallForm
   /** Whether the wall is of mounts. */
   readonly hasMounts: boolean
@@ -90,9 +90,9 @@ export class CommandSandbox {
    */
   async prepare(request: WallRequest): Promise<SandboxPrefix> {
     const { wall, hostCeilings, keys, deniedHost } = request
-    const standing = await this.stand(request)
-    if (standing === undefined || wall === 'open') return NO_SANDBOX
-    const { form, hasMounts, launched } = standing
+    const chosen = await this.choose(request)
+    if (chosen === undefined || wall === 'open') return NO_SANDBOX
+    const { form, hasMounts, launched } = chosen
     if (!hasMounts && !launched) {
       this.#options.missingSandbox?.ofCommands()
       return NO_SANDBOX
@@ -131,10 +131,10 @@ export class CommandSandbox {
   }
 
   /**
-   * What stands around a command; undefined if it needs no wall. Rejects as `prepare` does, and changes nothing, so that
+   * The wall around a command; undefined if it needs no wall. Rejects as `prepare` does, and changes nothing, so that
    * it is known before the call whether a command starts.
    */
-  async stand(request: WallRequest): Promise<Standing | undefined> {
+  async choose(request: WallRequest): Promise<ChosenWall | undefined> {
     const { wall, isolated = false, visible = [], hosts = [], denied } = request
     const { workspace, roots: others = [], requiresSandbox = false } = this.#options
     if (wall === 'open' && denied?.rule !== undefined) throw notHidden(denied.rule, 'the command would run without a wall')
@@ -160,7 +160,7 @@ export class CommandSandbox {
 
   /** Without a network of its own, a command has the whole network or none. */
   #launchedPrefix(
-    form: WallForm, folder: PrivateFolder, { confinesSignals, grants }: NonNullable<Standing['launched']>,
+    form: WallForm, folder: PrivateFolder, { confinesSignals, grants }: NonNullable<ChosenWall['launched']>,
     relay: CommandRelay | undefined,
   ): SandboxPrefix {
     // Folders above could not be opened, which git takes for a damaged repository.

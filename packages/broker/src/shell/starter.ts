@@ -177,7 +177,7 @@ export class Starter {
 
   /** Rejects as the start of a command behind this wall does, because of what rules deny. Starts nothing. */
   async requireWall(tool: GrantedTool, walled: Walled, denied: DeniedPaths | undefined): Promise<void> {
-    await this.#sandbox.stand(await this.#requestOf(tool, walled, denied))
+    await this.#sandbox.choose(await this.#requestOf(tool, walled, denied))
   }
 
   async #requestOf(

@@ -1,4 +1,4 @@
-import type { TrustStanding } from '@bulkhead/contract'
+import type { TrustStatus } from '@bulkhead/contract'
 import { createLoader } from '@bulkhead/loader'
 import { assembleHost, type AssembledHost } from '../facade/create-host.ts'
 import { homeFolder } from '../facade/folders.ts'
@@ -10,7 +10,7 @@ import { tokenRoles } from './token-book.ts'
 /** A folder as a host finds it. */
 export interface Inspection extends AssembledHost {
   /** The decision about the project. */
-  readonly standing: TrustStanding
+  readonly standing: TrustStatus
   /** Canonical. */
   readonly workspace: string
 }
@@ -22,7 +22,7 @@ export interface Inspection extends AssembledHost {
 export async function inspect(values: HostValues): Promise<Inspection> {
   const folders = foldersOf(values)
   const workspace = await canonicalFolder(folders.workspace)
-  const { standing } = await createLoader(loaderOptions(homeFolder(values.home))).trust.standing(workspace)
+  const { status: standing } = await createLoader(loaderOptions(homeFolder(values.home))).trust.status(workspace)
   const options = { ...folders, workspace, discover: 'when-asked' as const }
   const assembly = { startsEager: false, roles: () => tokenRoles(values.home) }
   const trust = standing.kind === 'once' ? 'once' : undefined

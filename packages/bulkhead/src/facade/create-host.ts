@@ -206,9 +206,9 @@ export async function assembleHost(
     },
     tryWalls: () => host.tryWalls(),
     async walls() {
-      const standing = await host.walls()
-      rememberWalls(surroundings.cacheFolder, standing.line)
-      return standing
+      const report = await host.walls()
+      rememberWalls(surroundings.cacheFolder, report.line)
+      return report
     },
     register: (tools) => own.register(tools),
     unregister: (name, layer) => own.unregister(name, layer),

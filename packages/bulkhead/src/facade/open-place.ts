@@ -3,7 +3,7 @@ import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
 import type {
-  CapabilityUse, ConfigFile, Interactor, LanguageServers, Loader, LoadReport, ProjectStanding, ProjectTrust, ResolvedConfig,
+  CapabilityUse, ConfigFile, Interactor, LanguageServers, Loader, LoadReport, ProjectDecision, ProjectTrust, ResolvedConfig,
   SkillDescriptor,
 } from '@bulkhead/contract'
 import { namesIn } from '@bulkhead/kit/folders'
@@ -178,7 +178,7 @@ class LayerWatcher {
   readonly #loader: Pick<Loader, 'watch'>
   readonly #workspace: string
   /** The last decision that allowed reading the layer. */
-  #standing: ProjectStanding | undefined
+  #decision: ProjectDecision | undefined
   #onChange: (() => void) | undefined
   #stop: (() => void) | undefined
 
@@ -197,16 +197,16 @@ class LayerWatcher {
   }
 
   /** A trusted layer that has changed stays watched, to detect a return to the trusted content. */
-  follow(standing: ProjectStanding): void {
-    if (standing.trust === 'declined' || standing.projectDigest === this.#standing?.projectDigest) return
-    this.#standing = standing
+  follow(decision: ProjectDecision): void {
+    if (decision.trust === 'declined' || decision.projectDigest === this.#decision?.projectDigest) return
+    this.#decision = decision
     if (this.#onChange) this.#begin()
   }
 
   #begin(): void {
     this.#stop?.()
-    const standing = this.#standing ?? { trust: 'declined', projectDigest: 'any' }
-    this.#stop = this.#onChange && this.#loader.watch({ workspace: this.#workspace, ...standing }, this.#onChange)
+    const decision = this.#decision ?? { trust: 'declined', projectDigest: 'any' }
+    this.#stop = this.#onChange && this.#loader.watch({ workspace: this.#workspace, ...decision }, this.#onChange)
   }
 }
 

@@ -1,12 +1,12 @@
 import {
-  mayLoad, type Diagnostic, type InteractionRequest, type Interactor, type Loader, type ProjectStanding, type ProjectTool,
-  type TrustDecision, type TrustStanding,
+  mayLoad, type Diagnostic, type InteractionRequest, type Interactor, type Loader, type ProjectDecision, type ProjectTool,
+  type TrustDecision, type TrustStatus,
 } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { shadowsOf, toolLines, toolsOfProject } from './project-tools.ts'
 
 /** The trust decision for a load request, with diagnostics of the decision file. */
-export interface TrustOutcome extends ProjectStanding {
+export interface TrustOutcome extends ProjectDecision {
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -31,9 +31,9 @@ const SUMMARIES: Readonly<Record<'unknown' | 'changed', string>> = {
 export class ProjectConsent {
   readonly #options: ConsentOptions
   /** Trusted in advance. Overrides the stored decision. */
-  #found: ProjectStanding | undefined
+  #found: ProjectDecision | undefined
   /** The last answer that was not stored. */
-  #answer: ProjectStanding | undefined
+  #answer: ProjectDecision | undefined
 
   constructor(options: ConsentOptions) {
     this.#options = options
@@ -47,33 +47,33 @@ export class ProjectConsent {
       this.#found ??= { trust: 'once', projectDigest: digest }
       if (mayLoad(digest, this.#found)) return { ...this.#found, diagnostics: [] }
     }
-    const { standing, diagnostics } = await trust.standing(workspace)
-    switch (standing.kind) {
+    const { status, diagnostics } = await trust.status(workspace)
+    switch (status.kind) {
       case 'nothing':
-        return { trust: 'once', projectDigest: standing.digest, diagnostics }
+        return { trust: 'once', projectDigest: status.digest, diagnostics }
       case 'declined':
       case 'trusted':
-        return { trust: standing.kind, projectDigest: standing.digest, diagnostics }
+        return { trust: status.kind, projectDigest: status.digest, diagnostics }
       default:
         return {
-          ...await this.#answered() ?? await this.#takenUp(standing) ?? await this.#ask(standing.kind), diagnostics,
+          ...await this.#answered() ?? await this.#takenUp(status) ?? await this.#ask(status.kind), diagnostics,
         }
     }
   }
 
-  async #answered(): Promise<ProjectStanding | undefined> {
+  async #answered(): Promise<ProjectDecision | undefined> {
     const { loader: { trust }, workspace } = this.#options
     return this.#answer && await trust.measure(workspace) === this.#answer.projectDigest ? this.#answer : undefined
   }
 
-  async #takenUp(standing: TrustStanding): Promise<ProjectStanding | undefined> {
+  async #takenUp(status: TrustStatus): Promise<ProjectDecision | undefined> {
     const { loader: { trust }, workspace } = this.#options
-    if (standing.kind !== 'once' || !await trust.takeUp(workspace)) return undefined
-    this.#answer = { trust: 'once', projectDigest: standing.digest }
+    if (status.kind !== 'once' || !await trust.takeUp(workspace)) return undefined
+    this.#answer = { trust: 'once', projectDigest: status.digest }
     return this.#answer
   }
 
-  async #ask(why: 'unknown' | 'changed' | 'once'): Promise<ProjectStanding> {
+  async #ask(why: 'unknown' | 'changed' | 'once'): Promise<ProjectDecision> {
     const { loader: { trust }, workspace, interactor, signal = new AbortController().signal } = this.#options
     if (!interactor) return { trust: 'declined', projectDigest: 'any' }
     // Measure before asking: the answer must not cover changes made while the question is open.

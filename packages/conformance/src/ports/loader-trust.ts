@@ -1,4 +1,4 @@
-import type { ConnectedExtension, Layer, LoadReport, TrustStanding } from '@bulkhead/contract'
+import type { ConnectedExtension, Layer, LoadReport, TrustStatus } from '@bulkhead/contract'
 import { join } from 'node:path'
 import { filesOf, manifestOf, toolOf, writePackage, writeText } from './example-packages.ts'
 import { loadedIn, loaderBench, type LoaderTarget } from './loader-place.ts'
@@ -9,23 +9,23 @@ async function observeTrust(target: LoaderTarget, bench: Bench) {
   await writePackage(project, 'local', filesOf(manifestOf('local')))
   await writeText(join(project, 'config.json'), JSON.stringify({ mode: 'yolo' }))
   /** Asked of a new loader, as after a restart. */
-  const standing = async (): Promise<TrustStanding> => (await (await start()).trust.standing(workspace)).standing
+  const status = async (): Promise<TrustStatus> => (await (await start()).trust.status(workspace)).status
   const declined = await load('declined')
-  const before = await standing()
+  const before = await status()
   const loader = await start()
   const decision = await loader.trust.decide(workspace, 'trusted')
   const measured = await loader.trust.measure(workspace)
   const withDigest = (): Promise<LoadReport> => loader.load({ workspace, trust: 'trusted', projectDigest: measured })
-  const after = await standing()
+  const after = await status()
   const trusted = await withDigest()
   await writeText(join(project, 'tools/local/index.js'), 'export default { tools: { other: {} } }\n')
-  const changed = await standing()
+  const changed = await status()
   const changedLoad = await withDigest()
   await loader.trust.decide(workspace, 'once')
   const takenUp = [await loader.trust.takeUp(workspace), await (await start()).trust.takeUp(workspace)]
   await loader.trust.decide(workspace, 'trusted')
   await loader.trust.decide(workspace, 'revoked')
-  const revoked = await standing()
+  const revoked = await status()
   return { declined, before, decision, measured, after, trusted, changed, changedLoad, takenUp, revoked }
 }
 
@@ -60,7 +60,7 @@ export const TRUST = groupOf(observed(observeTrust), [
     why: 'No person has seen the new content.',
     cure: 'Measure at every load, and compare with the digest of the request.',
     check: ({ changed, changedLoad }) => hasLocal(changedLoad) ? 'it was loaded'
-      : changed.kind === 'changed' ? undefined : `its standing is ${changed.kind}`,
+      : changed.kind === 'changed' ? undefined : `its status is ${changed.kind}`,
   },
   {
     id: 'loader-trust-once', level: 'must', spec: TRUST_SPEC,

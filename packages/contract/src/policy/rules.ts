@@ -120,9 +120,9 @@ export function setAside(rules: readonly ScopedRule[], question: RuleQuestion): 
   const ofCalls = rulesFor(rules, question).filter(isOfCalls)
   const keys = question.touches.filter(({ isKey }) => isKey)
   if (ofCalls.length === 0 || keys.length === 0) return NOTHING_ASIDE
-  const standing = new Set(keys.flatMap((key) => standingAt(rules, question, key)))
+  const applicable = new Set(keys.flatMap((key) => applicableAt(rules, question, key)))
   return {
-    rules: new Set(ofCalls.filter((rule) => !standing.has(rule))),
+    rules: new Set(ofCalls.filter((rule) => !applicable.has(rule))),
     kept: new Set(keys.flatMap((key) => kindsNamedBy(key, question.touches))),
   }
 }
@@ -161,7 +161,7 @@ export function possibleRules(rules: readonly ScopedRule[], question: RuleQuesti
   const aside = setAside(named, question)
   const [unknown, known] = [true, false]
     .map((isUnknown) => question.touches.filter((touch) => (touch.isUnknown === true) === isUnknown))
-  const decided = new Set(known!.flatMap((touch) => standingAt(rulesAbout(touch, named, aside), question, touch)))
+  const decided = new Set(known!.flatMap((touch) => applicableAt(rulesAbout(touch, named, aside), question, touch)))
   return named.filter((rule) => rule.action !== 'allow' && !decided.has(rule) && unknown!.some((touch) =>
     rulesAbout(touch, [rule], aside).length > 0 && isAbout(rule, touch) && matchesTouch(rule, touch, true)))
 }
@@ -199,7 +199,7 @@ const kindsOf = ({ permission }: ScopedRule): readonly SubjectKind[] =>
   isCapability(permission) ? [kindOfTouch({ capability: permission, subject: '' })] : SUBJECT_KINDS
 
 /** The rules that match something, without those that others beat there. */
-function standingAt(
+function applicableAt(
   rules: readonly ScopedRule[], question: RuleQuestion | RuledTool, touch: Touch,
 ): readonly ScopedRule[] {
   const unknown = 'unknown' in question ? question.unknown : undefined
@@ -212,12 +212,12 @@ function judgeTouch(
   rules: readonly ScopedRule[], question: RuleQuestion | RuledTool, touch: Touch,
 ): RuleVerdict | undefined {
   const kind = kindOfTouch(touch)
-  const standing = standingAt(rules, question, touch)
-  const [first] = standing
+  const applicable = applicableAt(rules, question, touch)
+  const [first] = applicable
   if (first === undefined) return undefined
-  const { action } = standing
+  const { action } = applicable
     .reduce((best, rule) => strictness[rule.action] > strictness[best.action] ? rule : best, first)
-  const deciding = standing.filter((rule) => rule.action === action)
+  const deciding = applicable.filter((rule) => rule.action === action)
   return { action, rule: narrowest(deciding, kind), rules: deciding }
 }
 

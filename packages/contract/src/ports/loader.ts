@@ -44,6 +44,8 @@ export interface ConnectedServer {
    */
   readonly unconfined?: true | 'network'
   /** What a call of each tool does, for people, if known. Names and descriptions come from the server. */
+  readonly actions?: ReadonlyMap<string, string>
+  /** @deprecated Use `actions`. */
   readonly deeds?: ReadonlyMap<string, string>
 }
 
@@ -138,7 +140,7 @@ export interface ResolvedConfig {
   readonly layers: readonly LayerConfig[]
 }
 
-export interface LoadRequest extends ProjectStanding {
+export interface LoadRequest extends ProjectDecision {
   /** The canonical path of the workspace. */
   readonly workspace: string
   /** Overrides every file. */
@@ -169,7 +171,7 @@ export interface LoadReport {
    */
   readonly projectDocuments?: ReadonlyMap<string, string | null>
   /** The decision about the project layer, if the workspace has one. declined: it was not used. */
-  readonly projectTrust?: ProjectStanding & { readonly path: string }
+  readonly projectTrust?: ProjectDecision & { readonly path: string }
   readonly trustRoot?: TrustRootReport
 }
 
@@ -198,14 +200,17 @@ export type WatchRequest = Omit<LoadRequest, 'overrides'>
 export type ProjectTrust = 'trusted' | 'declined' | 'once'
 
 /** A decision about a project layer and the content that it applies to. */
-export interface ProjectStanding {
+export interface ProjectDecision {
   readonly trust: ProjectTrust
   /** Lower-case hex sha512 of that content. `any`: any content, now and later, on the embedder's responsibility. */
   readonly projectDigest: string
 }
 
+/** @deprecated Use `ProjectDecision`. */
+export type ProjectStanding = ProjectDecision
+
 /** Whether content of a project layer may be used. Checked for every load and reload. */
-export const mayLoad = (layerDigest: string, { trust, projectDigest }: ProjectStanding): boolean =>
+export const mayLoad = (layerDigest: string, { trust, projectDigest }: ProjectDecision): boolean =>
   trust !== 'declined' && (projectDigest === 'any' || projectDigest === layerDigest)
 
 /** trusted and declined last until the next decision. once: for the next start. revoked: removes the decision. */
@@ -227,7 +232,7 @@ export interface TrustRecord {
 }
 
 /** The decision that applies to the current content of a workspace. */
-export type TrustStanding =
+export type TrustStatus =
   /** There is no project layer. The digest is that of an empty layer, so a layer that appears later is not covered. */
   | { readonly kind: 'nothing'; readonly digest: string }
   /** There is no valid decision. Nothing of the layer was read. */
@@ -237,8 +242,13 @@ export type TrustStanding =
   /** The digest is `any` for declined in an older record. */
   | { readonly kind: 'trusted' | 'once' | 'declined'; readonly since: string; readonly digest: string }
 
+/** @deprecated Use `TrustStatus`. */
+export type TrustStanding = TrustStatus
+
 export interface TrustReport {
-  readonly standing: TrustStanding
+  readonly status: TrustStatus
+  /** @deprecated Use `status`. */
+  readonly standing: TrustStatus
   /** Unreadable lines of the record, or the reason that it could not be read. */
   readonly diagnostics: readonly Diagnostic[]
 }
@@ -249,7 +259,9 @@ export interface TrustReport {
  */
 export interface TrustLedger {
   /** Contract: rejects only if the workspace cannot be opened. An unreadable record contains no decision. */
-  standing(workspace: string): Promise<TrustReport>
+  status(workspace: string): Promise<TrustReport>
+  /** @deprecated Use `status`. */
+  standing?(workspace: string): Promise<TrustReport>
   /**
    * `seen`: the digest of the content that the decision applies to. Default: the current content. Rejects with
    * TrustStoreUnavailable, or TrustScopeViolation if the record would be inside the project.

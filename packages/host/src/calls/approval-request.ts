@@ -86,7 +86,8 @@ const extensionWords = ({ layer, extension, version }: OutcomeOrigin): string =>
 const serverWords = ({ kind, name }: ConnectedServer, { layer }: OutcomeOrigin): string =>
   `${SOURCES[kind]} ${name} of the ${layer} configuration`
 
-const whereTo = ({ deeds, address }: ConnectedServer, tool: string): string => deeds?.get(tool) ?? address
+const whereTo = ({ actions, deeds, address }: ConnectedServer, tool: string): string =>
+  (actions ?? deeds)?.get(tool) ?? address
 
 /** With what takes time: the diff, what undo cannot put back, and how many files a folder has. Never rejects. */
 async function wholeRequest(

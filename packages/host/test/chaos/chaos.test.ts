@@ -15,7 +15,7 @@ describe.each(['inline', 'thread', 'process'] as const)('in the placement %s, wi
   beforeAll(() => { sandbox = createSandbox({ workspace: tmpdir() }) })
   afterAll(async () => {
     await sandbox.close()
-    expect(sandbox.census()).toMatchObject({ thread: { used: 0, spare: 0 }, process: { used: 0, spare: 0 } })
+    expect(sandbox.usage()).toMatchObject({ thread: { used: 0, spare: 0 }, process: { used: 0, spare: 0 } })
     expect(children()).toEqual([])
   })
 

@@ -1,7 +1,7 @@
 import { lstatSync, statSync, type Stats } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import {
-  BulkheadError, CONFIG_FILE, LOCK_FILE, mayLoad, type ConfigFile, type ProjectStanding,
+  BulkheadError, CONFIG_FILE, LOCK_FILE, mayLoad, type ConfigFile, type ProjectDecision,
 } from '@bulkhead/contract'
 import { errorCode, messageOf } from '@bulkhead/kit/error-message'
 import { isAbsent } from '@bulkhead/kit/folders'
@@ -56,7 +56,7 @@ export function locateProjectLayer(workspace: string, settings: Settings): Proje
 }
 
 /** Why the layer may not be read, or undefined. Must be called before any file is opened. */
-export function findProjectFault(layer: ProjectLayer, standing: ProjectStanding): Fault | undefined {
+export function findProjectFault(layer: ProjectLayer, decision: ProjectDecision): Fault | undefined {
   switch (layer.kind) {
     case 'none':
       return undefined
@@ -64,11 +64,11 @@ export function findProjectFault(layer: ProjectLayer, standing: ProjectStanding)
       return {
         stage: 'locate', code: 'PackageUnsafe', path: '', location: layer.root,
         message: `The project folder ${layer.what}, so nothing in it was read.`
-          + (isDisabling(layer, standing) ? ' Its rules are unknown, so all tools are disabled.' : ''),
+          + (isDisabling(layer, decision) ? ' Its rules are unknown, so all tools are disabled.' : ''),
         cure: 'Replace it with a folder, or remove it.',
       }
     case 'folder':
-      return mayLoad(standing.projectDigest, standing) ? undefined : {
+      return mayLoad(decision.projectDigest, decision) ? undefined : {
         stage: 'trust', code: 'ProjectTrustRequired', path: '', location: layer.root,
         message: 'The project has tools, settings or skills of its own and is not trusted, so none of them was read.',
       }
@@ -76,7 +76,7 @@ export function findProjectFault(layer: ProjectLayer, standing: ProjectStanding)
 }
 
 /** A name that exists and cannot be read may have restricted. A declined project does not restrict. */
-export const isDisabling = ({ kind }: ProjectLayer, { trust }: ProjectStanding): boolean =>
+export const isDisabling = ({ kind }: ProjectLayer, { trust }: ProjectDecision): boolean =>
   kind === 'unusable' && trust !== 'declined'
 
 export const changedSince = (root: string): Fault => ({

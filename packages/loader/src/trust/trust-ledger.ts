@@ -3,7 +3,7 @@ import { realpathSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import {
   BulkheadError, LOCK_FILE, type Diagnostic, type TrustDecision, type TrustLedger, type TrustRecord, type TrustReport,
-  type TrustStanding,
+  type TrustStatus,
 } from '@bulkhead/contract'
 import { isAbsent } from '@bulkhead/kit/folders'
 import type { Settings } from '../config/settings.ts'
@@ -33,19 +33,15 @@ export function createTrustLedger(settings: Settings): TrustLedger {
     return { path, layer: { kind: 'folder', root, folder: layer.folder && root } }
   }
 
-  const standing = async (workspace: string): Promise<TrustReport> => {
+  const status = async (workspace: string): Promise<TrustReport> => {
     const { path, layer } = open(workspace)
     const lines = read()
     const diagnostics = file === null ? [] : report(file, lines)
-    if (layer.kind !== 'folder') return { standing: { kind: 'nothing', digest: EMPTY_LAYER }, diagnostics }
+    if (layer.kind !== 'folder') return reportOf({ kind: 'nothing', digest: EMPTY_LAYER }, diagnostics)
     // A trust file inside the project is under the project's control.
-    if (file !== null && isInside(layer.root, file)) return { standing: { kind: 'unknown' }, diagnostics }
-    return {
-      standing: await standingOf(
-        latestDecisions(lines.lines).get(path), { workspace: path, root: layer.folder }, settings,
-      ),
-      diagnostics,
-    }
+    if (file !== null && isInside(layer.root, file)) return reportOf({ kind: 'unknown' }, diagnostics)
+    const latest = latestDecisions(lines.lines).get(path)
+    return reportOf(await statusOf(latest, { workspace: path, root: layer.folder }, settings), diagnostics)
   }
 
   const measure = (path: string, layer: ProjectLayer): Promise<string> | string =>
@@ -93,7 +89,7 @@ export function createTrustLedger(settings: Settings): TrustLedger {
     }
   }
   return {
-    standing, decide, takeUp, list,
+    status, standing: status, decide, takeUp, list,
     async measure(workspace) {
       const { path, layer } = open(workspace)
       return measure(path, layer)
@@ -101,12 +97,15 @@ export function createTrustLedger(settings: Settings): TrustLedger {
   }
 }
 
+const reportOf = (status: TrustStatus, diagnostics: readonly Diagnostic[]): TrustReport =>
+  ({ status, standing: status, diagnostics })
+
 const isActive = ({ record, usedBy }: LatestDecision): boolean => record.decision !== 'revoked' && usedBy === undefined
 
 /** Reads the project only if there is a decision to compare it with. */
-async function standingOf(
+async function statusOf(
   latest: LatestDecision | undefined, project: OpenProject, settings: Settings,
-): Promise<TrustStanding> {
+): Promise<TrustStatus> {
   if (latest === undefined || !isActive(latest)) return { kind: 'unknown' }
   const { decision, decidedAt: since, digest } = latest.record
   if (decision === 'revoked') return { kind: 'unknown' }
@@ -167,12 +166,12 @@ export class TrustRenewal {
   /** Call before the change. Resolves with null if the project is not trusted as it is. */
   static async begin(workspace: string, settings: Settings): Promise<TrustRenewal | null> {
     const { globalRoot, projectFolder } = settings
-    const { standing } = await createTrustLedger(settings).standing(workspace)
-    if (standing.kind !== 'trusted' || globalRoot === null) return null
+    const { status } = await createTrustLedger(settings).status(workspace)
+    if (status.kind !== 'trusted' || globalRoot === null) return null
     const path = realpathSync(workspace)
     const root = join(path, projectFolder)
     const parts = await measureParts({ workspace: path, root: isAbsent(root) ? null : root }, settings)
-    return projectDigest(parts) === standing.digest ? new TrustRenewal(join(globalRoot, TRUST_FILE), path, parts) : null
+    return projectDigest(parts) === status.digest ? new TrustRenewal(join(globalRoot, TRUST_FILE), path, parts) : null
   }
 
   /**

@@ -40,10 +40,10 @@ async function loaded(nameOf: (home: HomeFixture) => string, fault: (path: strin
   const machine = { file: join(home.base, 'machine/policy.json'), owners: [0, process.getuid?.() ?? 0] }
   const options = home.options({ roots: { global: home.globalRoot, machine } })
   const report = await createLoader(options).load({ workspace: home.workspace, trust: 'trusted', projectDigest: 'any' })
-  const { standing, diagnostics } = await createLoader(options).trust.standing(home.workspace)
-    .catch(() => ({ standing: undefined, diagnostics: [] as readonly Diagnostic[] }))
+  const { status, diagnostics } = await createLoader(options).trust.status(home.workspace)
+    .catch(() => ({ status: undefined, diagnostics: [] as readonly Diagnostic[] }))
   return {
-    extensions: report.extensions, agents: report.agents, merged: report.config.merged, standing,
+    extensions: report.extensions, agents: report.agents, merged: report.config.merged, status,
     errors: [...report.diagnostics, ...diagnostics].filter(({ severity }) => severity === 'error'),
   }
 }
@@ -83,7 +83,7 @@ test('a declined project whose folder cannot be read disables nothing', async ()
 
 test.each(Object.keys(FILE_FAULTS))('trusts no project if the trust file is %s', async (fault) => {
   const found = await loaded((home) => join(home.globalRoot, 'trust.jsonl'), FILE_FAULTS[fault]!)
-  expect(found.standing).toEqual({ kind: 'unknown' })
+  expect(found.status).toEqual({ kind: 'unknown' })
   expect(found.errors).toContainEqual(expect.objectContaining({ code: 'TrustStoreUnavailable' }))
 })
 

@@ -97,7 +97,7 @@ describe('a configured package', () => {
     })
     expect(loaded.extensions.map(({ id }) => id)).toEqual(['weather'])
     writeFileSync(join(at, 'index.js'), 'export default []')
-    expect((await trust.standing(home.workspace)).standing.kind).toBe('changed')
+    expect((await trust.status(home.workspace)).status.kind).toBe('changed')
   })
 
   test('can be shadowed, used as a fallback, and disabled', async () => {

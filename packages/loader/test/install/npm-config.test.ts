@@ -177,10 +177,10 @@ describe('the .npmrc of a project', () => {
     await ledger.decide(home.workspace, 'trusted')
     const digest = await ledger.measure(home.workspace)
     expect(digest).not.toBe(before)
-    expect((await ledger.standing(home.workspace)).standing).toMatchObject({ kind: 'trusted', digest })
+    expect((await ledger.status(home.workspace)).status).toMatchObject({ kind: 'trusted', digest })
     expect((await home.load()).projectTrust).toMatchObject({ trust: 'trusted' })
     project('registry=https://changed.example')
-    expect((await ledger.standing(home.workspace)).standing).toMatchObject({ kind: 'changed' })
+    expect((await ledger.status(home.workspace)).status).toMatchObject({ kind: 'changed' })
   })
 })
 

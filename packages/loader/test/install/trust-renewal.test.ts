@@ -18,8 +18,8 @@ class ProjectFixture extends HomeFixture {
     return createLoader(this.options()).trust
   }
 
-  async standing() {
-    return (await this.ledger.standing(this.workspace)).standing
+  async status() {
+    return (await this.ledger.status(this.workspace)).status
   }
 
   lines(): number {
@@ -28,10 +28,10 @@ class ProjectFixture extends HomeFixture {
 
   /** The extensions that load with the recorded trust. */
   async trusted(): Promise<readonly string[]> {
-    const standing = await this.standing()
-    if (standing.kind !== 'trusted') return [standing.kind]
+    const status = await this.status()
+    if (status.kind !== 'trusted') return [status.kind]
     const request = {
-      workspace: this.workspace, trust: 'trusted', projectDigest: standing.digest,
+      workspace: this.workspace, trust: 'trusted', projectDigest: status.digest,
       overrides: { policy: { lock: { project: 'off' } } },
     } as const
     return (await createLoader(this.options()).load(request)).extensions.map(({ id, version }) => `${id}@${version}`)
@@ -103,14 +103,14 @@ describe('an installation does not trust a project', () => {
     const before = home.lines()
     await install(home.installer, source(home))
     expect(home.lines()).toBe(before)
-    expect((await home.standing()).kind).not.toBe('trusted')
+    expect((await home.status()).kind).not.toBe('trusted')
   })
 
   test('that was empty before', async () => {
     using home = new ProjectFixture()
     rmSync(home.projectRoot, { recursive: true })
     await install(home.installer, source(home))
-    expect(await home.standing()).toEqual({ kind: 'unknown' })
+    expect(await home.status()).toEqual({ kind: 'unknown' })
   })
 
   test('in the home folder of the user', async () => {

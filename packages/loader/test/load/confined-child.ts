@@ -2,7 +2,7 @@
 import diagnosticsChannel from 'node:diagnostics_channel'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import type { Diagnostic, ManifestInput, ProjectTrust, TrustStanding } from '@bulkhead/contract'
+import type { Diagnostic, ManifestInput, ProjectTrust, TrustStatus } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 
 export interface ConfinedRequest {
@@ -17,7 +17,7 @@ export interface ConfinedReport {
   readonly loaded: readonly string[]
   readonly diagnostics: readonly Diagnostic[]
   readonly hasProjectLayer: boolean
-  readonly standing: TrustStanding['kind']
+  readonly status: TrustStatus['kind']
   /** Function and path of each call to node:fs. */
   readonly calls: readonly (readonly [string, string])[]
   /** Accesses that Node denied, also if the error was caught. */
@@ -66,12 +66,12 @@ process.on('message', (request: ConfinedRequest) => {
     })
     calls.length = 0
     const hasProjectLayer = await loader.hasProjectLayer(request.workspace)
-    const { standing } = await loader.trust.standing(request.workspace)
+    const { status } = await loader.trust.status(request.workspace)
     const { extensions, diagnostics } = await loader.load({
       workspace: request.workspace, trust: request.trust, projectDigest: 'any',
     })
     const report: ConfinedReport = {
-      loaded: extensions.map(({ id }) => id), diagnostics, hasProjectLayer, standing: standing.kind, calls, denials,
+      loaded: extensions.map(({ id }) => id), diagnostics, hasProjectLayer, status: status.kind, calls, denials,
     }
     process.send!(report)
     denials.length = 0

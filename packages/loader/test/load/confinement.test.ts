@@ -101,7 +101,7 @@ describe('without permission to start a thread', () => {
   test('a project that is not trusted is not opened, listed or inspected', () => {
     const { root } = placesIn(declined)
     const { reports: [report], trace } = confined
-    expect(report).toMatchObject({ loaded: [], hasProjectLayer: true, standing: 'unknown', denials: [] })
+    expect(report).toMatchObject({ loaded: [], hasProjectLayer: true, status: 'unknown', denials: [] })
     expect(report!.diagnostics).toMatchObject([
       {
         severity: 'warning', stage: 'trust', code: 'ProjectTrustRequired', layer: 'project', extensionId: null,

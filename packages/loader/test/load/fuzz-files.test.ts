@@ -106,9 +106,9 @@ test('trusts no other project with any bytes in the trust file', async () => {
     fc.uint8Array({ maxLength: 300 }),
   )
   await withAnyBytes(home, file, contents, RUNS, async () => {
-    const { standing } = await trust.standing(home.workspace)
-    expect(['unknown', 'trusted', 'declined', 'changed', 'once']).toContain(standing.kind)
-    if (standing.kind === 'trusted' || standing.kind === 'once') expect(standing.digest).toBe(digest)
+    const { status } = await trust.status(home.workspace)
+    expect(['unknown', 'trusted', 'declined', 'changed', 'once']).toContain(status.kind)
+    if (status.kind === 'trusted' || status.kind === 'once') expect(status.digest).toBe(digest)
     await trust.list()
   })
 })

@@ -81,11 +81,11 @@ describe('a project layer is used only with the content that was trusted:', () =
   test('a new layer is not used', async () => {
     using home = new HomeFixture()
     const loader = createLoader(home.options())
-    const { standing } = await loader.trust.standing(home.workspace)
-    if (standing.kind !== 'nothing') throw new Error(standing.kind)
+    const { status } = await loader.trust.status(home.workspace)
+    if (status.kind !== 'nothing') throw new Error(status.kind)
     home.extension(home.projectRoot, 'weather')
     const { extensions, diagnostics } = await loader.load({
-      workspace: home.workspace, trust: 'once', projectDigest: standing.digest,
+      workspace: home.workspace, trust: 'once', projectDigest: status.digest,
     })
     expect(extensions).toEqual([])
     expect(diagnostics).toMatchObject([

@@ -2,7 +2,7 @@ import {
   appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync, symlinkSync, writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { BulkheadError, type TrustLedger, type TrustStanding } from '@bulkhead/contract'
+import { BulkheadError, type TrustLedger, type TrustStatus } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
 import { createLoader } from '../../src/load/loader.ts'
 import { HomeFixture, manifestOf } from '../home-fixture.ts'
@@ -18,8 +18,8 @@ class TrustFixture extends HomeFixture {
     return createLoader(this.options()).trust
   }
 
-  async standing(): Promise<TrustStanding> {
-    return (await this.ledger.standing(this.workspace)).standing
+  async status(): Promise<TrustStatus> {
+    return (await this.ledger.status(this.workspace)).status
   }
 }
 
@@ -29,7 +29,7 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
 describe('a decision about a project', () => {
   test('is unknown at first', async () => {
     using home = new TrustFixture()
-    expect(await home.ledger.standing(home.workspace)).toEqual({ standing: { kind: 'unknown' }, diagnostics: [] })
+    expect(await home.ledger.status(home.workspace)).toMatchObject({ status: { kind: 'unknown' }, diagnostics: [] })
     expect(existsSync(home.file)).toBe(false)
   })
 
@@ -37,11 +37,11 @@ describe('a decision about a project', () => {
     using home = new TrustFixture()
     rmSync(home.projectRoot, { recursive: true })
     const digest = await home.ledger.measure(home.workspace)
-    expect(await home.standing()).toEqual({ kind: 'nothing', digest })
+    expect(await home.status()).toEqual({ kind: 'nothing', digest })
     mkdirSync(home.projectRoot)
     expect(await home.ledger.measure(home.workspace), 'an empty folder brings nothing either').toBe(digest)
     chmodSync(home.projectRoot, 0)
-    expect(await home.standing(), 'a placeholder folder is not a layer').toEqual({ kind: 'nothing', digest })
+    expect(await home.status(), 'a placeholder folder is not a layer').toEqual({ kind: 'nothing', digest })
     rmdirSync(home.projectRoot)
     expect(await codeOf(home.ledger.decide(home.workspace, 'trusted'))).toBe('ProjectPathInvalid')
     expect((await home.ledger.decide(home.workspace, 'declined')).decision).toBe('declined')
@@ -51,16 +51,16 @@ describe('a decision about a project', () => {
     using home = new TrustFixture()
     const { digest, decidedAt } = await home.ledger.decide(home.workspace, 'trusted')
     expect(digest).toMatch(/^[0-9a-f]{128}$/)
-    expect(await home.standing()).toEqual({ kind: 'trusted', since: decidedAt, digest })
-    expect(await home.standing()).toEqual({ kind: 'trusted', since: decidedAt, digest })
+    expect(await home.status()).toEqual({ kind: 'trusted', since: decidedAt, digest })
+    expect(await home.status()).toEqual({ kind: 'trusted', since: decidedAt, digest })
   })
 
   test('declined lasts while the content stays the same', async () => {
     using home = new TrustFixture()
     const { digest, decidedAt } = await home.ledger.decide(home.workspace, 'declined')
-    expect(await home.standing()).toEqual({ kind: 'declined', since: decidedAt, digest })
+    expect(await home.status()).toEqual({ kind: 'declined', since: decidedAt, digest })
     home.write(home.configAt, { mode: 'yolo' })
-    expect(await home.standing()).toEqual({ kind: 'changed', since: decidedAt })
+    expect(await home.status()).toEqual({ kind: 'changed', since: decidedAt })
   })
 
   test('declined without a digest, as in older files, lasts for any content', async () => {
@@ -72,7 +72,7 @@ describe('a decision about a project', () => {
     )
     chmodSync(home.file, 0o600)
     home.write(home.configAt, { mode: 'yolo' })
-    expect(await home.standing()).toEqual({ kind: 'declined', since: decidedAt, digest: 'any' })
+    expect(await home.status()).toEqual({ kind: 'declined', since: decidedAt, digest: 'any' })
   })
 
   test('is bound to the reviewed content', async () => {
@@ -81,7 +81,7 @@ describe('a decision about a project', () => {
     home.write(home.configAt, { mode: 'yolo' })
     for (const decision of ['trusted', 'once', 'declined'] as const) {
       expect((await home.ledger.decide(home.workspace, decision, seen)).digest).toBe(seen)
-      expect(await home.standing()).toMatchObject({ kind: 'changed' })
+      expect(await home.status()).toMatchObject({ kind: 'changed' })
     }
     expect(await codeOf(home.ledger.decide(home.workspace, 'trusted', 'any'))).toBe('TrustEntryInvalid')
   })
@@ -89,10 +89,10 @@ describe('a decision about a project', () => {
   test('once is for one start, also with two concurrent starts', async () => {
     using home = new TrustFixture()
     await home.ledger.decide(home.workspace, 'once')
-    expect(await home.standing()).toMatchObject({ kind: 'once' })
+    expect(await home.status()).toMatchObject({ kind: 'once' })
     const starts = Array.from({ length: 5 }, () => home.ledger.takeUp(home.workspace))
     expect((await Promise.all(starts)).filter(Boolean)).toHaveLength(1)
-    expect(await home.standing()).toEqual({ kind: 'unknown' })
+    expect(await home.status()).toEqual({ kind: 'unknown' })
     await home.ledger.decide(home.workspace, 'once')
     expect(await home.ledger.takeUp(home.workspace)).toBe(true)
     expect(await home.ledger.takeUp(home.workspace)).toBe(false)
@@ -103,7 +103,7 @@ describe('a decision about a project', () => {
     for (const decision of ['trusted', 'declined'] as const) {
       await home.ledger.decide(home.workspace, decision)
       await home.ledger.decide(home.workspace, 'revoked')
-      expect(await home.standing()).toEqual({ kind: 'unknown' })
+      expect(await home.status()).toEqual({ kind: 'unknown' })
     }
   })
 
@@ -112,7 +112,7 @@ describe('a decision about a project', () => {
     const way = join(home.base, 'way')
     symlinkSync(home.workspace, way)
     expect((await home.ledger.decide(way, 'trusted')).path).toBe(home.workspace)
-    expect(await home.standing()).toMatchObject({ kind: 'trusted' })
+    expect(await home.status()).toMatchObject({ kind: 'trusted' })
   })
 
   test('does not cover a copy or a nested project', async () => {
@@ -120,7 +120,7 @@ describe('a decision about a project', () => {
     await home.ledger.decide(home.workspace, 'trusted')
     const inner = join(home.workspace, 'vendor')
     home.extension(join(inner, '.bulkhead'), 'weather')
-    expect((await home.ledger.standing(inner)).standing).toEqual({ kind: 'unknown' })
+    expect((await home.ledger.status(inner)).status).toEqual({ kind: 'unknown' })
   })
 
   test('is listed, the latest for each project', async () => {
@@ -163,7 +163,7 @@ describe('a changed project needs a new decision', () => {
     using home = new TrustFixture()
     const { digest } = await home.ledger.decide(home.workspace, 'trusted')
     change(home)
-    expect(await home.standing()).toMatchObject({ kind: 'changed' })
+    expect(await home.status()).toMatchObject({ kind: 'changed' })
     // A load with the trusted digest does not use the changed project.
     const { extensions, diagnostics, config } = await createLoader(home.options())
       .load({ workspace: home.workspace, trust: 'trusted', projectDigest: digest! })
@@ -172,7 +172,7 @@ describe('a changed project needs a new decision', () => {
       { severity: 'warning', stage: 'trust', code: 'ProjectTrustRequired', location: home.projectRoot },
     ])
     await home.ledger.decide(home.workspace, 'trusted')
-    expect(await home.standing()).toMatchObject({ kind: 'trusted' })
+    expect(await home.status()).toMatchObject({ kind: 'trusted' })
   })
 
   test('an API document', async () => {
@@ -182,13 +182,13 @@ describe('a changed project needs a new decision', () => {
     const { digest } = await home.ledger.decide(home.workspace, 'trusted')
     const request = { workspace: home.workspace, trust: 'trusted', projectDigest: digest! } as const
     const load = async () => (await createLoader(home.options()).load(request)).extensions
-    expect([await home.standing(), await load()]).toMatchObject([{ kind: 'trusted' }, [{ id: 'weather' }]])
+    expect([await home.status(), await load()]).toMatchObject([{ kind: 'trusted' }, [{ id: 'weather' }]])
     appendFileSync(at, ' ')
-    expect([await home.standing(), await load()]).toMatchObject([{ kind: 'changed' }, []])
+    expect([await home.status(), await load()]).toMatchObject([{ kind: 'changed' }, []])
     writeFileSync(at, '{}')
-    expect(await home.standing()).toMatchObject({ kind: 'trusted' })
+    expect(await home.status()).toMatchObject({ kind: 'trusted' })
     home.write(join(home.workspace, 'none.json'), '{}')
-    expect(await home.standing()).toMatchObject({ kind: 'changed' })
+    expect(await home.status()).toMatchObject({ kind: 'changed' })
   })
 
   test('a file that an API document refers to', async () => {
@@ -197,9 +197,9 @@ describe('a changed project needs a new decision', () => {
     home.write(join(home.workspace, 'apis/shop.json'), '{"paths":{"/x":{"$ref":"x.json"}}}')
     const at = home.write(join(home.workspace, 'apis/x.json'), '{}')
     await home.ledger.decide(home.workspace, 'trusted')
-    expect(await home.standing()).toMatchObject({ kind: 'trusted' })
+    expect(await home.status()).toMatchObject({ kind: 'trusted' })
     appendFileSync(at, ' ')
-    expect(await home.standing()).toMatchObject({ kind: 'changed' })
+    expect(await home.status()).toMatchObject({ kind: 'changed' })
   })
 
   test('ignores changes in unused files', async () => {
@@ -208,7 +208,7 @@ describe('a changed project needs a new decision', () => {
     home.write(join(home.workspace, 'README.md'), 'new')
     home.write(join(home.projectRoot, 'notes.txt'), 'new')
     home.write(join(home.projectRoot, 'tools', '.cache', 'x'), 'new')
-    expect(await home.standing()).toMatchObject({ kind: 'trusted' })
+    expect(await home.status()).toMatchObject({ kind: 'trusted' })
     const { extensions, diagnostics } = await createLoader(home.options())
       .load({ workspace: home.workspace, trust: 'trusted', projectDigest: digest! })
     expect([extensions.length, diagnostics]).toEqual([1, []])
@@ -252,23 +252,23 @@ describe('the trust file', () => {
     await home.ledger.decide(refused, 'declined')
     await home.ledger.decide(home.workspace, 'trusted')
     appendFileSync(home.file, text)
-    const report = await home.ledger.standing(home.workspace)
-    expect(report.standing).toEqual({ kind: 'unknown' })
+    const report = await home.ledger.status(home.workspace)
+    expect(report.status).toEqual({ kind: 'unknown' })
     expect(report.diagnostics).toMatchObject([
       { severity: 'warning', stage: 'trust', code: 'TrustEntryInvalid', location: home.file },
     ])
     expect(report.diagnostics[0]!.message).toContain('Line 3')
-    expect((await home.ledger.standing(refused)).standing).toMatchObject({ kind: 'declined' })
+    expect((await home.ledger.status(refused)).status).toMatchObject({ kind: 'declined' })
     await home.ledger.decide(home.workspace, 'trusted')
-    expect(await home.standing()).toMatchObject({ kind: 'trusted' })
+    expect(await home.status()).toMatchObject({ kind: 'trusted' })
   })
 
   test.each([0o666, 0o620])('that others can write (%o) is neither read nor written', async (mode) => {
     using home = new TrustFixture()
     await home.ledger.decide(home.workspace, 'trusted')
     chmodSync(home.file, mode)
-    const { standing, diagnostics } = await home.ledger.standing(home.workspace)
-    expect(standing).toEqual({ kind: 'unknown' })
+    const { status, diagnostics } = await home.ledger.status(home.workspace)
+    expect(status).toEqual({ kind: 'unknown' })
     expect(diagnostics).toMatchObject([{ severity: 'error', code: 'TrustStoreUnavailable' }])
     expect(await codeOf(home.ledger.decide(home.workspace, 'trusted'))).toBe('TrustStoreUnavailable')
   })
@@ -276,7 +276,7 @@ describe('the trust file', () => {
   test('that is a folder trusts no project', async () => {
     using home = new TrustFixture()
     mkdirSync(home.file)
-    expect((await home.ledger.standing(home.workspace)).diagnostics).toMatchObject([{ code: 'TrustStoreUnavailable' }])
+    expect((await home.ledger.status(home.workspace)).diagnostics).toMatchObject([{ code: 'TrustStoreUnavailable' }])
     expect(await codeOf(home.ledger.decide(home.workspace, 'trusted'))).toBe('TrustStoreUnavailable')
     expect(
       await codeOf(createLoader(home.options({ roots: { global: null } })).trust.decide(home.workspace, 'trusted')),
@@ -293,7 +293,7 @@ describe('the trust file', () => {
     const global = where === 'there' ? hidden : join(home.base, 'link')
     if (where !== 'there') symlinkSync(hidden, global)
     const { trust } = createLoader(home.options({ roots: { global } }))
-    expect((await trust.standing(home.workspace)).standing).toEqual({ kind: 'unknown' })
+    expect((await trust.status(home.workspace)).status).toEqual({ kind: 'unknown' })
     expect(await codeOf(trust.decide(home.workspace, 'trusted'))).toBe('TrustScopeViolation')
   })
 })

@@ -13,7 +13,7 @@ import {
 import { ruledGrant } from './denied-grants.ts'
 import { launchedServer, launcherFault, type NetworkGrant } from './launcher-jail.ts'
 import { grantArgs, JAIL_HOME } from './mounts.ts'
-import type { JailStanding } from '../os/walls.ts'
+import type { JailState } from '../os/walls.ts'
 import { watchTree, type TreeLimits } from './watch-tree.ts'
 
 export interface ServerJailOptions {
@@ -54,7 +54,7 @@ function meansIn(folders: readonly string[]): Promise<JailMeans | string> {
 }
 
 /** What stands around local servers on this machine. */
-export async function jailStanding(folders: readonly string[] = PROGRAM_FOLDERS): Promise<JailStanding> {
+export async function jailState(folders: readonly string[] = PROGRAM_FOLDERS): Promise<JailState> {
   const means = await meansIn(folders)
   return typeof means === 'string' ? { bubblewrap: means, landlock: await launcherFault({ hosts: [] }) } : {}
 }

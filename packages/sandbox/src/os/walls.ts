@@ -73,7 +73,7 @@ const LAUNCHER_CURE = 'Use Linux 6.2 or newer with Landlock, on an x64 or arm64 
 const BWRAP_CURE = 'Install bubblewrap, and allow user namespaces.'
 
 /** What each layer gives, for people. */
-export function wallsOf(layers: OsLayers, mode: OsMode, commands: CommandWalls, servers: JailStanding): readonly Wall[] {
+export function wallsOf(layers: OsLayers, mode: OsMode, commands: CommandWalls, servers: JailState): readonly Wall[] {
   const { rlimits, bubblewrap, seccomp, launcher } = layers
   const isRequired = mode === 'require'
   const replaced = mode === 'off' || bubblewrap.active ? '' : ` ${instead(layers)}`
@@ -81,24 +81,24 @@ export function wallsOf(layers: OsLayers, mode: OsMode, commands: CommandWalls, 
     // Every process is started with it, and older versions of Node are refused.
     { name: 'permission model', around: 'process', isRequired: true, stands: true, ...PERMISSION_MODEL },
     {
-      name: 'prlimit', around: 'process', isRequired, ...standing(rlimits),
+      name: 'prlimit', around: 'process', isRequired, ...stateOf(rlimits),
       cost: 'A third-party tool can use more memory than its limit until the host notices and ends it.',
       cure: 'Install util-linux.',
     },
     {
-      name: 'bwrap', around: 'process', isRequired: isRequired && !launcher.active, ...standing(bubblewrap),
+      name: 'bwrap', around: 'process', isRequired: isRequired && !launcher.active, ...stateOf(bubblewrap),
       cost: (launcher.active ? 'A third-party tool that breaks out of Node sees names and sizes of your files.'
         : 'A third-party tool that breaks out of Node has your files, network and processes.') + replaced,
       cure: BWRAP_CURE,
     },
     // Where bubblewrap stands, it is not needed.
     ...(bubblewrap.active ? [] : [{
-      name: 'launcher', around: 'process' as const, isRequired, ...standing(launcher),
+      name: 'launcher', around: 'process' as const, isRequired, ...stateOf(launcher),
       cost: 'Nothing but Node itself keeps a third-party tool from your files.',
       cure: LAUNCHER_CURE,
     }]),
     {
-      name: 'seccomp', around: 'process', isRequired: false, ...standing(seccomp),
+      name: 'seccomp', around: 'process', isRequired: false, ...stateOf(seccomp),
       cost: 'A third-party tool that breaks out of Node can use every system call, also those of kernel exploits.',
       cure: bubblewrap.active ? 'Use an x64 or arm64 machine.' : 'It works as soon as bwrap or the launcher does.',
     },
@@ -108,7 +108,7 @@ export function wallsOf(layers: OsLayers, mode: OsMode, commands: CommandWalls, 
 }
 
 /** What stands around local servers: why bubblewrap does not, and why Landlock does not. Absent: it stands. */
-export interface JailStanding {
+export interface JailState {
   readonly bubblewrap?: string | undefined
   readonly landlock?: string | undefined
 }
@@ -129,9 +129,9 @@ function aroundCommands({ look, masks }: CommandWalls, isRequired: boolean): rea
 
 const LESS = 'They see names and sizes of all files, have the whole network or none, and can write what other programs run.'
 
-function aroundServers({ bubblewrap, landlock }: JailStanding): readonly Wall[] {
+function aroundServers({ bubblewrap, landlock }: JailState): readonly Wall[] {
   const jail: Wall = {
-    name: 'bwrap', around: 'servers', isRequired: false, ...standingUnless(bubblewrap),
+    name: 'bwrap', around: 'servers', isRequired: false, ...standsUnless(bubblewrap),
     cost: landlock === undefined
       ? 'Landlock confines local servers without hosts instead. Those with hosts start only with "jail": "files" or false.'
       : 'Local servers start only with "jail": false, with all rights of this user.',
@@ -139,16 +139,16 @@ function aroundServers({ bubblewrap, landlock }: JailStanding): readonly Wall[] 
   }
   if (bubblewrap === undefined) return [jail]
   return [jail, {
-    name: 'launcher', around: 'servers', isRequired: false, ...standingUnless(landlock), cost: jail.cost, cure: LAUNCHER_CURE,
+    name: 'launcher', around: 'servers', isRequired: false, ...standsUnless(landlock), cost: jail.cost, cure: LAUNCHER_CURE,
   }]
 }
 
-const standingUnless = (reason: string | undefined): Pick<Wall, 'stands' | 'reason'> =>
+const standsUnless = (reason: string | undefined): Pick<Wall, 'stands' | 'reason'> =>
   reason === undefined ? { stands: true } : { stands: false, reason }
 
 const PERMISSION_MODEL = {
   cost: 'A third-party tool could read files, start programs and use the network.', cure: 'Use Node 26 or newer.',
 }
 
-const standing = (layer: OsLayers[keyof OsLayers]): Pick<Wall, 'stands' | 'reason'> =>
+const stateOf = (layer: OsLayers[keyof OsLayers]): Pick<Wall, 'stands' | 'reason'> =>
   layer.active ? { stands: true } : { stands: false, reason: layer.reason }

@@ -21,7 +21,7 @@ export interface HullPoolOptions {
 const REFILL_MS = 25
 const CROWDED_MS = 50
 
-export interface Census {
+export interface PoolUsage {
   readonly used: number
   readonly spare: number
   /** Openings that wait for a place. */
@@ -44,7 +44,7 @@ export class HullPool {
     this.#permits = new Semaphore(options.most)
   }
 
-  get census(): Census {
+  get usage(): PoolUsage {
     return { used: this.#permits.taken, spare: this.#spares?.size ?? 0, inLine: this.#permits.waiting }
   }
 

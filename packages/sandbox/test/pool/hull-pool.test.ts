@@ -30,13 +30,13 @@ describe.each(REMOTE)('a pool of two hulls in the placement %s', (placement) => 
     const sandbox = pooled({ most: BOUND, spares: { [placement]: 2 } })
     await sandbox.warm(placement)
     const before = childrenOf(process.pid).length
-    expect(sandbox.census()[placement]).toEqual({ used: 0, spare: 2, inLine: 0 })
+    expect(sandbox.usage()[placement]).toEqual({ used: 0, spare: 2, inLine: 0 })
     const small = await sandbox.open(request(1, { limits: { heapMb: 32 } }))
-    expect(sandbox.census()[placement]).toEqual({ used: 1, spare: 1, inLine: 0 })
+    expect(sandbox.usage()[placement]).toEqual({ used: 1, spare: 1, inLine: 0 })
     await sandbox.warm(placement)
     await expect.poll(() => childrenOf(process.pid).length).toBe(before)
     const usual = await sandbox.open(request(2))
-    expect(sandbox.census()[placement]).toEqual({ used: 2, spare: 0, inLine: 0 })
+    expect(sandbox.usage()[placement]).toEqual({ used: 2, spare: 0, inLine: 0 })
     expect(await Promise.all([small, usual].map((session) => session.call(invocation())))).toEqual([1, 2])
   })
 
@@ -63,7 +63,7 @@ describe.each(REMOTE)('a pool of two hulls in the placement %s', (placement) => 
       opened.push(number)
       return session
     }))
-    await expect.poll(() => sandbox.census()[placement]).toEqual({ used: 2, spare: 0, inLine: 3 })
+    await expect.poll(() => sandbox.usage()[placement]).toEqual({ used: 2, spare: 0, inLine: 3 })
     await open[0]!.close()
     const third = await later[0]!
     expect(opened).toEqual([2])
@@ -80,7 +80,7 @@ describe.each(REMOTE)('a pool of two hulls in the placement %s', (placement) => 
     await sandbox.close()
     expect(await Promise.all(inLine)).toEqual(['HostClosed', 'HostClosed'])
     expect(await Promise.all(open.map((session) => session.ended))).toEqual([{ kind: 'closed' }, { kind: 'closed' }])
-    expect(sandbox.census()[placement]).toEqual({ used: 0, spare: 0, inLine: 0 })
+    expect(sandbox.usage()[placement]).toEqual({ used: 0, spare: 0, inLine: 0 })
   })
 
   it('removes a cancelled opening from the queue', async () => {
@@ -94,7 +94,7 @@ describe.each(REMOTE)('a pool of two hulls in the placement %s', (placement) => 
     cancellation.abort(new BulkheadError('SessionCancelled', 'never mind'))
     hasty.abort(new Error('as any signal is aborted'))
     expect([await gaveUp, await gaveUpToo]).toEqual(['SessionCancelled', 'ToolCancelled'])
-    expect(sandbox.census()[placement]).toEqual({ used: 1, spare: 0, inLine: 1 })
+    expect(sandbox.usage()[placement]).toEqual({ used: 1, spare: 0, inLine: 1 })
     await first.close()
     expect(await (await waits).call(invocation())).toBe(3)
   })
@@ -104,7 +104,7 @@ describe.each(REMOTE)('a pool of two hulls in the placement %s', (placement) => 
     await sandbox.open(request(1))
     const error = await refusal(sandbox.open(request(2, { limits: { startMs: 30 } })))
     expect([error.code, error.message]).toEqual(['NoPlaceFree', expect.stringContaining('None of the 1 places')])
-    expect(sandbox.census()[placement]).toEqual({ used: 1, spare: 0, inLine: 0 })
+    expect(sandbox.usage()[placement]).toEqual({ used: 1, spare: 0, inLine: 0 })
   })
 
   it('evicts an idle compartment for a queued opening, and opens it again for its next call', async () => {
@@ -115,7 +115,7 @@ describe.each(REMOTE)('a pool of two hulls in the placement %s', (placement) => 
       const before = sessions.at(-1)!
       expect(await before.call(invocation())).toBe(number - 1)
       sessions.push(await sandbox.open(request(number)))
-      expect(sandbox.census()[placement]).toEqual({ used: 2, spare: 0, inLine: 0 })
+      expect(sandbox.usage()[placement]).toEqual({ used: 2, spare: 0, inLine: 0 })
     }
     expect(await sessions[0]!.call(invocation())).toBe(1)
     expect(await sessions[2]!.call(invocation())).toBe(3)
@@ -126,7 +126,7 @@ describe.each(REMOTE)('a pool of two hulls in the placement %s', (placement) => 
     const sandbox = pooled({ most: BOUND })
     const answers = await Promise.all(Array.from({ length: MANY }, async (_, number) => {
       const session: CompartmentSession = await sandbox.open(request(number))
-      const { used, spare } = sandbox.census()[placement]
+      const { used, spare } = sandbox.usage()[placement]
       expect(used + spare).toBeLessThanOrEqual(2)
       const answer = await session.call(invocation())
       await session.close()

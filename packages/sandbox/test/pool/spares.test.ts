@@ -15,10 +15,10 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
   it('are started after the first opening', async () => {
     const before = childrenOf(process.pid)
     const sandbox = pooled()
-    expect(sandbox.census()[placement]).toEqual({ used: 0, spare: 0, inLine: 0 })
+    expect(sandbox.usage()[placement]).toEqual({ used: 0, spare: 0, inLine: 0 })
     expect(childrenOf(process.pid)).toEqual(before)
     const session = await sandbox.open(requestOf({ placement, source: running('return 1') }))
-    await expect.poll(() => sandbox.census()[placement]).toEqual({ used: 1, spare: 1, inLine: 0 })
+    await expect.poll(() => sandbox.usage()[placement]).toEqual({ used: 1, spare: 1, inLine: 0 })
     expect(await session.call(invocation())).toBe(1)
   })
 
@@ -28,13 +28,13 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
     const numbers = Array.from({ length: count }, (_, at) => at)
     const sandbox = pooled({ spares: { [placement]: count } })
     await sandbox.warm(placement)
-    expect(sandbox.census()[placement]).toEqual({ used: 0, spare: count, inLine: 0 })
+    expect(sandbox.usage()[placement]).toEqual({ used: 0, spare: count, inLine: 0 })
     const opening = numbers.map((number) => sandbox.open(requestOf({ placement, source: running(`return ${number}`) })))
     const sessions = await Promise.all(opening)
     expect(await Promise.all(sessions.map((session) => session.call(invocation())))).toEqual(numbers)
-    await expect.poll(() => sandbox.census()[placement]).toEqual({ used: count, spare: count, inLine: 0 })
+    await expect.poll(() => sandbox.usage()[placement]).toEqual({ used: count, spare: count, inLine: 0 })
     await Promise.all(sessions.map((session) => session.close()))
-    expect(sandbox.census()[placement]).toEqual({ used: 0, spare: count, inLine: 0 })
+    expect(sandbox.usage()[placement]).toEqual({ used: 0, spare: count, inLine: 0 })
   })
 
   it('are used once, so that an extension finds nothing of an earlier one', async () => {
@@ -72,7 +72,7 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
     `)
     const limits = { outputBytes: 100, messageBytes: 4_096 }
     const session = await sandbox.open(requestOf({ placement, source, limits }))
-    expect(sandbox.census()[placement]).toEqual({ used: 1, spare: 0, inLine: 0 })
+    expect(sandbox.usage()[placement]).toEqual({ used: 1, spare: 0, inLine: 0 })
     expect(await session.call(invocation({ length: 50 }))).toHaveLength(50)
     expect(await codeOf(session.call(invocation({ length: 200 })))).toBe('OutputTooLarge')
     expect(await session.call(invocation({ length: 0 }))).toBe('ModuleNotFound')
@@ -85,7 +85,7 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
     await sandbox.close()
     await warming
     await expect(sandbox.warm(placement)).rejects.toMatchObject({ code: 'HostClosed' })
-    expect(sandbox.census()[placement]).toEqual({ used: 0, spare: 0, inLine: 0 })
+    expect(sandbox.usage()[placement]).toEqual({ used: 0, spare: 0, inLine: 0 })
     expect(childrenOf(process.pid).filter((pid) => !isGone(pid))).toEqual(before)
   })
 
@@ -93,7 +93,7 @@ describe.each(REMOTE)('spares of the placement %s', (placement) => {
     const sandbox = pooled({ spares: { [placement]: 0 } })
     await sandbox.warm(placement)
     await sandbox.open(requestOf({ placement, source: running('') }))
-    expect(sandbox.census()[placement]).toEqual({ used: 1, spare: 0, inLine: 0 })
+    expect(sandbox.usage()[placement]).toEqual({ used: 1, spare: 0, inLine: 0 })
   })
 })
 

@@ -20,7 +20,7 @@ import { secretsOf, targetOf, type ServerEntry } from './server-entry.ts'
 import { type McpEmbedder, rootsOf, Sampling } from './server-requests.ts'
 
 /** A state with what belongs to it. */
-type Standing =
+type Status =
   | { readonly state: 'unknown' | 'known' }
   | { readonly state: 'connecting'; readonly opening: Promise<LiveClient> }
   | { readonly state: 'connected'; readonly live: LiveClient }
@@ -70,7 +70,7 @@ export class Connection {
   readonly #log: ServerLog
   readonly #faults: ConnectionFaults
   #catalog: Catalog | undefined
-  #standing: Standing
+  #status: Status
   /** No longer used, but open while calls run: the failure of one call does not affect the others. */
   readonly #retired = new Set<LiveClient>()
   #refreshing: Promise<void> = Promise.resolve()
@@ -81,7 +81,7 @@ export class Connection {
     this.#entry = entry
     this.#options = options
     this.#catalog = options.cached
-    this.#standing = { state: options.cached ? 'known' : 'unknown' }
+    this.#status = { state: options.cached ? 'known' : 'unknown' }
     this.#backoff = new Backoff(options.now ?? (() => performance.now()))
     const { sample } = options.embedder
     this.#sampling = sample && new Sampling(entry.name, sample, () => this.#elicitation.hasCalls)
@@ -99,17 +99,17 @@ export class Connection {
   }
 
   get state(): ServerState {
-    return this.#standing.state
+    return this.#status.state
   }
 
   /** Why the server is unavailable. */
   get fault(): BulkheadError | undefined {
-    return this.#standing.state === 'unavailable' ? this.#standing.fault : undefined
+    return this.#status.state === 'unavailable' ? this.#status.fault : undefined
   }
 
   /** Why the last attempt to start or reach it failed. */
   get startFault(): BulkheadError | undefined {
-    return this.#standing.state === 'unavailable' && !this.#standing.wasConnected ? this.#standing.fault : undefined
+    return this.#status.state === 'unavailable' && !this.#status.wasConnected ? this.#status.fault : undefined
   }
 
   /** Sends the standard error of the server to a log, including earlier lines. */
@@ -173,28 +173,28 @@ export class Connection {
   /** Resolves when the connection and its process have ended. Idempotent. */
   async close(): Promise<void> {
     this.#closing.abort(this.#faults.unavailable('the connection is closed'))
-    const standing = this.#standing
-    const live = standing.state === 'connecting' ? await standing.opening.catch(() => undefined) : this.#live
+    const status = this.#status
+    const live = status.state === 'connecting' ? await status.opening.catch(() => undefined) : this.#live
     await Promise.all([live, ...this.#retired].map((one) => one?.close()))
   }
 
   get #live(): LiveClient | undefined {
-    return this.#standing.state === 'connected' ? this.#standing.live : undefined
+    return this.#status.state === 'connected' ? this.#status.live : undefined
   }
 
-  #move(signal: ConnectionSignal, to: Standing): void {
-    const cells: Partial<Record<ConnectionSignal, ServerState>> = CONNECTION[this.#standing.state]
+  #move(signal: ConnectionSignal, to: Status): void {
+    const cells: Partial<Record<ConnectionSignal, ServerState>> = CONNECTION[this.#status.state]
     if (cells[signal] !== to.state) {
-      throw new Error(`A connection that is ${this.#standing.state} cannot become ${to.state} by ${signal}.`)
+      throw new Error(`A connection that is ${this.#status.state} cannot become ${to.state} by ${signal}.`)
     }
-    this.#standing = to
+    this.#status = to
   }
 
   #ready(signal: AbortSignal): Promise<LiveClient> {
     if (this.#closing.signal.aborted) return Promise.reject(this.#closing.signal.reason)
-    const standing = this.#standing
-    if (standing.state === 'connected') return Promise.resolve(standing.live)
-    if (standing.state === 'connecting') return untilAborted(standing.opening, signal)
+    const status = this.#status
+    if (status.state === 'connected') return Promise.resolve(status.live)
+    if (status.state === 'connecting') return untilAborted(status.opening, signal)
     const { leftMs } = this.#backoff
     if (leftMs > 0) return Promise.reject(this.#faults.inBackoff(leftMs, this.fault))
     const opening = this.#open()

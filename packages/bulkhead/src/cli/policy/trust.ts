@@ -3,7 +3,7 @@ import { styleText } from 'node:util'
 import {
   BulkheadError, type AgentDescriptor, type ConfigFile, type Diagnostic, type ExtensionDescriptor,
   type LanguageServerConfig, type Loader, type LocalServerConfig, type SkillDescriptor, type TrustDecision,
-  type TrustRecord, type TrustStanding,
+  type TrustRecord, type TrustStatus,
 } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { createLoader, looseningSettings, reviewNpmrc, type LooseningSetting } from '@bulkhead/loader'
@@ -80,19 +80,19 @@ before that. Trust applies to this content: if the project changes, you are aske
 })
 
 async function status(loader: Loader, path: string, json: boolean): Promise<number> {
-  const { standing, diagnostics } = await loader.trust.standing(path)
+  const { status, diagnostics } = await loader.trust.status(path)
   const contents = await readContents(loader, path)
   if (json) {
-    printJson({ path, standing, ...contentsJson(contents), recordDiagnostics: diagnostics })
+    printJson({ path, status, standing: status, ...contentsJson(contents), recordDiagnostics: diagnostics })
     return 0
   }
-  const since = 'since' in standing ? ` Decided ${standing.since}.` : ''
-  process.stdout.write(`${contentsText(contents)}${STANDINGS[standing.kind]}${since}\n`)
+  const since = 'since' in status ? ` Decided ${status.since}.` : ''
+  process.stdout.write(`${contentsText(contents)}${STATUSES[status.kind]}${since}\n`)
   for (const diagnostic of diagnostics) process.stderr.write(diagnosticText(diagnostic, process.stderr))
   return 0
 }
 
-const STANDINGS: Readonly<Record<TrustStanding['kind'], string>> = {
+const STATUSES: Readonly<Record<TrustStatus['kind'], string>> = {
   nothing: 'Nothing to decide: the project has no tools, settings or skills of its own.',
   unknown: 'Not decided: the project is not used until you trust it.',
   trusted: 'Trusted: it is used until its content changes.',

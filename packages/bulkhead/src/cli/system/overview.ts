@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { styleText } from 'node:util'
-import { LAYERS, MANIFEST_FILE, type Layer, type TrustStanding } from '@bulkhead/contract'
+import { LAYERS, MANIFEST_FILE, type Layer, type TrustStatus } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { CORE_VERSION } from '../../facade/version.ts'
 import { defineCommand, type Example, UsageError } from '../command.ts'
@@ -43,7 +43,7 @@ interface Facts {
   readonly version: string
   readonly workspace: string
   /** The decision about the project. nothing: it has no tools or settings of its own. */
-  readonly project: TrustStanding['kind']
+  readonly project: TrustStatus['kind']
   readonly tools: Readonly<Record<Layer, number>>
   readonly extensions: readonly { readonly id: string; readonly version: string; readonly layer: Layer }[]
   readonly servers: readonly Server[]
@@ -93,7 +93,7 @@ function nextCommands({ workspace, project, extensions, servers, problems }: Omi
   return suggestions.filter(([fits]) => fits).slice(0, MOST_NEXT).map(([, command, text]) => ({ command, text }))
 }
 
-const PROJECTS: Readonly<Record<TrustStanding['kind'], string>> = {
+const PROJECTS: Readonly<Record<TrustStatus['kind'], string>> = {
   nothing: 'has no tools or settings of its own',
   unknown: 'has its own tools or settings, which are not used until you trust it',
   changed: 'has changed since you decided, and is not used until you trust it again',
