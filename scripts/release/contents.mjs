@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, matchesGlob } from 'node:path'
 
 /**
  * @typedef {object} PackedManifest
@@ -42,7 +42,8 @@ export function inspectContents(folder) {
  * @returns {string[]}
  */
 function strayFile(file) {
-  if (/^(src|test|scripts)\//.test(file)) return [`${file} is packed although it belongs to the workspace only`]
+  // Data beside the sources is published as it is.
+  if (/^(src|test|scripts)\//.test(file) && !/^src\/[^/]+\/[^/]+\.yaml$/.test(file)) return [`${file} is packed although it belongs to the workspace only`]
   if (/\.test\./.test(file)) return [`${file} is a test and is packed`]
   return /(?<!\.d)\.ts$/.test(file) ? [`${file} is a TypeScript source, which Node refuses to run from node_modules`] : []
 }
@@ -72,7 +73,7 @@ function missingTarget(folder, target) {
  * @returns {string[]}
  */
 function missingFiles(files, name) {
-  return files.some((file) => file === name || file.startsWith(`${name}/`)) ? [] : [`files names ${name}, which is not in the package (was it built?)`]
+  return files.some((file) => file === name || file.startsWith(`${name}/`) || matchesGlob(file, name)) ? [] : [`files names ${name}, which is not in the package (was it built?)`]
 }
 
 /**

@@ -38,6 +38,10 @@ it('accepts a valid package', () => {
   expect(problemsWith()).toEqual([])
 })
 
+it('accepts data beside the sources', () => {
+  expect(problemsWith({ 'src/one/guidance.yaml': '' }, { files: ['dist', 'src/*/guidance.yaml'] })).toEqual([])
+})
+
 it.each([
   ['a source', { 'src/index.js': '' }, 'src/index.js is packed although it belongs to the workspace only'],
   ['TypeScript', { 'dist/a.ts': '' }, 'dist/a.ts is a TypeScript source, which Node refuses to run from node_modules'],

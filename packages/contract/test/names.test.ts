@@ -3,6 +3,7 @@ import {
   BUNDLED_TOOLS, ENV_NAME_PATTERN, EXTENSION_ID_PATTERN, HEADER_NAME_PATTERN, LAYERS, layerRank, isLockedTool, LOCKED_TOOLS,
   TOOL_NAME_PATTERN,
 } from '../src/model/names.ts'
+import { LOCKED_MODES } from '../src/model/tool-names.ts'
 
 describe('names', () => {
   it.each<[string, RegExp, readonly string[], readonly string[]]>([
@@ -24,14 +25,10 @@ describe('names', () => {
   })
 
   it('of locked tools', () => {
-    expect(LOCKED_TOOLS).toEqual([
-      'read', 'write', 'edit', 'glob', 'grep', 'bash', 'todo', 'task', 'question', 'web_search', 'web_fetch', 'skill',
-      'tool_search', 'code_mode',
-    ])
-    expect(BUNDLED_TOOLS.slice(LOCKED_TOOLS.length)).toEqual([
-      'list', 'apply_patch', 'repo_clone', 'repo_overview', 'lsp', 'plan', 'plan_exit', 'git', 'test_runner',
-      'code_exec', 'pdf_read', 'http_request', 'undo',
-    ])
+    expect(BUNDLED_TOOLS.slice(0, LOCKED_TOOLS.length)).toEqual(LOCKED_TOOLS)
+    expect(BUNDLED_TOOLS.slice(LOCKED_TOOLS.length).some(isLockedTool)).toBe(false)
+    expect(new Set(BUNDLED_TOOLS).size).toBe(BUNDLED_TOOLS.length)
+    expect(Object.keys(LOCKED_MODES)).toEqual(LOCKED_TOOLS)
     expect(LOCKED_TOOLS.every((name) => isLockedTool(name) && TOOL_NAME_PATTERN.test(name))).toBe(true)
     expect(['Read', 'constructor', ''].some(isLockedTool)).toBe(false)
   })

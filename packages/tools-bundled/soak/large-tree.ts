@@ -4,10 +4,9 @@ import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { CompartmentSession } from '@bulkhead/contract'
+import type { BundledTool, CompartmentSession } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { createSandbox } from '@bulkhead/sandbox'
-import { createBundledExtensions } from '../src/index.ts'
 import { toolRequest } from '../test/tool-request.ts'
 
 const FOLDERS = 1_000
@@ -16,13 +15,11 @@ const MB = 1024 * 1024
 
 const workspace = await realpath(await mkdtemp(join(tmpdir(), 'bulkhead-soak-')))
 const sandbox = createSandbox({ workspace })
-const requests = createBundledExtensions()
-  .map((bundled) => toolRequest(bundled, { workspace: [workspace], 'user-data': [] }))
 const sessions = new Map<string, Promise<CompartmentSession>>()
 let calls = 0
-async function call(tool: string, args: JsonObject, signal = new AbortController().signal): Promise<JsonObject> {
+async function call(tool: BundledTool, args: JsonObject, signal = new AbortController().signal): Promise<JsonObject> {
   const session = await sessions.getOrInsertComputed(tool, () =>
-    sandbox.open(requests.find(({ tools }) => tools[0]!.name === tool)!))
+    sandbox.open(toolRequest(tool, { workspace: [workspace], 'user-data': [] })))
   return await session.call({ callId: `c${++calls}`, tool, args, signal }) as JsonObject
 }
 

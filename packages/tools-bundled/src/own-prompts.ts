@@ -1,27 +1,34 @@
 import { fileURLToPath } from 'node:url'
 import { BUNDLED_TOOLS, isBundledTool, type Content } from '@bulkhead/contract'
+import { folderOf } from './model/tool-module.ts'
 import { type Guidance, parseGuidance } from './prompts/guidance.ts'
 import { fillKit, type Kit, kitNamed, parseKit } from './prompts/kits.ts'
-import { type FaultReader, type FileParser, MAX_FILES, readYamlFiles } from './prompts/yaml-files.ts'
+import { type FaultReader, type FileParser, MAX_FILES, readYamlFile, readYamlFiles } from './prompts/yaml-files.ts'
+
+/** Our own files are part of the package. */
+const OURS: FaultReader = { report: (fault) => { throw new Error(fault) } }
+// The build puts this code into a folder beside these, too.
+const ownPath = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url))
 
 /** The files of the user, which replace ours by name, and then ours. */
 function createReader<Item extends object>(
-  folder: 'kits' | 'guidance', what: string, parse: FileParser<Item>, nameOf: (item: Item) => string,
+  what: string, parse: FileParser<Item>, nameOf: (item: Item) => string, readOurs: () => Promise<readonly Item[]>,
 ): (userFolder: string, reader: FaultReader) => Promise<readonly Item[]> {
-  // The build puts this code into a folder beside these, too.
-  const ownFolder = fileURLToPath(new URL(`../${folder}/`, import.meta.url))
-  let own: Promise<readonly Item[]> | undefined
+  let ours: Promise<readonly Item[]> | undefined
   return async (userFolder, reader) => {
-    own ??= readYamlFiles(ownFolder, what, parse, { report: (fault) => { throw new Error(fault) } })
+    ours ??= readOurs()
     const theirs = await readYamlFiles(userFolder, what, parse, reader)
     const replaced = new Set(theirs.map(nameOf))
-    return [...theirs, ...(await own).filter((item) => !replaced.has(nameOf(item)))]
+    return [...theirs, ...(await ours).filter((item) => !replaced.has(nameOf(item)))]
   }
 }
 
-export const readKits = createReader<Kit>('kits', 'kit', parseKit, ({ name }) => name)
+export const readKits =
+  createReader<Kit>('kit', parseKit, ({ name }) => name, () => readYamlFiles(ownPath('kits'), 'kit', parseKit, OURS))
 
-const readAllGuidance = createReader<Guidance>('guidance', 'guidance', parseGuidance, ({ tool }) => tool)
+const readAllGuidance = createReader<Guidance>('guidance', parseGuidance, ({ tool }) => tool, async () =>
+  (await Promise.all(BUNDLED_TOOLS.map((tool) =>
+    readYamlFile(ownPath(`src/${folderOf(tool)}/guidance.yaml`), tool, 'guidance', parseGuidance, OURS)))).flat())
 
 /** Ordered by use: the tools of others, and then ours in the order of their list. */
 export async function readGuidance(userFolder: string, reader: FaultReader): Promise<readonly Guidance[]> {

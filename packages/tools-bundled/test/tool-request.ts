@@ -1,13 +1,16 @@
-import { compileGrant, DEFAULT_LIMITS, type CompartmentRequest, type CompartmentServices, type VariableValues } from '@bulkhead/contract'
+import {
+  compileGrant, DEFAULT_LIMITS, type BundledTool, type CompartmentRequest, type CompartmentServices, type VariableValues,
+} from '@bulkhead/contract'
 import { manifestSchema } from '@bulkhead/contract/validation'
 import type { JsonObject } from '@bulkhead/kit/json'
-import type { BundledExtension } from '../src/index.ts'
+import { createBundledExtensions, type BundledOptions } from '../src/index.ts'
 
 /** The request with which the host opens a bundled tool: inline, with the capabilities of its manifest. */
 export function toolRequest(
-  { manifest: written, module }: BundledExtension, variables: VariableValues, services: Partial<CompartmentServices> = {},
+  tool: BundledTool, variables: VariableValues, services: Partial<CompartmentServices> = {}, options: BundledOptions = {},
 ): CompartmentRequest {
-  const { id, version, tools } = manifestSchema.parse(written)
+  const { manifest, module } = createBundledExtensions(options).find((extension) => tool in extension.module.tools)!
+  const { id, version, tools } = manifestSchema.parse(manifest)
   return {
     extension: { id, version, layer: 'bundled' },
     placement: 'inline',

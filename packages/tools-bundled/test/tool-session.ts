@@ -2,11 +2,11 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { BulkheadError, CompartmentServices } from '@bulkhead/contract'
+import type { BulkheadError, BundledTool, CompartmentServices } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { createSandbox, type SandboxOptions } from '@bulkhead/sandbox'
 import { afterAll, beforeAll } from 'vitest'
-import type { BundledExtension } from '../src/index.ts'
+import type { BundledOptions } from '../src/index.ts'
 import { toolRequest } from './tool-request.ts'
 
 export interface ToolSession {
@@ -21,17 +21,15 @@ export interface ToolSession {
 }
 
 interface ToolSessionOptions extends Pick<SandboxOptions, 'dryRun'> {
-  /** Default: the first of the extension. */
-  readonly tool?: string
+  readonly bundled?: BundledOptions
 }
 
 /** Opens a bundled tool in a real sandbox with its own workspace, for all tests of a file or block. */
 export function toolSession(
-  bundled: BundledExtension, services: Partial<CompartmentServices> = {}, { tool: chosen, ...options }: ToolSessionOptions = {},
+  tool: BundledTool, services: Partial<CompartmentServices> = {}, { bundled, ...options }: ToolSessionOptions = {},
 ): ToolSession {
   const [workspace, userData] = [0, 1].map(() => realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-tool-')))) as [string, string]
-  const request = toolRequest(bundled, { workspace: [workspace], 'user-data': [userData] }, services)
-  const tool = chosen ?? request.tools[0]!.name
+  const request = toolRequest(tool, { workspace: [workspace], 'user-data': [userData] }, services, bundled)
   const sandbox = createSandbox({ workspace, ...options })
   const opened = Promise.withResolvers<Awaited<ReturnType<typeof sandbox.open>>>()
   let calls = 0

@@ -4,6 +4,10 @@ import { sourceFiles } from './source-files.ts'
 
 type Floors = readonly (string | readonly string[])[]
 
+/** The tools do not import each other, so every folder beside `model` shares a floor. */
+const TOOLS = readdirSync(join(import.meta.dirname, '../../../tools-bundled/src'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== 'model').map(({ name }) => name)
+
 /**
  * The folders below `src` of each package, from top to bottom. A file imports from its own floor or a lower one.
  * Folders that share a floor do not import each other. `*` means the unlisted files at the root of `src`; without it
@@ -18,20 +22,7 @@ const FLOORS: Readonly<Record<string, Floors>> = {
   ],
   'packages/host': ['sessions', 'calls', 'policy', 'extensions', 'records', 'model'],
   'packages/store': ['*', 'sqlite', 'records'],
-  'packages/tools-bundled': [
-    '*',
-    [
-      'apply-patch', 'list', 'repo-overview',
-      'bash', 'edit', 'glob', 'grep', 'lsp', 'prompts', 'question', 'read', 'skill', 'task', 'todo', 'tool-search',
-      'web-fetch',
-      'web-search', 'write',
-      'http-request', 'pdf-read', 'plan',
-      'git', 'repo-clone', 'test-runner',
-      'undo',
-      'code-exec', 'code-mode',
-    ],
-    'model',
-  ],
+  'packages/tools-bundled': ['*', TOOLS, 'model'],
   'packages/broker': ['*', 'shell', 'net', ['fs', 'secrets', 'walls'], ['hosts', 'process'], 'model'],
   'packages/sandbox': ['*', ['session', 'worker'], ['extension', 'pool'], ['jail', 'process'], ['os', 'wire']],
   'packages/bridges': [

@@ -1,3 +1,7 @@
+import { BUNDLED_TOOLS, LOCKED_TOOLS } from './tool-names.ts'
+
+export { BUNDLED_TOOLS, LOCKED_TOOLS }
+
 /** The version of this contract. Manifests name the version they are written for. */
 export const CONTRACT_VERSION = '1.0.0'
 export const MANIFEST_FILE = 'bulkhead.json'
@@ -61,20 +65,8 @@ export type CommandSeverity = (typeof COMMAND_SEVERITIES)[number]
 /** Flat names, which every model API accepts. */
 export const TOOL_NAME_PATTERN = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
-/**
- * Models have learned these names. A tool of another layer may take one only with the same schema and no more powers.
- */
-export const LOCKED_TOOLS = [
-  'read', 'write', 'edit', 'glob', 'grep', 'bash', 'todo', 'task', 'question', 'web_search', 'web_fetch', 'skill',
-  'tool_search', 'code_mode',
-] as const
 export type LockedTool = (typeof LOCKED_TOOLS)[number]
 
-/** All bundled tools. One that is not locked is replaced by a tool of another layer with its name. */
-export const BUNDLED_TOOLS = [
-  ...LOCKED_TOOLS, 'list', 'apply_patch', 'repo_clone', 'repo_overview', 'lsp', 'plan', 'plan_exit', 'git',
-  'test_runner', 'code_exec', 'pdf_read', 'http_request', 'undo',
-] as const
 export type BundledTool = (typeof BUNDLED_TOOLS)[number]
 
 /** The bundled tool that starts sub-agents. */

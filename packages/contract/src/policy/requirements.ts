@@ -1,8 +1,9 @@
 import { BulkheadError } from '../model/errors.ts'
 import {
-  ANY_COMMAND, isLockedTool, REQUIREMENT_VARIABLES, type CapabilityName, type LockedTool, type RequirementVariable,
+  ANY_COMMAND, isLockedTool, REQUIREMENT_VARIABLES, type CapabilityName, type RequirementVariable,
   type ToolMode,
 } from '../model/names.ts'
+import { LOCKED_MODES } from '../model/tool-names.ts'
 import type { ArgPattern, RequirementSet, ShellRequirement } from '../validation/requirements.ts'
 import { namesSensitiveFiles } from './sensitive-files.ts'
 
@@ -108,14 +109,6 @@ function hasNoMoreThanFiles(
 ): boolean {
   return [fs?.write, net?.hosts, shell, env, secrets].every((list) => (list?.length ?? 0) === 0)
     && capabilities.every((name) => harmless.includes(name))
-}
-
-const LOCKED_MODES: Readonly<Record<LockedTool, ToolMode>> = {
-  read: 'read', glob: 'read', grep: 'read', skill: 'read', tool_search: 'read', question: 'read',
-  code_mode: 'read',
-  write: 'safe_write', edit: 'safe_write', todo: 'safe_write',
-  bash: 'local', task: 'local',
-  web_search: 'external', web_fetch: 'external',
 }
 
 const NAME_PATTERNS: readonly (readonly [RegExp, ToolMode])[] = [

@@ -1,61 +1,39 @@
 import {
-  type ArgumentsReader, defineExtension, type FileReader, type FileWriter, type ManifestInput,
+  type ArgumentsReader, defineTool, type FileReader, type FileWriter,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { BUNDLED } from '../model/bundled-extension.ts'
 import { filesKey, pathKey, type NamedPath, readPaths, simpleReading, stringOr } from '../model/paths.ts'
 import { parsePatch } from './parse-patch.ts'
 import type { FilePatch } from './patch.ts'
 import { type ResolvedFile, resolvePatch } from './resolve-patch.ts'
 
-const INPUT_SCHEMA = {
-  type: 'object',
-  properties: {
-    patch: {
-      type: 'string', minLength: 1,
-      description: 'A unified diff, as git writes it, or a patch from "*** Begin Patch" to "*** End Patch". Paths are '
-        + 'relative to the workspace.',
-    },
-  },
-  required: ['patch'],
-  additionalProperties: false,
-} as const
-
-const REQUIRES = { fs: { read: ['{workspace}', '{workspace}/**/.*'], write: ['{workspace}'] } }
-
-const manifest = {
-  ...BUNDLED,
-  id: 'apply-patch',
-  tools: [{
-    name: 'apply_patch',
-    label: 'Apply a patch',
-    description: 'Changes, creates, moves and deletes text files with a patch: all of them, or none if a hunk does not '
-      + 'fit. A hunk may be at other lines than stated, and may differ in white space; `inexact` names these hunks. A '
-      + 'hunk that fits in several places is refused. `reverse` is the patch that restores the old files.',
-    inputSchema: INPUT_SCHEMA,
-    requires: REQUIRES,
-    gated: true,
-    mode: 'safe_write',
-    kind: 'edit',
-  }],
-} satisfies ManifestInput
-
 /** A longer reverse is left out: it would cost the model more than it helps. */
 const REVERSE_BYTES = 16 * 1024
 
-export const applyPatch = {
-  manifest,
-  module: defineExtension({
-    tools: {
-      apply_patch: {
-        input: INPUT_SCHEMA,
-        requires: REQUIRES,
-        execute: ({ patch }, { fs }) => apply(patch, fs),
-        deriveApprovalKey: ({ patch }) => filesKey(pathsIn(parsePatch(patch)).map(pathKey)),
+export const tool = defineTool({
+  label: 'Apply a patch',
+  description: 'Changes, creates, moves and deletes text files with a patch: all of them, or none if a hunk does not '
+    + 'fit. A hunk may be at other lines than stated, and may differ in white space; `inexact` names these hunks. A '
+    + 'hunk that fits in several places is refused. `reverse` is the patch that restores the old files.',
+  input: {
+    type: 'object',
+    properties: {
+      patch: {
+        type: 'string', minLength: 1,
+        description: 'A unified diff, as git writes it, or a patch from "*** Begin Patch" to "*** End Patch". Paths are '
+          + 'relative to the workspace.',
       },
     },
-  }),
-}
+    required: ['patch'],
+    additionalProperties: false,
+  },
+  requires: { fs: { read: ['{workspace}', '{workspace}/**/.*'], write: ['{workspace}'] } },
+  gated: true,
+  mode: 'safe_write',
+  kind: 'edit',
+  execute: ({ patch }, { fs }) => apply(patch, fs),
+  deriveApprovalKey: ({ patch }) => filesKey(pathsIn(parsePatch(patch)).map(pathKey)),
+})
 
 async function apply(patch: string, fs: FileReader & FileWriter): Promise<JsonObject> {
   const { files, updates } = await resolvePatch(parsePatch(patch), fs)
@@ -88,7 +66,7 @@ const pathsIn = (files: readonly FilePatch[]): readonly string[] =>
 /**
  * Every path that the patch names. A patch that cannot be read touches nothing: the call fails, and no person is asked.
  */
-export const readPatchArguments: ArgumentsReader = ({ patch }, context) => {
+export const readArguments: ArgumentsReader = ({ patch }, context) => {
   let files: readonly FilePatch[]
   try {
     files = parsePatch(stringOr(patch))
@@ -115,3 +93,5 @@ function namedPaths(file: FilePatch): readonly NamedPath[] {
     { ...fresh, path: to, verb: 'create' },
   ]
 }
+
+export const loadLate = (): Promise<unknown> => import('./reverse-patch.ts')

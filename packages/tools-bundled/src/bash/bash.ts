@@ -1,9 +1,8 @@
 import {
-  BulkheadError, defineExtension, type FromJsonSchema, type ManifestInput, type PipeOptions, SENSITIVE, type ShellStage,
+  BulkheadError, defineTool, type FromJsonSchema, type PipeOptions, SENSITIVE, type ShellStage,
 } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
-import { isJsonObject, type JsonObject } from '@bulkhead/kit/json'
-import { BUNDLED } from '../model/bundled-extension.ts'
+import { isJsonObject } from '@bulkhead/kit/json'
 import { insidePath, type Location } from '../model/paths.ts'
 import { refuseInteractive } from './policy/interactive.ts'
 import {
@@ -14,7 +13,7 @@ import { PROCESS_PROGRAMS } from './policy/reading-programs.ts'
 import { innermost } from './policy/wrappers.ts'
 import { type BashRuntime, PlanRunner, REQUIRES } from './run/plan-runner.ts'
 import type { Needs } from './run/stopped.ts'
-import { Transcript } from './run/transcript.ts'
+import { type CommandResult, OUTPUT_SCHEMA, Transcript } from './run/transcript.ts'
 
 /** The maximum and the default, unless the operator sets others. The host ends commands in time. */
 const MAX_TIMEOUT_MS = 120_000
@@ -42,58 +41,28 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const manifest = {
-  ...BUNDLED,
-  id: 'bash',
-  tools: [{
-    name: 'bash',
-    label: 'Bash',
-    description: 'Runs a command line in the workspace and returns stdout, stderr and the exit code. A line that only '
-      + 'reads inside the workspace runs without approval. Other commands are approved one by one, and can write to '
-      + 'the workspace only. If `note` says that a wall stopped the command, run the same line again to ask for more. '
-      + 'There is no terminal: interactive programs fail. What it starts is ended with it, so background processes do '
-      + 'not keep running: start and use a server in one command. Of long output you get the beginning and the end; the '
-      + 'whole is written to a file.',
-    inputSchema: INPUT_SCHEMA,
-    outputSchema: {
-      type: 'object',
-      properties: {
-        stdout: { type: 'string' },
-        stderr: { type: 'string' },
-        exit_code: { type: ['integer', 'null'] },
-        signal: { type: 'string' },
-        timed_out: { const: true },
-        truncated: { const: true },
-        stopped_by: { enum: ['look', 'work', 'network'] },
-        note: { type: 'string' },
-      },
-      required: ['stdout', 'stderr', 'exit_code'],
-    },
-    requires: REQUIRES,
-    gated: true,
-    mode: 'local',
-    kind: 'execute',
-    timeoutMs: MAX_TIMEOUT_MS + CLEANUP_MS,
-    maxOutput: '200KB',
-  }],
-} satisfies ManifestInput
-
 type BashArgs = FromJsonSchema<typeof INPUT_SCHEMA>
 
-export const bash = {
-  manifest,
-  module: defineExtension({
-    tools: {
-      bash: {
-        input: INPUT_SCHEMA,
-        requires: REQUIRES,
-        execute: runBash,
-        // Used by hosts without an arguments reader. The workspace is unknown here, so absolute paths count as outside.
-        deriveApprovalKey: (args) => readBashArguments(args, { workspace: NO_WORKSPACE }).key,
-      },
-    },
-  }),
-}
+export const tool = defineTool({
+  label: 'Bash',
+  description: 'Runs a command line in the workspace and returns stdout, stderr and the exit code. A line that only '
+    + 'reads inside the workspace runs without approval. Other commands are approved one by one, and can write to '
+    + 'the workspace only. If `note` says that a wall stopped the command, run the same line again to ask for more. '
+    + 'There is no terminal: interactive programs fail. What it starts is ended with it, so background processes do '
+    + 'not keep running: start and use a server in one command. Of long output you get the beginning and the end; the '
+    + 'whole is written to a file.',
+  input: INPUT_SCHEMA,
+  output: OUTPUT_SCHEMA,
+  requires: REQUIRES,
+  gated: true,
+  mode: 'local',
+  kind: 'execute',
+  timeoutMs: MAX_TIMEOUT_MS + CLEANUP_MS,
+  maxOutput: '200KB',
+  execute: runBash,
+  // Used by hosts without an arguments reader. The workspace is unknown here, so absolute paths count as outside.
+  deriveApprovalKey: (args) => readBashArguments(args, { workspace: NO_WORKSPACE }).key,
+})
 
 /** Contains no files, so that every absolute path is outside. */
 const NO_WORKSPACE = '/dev/null/nowhere'
@@ -107,7 +76,7 @@ const ABSOLUTE = /(?:^|[^\w.)\]*?+@%~-])(?:-[\w-]*)?\//
  * A line that only reads runs as it is written, in a shell behind the look wall. Of others, a plan runs command by
  * command and everything else in a shell, behind the work wall. A wall that the host chose replaces these.
  */
-async function runBash(args: BashArgs, runtime: BashRuntime): Promise<JsonObject> {
+async function runBash(args: BashArgs, runtime: BashRuntime): Promise<CommandResult> {
   const { command, cwd, timeout_ms: timeoutMs } = args
   const isPlaced = ABSOLUTE.test(`${command}\n${cwd ?? ''}`) || cwd?.split('/').includes('..') === true
   const workspace = isPlaced ? await findWorkspace(runtime) : NO_WORKSPACE
@@ -178,3 +147,5 @@ async function findWorkspace({ shell }: BashRuntime): Promise<string> {
     .catch(() => ({ stdout: NO_WORKSPACE }))
   return stdout.replace(/\n$/, '')
 }
+
+export { readBashArguments as readArguments } from './policy/analyze-command.ts'

@@ -1,8 +1,7 @@
 import {
-  defineExtension, type ManifestInput, type PipeResult, type CommandAs, type Runtime, ToolError,
+  defineTool, type ManifestInput, type PipeResult, type CommandAs, type Runtime, ToolError,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { BUNDLED } from '../model/bundled-extension.ts'
 import { failed, isUnborn } from '../model/git-errors.ts'
 import { openRepository, type Repository } from '../model/git-repository.ts'
 import {
@@ -21,45 +20,27 @@ const ENV = ['GIT_AUTHOR_NAME', 'GIT_AUTHOR_EMAIL'] as const
 const TIMEOUT_MS = 60_000
 const RUN_MS = 40_000
 
-const manifest = {
-  ...BUNDLED,
-  id: 'git',
-  env: [...ENV],
-  tools: [{
-    name: 'git',
-    label: 'Git',
-    description: 'Works with a git repository of the workspace: status, diff, log, show, add, commit, and branch '
-      + '(list, create, switch). Returns structured results; of a long list the first entries and the `last` ones, and '
-      + 'a file has all. Hooks, filters, signing and every program that the settings of a repository name do not run; '
-      + 'use bash if the project needs them. Nothing is fetched or pushed.',
-    inputSchema: INPUT_SCHEMA,
-    requires: REQUIRES,
-    gated: true,
-    mode: 'safe_write',
-    kind: 'execute',
-    timeoutMs: TIMEOUT_MS,
-    maxEntries: 1000,
-    maxOutput: '256KB',
-  }],
-} satisfies ManifestInput
-
 type GitRuntime = Runtime<typeof REQUIRES, (typeof ENV)[number]>
 
-export const git = {
-  manifest,
-  module: defineExtension({
-    env: ENV,
-    tools: {
-      git: {
-        input: INPUT_SCHEMA,
-        requires: REQUIRES,
-        execute: runGit,
-        // Used by hosts without an arguments reader. The workspace is unknown here, so absolute paths count as outside.
-        deriveApprovalKey: (args) => readGitArguments(args, { workspace: '/dev/null/nowhere' }).key,
-      },
-    },
-  }),
-}
+export const tool = defineTool({
+  label: 'Git',
+  description: 'Works with a git repository of the workspace: status, diff, log, show, add, commit, and branch '
+    + '(list, create, switch). Returns structured results; of a long list the first entries and the `last` ones, and '
+    + 'a file has all. Hooks, filters, signing and every program that the settings of a repository name do not run; '
+    + 'use bash if the project needs them. Nothing is fetched or pushed.',
+  input: INPUT_SCHEMA,
+  requires: REQUIRES,
+  env: ENV,
+  gated: true,
+  mode: 'safe_write',
+  kind: 'execute',
+  timeoutMs: TIMEOUT_MS,
+  maxEntries: 1000,
+  maxOutput: '256KB',
+  execute: runGit,
+  // Used by hosts without an arguments reader. The workspace is unknown here, so absolute paths count as outside.
+  deriveApprovalKey: (args) => readGitArguments(args, { workspace: '/dev/null/nowhere' }).key,
+})
 
 async function runGit(args: GitArgs, runtime: GitRuntime): Promise<JsonObject> {
   checkArguments(args)
@@ -274,3 +255,5 @@ function commitError(result: PipeResult): ToolError {
   }
   return failed('commit', { ...result, stderr: result.stderr || result.stdout })
 }
+
+export { readGitArguments as readArguments } from './git-arguments.ts'

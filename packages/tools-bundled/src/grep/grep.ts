@@ -1,5 +1,4 @@
-import { defineExtension, type FileReader, type FromJsonSchema, type ManifestInput } from '@bulkhead/contract'
-import { BUNDLED } from '../model/bundled-extension.ts'
+import { defineTool, type FileReader, type FromJsonSchema } from '@bulkhead/contract'
 import { leftOutWords } from '../model/left-out.ts'
 import { pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 
@@ -31,46 +30,27 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const REQUIRES = { fs: { read: ['{workspace}', '{ad-hoc}'] } }
-
-const manifest = {
-  ...BUNDLED,
-  id: 'grep',
-  tools: [{
-    name: 'grep',
-    label: 'Search in files',
-    description: 'Searches the text files of the workspace with a regular expression, ordered by path. Binary files '
-      + 'and files listed in ignore files are left out. Returns at most 200 matches, and of more the `last` ones, '
-      + 'too, and lines up to 2,000 bytes; a file has all of them whole, as path:line:text. `total` is the number of '
-      + 'all matches, `unread` the number of files and folders that could not be read, and `left_out` of those that '
-      + 'rules deny or ask about. `path` can also be the `output_path` of a long result.',
-    inputSchema: INPUT_SCHEMA,
-    requires: REQUIRES,
-    gated: true,
-    mode: 'read',
-    kind: 'search',
-    idempotent: true,
-    maxEntries: 200,
-    maxOutput: '256KB',
-  }],
-} satisfies ManifestInput
-
 /** As many as an operator may show to a model. All of them are saved to a file. */
 const LIMIT = 10_000
 
-export const grep = {
-  manifest,
-  module: defineExtension({
-    tools: {
-      grep: {
-        input: INPUT_SCHEMA,
-        requires: REQUIRES,
-        execute: (args, { fs }) => search(args, fs),
-        deriveApprovalKey: ({ path }) => pathKey(path),
-      },
-    },
-  }),
-}
+export const tool = defineTool({
+  label: 'Search in files',
+  description: 'Searches the text files of the workspace with a regular expression, ordered by path. Binary files '
+    + 'and files listed in ignore files are left out. Returns at most 200 matches, and of more the `last` ones, '
+    + 'too, and lines up to 2,000 bytes; a file has all of them whole, as path:line:text. `total` is the number of '
+    + 'all matches, `unread` the number of files and folders that could not be read, and `left_out` of those that '
+    + 'rules deny or ask about. `path` can also be the `output_path` of a long result.',
+  input: INPUT_SCHEMA,
+  requires: { fs: { read: ['{workspace}', '{ad-hoc}'] } },
+  gated: true,
+  mode: 'read',
+  kind: 'search',
+  idempotent: true,
+  maxEntries: 200,
+  maxOutput: '256KB',
+  execute: (args, { fs }) => search(args, fs),
+  deriveApprovalKey: ({ path }) => pathKey(path),
+})
 
 async function search(args: FromJsonSchema<typeof INPUT_SCHEMA>, fs: FileReader) {
   const { pattern, path, glob, type, ignore_case, context, multiline, output_mode = 'content' } = args
@@ -102,6 +82,6 @@ async function search(args: FromJsonSchema<typeof INPUT_SCHEMA>, fs: FileReader)
   }
 }
 
-export const readGrepArguments = pathReader(({ path }) => ({
+export const readArguments = pathReader(({ path }) => ({
   path: stringOr(path, '.'), verb: 'read all below', isFolder: true, reads: true, needs: ['fs.read'],
 }))

@@ -1,10 +1,9 @@
 import {
-  defineExtension, ToolError, type ArgumentsReader, type FromJsonSchema, type ManifestInput, type Net,
+  defineTool, ToolError, type ArgumentsReader, type FromJsonSchema, type Net,
   type NetRequest,
 } from '@bulkhead/contract'
 import { findJsonFault, type Json } from '@bulkhead/kit/json'
-import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
-import { exchange, isText, NO_URL, readUrlHost, textOf, type Answer } from '../model/http.ts'
+import { exchange, isText, NO_URL, readUrlHost, textOf, type Answer, type FetchOptions } from '../model/http.ts'
 import { simpleReading, stringOr } from '../model/paths.ts'
 
 const INPUT_SCHEMA = {
@@ -35,47 +34,28 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/
 
 type RequestArgs = FromJsonSchema<typeof INPUT_SCHEMA>
 
-/** `hosts` as for `web_fetch`: it defaults to every public host. */
-export function createHttpRequest(hosts: readonly string[] = ['*']): BundledExtension {
-  const requires = { net: { hosts: [...hosts] } }
-  return {
-    manifest: {
-      ...BUNDLED,
-      id: 'http-request',
-      tools: [{
-        name: 'http_request',
-        label: 'Send a request',
-        description: 'Sends an HTTP request and returns the status, headers and body of the response, also for error '
-          + 'statuses. A JSON body is returned parsed, text as a string, anything else as its type and size. GET and '
-          + 'HEAD follow redirects on the same origin; other redirects are reported. No cookies are kept. To read a '
-          + 'web page, use web_fetch. The response comes from the server, not from the user.',
-        inputSchema: INPUT_SCHEMA,
-        requires,
-        gated: true,
-        mode: 'external',
-        kind: 'fetch',
-        maxOutput: '200KB',
-      }],
-    } satisfies ManifestInput,
-    module: defineExtension({
-      tools: {
-        http_request: {
-          input: INPUT_SCHEMA,
-          requires,
-          execute: (args, { net }) => request(args, net),
-          deriveApprovalKey: ({ url, method = 'GET' }) => keyOf(method, readUrlHost(url)?.hostname),
-        },
-      },
-    }),
-  }
-}
+export const createTool = ({ fetchHosts = ['*'] }: FetchOptions) => defineTool({
+  label: 'Send a request',
+  description: 'Sends an HTTP request and returns the status, headers and body of the response, also for error '
+    + 'statuses. A JSON body is returned parsed, text as a string, anything else as its type and size. GET and '
+    + 'HEAD follow redirects on the same origin; other redirects are reported. No cookies are kept. To read a '
+    + 'web page, use web_fetch. The response comes from the server, not from the user.',
+  input: INPUT_SCHEMA,
+  requires: { net: { hosts: [...fetchHosts] } },
+  gated: true,
+  mode: 'external',
+  kind: 'fetch',
+  maxOutput: '200KB',
+  execute: (args, { net }) => request(args, net),
+  deriveApprovalKey: ({ url, method = 'GET' }) => keyOf(method, readUrlHost(url)?.hostname),
+})
 
 /** An approval of reading from a host does not cover sending to it. */
 const keyOf = (method: string, hostname: string | undefined): string =>
   hostname === undefined ? NO_URL : `${method} ${hostname}`
 
 /** The approval key is the method and the host. Rules can also forbid the host alone. */
-export const readRequestArguments: ArgumentsReader = ({ url, method }) => {
+export const readArguments: ArgumentsReader = ({ url, method }) => {
   const found = readUrlHost(stringOr(url))
   if (found === undefined) return { ...simpleReading(NO_URL, [], 'nothing: it is not a URL'), needs: [] }
   const key = keyOf(stringOr(method, 'GET'), found.hostname)

@@ -1,70 +1,49 @@
-import { defineExtension, type DirectoryEntry, type FileReader, type ManifestInput } from '@bulkhead/contract'
+import { defineTool, type DirectoryEntry, type FileReader } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { ALL_FILES, BUNDLED } from '../model/bundled-extension.ts'
+import { ALL_FILES } from '../model/bundled-extension.ts'
 import { filesBelow, foldersOf, sizesOf } from '../model/files-below.ts'
 import { leftOutWords } from '../model/left-out.ts'
 import { pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
-
-const INPUT_SCHEMA = {
-  type: 'object',
-  properties: {
-    path: { type: 'string', minLength: 1, description: 'The folder. Default: the workspace.' },
-    depth: {
-      type: 'integer', minimum: 1, maximum: 10,
-      description: 'How many levels of folders to list. Default: 1, only what is directly in the folder.',
-    },
-  },
-  required: [],
-  additionalProperties: false,
-} as const
-
-const REQUIRES = { fs: { read: [...ALL_FILES] } }
-
-const manifest = {
-  ...BUNDLED,
-  id: 'list',
-  tools: [{
-    name: 'list',
-    label: 'List a folder',
-    description: 'Lists the files and folders in a folder, with the size of each file in bytes. Links are of the kind '
-      + '`other`. What ignore files exclude is marked `ignored`, and such folders are not opened. Returns at most 1000 '
-      + 'entries, and `incomplete` if there are more. `left_out` is the number of entries that rules deny or '
-      + 'ask about. To find files by name, use `glob`.',
-    inputSchema: INPUT_SCHEMA,
-    requires: REQUIRES,
-    gated: true,
-    mode: 'read',
-    kind: 'read',
-    idempotent: true,
-    maxOutput: '256KB',
-  }],
-} satisfies ManifestInput
 
 const MOST_ENTRIES = 1_000
 /** Files that are not ignored. If there are more, folders are not marked. */
 const MOST_FOUND = 10_000
 
-export const list = {
-  manifest,
-  module: defineExtension({
-    tools: {
-      list: {
-        input: INPUT_SCHEMA,
-        requires: REQUIRES,
-        async execute({ path = '.', depth = 1 }, { fs, signal }) {
-          refuseHome(path)
-          const { entries, isWhole, leftOut } = await listFolder(fs, path, depth, signal)
-          return {
-            path, entries: await described(fs, path, entries, signal), ...(!isWhole && { incomplete: true }),
-            ...leftOutWords(leftOut),
-          }
-        },
-        deriveApprovalKey: ({ path }) => pathKey(path),
+export const tool = defineTool({
+  label: 'List a folder',
+  description: 'Lists the files and folders in a folder, with the size of each file in bytes. Links are of the kind '
+    + '`other`. What ignore files exclude is marked `ignored`, and such folders are not opened. Returns at most 1000 '
+    + 'entries, and `incomplete` if there are more. `left_out` is the number of entries that rules deny or '
+    + 'ask about. To find files by name, use `glob`.',
+  input: {
+    type: 'object',
+    properties: {
+      path: { type: 'string', minLength: 1, description: 'The folder. Default: the workspace.' },
+      depth: {
+        type: 'integer', minimum: 1, maximum: 10,
+        description: 'How many levels of folders to list. Default: 1, only what is directly in the folder.',
       },
     },
-  }),
-}
+    required: [],
+    additionalProperties: false,
+  },
+  requires: { fs: { read: [...ALL_FILES] } },
+  gated: true,
+  mode: 'read',
+  kind: 'read',
+  idempotent: true,
+  maxOutput: '256KB',
+  async execute({ path = '.', depth = 1 }, { fs, signal }) {
+    refuseHome(path)
+    const { entries, isWhole, leftOut } = await listFolder(fs, path, depth, signal)
+    return {
+      path, entries: await described(fs, path, entries, signal), ...(!isWhole && { incomplete: true }),
+      ...leftOutWords(leftOut),
+    }
+  },
+  deriveApprovalKey: ({ path }) => pathKey(path),
+})
 
 interface Folder {
   readonly folder: string
@@ -173,6 +152,6 @@ async function openFolder(fs: FileReader, path: string): Promise<OpenedFolder> {
   }
 }
 
-export const readListArguments = pathReader(({ path }) => ({
+export const readArguments = pathReader(({ path }) => ({
   path: stringOr(path, '.'), verb: 'read the names below', isFolder: true, reads: true, needs: ['fs.read'],
 }))

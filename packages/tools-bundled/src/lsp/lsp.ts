@@ -1,8 +1,7 @@
 import {
-  type ArgumentsReader, BulkheadError, CODE_ITEMS, type CodeDiagnostic, type CodeLocation, defineExtension,
-  type FileReader, type FromJsonSchema, type LanguageServers, type ManifestInput, type SourceFile, type TextPosition, ToolError,
+  type ArgumentsReader, BulkheadError, CODE_ITEMS, type CodeDiagnostic, type CodeLocation, defineTool,
+  type FileReader, type FromJsonSchema, type LanguageServers, type SourceFile, type TextPosition, ToolError,
 } from '@bulkhead/contract'
-import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
 import { foldersAbove, normalPath, outermostRoot, pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 import { columnAt, linesOf, positionAt } from './positions.ts'
 
@@ -30,53 +29,41 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-/** No {ad-hoc}: a server reads the whole folder, and the arguments reader must name that folder. */
-const REQUIRES = { fs: { read: ['{workspace}'] } }
 const MAX_BYTES = 4 * 1024 * 1024
 const LINE_CHARS = 400
 /** Files whose lines are shown. The places in others have no text. */
 const SHOWN_FILES = 200
-
-const manifest = {
-  ...BUNDLED,
-  id: 'lsp',
-  tools: [{
-    name: 'lsp',
-    label: 'Ask a language server',
-    description: 'Answers questions about code with the language server of the file: where a symbol is defined '
-      + '(`definition`) or used (`references`), its type and documentation (`hover`), the symbols of a file or of the '
-      + 'project (`symbols`, `workspace_symbols`), and errors (`diagnostics`). Give the place with `line` and '
-      + '`column`, or with `line` and the text of the symbol in `query`. `incomplete`: there may be more.',
-    inputSchema: INPUT_SCHEMA,
-    requires: REQUIRES,
-    gated: true,
-    mode: 'read',
-    kind: 'search',
-    idempotent: true,
-    timeoutMs: 60_000,
-    maxEntries: 200,
-    maxOutput: '256KB',
-  }],
-} satisfies ManifestInput
 
 type LspArgs = FromJsonSchema<typeof INPUT_SCHEMA>
 
 /** Finds the language servers of a folder with all its files. Default: the workspace of the tool. */
 export type FindLanguageServers = (root?: string) => Promise<LanguageServers | undefined>
 
-/** Without servers, calls fail. */
-export const createLsp = (find: FindLanguageServers = async () => undefined): BundledExtension => ({
-  manifest,
-  module: defineExtension({
-    tools: {
-      lsp: {
-        input: INPUT_SCHEMA,
-        requires: REQUIRES,
-        execute: (args, { fs, signal }) => ask(args, find, fs, signal),
-        deriveApprovalKey: () => pathKey(),
-      },
-    },
-  }),
+interface Options {
+  /** Without servers, calls fail. */
+  readonly languageServers?: FindLanguageServers | undefined
+}
+
+const NO_SERVERS: FindLanguageServers = async () => undefined
+
+export const createTool = ({ languageServers: find = NO_SERVERS }: Options) => defineTool({
+  label: 'Ask a language server',
+  description: 'Answers questions about code with the language server of the file: where a symbol is defined '
+    + '(`definition`) or used (`references`), its type and documentation (`hover`), the symbols of a file or of the '
+    + 'project (`symbols`, `workspace_symbols`), and errors (`diagnostics`). Give the place with `line` and '
+    + '`column`, or with `line` and the text of the symbol in `query`. `incomplete`: there may be more.',
+  input: INPUT_SCHEMA,
+  // No {ad-hoc}: a server reads the whole folder, and the arguments reader must name that folder.
+  requires: { fs: { read: ['{workspace}'] } },
+  gated: true,
+  mode: 'read',
+  kind: 'search',
+  idempotent: true,
+  timeoutMs: 60_000,
+  maxEntries: 200,
+  maxOutput: '256KB',
+  execute: (args, { fs, signal }) => ask(args, find, fs, signal),
+  deriveApprovalKey: () => pathKey(),
 })
 
 async function ask(args: LspArgs, find: FindLanguageServers, fs: FileReader, signal: AbortSignal) {
@@ -189,7 +176,7 @@ const cut = (text: string): string =>
   text.length <= LINE_CHARS ? text : `${text.slice(0, LINE_CHARS).toWellFormed()}…`
 
 /** A server reads the whole workspace, or the whole root that has the file. */
-export const readLspArguments: ArgumentsReader = (args, context) => pathReader(({ path }) => ({
+export const readArguments: ArgumentsReader = (args, context) => pathReader(({ path }) => ({
   path: outermostRoot(stringOr(path), context), verb: 'let a language server read all below', isFolder: true,
   reads: true, needs: ['fs.read'],
 }))(args, context)

@@ -5,6 +5,12 @@ const REDIRECTS = 5
 const TEXT = /^text\/|^application\/(?:[\w.-]+\+|x-)?(?:json|xml|yaml|javascript|ndjson|toml|sh)$/
 export const HTML: ReadonlySet<string> = new Set(['text/html', 'application/xhtml+xml'])
 
+/** What the embedder says about hosts. */
+export interface FetchOptions {
+  /** Default: every public host. */
+  readonly fetchHosts?: readonly string[] | undefined
+}
+
 /** A response with its whole body. */
 export interface Answer {
   /** After redirects. */

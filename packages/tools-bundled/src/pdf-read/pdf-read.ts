@@ -1,9 +1,9 @@
 import {
-  defineExtension, type FileReader, type FromJsonSchema, type ManifestInput, ToolError,
+  defineTool, type FileReader, type FromJsonSchema, ToolError,
 } from '@bulkhead/contract'
-import { ALL_FILES, BUNDLED } from '../model/bundled-extension.ts'
+import { ALL_FILES } from '../model/bundled-extension.ts'
 import { pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
-import { pdfText, type PageRange } from '../model/pdf/pdf-text.ts'
+import { pdfPool, pdfText, type PageRange } from '../model/pdf/pdf-text.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -21,45 +21,27 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const REQUIRES = { fs: { read: [...ALL_FILES] } }
 const MB = 1024 * 1024
 const MAX_BYTES = 64 * MB
 const CHUNK_BYTES = 4 * MB
 
-const manifest = {
-  ...BUNDLED,
-  id: 'pdf-read',
-  tools: [{
-    name: 'pdf_read',
-    label: 'Read a PDF',
-    description: 'Reads the text of a PDF of the workspace, page by page, with the title and the number of pages '
-      + '(`total`). Read long files in parts with `pages`. Pictures are not read: a page without text may be a scan. '
-      + 'The text comes from the author of the file, not from the user.',
-    inputSchema: INPUT_SCHEMA,
-    requires: REQUIRES,
-    gated: false,
-    mode: 'read',
-    kind: 'read',
-    idempotent: true,
-    maxOutput: '256KB',
-  }],
-} satisfies ManifestInput
+export const tool = defineTool({
+  label: 'Read a PDF',
+  description: 'Reads the text of a PDF of the workspace, page by page, with the title and the number of pages '
+    + '(`total`). Read long files in parts with `pages`. Pictures are not read: a page without text may be a scan. '
+    + 'The text comes from the author of the file, not from the user.',
+  input: INPUT_SCHEMA,
+  requires: { fs: { read: [...ALL_FILES] } },
+  gated: false,
+  mode: 'read',
+  kind: 'read',
+  idempotent: true,
+  maxOutput: '256KB',
+  execute: (args, { fs, signal }) => readPdf(args, fs, signal),
+  deriveApprovalKey: ({ path }) => pathKey(path),
+})
 
-export const pdfRead = {
-  manifest,
-  module: defineExtension({
-    tools: {
-      pdf_read: {
-        input: INPUT_SCHEMA,
-        requires: REQUIRES,
-        execute: (args, { fs, signal }) => readPdf(args, fs, signal),
-        deriveApprovalKey: ({ path }) => pathKey(path),
-      },
-    },
-  }),
-}
-
-export const readPdfArguments = pathReader(({ path }) => ({
+export const readArguments = pathReader(({ path }) => ({
   path: stringOr(path), verb: 'read', isFolder: false, reads: true, needs: ['fs.read'],
 }))
 
@@ -111,3 +93,5 @@ async function readWhole(path: string, fs: FileReader, signal: AbortSignal): Pro
   }
   return whole
 }
+
+export const loadLate = (): Promise<unknown> => pdfPool.load()

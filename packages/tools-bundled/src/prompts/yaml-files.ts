@@ -28,17 +28,22 @@ export async function readYamlFiles<Content extends object>(
   })
   const files = names.filter((name) => /\.ya?ml$/.test(name)).toSorted()
   if (files.length > MAX_FILES) report(`${folder} has more than ${MAX_FILES} files. The others are left out.`, folder)
-  const read = await Promise.all(files.slice(0, MAX_FILES).map(async (file) => {
-    const path = join(folder, file)
-    const text = await readShort(path).catch((error: unknown) => new Error(
-      errorCode(error) === undefined ? messageOf(error) : `it cannot be read (${errorCode(error)})`,
-    ))
-    const content = typeof text === 'string' ? await parse(basename(file, extname(file)), text) : text.message
-    if (typeof content !== 'string') return [content]
-    report(`The ${what} ${path} is left out: ${content}${/[.?]$/.test(content) ? '' : '.'}`, path)
-    return []
-  }))
+  const read = await Promise.all(files.slice(0, MAX_FILES).map((file) =>
+    readYamlFile(join(folder, file), basename(file, extname(file)), what, parse, { report })))
   return read.flat()
+}
+
+/** The content of a file, or nothing. */
+export async function readYamlFile<Content extends object>(
+  path: string, name: string, what: string, parse: FileParser<Content>, { report }: FaultReader,
+): Promise<readonly Content[]> {
+  const text = await readShort(path).catch((error: unknown) => new Error(
+    errorCode(error) === undefined ? messageOf(error) : `it cannot be read (${errorCode(error)})`,
+  ))
+  const content = typeof text === 'string' ? await parse(name, text) : text.message
+  if (typeof content !== 'string') return [content]
+  report(`The ${what} ${path} is left out: ${content}${/[.?]$/.test(content) ? '' : '.'}`, path)
+  return []
 }
 
 async function readShort(path: string): Promise<string> {

@@ -1,8 +1,7 @@
 import {
-  BulkheadError, defineExtension, ToolError, type FromJsonSchema, type Interact, type ManifestInput,
+  BulkheadError, defineTool, ToolError, type FromJsonSchema, type Interact,
 } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
-import { BUNDLED } from '../model/bundled-extension.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -43,44 +42,27 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const manifest = {
-  ...BUNDLED,
-  id: 'question',
-  tools: [{
-    name: 'question',
-    label: 'Ask',
-    description: 'Asks the user questions and waits for the answers. Returns a list of answers for each question, in '
-      + 'order. Ask only if you need the answer to continue and cannot find it out yourself.',
-    inputSchema: INPUT_SCHEMA,
-    requires: { capabilities: ['interact'] },
-    gated: false,
-    mode: 'read',
-    kind: 'other',
-  }],
-} satisfies ManifestInput
-
 /** The answer for the model if there is no person to ask. Fixed, so that callers can rely on it. */
 export const NO_USER_MESSAGE = 'No person can be asked here. Continue with your best guess, and say what you assumed.'
 
 type Question = FromJsonSchema<typeof INPUT_SCHEMA>['questions'][number]
 
-export const question = {
-  manifest,
-  module: defineExtension({
-    tools: {
-      question: {
-        input: INPUT_SCHEMA,
-        requires: { capabilities: ['interact'] },
-        async execute({ questions }, { interact }) {
-          const answers: (readonly string[])[] = []
-          for (const one of questions) answers.push(await ask(one, interact).catch(explain))
-          return { answers }
-        },
-        deriveApprovalKey: () => 'interactive',
-      },
-    },
-  }),
-}
+export const tool = defineTool({
+  label: 'Ask',
+  description: 'Asks the user questions and waits for the answers. Returns a list of answers for each question, in '
+    + 'order. Ask only if you need the answer to continue and cannot find it out yourself.',
+  input: INPUT_SCHEMA,
+  requires: { capabilities: ['interact'] },
+  gated: false,
+  mode: 'read',
+  kind: 'other',
+  async execute({ questions }, { interact }) {
+    const answers: (readonly string[])[] = []
+    for (const one of questions) answers.push(await ask(one, interact).catch(explain))
+    return { answers }
+  },
+  deriveApprovalKey: () => 'interactive',
+})
 
 async function ask(asked: Question, interact: Interact): Promise<readonly string[]> {
   const { question: text, header, options, multi_select: several = false } = asked

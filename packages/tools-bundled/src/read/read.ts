@@ -1,7 +1,7 @@
 import {
-  defineExtension, type FileReader, type FromJsonSchema, type ManifestInput, ToolError,
+  defineTool, type FileReader, type FromJsonSchema, ToolError,
 } from '@bulkhead/contract'
-import { ALL_FILES, BUNDLED } from '../model/bundled-extension.ts'
+import { ALL_FILES } from '../model/bundled-extension.ts'
 import { pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 import {
   collectLines, decodeUtf16, fileKind, leadingContinuationBytes, type LineRange, type Lines, linesOfText, SNIFF_BYTES,
@@ -26,29 +26,6 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const REQUIRES = { fs: { read: [...ALL_FILES] } }
-
-const manifest = {
-  ...BUNDLED,
-  id: 'read',
-  tools: [{
-    name: 'read',
-    label: 'Read',
-    description: 'Reads a file of the workspace. Text is read by lines: `offset` is the first line, starting at 1, and '
-      + '`limit` the number of lines. `byte_start` and `byte_end` read a range of bytes instead. Returns at most 200 '
-      + 'KB, with the range and, unless the file is very long, the number of lines (`total`). If `cut` is true, the '
-      + 'last line continues at `bytes.to`. Images are returned as images. `path` can also be the `output_path` of a '
-      + 'long result.',
-    inputSchema: INPUT_SCHEMA,
-    requires: REQUIRES,
-    gated: false,
-    mode: 'read',
-    kind: 'read',
-    idempotent: true,
-    maxOutput: '256KB',
-  }],
-} satisfies ManifestInput
-
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024
 const MAX_UTF16_BYTES = 8 * 1024 * 1024
 const CHUNK_BYTES = 1024 * 1024
@@ -61,19 +38,23 @@ const MAX_BASE64_BYTES = MAX_BYTES / 4 * 3
 
 type ReadArgs = FromJsonSchema<typeof INPUT_SCHEMA>
 
-export const read = {
-  manifest,
-  module: defineExtension({
-    tools: {
-      read: {
-        input: INPUT_SCHEMA,
-        requires: REQUIRES,
-        execute: (args, runtime) => readFile(args, runtime),
-        deriveApprovalKey: ({ path }) => pathKey(path),
-      },
-    },
-  }),
-}
+export const tool = defineTool({
+  label: 'Read',
+  description: 'Reads a file of the workspace. Text is read by lines: `offset` is the first line, starting at 1, and '
+    + '`limit` the number of lines. `byte_start` and `byte_end` read a range of bytes instead. Returns at most 200 '
+    + 'KB, with the range and, unless the file is very long, the number of lines (`total`). If `cut` is true, the '
+    + 'last line continues at `bytes.to`. Images are returned as images. `path` can also be the `output_path` of a '
+    + 'long result.',
+  input: INPUT_SCHEMA,
+  requires: { fs: { read: [...ALL_FILES] } },
+  gated: false,
+  mode: 'read',
+  kind: 'read',
+  idempotent: true,
+  maxOutput: '256KB',
+  execute: (args, runtime) => readFile(args, runtime),
+  deriveApprovalKey: ({ path }) => pathKey(path),
+})
 
 async function readFile(args: ReadArgs, runtime: { readonly fs: FileReader; readonly signal: AbortSignal }) {
   const { path } = args
@@ -205,6 +186,6 @@ async function* chunks(path: string, fs: FileReader, size: number, signal: Abort
   }
 }
 
-export const readReadArguments = pathReader(({ path }) => ({
+export const readArguments = pathReader(({ path }) => ({
   path: stringOr(path), verb: 'read', isFolder: false, reads: true, needs: ['fs.read'],
 }))

@@ -1,9 +1,9 @@
 import {
-  type ArgumentsReader, type CallNeed, defineExtension, type FromJsonSchema, type ManifestInput, type Net, ToolError,
+  type ArgumentsReader, type CallNeed, defineTool, type FromJsonSchema, type Net, ToolError,
 } from '@bulkhead/contract'
 import { errorCode } from '@bulkhead/kit/error-message'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
+import type { FetchOptions } from '../model/http.ts'
 import { absolute, insidePath, pathKey, refuseHome, stringOr, writeDenials } from '../model/paths.ts'
 import { CLONE_WALL, type CloneRuntime, LocalClone } from './local-clone.ts'
 import { copyFile, download } from './sources.ts'
@@ -32,48 +32,31 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const
 
-const TIMEOUT_MS = 300_000
 const REST = { rest: true as const }
 
 type CloneArgs = FromJsonSchema<typeof INPUT_SCHEMA>
 
-/** `hosts` defaults to every public host. */
-export function createRepoClone(hosts: readonly string[] = ['*']): BundledExtension {
-  const requires = {
+export const createTool = ({ fetchHosts = ['*'] }: FetchOptions) => defineTool({
+  label: 'Clone a repository',
+  description: 'Clones a git repository into a new folder of the workspace, from https or from a file URL in the '
+    + 'workspace. A commit can be pinned by its full hash. Submodules are not cloned, symbolic links become '
+    + 'files, and hooks, filters and stored credentials are not used.',
+  input: INPUT_SCHEMA,
+  requires: {
     fs: { read: ['{workspace}'], write: ['{workspace}'] },
-    net: { hosts: [...hosts] },
+    net: { hosts: [...fetchHosts] },
     shell: [
       { cmd: 'git', args: [REST] }, { cmd: 'cat', args: ['--', REST] }, { cmd: 'tee', args: ['.git/shallow'] },
       { cmd: 'rm', args: ['-rf', '--', { wildcard: true as const }] },
     ],
-  }
-  return {
-    manifest: {
-      ...BUNDLED,
-      id: 'repo-clone',
-      tools: [{
-        name: 'repo_clone',
-        label: 'Clone a repository',
-        description: 'Clones a git repository into a new folder of the workspace, from https or from a file URL in the '
-          + 'workspace. A commit can be pinned by its full hash. Submodules are not cloned, symbolic links become '
-          + 'files, and hooks, filters and stored credentials are not used.',
-        inputSchema: INPUT_SCHEMA,
-        requires,
-        gated: true,
-        mode: 'external',
-        kind: 'fetch',
-        timeoutMs: TIMEOUT_MS,
-      }],
-    } satisfies ManifestInput,
-    module: defineExtension({
-      tools: {
-        repo_clone: {
-          input: INPUT_SCHEMA, requires, execute: cloneRepository, deriveApprovalKey: ({ url }) => hostKey(url),
-        },
-      },
-    }),
-  }
-}
+  },
+  gated: true,
+  mode: 'external',
+  kind: 'fetch',
+  timeoutMs: 300_000,
+  execute: cloneRepository,
+  deriveApprovalKey: ({ url }) => hostKey(url),
+})
 
 const hostKey = (url: string): string => {
   const { protocol, hostname = '' } = URL.parse(url) ?? {}
@@ -81,7 +64,7 @@ const hostKey = (url: string): string => {
 }
 
 /** The approval key is the host, or `file`. */
-export const readCloneArguments: ArgumentsReader = ({ url, path }, context) => {
+export const readArguments: ArgumentsReader = ({ url, path }, context) => {
   const { workspace, roots = [] } = context
   const given = URL.parse(stringOr(url))
   const key = hostKey(stringOr(url))

@@ -1,45 +1,10 @@
-import { defineExtension, type FileReader, type ManifestInput } from '@bulkhead/contract'
+import { defineTool, type FileReader } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { BUNDLED } from '../model/bundled-extension.ts'
 import { filesBelow, foldersOf, sizesOf } from '../model/files-below.ts'
 import { leftOutWords } from '../model/left-out.ts'
 import { pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
 import { entryPoints } from './entry-points.ts'
 import { languageOf, testFolderOf } from './languages.ts'
-
-const INPUT_SCHEMA = {
-  type: 'object',
-  properties: {
-    path: { type: 'string', minLength: 1, description: 'The folder of the repository. Default: the workspace.' },
-    depth: {
-      type: 'integer', minimum: 1, maximum: 8,
-      description: 'How many levels of folders the tree has. Default: 3.',
-    },
-  },
-  required: [],
-  additionalProperties: false,
-} as const
-
-const REQUIRES = { fs: { read: ['{workspace}'] } }
-
-const manifest = {
-  ...BUNDLED,
-  id: 'repo-overview',
-  tools: [{
-    name: 'repo_overview',
-    label: 'Overview of a repository',
-    description: 'Describes a repository: its folders with the number of files in each, its languages, its entry '
-      + 'points (package.json, pyproject.toml, Cargo.toml, go.mod, Makefile, Dockerfile, README and others) and where '
-      + 'its tests are. Ignored files are left out. Use it once, before you search.',
-    inputSchema: INPUT_SCHEMA,
-    requires: REQUIRES,
-    gated: true,
-    mode: 'read',
-    kind: 'read',
-    idempotent: true,
-    maxOutput: '64KB',
-  }],
-} satisfies ManifestInput
 
 /** Files that are counted. */
 const MOST_FILES = 10_000
@@ -48,22 +13,35 @@ const MOST_SIZES = 2_000
 const MOST_FOLDERS = 200
 const MOST_ROWS = 30
 
-export const repoOverview = {
-  manifest,
-  module: defineExtension({
-    tools: {
-      repo_overview: {
-        input: INPUT_SCHEMA,
-        requires: REQUIRES,
-        execute({ path = '.', depth = 3 }, { fs, signal }) {
-          refuseHome(path)
-          return overview(fs, path, depth, signal)
-        },
-        deriveApprovalKey: ({ path }) => pathKey(path),
+export const tool = defineTool({
+  label: 'Overview of a repository',
+  description: 'Describes a repository: its folders with the number of files in each, its languages, its entry '
+    + 'points (package.json, pyproject.toml, Cargo.toml, go.mod, Makefile, Dockerfile, README and others) and where '
+    + 'its tests are. Ignored files are left out. Use it once, before you search.',
+  input: {
+    type: 'object',
+    properties: {
+      path: { type: 'string', minLength: 1, description: 'The folder of the repository. Default: the workspace.' },
+      depth: {
+        type: 'integer', minimum: 1, maximum: 8,
+        description: 'How many levels of folders the tree has. Default: 3.',
       },
     },
-  }),
-}
+    required: [],
+    additionalProperties: false,
+  },
+  requires: { fs: { read: ['{workspace}'] } },
+  gated: true,
+  mode: 'read',
+  kind: 'read',
+  idempotent: true,
+  maxOutput: '64KB',
+  execute({ path = '.', depth = 3 }, { fs, signal }) {
+    refuseHome(path)
+    return overview(fs, path, depth, signal)
+  },
+  deriveApprovalKey: ({ path }) => pathKey(path),
+})
 
 async function overview(fs: FileReader, path: string, depth: number, signal: AbortSignal): Promise<JsonObject> {
   const { paths, total, leftOut } = await filesBelow(fs, path, MOST_FILES)
@@ -115,7 +93,7 @@ function countBy(names: readonly string[]): ReadonlyMap<string, number> {
 const mostFirst = (counts: ReadonlyMap<string, number>): readonly (readonly [string, number])[] =>
   [...counts].toSorted(([one, first], [other, second]) => second - first || (one < other ? -1 : 1))
 
-export const readOverviewArguments = pathReader(({ path }) => ({
+export const readArguments = pathReader(({ path }) => ({
   path: stringOr(path, '.'), verb: 'read the names and project files below', isFolder: true, reads: true,
   needs: ['fs.read'],
 }))

@@ -1,17 +1,7 @@
 import { hash } from 'node:crypto'
-import {
-  defineExtension, ToolError, type FileReader, type ManifestInput, type SkillDescriptor,
-} from '@bulkhead/contract'
+import { defineTool, ToolError, type FileReader, type SkillDescriptor } from '@bulkhead/contract'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
-
-const INPUT_SCHEMA = {
-  type: 'object',
-  properties: { name: { type: 'string', minLength: 1, maxLength: 64, description: 'The name of the skill.' } },
-  required: ['name'],
-  additionalProperties: false,
-} as const
 
 /** Maximum length of the list of skills in an error message. */
 const LIST_CHARS = 4_000
@@ -38,52 +28,40 @@ const FOLDERS = ['.agents/skills', '.claude/skills', '.bulkhead/skills']
 
 const EMPTY: SkillCatalog = { skills: () => [], read: async () => new Uint8Array(), loaded: () => undefined }
 
-export function createSkill({ catalog = EMPTY, folders = FOLDERS }: SkillOptions = {}): BundledExtension {
-  const requires = {
-    fs: { read: [...folders.map((path) => `{workspace}/${path}`), '{user-data}/skills'] },
-    capabilities: ['session' as const],
-  }
-  return {
-    manifest: {
-      ...BUNDLED,
-      id: 'skill',
-      tools: [{
-        name: 'skill',
-        label: 'Load a skill',
-        description: 'Loads the instructions of a skill, and names its folder and the files in it, which can be read '
-          + 'afterwards. If the name is unknown, the error lists the available skills.',
-        inputSchema: INPUT_SCHEMA,
-        requires,
-        gated: false,
-        mode: 'read',
-        kind: 'think',
-        idempotent: true,
-        maxOutput: '256KB',
-      }],
-    } satisfies ManifestInput,
-    module: defineExtension({
-      tools: {
-        skill: {
-          input: INPUT_SCHEMA,
-          requires,
-          async execute({ name }, { fs, session }) {
-            const skills = catalog.skills()
-            const skill = skills.find((one) => one.name === name)
-            if (skill === undefined) throw notFound(name, skills)
-            const body = bodyOf(await readText(skill, fs, catalog))
-            catalog.loaded(await session.id(), skill)
-            const { location: folder } = skill
-            const files = [...skill.files.keys()].filter((path) => path !== SKILL_FILE).toSorted().slice(0, MOST_FILES)
-            const shown = visibleText(folder).replaceAll('"', '&quot;')
-            const content = `<skill_content name="${name}" folder="${shown}">\n${body.trim()}\n</skill_content>`
-            return { content, folder, ...(files.length > 0 && { files }) }
-          },
-          deriveApprovalKey: ({ name }) => name,
-        },
-      },
-    }),
-  }
-}
+export const createTool = (
+  { skills: { catalog = EMPTY, folders = FOLDERS } = {} }: { readonly skills?: SkillOptions | undefined },
+) => defineTool({
+  label: 'Load a skill',
+  description: 'Loads the instructions of a skill, and names its folder and the files in it, which can be read '
+    + 'afterwards. If the name is unknown, the error lists the available skills.',
+  input: {
+    type: 'object',
+    properties: { name: { type: 'string', minLength: 1, maxLength: 64, description: 'The name of the skill.' } },
+    required: ['name'],
+    additionalProperties: false,
+  },
+  requires: {
+    fs: { read: [...folders.map((path) => `{workspace}/${path}`), '{user-data}/skills'] }, capabilities: ['session'],
+  },
+  gated: false,
+  mode: 'read',
+  kind: 'think',
+  idempotent: true,
+  maxOutput: '256KB',
+  async execute({ name }, { fs, session }) {
+    const skills = catalog.skills()
+    const skill = skills.find((one) => one.name === name)
+    if (skill === undefined) throw notFound(name, skills)
+    const body = bodyOf(await readText(skill, fs, catalog))
+    catalog.loaded(await session.id(), skill)
+    const { location: folder } = skill
+    const files = [...skill.files.keys()].filter((path) => path !== SKILL_FILE).toSorted().slice(0, MOST_FILES)
+    const shown = visibleText(folder).replaceAll('"', '&quot;')
+    const content = `<skill_content name="${name}" folder="${shown}">\n${body.trim()}\n</skill_content>`
+    return { content, folder, ...(files.length > 0 && { files }) }
+  },
+  deriveApprovalKey: ({ name }) => name,
+})
 
 /** The text that was found and, for a project, trusted. A file that has changed since then is not used. */
 async function readText(skill: SkillDescriptor, fs: FileReader, catalog: SkillCatalog): Promise<string> {

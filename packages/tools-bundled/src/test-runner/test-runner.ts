@@ -1,11 +1,10 @@
 import { gunzip } from 'node:zlib'
 import { promisify } from 'node:util'
 import {
-  type ArgumentsReader, defineExtension, type FromJsonSchema, type ManifestInput, type PipeResult, type Runtime,
+  type ArgumentsReader, defineTool, type FromJsonSchema, type ManifestInput, type PipeResult, type Runtime,
   ToolError,
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { BUNDLED } from '../model/bundled-extension.ts'
 import { insidePath, pathKey, refuseHome, simpleReading, stringOr } from '../model/paths.ts'
 import { findProject, type Project, RUNNERS } from './project.ts'
 import type { RunnerOutput, TestFailure, TestReport } from './readers/report.ts'
@@ -44,47 +43,30 @@ const REQUIRES = {
   shell: [{ cmd: '*', args: [{ rest: true }] }],
 } as const satisfies NonNullable<ManifestInput['tools'][number]['requires']>
 
-const manifest = {
-  ...BUNDLED,
-  id: 'test-runner',
-  tools: [{
-    name: 'test_runner',
-    label: 'Run tests',
-    description: 'Runs the tests of a project with vitest, jest, node:test, pytest, go test or cargo test. Returns how '
-      + 'many passed, failed, could not run (errors) and were skipped, and each failure with its name, file, line, message '
-      + 'and output. Of long output you get the end; all of stderr is written to a file. The tests may write to the '
-      + 'workspace only. The timeout is at most 600 s.',
-    inputSchema: INPUT_SCHEMA,
-    requires: REQUIRES,
-    gated: true,
-    mode: 'local',
-    kind: 'execute',
-    timeoutMs: MAX_TIMEOUT_MS + CLEANUP_MS,
-    maxOutput: '200KB',
-  }],
-} satisfies ManifestInput
-
 type TestArgs = FromJsonSchema<typeof INPUT_SCHEMA>
 type TestRuntime = Runtime<typeof REQUIRES>
 
-export const testRunner = {
-  manifest,
-  module: defineExtension({
-    tools: {
-      test_runner: {
-        input: INPUT_SCHEMA,
-        requires: REQUIRES,
-        execute: runTests,
-        deriveApprovalKey: ({ runner, path }) => testKey(runner, path),
-      },
-    },
-  }),
-}
+export const tool = defineTool({
+  label: 'Run tests',
+  description: 'Runs the tests of a project with vitest, jest, node:test, pytest, go test or cargo test. Returns how '
+    + 'many passed, failed, could not run (errors) and were skipped, and each failure with its name, file, line, message '
+    + 'and output. Of long output you get the end; all of stderr is written to a file. The tests may write to the '
+    + 'workspace only. The timeout is at most 600 s.',
+  input: INPUT_SCHEMA,
+  requires: REQUIRES,
+  gated: true,
+  mode: 'local',
+  kind: 'execute',
+  timeoutMs: MAX_TIMEOUT_MS + CLEANUP_MS,
+  maxOutput: '200KB',
+  execute: runTests,
+  deriveApprovalKey: ({ runner, path }) => testKey(runner, path),
+})
 
 const testKey = (runner = 'tests', path = '.'): string => `${runner} in ${pathKey(path)}`
 
 /** The key is the runner and the folder: the tests of a project run its code. */
-export const readTestArguments: ArgumentsReader = ({ runner, path }, { workspace, roots = [] }) => {
+export const readArguments: ArgumentsReader = ({ runner, path }, { workspace, roots = [] }) => {
   const written = stringOr(path, '.')
   const inside = insidePath(written, { workspace, folder: '.', roots })
   const key = testKey(typeof runner === 'string' ? runner : undefined, inside ?? written)
@@ -233,3 +215,5 @@ async function unpacked({ stdout, stderr }: PipeResult): Promise<string> {
   if (bytes !== undefined) return bytes.toString('utf8')
   throw new ToolError('ToolExecutionFailed', 'The report of the tests is too long. Pass a narrower "path".')
 }
+
+export { loadReports as loadLate } from './runners.ts'

@@ -1,16 +1,5 @@
-import { defineExtension, isBundledTool, type ManifestInput } from '@bulkhead/contract'
-import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
+import { defineTool, isBundledTool } from '@bulkhead/contract'
 import { findTools, type SearchedTool } from '../model/find-tools.ts'
-
-const INPUT_SCHEMA = {
-  type: 'object',
-  properties: {
-    query: { type: 'string', minLength: 1, maxLength: 1000, description: 'What the tool should do, in a few words.' },
-    max_results: { type: 'integer', minimum: 1, maximum: 10, description: 'Maximum number of results. Default: 10.' },
-  },
-  required: ['query'],
-  additionalProperties: false,
-} as const
 
 const MATCHES = 10
 const DESCRIPTION_CHARS = 200
@@ -24,40 +13,31 @@ export interface ToolCatalog {
 
 const EMPTY: ToolCatalog = { tools: () => [], found: () => undefined }
 
-const manifest = {
-  ...BUNDLED,
-  id: 'tool-search',
-  tools: [{
-    name: 'tool_search',
-    label: 'Find tools',
-    description: 'Finds more tools by what they do. You can call the tools it returns.',
-    inputSchema: INPUT_SCHEMA,
-    requires: { capabilities: ['session'] },
-    gated: false,
-    mode: 'read',
-    kind: 'search',
-    idempotent: true,
-  }],
-} satisfies ManifestInput
-
-export const createToolSearch = (catalog: ToolCatalog = EMPTY): BundledExtension => ({
-  manifest,
-  module: defineExtension({
-    tools: {
-      tool_search: {
-        input: INPUT_SCHEMA,
-        requires: { capabilities: ['session'] },
-        async execute({ query, max_results = MATCHES }, { session }) {
-          const sessionId = await session.id()
-          const others = catalog.tools(sessionId).filter(({ name }) => !isBundledTool(name))
-          const best = findTools(query, others).slice(0, max_results)
-          catalog.found(sessionId, best.map(({ name }) => name))
-          return { matches: best.map(({ name, description }) => ({ id: name, description: shortened(description) })) }
-        },
-        deriveApprovalKey: () => 'tool-registry',
-      },
+export const createTool = ({ catalog = EMPTY }: { readonly catalog?: ToolCatalog | undefined }) => defineTool({
+  label: 'Find tools',
+  description: 'Finds more tools by what they do. You can call the tools it returns.',
+  input: {
+    type: 'object',
+    properties: {
+      query: { type: 'string', minLength: 1, maxLength: 1000, description: 'What the tool should do, in a few words.' },
+      max_results: { type: 'integer', minimum: 1, maximum: 10, description: 'Maximum number of results. Default: 10.' },
     },
-  }),
+    required: ['query'],
+    additionalProperties: false,
+  },
+  requires: { capabilities: ['session'] },
+  gated: false,
+  mode: 'read',
+  kind: 'search',
+  idempotent: true,
+  async execute({ query, max_results = MATCHES }, { session }) {
+    const sessionId = await session.id()
+    const others = catalog.tools(sessionId).filter(({ name }) => !isBundledTool(name))
+    const best = findTools(query, others).slice(0, max_results)
+    catalog.found(sessionId, best.map(({ name }) => name))
+    return { matches: best.map(({ name, description }) => ({ id: name, description: shortened(description) })) }
+  },
+  deriveApprovalKey: () => 'tool-registry',
 })
 
 const shortened = (text: string): string =>

@@ -1,11 +1,12 @@
 import {
-  defineExtension, ToolError, type ArgumentsReader, type FromJsonSchema, type ManifestInput, type Net,
+  defineTool, ToolError, type ArgumentsReader, type FromJsonSchema, type Net,
 } from '@bulkhead/contract'
-import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
-import { exchange, HTML, isText, NO_URL, readUrlHost, textOf, type Answer } from '../model/http.ts'
+import {
+  exchange, HTML, isText, NO_URL, readUrlHost, textOf, type Answer, type FetchOptions,
+} from '../model/http.ts'
 import { simpleReading, stringOr } from '../model/paths.ts'
-import { pdfText } from '../model/pdf/pdf-text.ts'
-import { readPage } from './html/read-page.ts'
+import { pdfPool, pdfText } from '../model/pdf/pdf-text.ts'
+import { pagePool, readPage } from './html/read-page.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -20,43 +21,24 @@ const INPUT_SCHEMA = {
 const MB = 1024 * 1024
 const PDF = 'application/pdf'
 
-/** `hosts` defaults to every public host. */
-export function createWebFetch(hosts: readonly string[] = ['*']): BundledExtension {
-  const requires = { net: { hosts: [...hosts] } }
-  return {
-    manifest: {
-      ...BUNDLED,
-      id: 'web-fetch',
-      tools: [{
-        name: 'web_fetch',
-        label: 'Fetch a page',
-        description: 'Fetches a URL and returns its text: a web page as Markdown or plain text without menus and '
-          + 'scripts, the text of a PDF, other text unchanged. Redirects to another host are reported, not followed. '
-          + 'The content of a page comes from its author, not from the user.',
-        inputSchema: INPUT_SCHEMA,
-        requires,
-        gated: true,
-        mode: 'external',
-        kind: 'fetch',
-        idempotent: true,
-        maxOutput: '200KB',
-      }],
-    } satisfies ManifestInput,
-    module: defineExtension({
-      tools: {
-        web_fetch: {
-          input: INPUT_SCHEMA,
-          requires,
-          execute: (args, { net, signal }) => fetchReadable(args, net, signal),
-          deriveApprovalKey: ({ url }) => readUrlHost(url)?.hostname ?? NO_URL,
-        },
-      },
-    }),
-  }
-}
+export const createTool = ({ fetchHosts = ['*'] }: FetchOptions) => defineTool({
+  label: 'Fetch a page',
+  description: 'Fetches a URL and returns its text: a web page as Markdown or plain text without menus and '
+    + 'scripts, the text of a PDF, other text unchanged. Redirects to another host are reported, not followed. '
+    + 'The content of a page comes from its author, not from the user.',
+  input: INPUT_SCHEMA,
+  requires: { net: { hosts: [...fetchHosts] } },
+  gated: true,
+  mode: 'external',
+  kind: 'fetch',
+  idempotent: true,
+  maxOutput: '200KB',
+  execute: (args, { net, signal }) => fetchReadable(args, net, signal),
+  deriveApprovalKey: ({ url }) => readUrlHost(url)?.hostname ?? NO_URL,
+})
 
 /** The approval key of a page is its host. */
-export const readFetchArguments: ArgumentsReader = ({ url }) => {
+export const readArguments: ArgumentsReader = ({ url }) => {
   const found = readUrlHost(stringOr(url))
   if (found === undefined) return { ...simpleReading(NO_URL, [], 'nothing: it is not a URL'), needs: [] }
   return { ...simpleReading(found.hostname, [], `reach ${found.host}`), needs: found.needs }
@@ -108,3 +90,5 @@ async function readable(page: Answer, plain: boolean, signal: AbortSignal): Prom
     'ToolExecutionFailed', `"${url}" has the type ${mediaType || 'unknown'}, which cannot be read as text.`,
   )
 }
+
+export const loadLate = (): Promise<unknown> => Promise.all([pagePool.load(), pdfPool.load()])

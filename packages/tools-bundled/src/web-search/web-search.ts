@@ -1,8 +1,7 @@
 import {
-  BulkheadError, defineExtension, ToolError, type ManifestInput, type Net, type Secrets, type SessionMemory,
+  BulkheadError, defineTool, ToolError, type Net, type Secrets, type SessionMemory,
 } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import { BUNDLED, type BundledExtension } from '../model/bundled-extension.ts'
 import { SessionTurns } from '../model/session-turns.ts'
 import { requestOf } from './request.ts'
 import { plainText, readResults, type SearchResult } from './results.ts'
@@ -10,70 +9,51 @@ import { hostOf, serviceOf, type SearchConfig, type SearchService } from './serv
 
 export type { SearchConfig }
 
-const INPUT_SCHEMA = {
-  type: 'object',
-  properties: {
-    query: { type: 'string', minLength: 1, maxLength: 1000, description: 'What to search for.' },
-    max_results: { type: 'integer', minimum: 1, maximum: 20, description: 'Maximum number of results. Default: 10.' },
-  },
-  required: ['query'],
-  additionalProperties: false,
-} as const
-
 const RESULTS = 10
 const CALLS_PER_SESSION = 25
 const TIMEOUT_MS = 15_000
 
 /** The tool can reach only the configured providers. */
-export function createWebSearch(config: SearchConfig = {}): BundledExtension {
+export function createTool({ search: config = {} }: { readonly search?: SearchConfig | undefined }) {
   const { providers = [], callsPerSession = CALLS_PER_SESSION, timeoutMs = TIMEOUT_MS } = config
   const services = providers.map(serviceOf)
   const turns = new SessionTurns()
-  const requires = { net: { hosts: [...new Set(services.map(hostOf))] }, capabilities: ['session' as const] }
   const secretNames = new Set(services.flatMap(({ secret }) => secret ?? []))
   const secrets = Array.from(secretNames, (name) => {
     const users = services.filter(({ secret }) => secret === name)
     return { name, hosts: [...new Set(users.map(hostOf))] }
   })
-  return {
-    manifest: {
-      ...BUNDLED,
-      id: 'web-search',
-      secrets,
-      tools: [{
-        name: 'web_search',
-        label: 'Search the web',
-        description: 'Searches the web and returns the title, URL and a snippet of each result. Read a result with '
-          + 'web_fetch.',
-        inputSchema: INPUT_SCHEMA,
-        requires,
-        gated: true,
-        mode: 'external',
-        kind: 'fetch',
-        idempotent: true,
-        timeoutMs,
-      }],
-    } satisfies ManifestInput,
-    module: defineExtension({
-      secrets: [...secretNames],
-      tools: {
-        web_search: {
-          input: INPUT_SCHEMA,
-          requires,
-          async execute({ query, max_results = RESULTS }, runtime) {
-            const service = serviceFor(await runtime.session.id(), services)
-            if (service === undefined) throw noProvider()
-            await turns.take(runtime.session, () => countCall(runtime.session, callsPerSession))
-            return { results: await search(service, query, max_results, runtime) }
-          },
-          deriveApprovalKey: () => 'web_search',
-        },
+  return defineTool({
+    label: 'Search the web',
+    description: 'Searches the web and returns the title, URL and a snippet of each result. Read a result with '
+      + 'web_fetch.',
+    input: {
+      type: 'object',
+      properties: {
+        query: { type: 'string', minLength: 1, maxLength: 1000, description: 'What to search for.' },
+        max_results: { type: 'integer', minimum: 1, maximum: 20, description: 'Maximum number of results. Default: 10.' },
       },
-    }),
-  }
+      required: ['query'],
+      additionalProperties: false,
+    },
+    requires: { net: { hosts: [...new Set(services.map(hostOf))] }, capabilities: ['session'] },
+    secrets,
+    gated: true,
+    mode: 'external',
+    kind: 'fetch',
+    idempotent: true,
+    timeoutMs,
+    async execute({ query, max_results = RESULTS }, runtime) {
+      const service = serviceFor(await runtime.session.id(), services)
+      if (service === undefined) throw noProvider()
+      await turns.take(runtime.session, () => countCall(runtime.session, callsPerSession))
+      return { results: await find(service, query, max_results, runtime) }
+    },
+    deriveApprovalKey: () => 'web_search',
+  })
 }
 
-async function search(
+async function find(
   service: SearchService, query: string, limit: number, runtime: { readonly net: Net; readonly secrets?: Secrets },
 ): Promise<readonly SearchResult[]> {
   const secret = service.secret === undefined ? undefined : await runtime.secrets?.handle(service.secret)

@@ -4,12 +4,11 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
-import { applyPatch } from '../apply-patch.ts'
 import { argumentsReaders } from '../../index.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 import { readTree } from './git-trees.ts'
 
-const session = toolSession(applyPatch)
+const session = toolSession('apply_patch')
 const { call, refusal, put, workspace } = session
 const text = (path: string) => readFile(join(workspace, path), 'utf8')
 const names = async () => (await readdir(workspace)).toSorted()

@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
-import { applyPatch } from '../apply-patch.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 import { GitFolder, readTree, type Tree, writeTree } from './git-trees.ts'
 
@@ -48,7 +47,7 @@ const OPTIONS = [['-M'], ['--no-renames'], ['-U0'], ['-U1', '-M'], ['-M', '-C', 
 describe('a patch of git', () => {
   const git = new GitFolder()
   afterAll(() => git.remove())
-  const session = toolSession(applyPatch)
+  const session = toolSession('apply_patch')
 
   it('gives the tree that git gives, and its reverse gives the old one back, here and in git', async () => {
     await fc.assert(fc.asyncProperty(trees, fc.constantFrom(...OPTIONS), async ({ before, after }, options) => {

@@ -1,7 +1,24 @@
-import type { PipeResult } from '@bulkhead/contract'
-import type { JsonObject } from '@bulkhead/kit/json'
+import type { FromJsonSchema, PipeResult } from '@bulkhead/contract'
 import { headAndTail } from '@bulkhead/kit/text'
 import { hiddenNote, lacksFile, type Needs, STOPPED_NOTES, type StoppedBy, stoppedBy } from './stopped.ts'
+
+export const OUTPUT_SCHEMA = {
+  type: 'object',
+  properties: {
+    stdout: { type: 'string' },
+    stderr: { type: 'string' },
+    exit_code: { type: ['integer', 'null'] },
+    signal: { type: 'string' },
+    timed_out: { const: true },
+    truncated: { const: true },
+    stopped_by: { enum: ['look', 'work', 'network'] },
+    note: { type: 'string' },
+  },
+  required: ['stdout', 'stderr', 'exit_code'],
+} as const
+
+/** The result of the tool. */
+export type CommandResult = FromJsonSchema<typeof OUTPUT_SCHEMA>
 
 /** For each stream of all steps together. The host decides how much of it the model sees. */
 const MOST_BYTES = 1024 * 1024
@@ -59,7 +76,7 @@ export class Transcript {
     this.#stopped = wall
   }
 
-  result(): JsonObject {
+  result(): CommandResult {
     const { exitCode, signal } = this.#exit
     const notes = [
       ...(this.#hiddenBy.size === 0 ? [] : [hiddenNote([...this.#hiddenBy])]),

@@ -32,7 +32,7 @@ beforeAll(async () => {
   writeFileSync(join(root, 'secret'), 'precious')
   const env = { LANG: 'C.UTF-8', TERM: 'dumb', HOME: '/dev/null', GIT_EDITOR: 'false' }
   sandbox = createSandbox({ workspace, operator: { path: ['/usr/local/bin', '/usr/bin', '/bin', dirname(process.execPath)], env } })
-  session = await sandbox.open(toolRequest(bundled, { workspace: [workspace] }))
+  session = await sandbox.open(toolRequest('bash', { workspace: [workspace] }))
   // Each process keeps a connection open, so its start and end are events.
   server = createServer((socket) => {
     socket.on('error', () => undefined)
@@ -130,7 +130,7 @@ describe('plain commands run without a shell', () => {
     await bash(`chmod +x evil.sh && git -C repo config core.fsmonitor ${workspace}/evil.sh && git -C repo config core.pager ${workspace}/evil.sh`)
     await bash('git -C repo config diff.external /bin/false')
     const own = createSandbox({ workspace: join(workspace, 'repo'), operator: { path: ['/usr/bin', '/bin'], env: { HOME: '/dev/null' } } })
-    const opened = await own.open(toolRequest(bundled, { workspace: [join(workspace, 'repo')] }))
+    const opened = await own.open(toolRequest('bash', { workspace: [join(workspace, 'repo')] }))
     expect(await opened.call({ callId: 'g', tool: 'bash', args: { command: 'timeout 60 git status --short' }, signal: new AbortController().signal }))
       .toMatchObject({ stdout: expect.stringContaining('?? file\n') as string })
     await own.close()

@@ -3,7 +3,6 @@ import { BulkheadError, DEFAULT_LIMITS, type CompartmentLimits, type Compartment
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
-import { createCodeExec } from '../code-exec.ts'
 import { runProgram, type ProgramRun } from '../../model/programs/run-program.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
@@ -26,7 +25,7 @@ const failure = async (code: string, more?: Partial<ProgramRun>, limits?: Partia
 }
 
 describe('code_exec', () => {
-  const tool = toolSession(createCodeExec({ place: () => placeWith() }))
+  const tool = toolSession('code_exec', {}, { bundled: { programs: { place: () => placeWith(), functions: () => [] } } })
   it('returns the value as JSON, and the console output', async () => {
     expect(await tool.call({ code: 'console.log("one", { a: 1 })\nconsole.error("two")\nawait null\nreturn [1, 2].map((n) => n * 2)' }))
       .toEqual({ value: [2, 4], console: 'one { a: 1 }\ntwo' })

@@ -1,6 +1,6 @@
 import { BulkheadError, DEFAULT_LIMITS, type CompartmentRequest, type CompartmentSession, type Outcome } from '@bulkhead/contract'
 import { expect, it } from 'vitest'
-import { createCodeMode } from '../code-mode.ts'
+import { createTool } from '../code-mode.ts'
 
 const made: string[] = []
 const output = { type: 'output', data: 1, metadata: { call_id: '', tool: '', origin: null, duration_ms: 0, attempt: 1 } } satisfies Outcome
@@ -17,13 +17,13 @@ it.each([
   ['return await tools.read({})', 'write', 'CapabilityDenied'],
   ['return await tools[name]({})', 'write', 'called'],
 ])('the program %j may call %s: %s', async (code, tool, expected) => {
-  const { module } = createCodeMode({ place: () => ({ open: taken(tool), limits: DEFAULT_LIMITS }), functions: () => [] })
+  const programs = { place: () => ({ open: taken(tool), limits: DEFAULT_LIMITS }), functions: () => [] }
   const runtime = {
     signal: new AbortController().signal, session: { id: async () => 's' },
     tools: { call: async (name: string) => { made.push(name); return output } },
   }
   made.length = 0
-  const { code_mode: { execute } } = module.tools as unknown as { code_mode: { execute(args: object, runtime: object): Promise<unknown> } }
+  const { execute } = createTool({ programs }) as unknown as { execute(args: object, runtime: object): Promise<unknown> }
   expect(await execute({ code }, runtime)).toEqual({ value: expected })
   expect(made).toEqual(expected === 'called' ? [tool] : [])
 })

@@ -3,11 +3,10 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
-import { edit } from '../edit.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
 describe('edit', () => {
-  const tool = toolSession(edit)
+  const tool = toolSession('edit')
   const text = () => readFile(join(tool.workspace, 'f.txt'), 'utf8')
 
   it('replaces a string and returns a diff', async () => {

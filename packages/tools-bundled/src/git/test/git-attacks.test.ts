@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { git } from '../git.ts'
 import { needs } from '../../../../../scripts/machine.ts'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { toolSession } from '../../../test/tool-session.ts'
@@ -198,7 +197,7 @@ describe('a repository cannot lead out of the workspace', () => {
 })
 
 describe('with the wall', needs('bubblewrap'), () => {
-  const session = toolSession(git)
+  const session = toolSession('git')
   it('other folders are not visible', async () => {
     const hidden = repositoryIn(join(root, 'hidden'), { 'b.txt': 'precious\n' })
     const own = repositoryIn(join(session.workspace, 'r'), { 'a.txt': 'one\n' })

@@ -3,7 +3,6 @@ import { appendFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
-import { git } from '../git.ts'
 import { readGitArguments } from '../git-arguments.ts'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { toolSession, type ToolSession } from '../../../test/tool-session.ts'
@@ -11,7 +10,7 @@ import { gitIn, repositoryIn, writeIn } from './repository.ts'
 import { unwalledTool } from './unwalled-tool.ts'
 
 const variables = { GIT_AUTHOR_NAME: 'Grace = H', GIT_AUTHOR_EMAIL: 'grace@example.org' }
-const walled = toolSession(git, { env: new Map(Object.entries(variables)), envDeclared: new Set(Object.keys(variables)) })
+const walled = toolSession('git', { env: new Map(Object.entries(variables)), envDeclared: new Set(Object.keys(variables)) })
 const { workspace } = walled
 /** A wall around each command takes most of the time. */
 const session = thoroughly<Pick<ToolSession, 'call' | 'refusal'>>(unwalledTool(workspace, variables), walled)

@@ -3,15 +3,15 @@ import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'n
 import { isAbsolute, join } from 'node:path'
 import { BulkheadError, type FileReader, type PipeOptions, type PipeResult, type ShellStage } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
-import { bash } from '../../bash/bash.ts'
-import { git } from '../git.ts'
+import { tool as bash } from '../../bash/bash.ts'
+import { tool as git } from '../git.ts'
 
 /**
  * The tool with real files and processes, without a wall around commands, as on a system without bubblewrap: what a program does
  * becomes visible.
  */
 export function unwalledTool(workspace: string, variables: Readonly<Record<string, string>> = IDENTITY) {
-  const { execute } = git.module.tools['git'] as unknown as { execute: Execute }
+  const { execute } = git as unknown as { execute: Execute }
   const call = (args: JsonObject): Promise<JsonObject> => execute(args, runtimeIn(workspace, variables, NO_PREFIX))
   const refusal = (args: JsonObject): Promise<BulkheadError> => call(args).then(
     (value) => { throw new Error(`not refused: ${JSON.stringify(value)}`) },
@@ -22,7 +22,7 @@ export function unwalledTool(workspace: string, variables: Readonly<Record<strin
 
 /** The same for `bash`. `prefix` stands before each program. */
 export function unwalledBash(workspace: string, prefix: readonly string[] = NO_PREFIX): (command: string) => Promise<JsonObject> {
-  const { execute } = bash.module.tools['bash'] as unknown as { execute: Execute }
+  const { execute } = bash as unknown as { execute: Execute }
   return (command) => execute({ command }, runtimeIn(workspace, IDENTITY, prefix))
 }
 

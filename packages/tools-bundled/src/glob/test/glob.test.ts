@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
-import { glob, splitPattern } from '../glob.ts'
+import { splitPattern } from '../glob.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
 describe('glob', () => {
-  const tool = toolSession(glob)
+  const tool = toolSession('glob')
   const paths = async (pattern: string, path?: string) =>
     (await tool.call({ pattern, ...(path !== undefined && { path }) }))['paths'] as string[]
 

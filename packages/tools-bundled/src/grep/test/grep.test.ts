@@ -3,11 +3,10 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
-import { grep } from '../grep.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
 describe('grep', () => {
-  const tool = toolSession(grep)
+  const tool = toolSession('grep')
 
   it('finds lines, files and counts', async () => {
     await tool.put('g/a.ts', 'import x\nconst a = 1\n')

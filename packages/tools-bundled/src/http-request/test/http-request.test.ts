@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createHttpRequest, readRequestArguments } from '../http-request.ts'
-import { readFetchArguments } from '../../web-fetch/web-fetch.ts'
+import { readArguments } from '../http-request.ts'
+import { readArguments as readFetchArguments } from '../../web-fetch/web-fetch.ts'
 import { serve } from '../../../test/loopback.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
@@ -18,7 +18,7 @@ const echo: RequestListener = async (request, response) => {
 }
 
 describe('http_request', () => {
-  const tool = toolSession(createHttpRequest(['*', server.place]))
+  const tool = toolSession('http_request', {}, { bundled: { fetchHosts: ['*', server.place] } })
   const url = `${server.base}/api?x=1`
   beforeEach(() => { answer = echo })
 
@@ -117,12 +117,12 @@ describe('the arguments of http_request', () => {
   const url = 'https://api.example.com:8443/a'
 
   it('name the host for rules and ceilings, as those of web_fetch do', () => {
-    const reading = readRequestArguments({ url, method: 'DELETE' }, context)
+    const reading = readArguments({ url, method: 'DELETE' }, context)
     expect(reading).toEqual({
       key: 'DELETE api.example.com', subjects: [{ key: 'DELETE api.example.com', names: ['api.example.com'] }],
       touches: ['send DELETE to api.example.com:8443'], asks: [], denies: [], needs: [{ kind: 'net', subject: 'api.example.com:8443' }],
     })
     expect(readFetchArguments({ url }, context)).toMatchObject({ key: 'api.example.com', needs: reading.needs! })
-    expect(readRequestArguments({ url: 'nonsense' }, context)).toMatchObject({ key: 'not a URL', touches: ['nothing: it is not a URL'], needs: [] })
+    expect(readArguments({ url: 'nonsense' }, context)).toMatchObject({ key: 'not a URL', touches: ['nothing: it is not a URL'], needs: [] })
   })
 })

@@ -3,10 +3,9 @@ import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ONLY_IN_SOAK } from '../../../../../scripts/thoroughly.ts'
-import { list } from '../list.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
-const { call, refusal, put, key, workspace } = toolSession(list)
+const { call, refusal, put, key, workspace } = toolSession('list')
 beforeAll(async () => {
   await put('src/a.ts', 'let a\n')
   await put('src/deep/b.ts', 'b')

@@ -5,12 +5,12 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
 import { thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { pdfText } from '../../model/pdf/pdf-text.ts'
-import { pdfRead, readRanges } from '../pdf-read.ts'
+import { readRanges } from '../pdf-read.ts'
 import { encryptedPdf, pdfOf } from '../../../test/pdf-of.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
 describe('pdf_read', () => {
-  const tool = toolSession(pdfRead)
+  const tool = toolSession('pdf_read')
 
   it('returns the title, the number of pages and the text of each page', async () => {
     await tool.put('docs/a.pdf', pdfOf(['First page', 'Second page', 'Third page'], 'A report'))

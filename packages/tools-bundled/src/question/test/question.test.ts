@@ -1,7 +1,7 @@
 import { BulkheadError, type InteractionRequest, type InteractionResponse } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { describe, expect, it } from 'vitest'
-import { NO_USER_MESSAGE, question } from '../question.ts'
+import { NO_USER_MESSAGE } from '../question.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
 describe('question', () => {
@@ -11,7 +11,7 @@ describe('question', () => {
     asked.length = 0
     answer = async () => ({ status: 'accepted', value: values.shift()! })
   }
-  const tool = toolSession(question, {
+  const tool = toolSession('question', {
     interact: async (_, request, signal) => {
       asked.push(request)
       return answer(request, signal)
@@ -73,7 +73,7 @@ describe('question', () => {
 })
 
 describe('question without a user', () => {
-  const tool = toolSession(question)
+  const tool = toolSession('question')
   it('fails with the same message', async () => {
     expect(await tool.refusal({ questions: [{ question: 'Anyone?' }] })).toMatchObject({ message: NO_USER_MESSAGE })
   })

@@ -5,7 +5,7 @@ import type { CompartmentSession, Sandbox } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { read as bundled } from '../read.ts'
+import { tool } from '../read.ts'
 import { toolRequest } from '../../../test/tool-request.ts'
 
 const KB = 1024
@@ -16,7 +16,7 @@ let session: CompartmentSession
 beforeAll(async () => {
   workspace = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-read-')))
   sandbox = createSandbox({ workspace })
-  session = await sandbox.open(toolRequest(bundled, { workspace: [workspace] }))
+  session = await sandbox.open(toolRequest('read', { workspace: [workspace] }))
 })
 afterAll(async () => {
   await sandbox.close()
@@ -48,7 +48,7 @@ describe('a file of 2 GB', () => {
         start === 0 ? Buffer.concat([text, zeros]).subarray(0, end) : zeros.subarray(0, end - start),
     }
     const runtime = { fs, signal: new AbortController().signal }
-    const execute = bundled.module.tools['read']!.execute as (args: object, runtime: object) => Promise<unknown>
+    const execute = tool.execute as (args: object, runtime: object) => Promise<unknown>
     await expect(execute({ path: 'huge.txt', offset: 9_999 }, runtime)).rejects.toMatchObject({
       code: 'InputInvalid', message: expect.stringMatching(/first 256 MB \(4097 lines\).*byte_start/),
     })

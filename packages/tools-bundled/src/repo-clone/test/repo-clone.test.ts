@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createRepoClone, readCloneArguments } from '../repo-clone.ts'
+import { readArguments } from '../repo-clone.ts'
 import { gitIn, repositoryIn, writeIn } from '../../git/test/repository.ts'
 import { ONLY_IN_SOAK, thoroughly } from '../../../../../scripts/thoroughly.ts'
 import { serve } from '../../../test/loopback.ts'
@@ -58,7 +58,7 @@ function backend(request: IncomingMessage, response: ServerResponse): void {
 
 let answer: (request: IncomingMessage, response: ServerResponse) => void = backend
 const server = await serve((request, response) => answer(request, response))
-const session = toolSession(createRepoClone([server.place]))
+const session = toolSession('repo_clone', {}, { bundled: { fetchHosts: [server.place] } })
 const url = `${server.base}/bare.git`
 let made = 0
 const target = () => `c${++made}`
@@ -258,7 +258,7 @@ describe('arguments', () => {
   })
 
   it('have the host as approval key, and name what is touched', () => {
-    const read = (args: Parameters<typeof readCloneArguments>[0]) => readCloneArguments(args, { workspace: '/w' })
+    const read = (args: Parameters<typeof readArguments>[0]) => readArguments(args, { workspace: '/w' })
     expect(read({ url: 'https://example.org/a/b', path: 'lib/b' })).toMatchObject({
       key: 'example.org', touches: ['reach example.org', 'write /w/lib/b'], denies: [],
       needs: [{ kind: 'fs.write', subject: '/w/lib/b' }, { kind: 'net', subject: 'example.org:443' }],

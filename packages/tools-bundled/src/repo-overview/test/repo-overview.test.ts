@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { repoOverview } from '../repo-overview.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
-const { call, refusal, put } = toolSession(repoOverview)
+const { call, refusal, put } = toolSession('repo_overview')
 beforeAll(async () => {
   await put('README.md', '\n# The thing\n\nText\n')
   await put('package.json', JSON.stringify({

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SkillDescriptor } from '@bulkhead/contract'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { createSkill, readSkillHead } from '../skill.ts'
+import { readSkillHead } from '../skill.ts'
 import { sessionMemory } from '../../../test/memory.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
@@ -19,13 +19,13 @@ describe('skill', () => {
   const loaded: string[] = []
   const memory = sessionMemory()
   memory.current = 's1'
-  const tool = toolSession(createSkill({
+  const tool = toolSession('skill', { session: memory }, { bundled: { skills: {
     folders: ['.agents/skills'],
     catalog: {
       skills: () => skills, read: ({ location }, path) => readFile(join(location, path)),
       loaded: (sessionId, { name }) => void loaded.push(`${sessionId} ${name}`),
     },
-  }), { session: memory })
+  } } })
   beforeEach(() => {
     skills = []
     loaded.length = 0

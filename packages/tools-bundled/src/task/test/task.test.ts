@@ -1,15 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import { createTask, type Delegate, type DelegatedTask } from '../task.ts'
+import type { Delegate, DelegatedTask } from '../task.ts'
 import { sessionMemory } from '../../../test/memory.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
 describe('task', () => {
   const tasks: DelegatedTask[] = []
   let run: Delegate
-  const tool = toolSession(createTask((task) => {
-    tasks.push(task)
-    return run(task)
-  }), { session: sessionMemory() })
+  const tool = toolSession('task', { session: sessionMemory() }, {
+    bundled: {
+      delegate: (task) => {
+        tasks.push(task)
+        return run(task)
+      },
+    },
+  })
 
   it('delegates and returns the output, with the session of the agent', async () => {
     run = async ({ prompt }) => ({ sessionId: 'child', output: `did: ${prompt}` })
@@ -49,7 +53,7 @@ describe('task', () => {
 })
 
 describe('task without an agent runner', () => {
-  const tool = toolSession(createTask(), { session: sessionMemory() })
+  const tool = toolSession('task', { session: sessionMemory() })
   it('fails with CapabilityUnavailable', async () => {
     expect(await tool.refusal({ subagent_type: 'a', prompt: 'go' })).toMatchObject({ code: 'CapabilityUnavailable', message: /no sub-agents/ })
   })

@@ -6,7 +6,7 @@ import type { BulkheadError } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readTestArguments, testRunner } from '../test-runner.ts'
+import { readArguments } from '../test-runner.ts'
 import { runsIf } from '../../../../../scripts/skips.ts'
 import { ONLY_IN_SOAK } from '../../../../../scripts/thoroughly.ts'
 import { toolRequest } from '../../../test/tool-request.ts'
@@ -23,7 +23,7 @@ let opened = 0
 function runnerIn(workspace: string, path: readonly string[] = PATH) {
   // Programs in the workspace do not run by name.
   const sandbox = createSandbox({ workspace, operator: { path: path.filter((folder) => !folder.startsWith(workspace)), env } })
-  const session = sandbox.open(toolRequest(testRunner, { workspace: [workspace] }))
+  const session = sandbox.open(toolRequest('test_runner', { workspace: [workspace] }))
   const call = async (args: JsonObject): Promise<JsonObject> =>
     await (await session).call({ callId: `c${++opened}`, tool: 'test_runner', args, signal: new AbortController().signal }) as JsonObject
   return {
@@ -195,7 +195,7 @@ describe('errors name the cure', () => {
 })
 
 it('has the runner and the folder as approval key', () => {
-  const read = (args: JsonObject) => readTestArguments(args, { workspace: '/w' })
+  const read = (args: JsonObject) => readArguments(args, { workspace: '/w' })
   expect([read({}).key, read({ runner: 'go', path: '/w/a/b' }).key]).toEqual(['tests in .', 'go in a/b'])
   expect(read({ path: '../x' }).denies).toEqual(['the path ../x is outside the workspace'])
   expect(read({}).onlyReads).toBeUndefined()

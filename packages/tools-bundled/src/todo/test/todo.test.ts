@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { todo } from '../todo.ts'
 import { sessionMemory } from '../../../test/memory.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
 describe('todo', () => {
   const memory = sessionMemory()
-  const tool = toolSession(todo, { session: memory })
+  const tool = toolSession('todo', { session: memory })
 
   it('stores the list of a session and returns it', async () => {
     const todos = [{ content: 'find it', status: 'completed', id: 'a' }, { content: 'mend it', status: 'in_progress', priority: 'high' }]
@@ -23,7 +22,7 @@ describe('todo', () => {
 })
 
 describe('todo without a session', () => {
-  const tool = toolSession(todo)
+  const tool = toolSession('todo')
   it('fails with CapabilityUnavailable', async () => {
     expect((await tool.refusal({ todos: [] })).code).toBe('CapabilityUnavailable')
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { rank, wordsOf, type SearchedTool } from '../../model/find-tools.ts'
-import { createToolSearch, ToolShelf } from '../tool-search.ts'
+import { ToolShelf } from '../tool-search.ts'
 import { sessionMemory } from '../../../test/memory.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
@@ -17,9 +17,9 @@ const TOOLS = [
 describe('tool_search', () => {
   const reported: [string, readonly string[]][] = []
   let tools = TOOLS
-  const search = toolSession(createToolSearch({
-    tools: () => tools, found: (session, names) => void reported.push([session, names]),
-  }), { session: sessionMemory() })
+  const search = toolSession('tool_search', { session: sessionMemory() }, {
+    bundled: { catalog: { tools: () => tools, found: (session, names) => void reported.push([session, names]) } },
+  })
   const ids = async (query: string, max_results = 10) =>
     ((await search.call({ query, max_results }))['matches'] as { id: string }[]).map(({ id }) => id)
 

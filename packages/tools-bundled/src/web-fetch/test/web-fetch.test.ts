@@ -2,7 +2,6 @@ import type { RequestListener } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { pdfText } from '../../model/pdf/pdf-text.ts'
-import { createWebFetch } from '../web-fetch.ts'
 import { serve } from '../../../test/loopback.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 import { encryptedPdf, pdfOf } from '../../../test/pdf-of.ts'
@@ -14,7 +13,7 @@ const page = (type: string, body: string | Buffer, headers = {}): RequestListene
 }
 
 describe('web_fetch', () => {
-  const tool = toolSession(createWebFetch(['*', server.place]))
+  const tool = toolSession('web_fetch', {}, { bundled: { fetchHosts: ['*', server.place] } })
   const url = `${server.base}/page`
 
   it('returns a page as Markdown or text', async () => {

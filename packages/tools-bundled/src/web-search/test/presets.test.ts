@@ -3,7 +3,6 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '@bulkhead/kit/json'
 import type { SearchProvider } from '../service.ts'
-import { createWebSearch } from '../web-search.ts'
 import { serve } from '../../../test/loopback.ts'
 import { sessionMemory } from '../../../test/memory.ts'
 import { toolSession } from '../../../test/tool-session.ts'
@@ -18,9 +17,9 @@ const server = await serve(async (request, response) => {
 const port = Number(server.place.split(':')[1])
 
 /** The server answers for the real host of the provider. */
-const toolOf = (provider: SearchProvider, host: string) => toolSession(createWebSearch({ providers: [provider] }), {
+const toolOf = (provider: SearchProvider, host: string) => toolSession('web_search', {
   session: sessionMemory(), secrets: new Map([['KEY', { value: KEY, hosts: [host], commands: [] }]]),
-}, { dryRun: { port, used: () => {} } })
+}, { bundled: { search: { providers: [provider] } }, dryRun: { port, used: () => {} } })
 const query = 'rust & "wasm"'
 const results = [{ title: 'Rust and WebAssembly', url: 'https://rustwasm.example/book/', snippet: 'A small book about both.' }]
 
@@ -126,9 +125,9 @@ describe('the secret of a provider', () => {
 
 describe('a provider that refuses the secret', async () => {
   const refusing = await serve((_, response) => response.writeHead(401).end('{}'))
-  const tool = toolSession(createWebSearch({ providers: [{ type: 'json', url: refusing.base, secret: 'KEY' }] }), {
+  const tool = toolSession('web_search', {
     session: sessionMemory(), secrets: new Map([['KEY', { value: KEY, hosts: [refusing.place], commands: [] }]]),
-  })
+  }, { bundled: { search: { providers: [{ type: 'json', url: refusing.base, secret: 'KEY' }] } } })
   it('is reported with the name of the secret', async () => {
     expect(await tool.refusal({ query })).toMatchObject({ code: 'ToolExecutionFailed', message: expect.stringMatching(/status 401\. \(The operator can check the value of KEY\.\)$/) })
   })

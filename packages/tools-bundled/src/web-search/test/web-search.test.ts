@@ -2,7 +2,8 @@ import type { RequestListener } from 'node:http'
 import { manifestSchema } from '@bulkhead/contract/validation'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { hostOf, serviceOf } from '../service.ts'
-import { createWebSearch, serviceFor } from '../web-search.ts'
+import { createBundledExtensions } from '../../index.ts'
+import { serviceFor } from '../web-search.ts'
 import { serve } from '../../../test/loopback.ts'
 import { sessionMemory } from '../../../test/memory.ts'
 import { toolSession } from '../../../test/tool-session.ts'
@@ -15,7 +16,9 @@ const server = await serve((request, response) => answer(request, response))
 
 describe('web_search with SearXNG', () => {
   const memory = sessionMemory()
-  const tool = toolSession(createWebSearch({ providers: [{ type: 'searxng', url: `${server.base}/searx/` }], callsPerSession: 3 }), { session: memory })
+  const tool = toolSession('web_search', { session: memory }, {
+    bundled: { search: { providers: [{ type: 'searxng', url: `${server.base}/searx/` }], callsPerSession: 3 } },
+  })
   let sessions = 0
   beforeEach(() => { memory.current = `s${++sessions}` })
 
@@ -83,10 +86,12 @@ describe('web_search with SearXNG', () => {
 })
 
 describe('web_search with a JSON API', () => {
-  const tool = toolSession(createWebSearch({
-    providers: [{ type: 'json', url: `${server.base}/v1?query={query}&n=5`, secret: 'SEARCH_KEY', resultsPath: '/data/hits' }],
-  }), {
+  const tool = toolSession('web_search', {
     session: sessionMemory(), secrets: new Map([['SEARCH_KEY', { value: 'the canary sings', hosts: [server.place], commands: [] }]]),
+  }, {
+    bundled: {
+      search: { providers: [{ type: 'json', url: `${server.base}/v1?query={query}&n=5`, secret: 'SEARCH_KEY', resultsPath: '/data/hits' }] },
+    },
   })
 
   it('reads the list at the configured path, and sends the secret of the provider', async () => {
@@ -98,7 +103,7 @@ describe('web_search with a JSON API', () => {
 })
 
 describe('web_search without a provider', () => {
-  const tool = toolSession(createWebSearch(), { session: sessionMemory() })
+  const tool = toolSession('web_search', { session: sessionMemory() })
   it('fails with CapabilityUnavailable', async () => {
     expect(await tool.refusal({ query: 'x' })).toMatchObject({ code: 'CapabilityUnavailable', message: expect.stringContaining('config.json') })
   })
@@ -117,9 +122,9 @@ describe('search providers', () => {
 
   it('are the only hosts of the tool, and receive only their own secrets', () => {
     expect(providers.map((one) => hostOf(serviceOf(one)))).toEqual(['a.example', 'b.example:8443', '[::1]'])
-    const { tools, secrets } = manifestSchema.parse(createWebSearch({
+    const { tools, secrets } = manifestSchema.parse(createBundledExtensions({ search: {
       providers: [{ ...providers[0]!, secret: 'A' }, { ...providers[1]!, secret: 'B' }, providers[2]!, { type: 'brave', secret: 'C' }], timeoutMs: 5_000,
-    }).manifest)
+    } }).find(({ manifest }) => manifest.id === 'web-search')!.manifest)
     expect(tools[0]!.requires.net).toEqual({ hosts: ['a.example', 'b.example:8443', '[::1]', 'api.search.brave.com'] })
     expect(tools[0]!.timeoutMs).toBe(5_000)
     expect(secrets).toEqual([{ name: 'A', hosts: ['a.example'] }, { name: 'B', hosts: ['b.example:8443'] }, { name: 'C', hosts: ['api.search.brave.com'] }])

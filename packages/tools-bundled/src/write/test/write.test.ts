@@ -1,11 +1,10 @@
 import { lstat, mkdir, readdir, readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { write } from '../write.ts'
 import { toolSession } from '../../../test/tool-session.ts'
 
 describe('write', () => {
-  const tool = toolSession(write)
+  const tool = toolSession('write')
   const text = (path: string) => readFile(join(tool.workspace, path), 'utf8')
 
   it('creates a file with its folders, and replaces it', async () => {
