@@ -44,7 +44,7 @@ export const TOOL_LIST = {
   'tool-search': { createTool: toolSearch.createTool },
   'code-mode': { createTool: codeMode.createTool, readArguments: codeMode.readArguments, loadLate: codeMode.loadLate },
   'list': { tool: list.tool, readArguments: list.readArguments },
-  'apply-patch': { tool: applyPatch.tool, readArguments: applyPatch.readArguments },
+  'apply-patch': { tool: applyPatch.tool, readArguments: applyPatch.readArguments, loadLate: applyPatch.loadLate },
   'repo-clone': { createTool: repoClone.createTool, readArguments: repoClone.readArguments },
   'repo-overview': { tool: repoOverview.tool, readArguments: repoOverview.readArguments },
   'lsp': { createTool: lsp.createTool, readArguments: lsp.readArguments },
