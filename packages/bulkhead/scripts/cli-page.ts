@@ -1,5 +1,5 @@
 import type { Command } from '../src/cli/command.ts'
-import { commandHelp, exitsOf } from '../src/cli/help.ts'
+import { commandHelp, exitsOf, usageOf } from '../src/cli/help.ts'
 import { COMMANDS } from '../src/cli/main.ts'
 
 const INTRODUCTION = `# Command line
@@ -20,7 +20,7 @@ export async function cliPage(): Promise<string> {
     [...COMMANDS].map(async ([name, { summary, load }]) => ({ name, summary, command: await load() })),
   )
   const sections = loaded.map(({ name, summary, command }) =>
-    `\n## bulkhead ${name}\n\n${summary}.\n\n\`\`\`text\n${command.usage}\n\n${commandHelp(command)}\n\`\`\`\n`)
+    `\n## bulkhead ${name}\n\n${summary}.\n\n\`\`\`text\n${usageOf(name, command)}\n\n${commandHelp(command)}\n\`\`\`\n`)
   return INTRODUCTION + exitCodes(loaded) + sections.join('')
 }
 

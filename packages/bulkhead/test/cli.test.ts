@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { lookWall } from '../../broker/src/walls/trial.ts'
 import { has, WALLS } from '../../../scripts/machine.ts'
+import { usageOf } from '../src/cli/help.ts'
 import { COMMANDS } from '../src/cli/main.ts'
 import { inside } from './command-inside.ts'
 import { bulkhead } from './command.ts'
@@ -232,7 +233,7 @@ describe('wrong usage exits with 2 and does nothing', () => {
 
   it('no command accepts an option that its usage does not show', async () => {
     for (const [name, entry] of COMMANDS) {
-      const { usage } = await entry.load()
+      const usage = usageOf(name, await entry.load())
       for (const option of ['--workspace=x', '--home=x', '--trust-project', '--registry=x', '--project', '--mode=ask'] as const) {
         const [flag] = option.split('=')
         if (usage.includes(flag!) || (flag === '--workspace' && ['trust', 'approvals'].includes(name))) continue

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { needs } from '../../../scripts/machine.ts'
+import { optionsOf, shownOptions } from '../src/cli/command.ts'
 import { COMMANDS } from '../src/cli/main.ts'
 import { inside } from './command-inside.ts'
 import { writeExtension } from './extension-folder.ts'
@@ -91,8 +92,7 @@ describe('fish', needs('fish'), () => {
 it('every option in the help of a command is completed, and no other', async () => {
   const { stdout } = await inside(['completion', 'fish'], folder)
   for (const [name, { load }] of COMMANDS) {
-    const { options } = await load()
-    const shown = Object.entries(options).filter(([, { text }]) => text !== undefined).map(([option]) => option)
+    const shown = shownOptions(optionsOf(await load())).map(([option]) => option)
     const offered = stdout.split('\n').filter((line) => new RegExp(`__bulkhead_at ${name}[ ';]`).test(line)).flatMap((line) => / -l ([a-z-]+)/.exec(line)?.[1] ?? [])
     expect(new Set(offered), name).toEqual(new Set([...shown, 'quiet', 'no-color', 'help']))
   }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { thoroughly } from '../../../scripts/thoroughly.ts'
+import { actionsOf, optionsOf } from '../src/cli/command.ts'
 import { COMMANDS } from '../src/cli/main.ts'
 import { inside } from './command-inside.ts'
 
@@ -34,10 +35,11 @@ const SERVES = new Set(['mcp', 'dev'])
 /** A third of the commands. `pnpm soak` tries all of them. */
 const checked = [...COMMANDS.keys()].filter((name) => !SERVES.has(name)).filter((_, index) => index % thoroughly(3, 1) === 0)
 it.each(checked)('arguments and options of %s', async (name) => {
-  const { options, operands = {}, subcommands = {} } = await COMMANDS.get(name)!.load()
+  const command = await COMMANDS.get(name)!.load()
+  const { operands = {} } = command
   for (const args of [[HOSTILE], [HOSTILE, HOSTILE], [`./${HOSTILE}`]]) await expectSafe([name, ...args])
-  const given = Object.entries(options).filter(([, { type }]) => type === 'string').map(([option]) => [`--${option}`, HOSTILE])
-  for (const first of [...Object.keys(subcommands).filter((one) => one !== ''), ...(operands.NAME ? ['read'] : [])]) {
+  const given = Object.entries(optionsOf(command)).filter(([, { type }]) => type === 'string').map(([option]) => [`--${option}`, HOSTILE])
+  for (const first of [...Object.keys(actionsOf(command)).filter((one) => one !== ''), ...(operands.NAME ? ['read'] : [])]) {
     for (const more of [[HOSTILE], ...given]) await expectSafe([name, first, ...more])
   }
   for (const more of given) await expectSafe([name, ...more])

@@ -1,10 +1,10 @@
-/** One option. The parser, the help and the completion scripts read the same declaration. */
+/** One option. Parser, usage, help, completion scripts and reference page read this declaration. */
 export interface OptionForm {
   readonly type: 'boolean' | 'string'
   readonly short?: string
   /** Whether it can be repeated. Its value is a list then. */
   readonly multiple?: true
-  /** Name of the value in the help, such as DIR. */
+  /** Name of the value, such as DIR. */
   readonly value?: string
   /** All valid values, if the list is fixed. */
   readonly values?: readonly string[]
@@ -25,12 +25,6 @@ export interface Operand {
   readonly completes?: Completed
 }
 
-export interface Subcommand {
-  readonly text: string
-  /** Names of its own options. */
-  readonly options: readonly string[]
-}
-
 /** A complete command line and what it does. */
 export interface Example {
   readonly command: string
@@ -43,31 +37,79 @@ type ValueOf<Form extends OptionForm> = Form extends { readonly multiple: true }
 
 type PlainValue<Type> = Type extends 'boolean' ? boolean : string
 
+export type ValuesOf<Options extends CommandOptions> =
+  { readonly [Name in keyof Options]?: ValueOf<Options[Name]> | undefined }
+
 /** A parsed command line. */
 export interface Given<Options extends CommandOptions = CommandOptions> {
-  readonly values: { readonly [Name in keyof Options]?: ValueOf<Options[Name]> | undefined }
+  readonly values: ValuesOf<Options>
+  /** Without the name of a subcommand. */
   readonly positionals: readonly string[]
 }
 
-export interface Command<Options extends CommandOptions = CommandOptions> {
-  readonly usage: string
-  /** The first argument, if it selects what the command does. The name '' is for a command without one. */
-  readonly subcommands?: Readonly<Record<string, Subcommand>>
+/** What a command or a subcommand does. */
+export interface Action<Options extends CommandOptions = CommandOptions> {
+  /**
+   * Arguments, and options that belong together, such as "[DIR] NAME" or "[--project | --all]". The other options
+   * follow. Default: no arguments.
+   */
+  readonly usage?: string
+  readonly options: Options
+  /** Resolves with the exit code. Throws UsageError for wrong usage. */
+  run(given: Given<Options>): Promise<number>
+}
+
+export interface Subcommand<Options extends CommandOptions = CommandOptions> extends Action<Options> {
+  readonly text: string
+}
+
+interface CommandHelp {
   /** By name, such as DIR. */
   readonly operands?: Readonly<Record<string, Operand>>
-  readonly options: Options
   /** Follows the options in the help. */
   readonly details?: string
   /** When it exits with 0 and with 1, such as "if it is intact". Default: on success; if it was refused or failed. */
   readonly exits?: readonly [zero: string, one: string]
   readonly examples: readonly Example[]
-  /** Resolves with the exit code. Throws UsageError for wrong usage. */
-  run(given: Given<Options>): Promise<number>
 }
 
+interface Group extends CommandHelp {
+  /** By the first argument. The name '' is for a command without one. An option of several has one declaration. */
+  readonly subcommands: Readonly<Record<string, Subcommand>>
+}
+
+export type Command<Options extends CommandOptions = CommandOptions> = Group | (CommandHelp & Action<Options>)
+
 /** Infers the types of the values from the options. */
-export const defineCommand = <const Options extends CommandOptions>(command: Command<Options>): Command<Options> =>
+export const defineCommand = <const Options extends CommandOptions>(command: CommandHelp & Action<Options>): Command =>
   command
+
+export const defineSubcommand = <const Options extends CommandOptions>(command: Subcommand<Options>): Subcommand =>
+  command
+
+/** By subcommand. The name '' is for none. */
+export const actionsOf = (command: Command): Readonly<Record<string, Action>> =>
+  'subcommands' in command ? command.subcommands : { '': command }
+
+/** The options that every subcommand has, and those of some subcommands. */
+export function optionGroups(command: Command): Readonly<Record<'common' | 'special', CommandOptions>> {
+  const all = Object.values(actionsOf(command)).map(({ options }) => options)
+  const entries = Object.entries<OptionForm>(Object.assign({}, ...all))
+  const isCommon = (name: string) => all.every((options) => Object.hasOwn(options, name))
+  return {
+    common: Object.fromEntries(entries.filter(([name]) => isCommon(name))),
+    special: Object.fromEntries(entries.filter(([name]) => !isCommon(name))),
+  }
+}
+
+/** All options that a command accepts. */
+export function optionsOf(command: Command): CommandOptions {
+  const { common, special } = optionGroups(command)
+  return { ...special, ...common }
+}
+
+export const shownOptions = (options: CommandOptions): readonly (readonly [name: string, form: OptionForm])[] =>
+  Object.entries(options).filter(([, { text }]) => text !== undefined)
 
 /** Options of every command. */
 export const EVERY_OPTION = {
@@ -79,13 +121,6 @@ export const EVERY_OPTION = {
 /** The command line is invalid. Nothing was done. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
-}
-
-/** For commands that take options only. */
-export function refuseArguments(command: string, positionals: readonly string[]): void {
-  if (positionals.length > 0) {
-    throw new UsageError(`Unexpected argument "${positionals.join(' ')}" after "${command}".`)
-  }
 }
 
 /** Signals that stop a command after its running calls are cancelled. A second signal ends the process at once. */

@@ -8,7 +8,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import type { Assembly, CreateHostOptions } from '../facade/create-host.ts'
 import { homeFolder, storeFile, userCacheFolder } from '../facade/folders.ts'
 import { createTerminalInteractor } from '../facade/terminal/terminal-interactor.ts'
-import { UsageError, type CommandOptions } from './command.ts'
+import { UsageError, type CommandOptions, type ValuesOf } from './command.ts'
 
 /** Options of commands that do not need a project. */
 export const HOME_OPTIONS = {
@@ -18,13 +18,20 @@ export const HOME_OPTIONS = {
   },
 } as const satisfies CommandOptions
 
-export const COMMON_OPTIONS = {
-  'json': HOME_OPTIONS.json,
+/** Options of commands that open a host and print no JSON. */
+export const FOLDER_OPTIONS = {
   'workspace': { type: 'string', value: 'DIR', completes: 'folder', text: 'folder to work on (default: this folder)' },
   'home': HOME_OPTIONS.home,
   'trust-project': {
     type: 'boolean', text: "trust the project's tools and settings for this run, without asking",
   },
+} as const satisfies CommandOptions
+
+export const COMMON_OPTIONS = { json: HOME_OPTIONS.json, ...FOLDER_OPTIONS } as const satisfies CommandOptions
+
+/** Options of commands that show what applies in a folder. */
+export const PLACE_OPTIONS = {
+  json: HOME_OPTIONS.json, workspace: FOLDER_OPTIONS.workspace, home: HOME_OPTIONS.home,
 } as const satisfies CommandOptions
 
 /** Options of commands that write to the store. */
@@ -40,10 +47,7 @@ export const SOURCE_OPTIONS = {
   },
 } as const satisfies CommandOptions
 
-export interface SourceValues {
-  readonly home?: string | undefined
-  readonly root?: string | undefined
-}
+export type SourceValues = Pick<HostValues, 'home'> & ValuesOf<typeof SOURCE_OPTIONS>
 
 /** For a command whose argument is not a folder. */
 export function refuseRoot({ root }: SourceValues): void {
@@ -55,12 +59,7 @@ export const canAsk = (): boolean => process.stdin.isTTY && process.stderr.isTTY
 
 export const terminal = () => canAsk() ? createTerminalInteractor() : undefined
 
-export interface HostValues {
-  readonly 'workspace'?: string | undefined
-  readonly 'home'?: string | undefined
-  readonly 'trust-project'?: boolean | undefined
-  readonly 'no-store'?: boolean | undefined
-}
+export type HostValues = ValuesOf<typeof COMMON_OPTIONS & typeof STORE_OPTIONS>
 
 /**
  * Creates a host. Its code is imported here because commands such as `install` do not need it. `remembering` uses the

@@ -136,30 +136,32 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
     process.stdout.write(`${CORE_VERSION}\n`)
     return 0
   }
-  let usage = 'Run bulkhead --help for the list of commands.'
+  let [called, command]: [name: string, command?: Command] = ['']
   try {
     if (name === undefined || name.startsWith('-')) {
       beforeLoading?.()
-      const { overview } = await import('./system/overview.ts')
-      usage = overview.usage
-      return await run('', overview, argv).catch((error: unknown) => { throw beforeCommand(error, argv) })
+      command = (await import('./system/overview.ts')).overview
+      return await run('', command, argv).catch((error: unknown) => { throw beforeCommand(error, argv) })
     }
-    const entry = COMMANDS.get(ALIASES.get(name) ?? name)
+    called = ALIASES.get(name) ?? name
+    const entry = COMMANDS.get(called)
     if (!entry) {
       const { meantNames } = await import('@bulkhead/kit/text')
       throw new UsageError(`There is no command "${name}".${meantNames(name, COMMANDS.keys())}`)
     }
     beforeLoading?.()
-    const command = await entry.load()
-    usage = command.usage
+    command = await entry.load()
     if (rest.includes('--help') || rest.includes('-h')) {
-      const { commandHelp, EVERY_COMMAND } = await import('./help.ts')
-      process.stdout.write(`${usage}\n\n${entry.summary}.\n\n${commandHelp(command)}\n\n${EVERY_COMMAND}\n`)
+      const { commandHelp, EVERY_COMMAND, usageOf } = await import('./help.ts')
+      const parts = [usageOf(called, command), `${entry.summary}.`, commandHelp(command), EVERY_COMMAND]
+      process.stdout.write(`${parts.join('\n\n')}\n`)
       return 0
     }
-    return await run(name, command, rest)
+    return await run(called, command, rest)
   } catch (error) {
     if (error instanceof UsageError) {
+      const usage = command === undefined
+        ? 'Run bulkhead --help for the list of commands.' : (await import('./help.ts')).usageOf(called, command)
       if (argv.includes('--json')) await printUsageFault(error.message, usage)
       else {
         // The message may repeat arguments, which a page or a script may have supplied.
@@ -177,13 +179,13 @@ export async function main(argv: readonly string[], beforeLoading?: () => void):
 
 async function run(name: string, command: Command, args: readonly string[]): Promise<number> {
   const [{ readOptions }, { answering }] = await Promise.all([import('./read-options.ts'), import('./output.ts')])
-  const given = readOptions(name, args, command)
+  const { action, given } = readOptions(name, args, command)
   if (given.values['no-color']) {
     delete process.env['FORCE_COLOR']
     process.env['NO_COLOR'] = '1'
   }
   const json = given.values['json'] === true
-  return answering({ json, quiet: given.values.quiet === true }, () => command.run(given))
+  return answering({ json, quiet: given.values.quiet === true }, () => action.run(given))
 }
 
 /** An option of a command is unknown without it. */

@@ -1,20 +1,31 @@
 import { parseArgs } from 'node:util'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { meantNames } from '@bulkhead/kit/text'
-import { type Command, type CommandOptions, EVERY_OPTION, type Given, type OptionForm, UsageError } from './command.ts'
+import {
+  type Action, type Command, type CommandOptions, EVERY_OPTION, type Given, optionsOf, shownOptions, UsageError,
+} from './command.ts'
 
 type EveryGiven = Given<CommandOptions & typeof EVERY_OPTION>
 
 /** Parses the arguments of a command. Throws UsageError, with the nearest name for an unknown one. */
 export function readOptions(
-  name: string, args: readonly string[], { options: own, subcommands }: Pick<Command, 'options' | 'subcommands'>,
-): EveryGiven {
-  const options = { ...own, ...EVERY_OPTION }
-  const given = parsed(args, options)
-  for (const [option, form] of Object.entries<OptionForm>(own)) refuseOtherValues(option, form, given.values[option])
-  if (subcommands) refuseOtherSubcommands(name, subcommands, given)
-  return given
+  name: string, args: readonly string[], command: Command,
+): { readonly action: Action; readonly given: EveryGiven } {
+  const { values, positionals } = parsed(args, { ...optionsOf(command), ...EVERY_OPTION })
+  refuseOtherValues(optionsOf(command), values)
+  const [act = '', ...operands] = 'subcommands' in command ? positionals : ['', ...positionals]
+  const chosen = `${name} ${act}`.trim()
+  const action = chosenAction(name, positionals[0], command)
+  const foreign = Object.keys(values).find((option) => !Object.hasOwn({ ...action.options, ...EVERY_OPTION }, option))
+  if (foreign !== undefined) throw new UsageError(`--${foreign} cannot be used with "${chosen}".`)
+  if (operands.length > 0 && !takesArguments(action)) {
+    throw new UsageError(`Unexpected argument "${operands.join(' ')}" after "${chosen}".`)
+  }
+  return { action, given: { values, positionals: operands } }
 }
+
+/** A word without dashes is the name of an argument. */
+const takesArguments = ({ usage = '' }: Action): boolean => /(?<![\w-])\w/.test(usage)
 
 function parsed(args: readonly string[], options: CommandOptions): EveryGiven {
   try {
@@ -23,35 +34,30 @@ function parsed(args: readonly string[], options: CommandOptions): EveryGiven {
     // Node appends advice about arguments that start with a dash. It does not apply here.
     const message = messageOf(error).replace(/ To specify a positional argument.*$/s, '')
     const unknown = /^Unknown option '--([^']+)'/.exec(message)?.[1]
-    const shown = Object.entries(options).filter(([, { text }]) => text !== undefined).map(([name]) => name)
+    const shown = shownOptions(options).map(([name]) => name)
     throw new UsageError(
       message + (unknown === undefined ? '' : meantNames(unknown, shown).replaceAll(' "', ' "--')),
     )
   }
 }
 
-function refuseOtherValues(option: string, { values }: OptionForm, given: unknown): void {
-  if (values === undefined || typeof given !== 'string' || values.includes(given)) return
-  throw new UsageError(
-    `--${option} must be one of ${values.join(', ')}, not "${given}".${meantNames(given, values)}`,
-  )
+function refuseOtherValues(options: CommandOptions, given: EveryGiven['values']): void {
+  for (const [option, { values }] of Object.entries(options)) {
+    const value = given[option]
+    if (values === undefined || typeof value !== 'string' || values.includes(value)) continue
+    throw new UsageError(
+      `--${option} must be one of ${values.join(', ')}, not "${value}".${meantNames(value, values)}`,
+    )
+  }
 }
 
-function refuseOtherSubcommands(
-  name: string, subcommands: NonNullable<Command['subcommands']>, { values, positionals: [act] }: EveryGiven,
-): void {
-  const names = Object.keys(subcommands).filter((one) => one !== '')
-  const chosen = act ?? ''
-  if (act === undefined && !Object.hasOwn(subcommands, chosen)) {
-    throw new UsageError(`Missing subcommand: ${names.slice(0, -1).join(', ')} or ${names.at(-1)}.`)
-  }
-  if (act === '' || !Object.hasOwn(subcommands, chosen)) {
-    const what = Object.hasOwn(subcommands, '')
-      ? `Unexpected argument "${act}" after "${name}".` : `There is no "${name} ${act}".`
-    throw new UsageError(`${what}${meantNames(chosen, names)}`)
-  }
-  const own = subcommands[chosen]!.options
-  const ofOthers = new Set(Object.values(subcommands).flatMap(({ options }) => options))
-  const foreign = Object.keys(values).find((option) => ofOthers.has(option) && !own.includes(option))
-  if (foreign !== undefined) throw new UsageError(`--${foreign} cannot be used with "${`${name} ${chosen}`.trim()}".`)
+function chosenAction(name: string, act: string | undefined, command: Command): Action {
+  if (!('subcommands' in command)) return command
+  const { '': alone, ...others } = command.subcommands
+  const names = Object.keys(others)
+  const chosen = act === undefined ? alone : act !== '' && Object.hasOwn(others, act) ? others[act] : undefined
+  if (chosen !== undefined) return chosen
+  if (act === undefined) throw new UsageError(`Missing subcommand: ${names.slice(0, -1).join(', ')} or ${names.at(-1)}.`)
+  const what = alone ? `Unexpected argument "${act}" after "${name}".` : `There is no "${name} ${act}".`
+  throw new UsageError(`${what}${meantNames(act, names)}`)
 }

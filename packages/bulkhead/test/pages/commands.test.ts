@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
+import { usageOf } from '../../src/cli/help.ts'
 import { COMMANDS } from '../../src/cli/main.ts'
 import { inside } from '../command-inside.ts'
 import { useThreads } from '../extension-folder.ts'
@@ -107,7 +108,7 @@ it('every option that a page shows is in the usage of its command', async () => 
   expect(forms.length).toBeGreaterThan(0)
   for (const form of forms) {
     const [, name = ''] = form.split(/\s+/)
-    const { usage } = await COMMANDS.get(name)!.load()
+    const usage = usageOf(name, await COMMANDS.get(name)!.load())
     expect({ form, unknown: (form.match(/--[a-z-]+/g) ?? []).filter((option) => !usage.includes(option)) }).toEqual({ form, unknown: [] })
   }
 })

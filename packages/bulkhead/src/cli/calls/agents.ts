@@ -1,11 +1,10 @@
 import { basename } from 'node:path'
 import type { AgentDescriptor } from '@bulkhead/contract'
-import { defineCommand, refuseArguments } from '../command.ts'
+import { defineCommand } from '../command.ts'
 import { COMMON_OPTIONS, openHost } from '../host-options.ts'
 import { diagnosticText, printJson, table } from '../output.ts'
 
 export const agents = defineCommand({
-  usage: 'bulkhead agents [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   options: COMMON_OPTIONS,
   details: `Columns: LAYER is the origin of the agent: a file of yours, or of the project if you trust it. TOOLS are those
 that its sessions are offered. ROOTS are its further folders. An agent that cannot be used is "invalid".`,
@@ -14,8 +13,7 @@ that its sessions are offered. ROOTS are its further folders. An agent that cann
     { command: 'bulkhead agents --json', text: 'their whole manifests, for a script' },
   ],
 
-  async run({ values, positionals }) {
-    refuseArguments('agents', positionals)
+  async run({ values }) {
     const host = await openHost(values)
     try {
       const listed = host.agents()

@@ -40,8 +40,7 @@ const CALL_OPTIONS = {
 const TOOL_NAME = { NAME: { text: 'name of a tool, as "bulkhead tools" lists it', completes: 'tool' } } as const
 
 export const call = defineCommand({
-  usage: 'bulkhead call [DIR] NAME [--args JSON] [--mode ask|allowlist|yolo] [--agent NAME] [--timeout MS] [--no-store] '
-    + '[--root DIR] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: '[DIR] NAME',
   operands: { ...TOOL_NAME, DIR: { text: 'folder of an extension, such as ./weather, to call its tool from there' } },
   options: {
     ...CALL_OPTIONS,
@@ -159,8 +158,7 @@ async function callOnce(host: Awaited<ReturnType<typeof openHost>>, request: Cal
 const inCodeMode = (name: string): { readonly codeMode?: true } => name === PROGRAM_TOOL ? { codeMode: true } : {}
 
 export const explain = defineCommand({
-  usage: 'bulkhead explain NAME|--surface [--args JSON] [--mode ask|allowlist|yolo] [--agent NAME] [--connect] '
-    + '[--no-store] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'NAME|--surface',
   operands: TOOL_NAME,
   options: {
     ...CALL_OPTIONS,

@@ -23,8 +23,7 @@ import { extensionLines, sourceCount } from '../review.ts'
 import { wallsHere, wallsText } from '../walls-here.ts'
 
 export const dev = defineCommand({
-  usage: 'bulkhead dev [DIR] [--mode ask|allowlist|yolo] [--inspect] [--no-store] [--root DIR] [--workspace DIR] '
-    + '[--home DIR] [--trust-project]',
+  usage: '[DIR]',
   operands: { DIR: { text: 'folder of an extension (default: this folder)', completes: 'folder' } },
   options: {
     ...MODE_OPTION,

@@ -2,12 +2,11 @@ import { powerPhrases, type ToolListing } from '@bulkhead/contract'
 import { cacheFolder, homeFolder } from '../../facade/folders.ts'
 import { rememberedWalls } from '../../facade/remembered-walls.ts'
 import { diagnosticText, printJson, serverJson, serverTable, table, UNCONFINED } from '../output.ts'
-import { defineCommand, refuseArguments } from '../command.ts'
+import { defineCommand } from '../command.ts'
 import { COMMON_OPTIONS, foldersOf, openHost } from '../host-options.ts'
 import { rememberedText } from '../walls-here.ts'
 
 export const tools = defineCommand({
-  usage: 'bulkhead tools [--powers] [--connect] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   options: {
     powers: { type: 'boolean', text: 'list permissions, each with the tools that have it' },
     connect: { type: 'boolean', text: 'connect to the configured MCP servers and list their current tools' },
@@ -24,8 +23,7 @@ stood when they were last tried; this command does not try them.`,
     { command: 'bulkhead tools --json --workspace ../shop', text: 'the tools of another folder, for a script' },
   ],
 
-  async run({ values, positionals }) {
-    refuseArguments('tools', positionals)
+  async run({ values }) {
     // Before the host creates folders.
     const cache = cacheFolder(homeFolder(values.home), foldersOf(values))
     const host = await openHost(values)

@@ -16,9 +16,7 @@ const MOST_LISTED = 30
 const MOST_FILES = 3
 
 export const undo = defineCommand({
-  usage: `bulkhead undo [--all] [--json] [--workspace DIR] [--home DIR]
-bulkhead undo (last | CALL | SESSION:TURN | SESSION) [--dry-run] [--force] [--json] [--workspace DIR] [--home DIR]
-  [--trust-project]`,
+  usage: '[--all | (last | CALL | SESSION:TURN | SESSION) [--dry-run] [--force]]',
   operands: {
     'last': { text: 'the last call of the list that is not undone yet', values: [LAST] },
     'CALL': { text: 'call from the list, such as 1f0c2a7e/call_4, or its id alone if only one session has it' },

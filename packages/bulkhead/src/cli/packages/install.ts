@@ -42,8 +42,7 @@ export interface InstallerValues extends HostValues {
 }
 
 export const install = defineCommand({
-  usage: 'bulkhead install SPEC [--project] [--yes] [--accept DIGEST] [--dry-run] [--attestation FILE] '
-    + '[--root DIR] [--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'SPEC',
   operands: {
     SPEC: {
       text: `folder (./weather), tarball (weather-1.4.0.tgz) or package (@acme/weather@1.4.0);
@@ -132,7 +131,7 @@ function withFolder(error: unknown, spec: string): unknown {
 }
 
 export const uninstall = defineCommand({
-  usage: 'bulkhead uninstall ID [--project] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'ID',
   operands: { ID: { text: 'id of an installed extension', completes: 'extension' } },
   options: {
     project: { type: 'boolean', text: 'uninstall from the project layer instead of the global layer' },

@@ -7,7 +7,7 @@ import { defineCommand } from '../command.ts'
 import { COMMON_OPTIONS, openHost } from '../host-options.ts'
 
 export const reload = defineCommand({
-  usage: 'bulkhead reload [ID…] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: '[ID…]',
   operands: { ID: { text: 'extensions to test (default: all except the bundled ones)', completes: 'extension' } },
   options: COMMON_OPTIONS,
   details: `Runs the checks that a running host runs before it loads a change: verifies each extension on disk, starts

@@ -9,12 +9,12 @@ import { ageInDays, parseTrustRoot, PUBLIC_GOOD_ROOT, refreshTrustRoot } from '@
 import { homeFolder } from '../../facade/folders.ts'
 import { loaderOptions, TRUST_ROOT_FILE } from '../../facade/loader-options.ts'
 import { printJson } from '../output.ts'
-import { defineCommand, refuseArguments, UsageError } from '../command.ts'
+import { defineCommand, UsageError } from '../command.ts'
 import { HOME_OPTIONS } from '../host-options.ts'
 import { replaceFile } from '../write-file.ts'
 
 export const trustRoot = defineCommand({
-  usage: 'bulkhead trust-root [--refresh [--mirror URL --tuf-root FILE]] [--use FILE] [--reset] [--json] [--home DIR]',
+  usage: '[--refresh [--mirror --tuf-root] | --use | --reset]',
   options: {
     'refresh': {
       type: 'boolean', text: 'fetch the newest root from a TUF repository (default: the public sigstore instance)',
@@ -37,10 +37,9 @@ Bulkhead is used.`,
     { command: 'bulkhead trust-root --refresh', text: 'fetch the newest one' },
   ],
 
-  async run({ values, positionals }) {
+  async run({ values }) {
     const asked = [values.refresh, values.use !== undefined, values.reset].filter((is) => is === true)
     if (asked.length > 1) throw new UsageError('--refresh, --use and --reset cannot be used together.')
-    refuseArguments('trust-root', positionals)
     if (!values.refresh && (values.mirror ?? values['tuf-root']) !== undefined) {
       throw new UsageError('--mirror and --tuf-root require --refresh.')
     }

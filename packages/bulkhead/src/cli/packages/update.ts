@@ -2,15 +2,14 @@ import { BulkheadError, type LockEntry } from '@bulkhead/contract'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
 import type { Installer, NewerVersion } from '@bulkhead/loader'
 import { accountName } from '../../facade/folders.ts'
-import { defineCommand, refuseArguments } from '../command.ts'
+import { defineCommand } from '../command.ts'
 import { agree, planJson, planText, readConsent } from '../review.ts'
 import { COMMON_OPTIONS } from '../host-options.ts'
 import { CONSENT_OPTIONS, INSTALLER_OPTIONS, openInstaller } from './install.ts'
 import { faultJson, faultText, printJson, table } from '../output.ts'
 
 export const update = defineCommand({
-  usage: 'bulkhead update [ID…] [--yes] [--accept DIGEST] [--dry-run] [--project] [--registry URL] [--json] '
-    + '[--workspace DIR] [--home DIR] [--trust-project]',
+  usage: '[ID…]',
   operands: { ID: { text: 'extensions to update (default: all from a registry)', completes: 'extension' } },
   options: { ...CONSENT_OPTIONS, ...INSTALLER_OPTIONS, ...COMMON_OPTIONS },
   details: `An update from the same signer with no new permissions is installed without a prompt. New permissions
@@ -77,13 +76,11 @@ function refuseUnlessOfRegistry(id: string, accepted: ReadonlyMap<string, LockEn
 }
 
 export const outdated = defineCommand({
-  usage: 'bulkhead outdated [--project] [--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
   options: { ...INSTALLER_OPTIONS, ...COMMON_OPTIONS },
   exits: ['if nothing is outdated', 'if something is or could not be checked'],
   examples: [{ command: 'bulkhead outdated', text: 'which extensions have a newer version' }],
 
-  async run({ values, positionals }) {
-    refuseArguments('outdated', positionals)
+  async run({ values }) {
     const { installer } = await openInstaller(values)
     const accepted = [...installer.accepted()]
     const { newer, unknown } = await newerVersions(installer, accepted)

@@ -6,111 +6,124 @@ import {
 } from '@bulkhead/host'
 import { visibleText } from '@bulkhead/kit/text'
 import { accountName } from '../../facade/folders.ts'
-import { defineCommand, UsageError } from '../command.ts'
+import { type Command, type CommandOptions, defineSubcommand, UsageError, type ValuesOf } from '../command.ts'
 import { HOME_OPTIONS, withStore } from '../host-options.ts'
 import { printJson, table } from '../output.ts'
 
 /** A shorter prefix is probably a typing error. */
 const LEAST_ID_CHARS = 4
 
-export const approvals = defineCommand({
-  usage: `bulkhead approvals list [--project DIR | --all] [--tool NAME] [--ended] [--json] [--home DIR]
-bulkhead approvals show ID [--json] [--home DIR]
-bulkhead approvals revoke (ID… | --tool NAME | --all) [--project DIR] [--json] [--home DIR]`,
-  subcommands: {
-    list: {
-      text: 'list the approvals of a project, with expiry and number of uses',
-      options: ['project', 'workspace', 'all', 'tool', 'ended'],
-    },
-    show: { text: 'show one approval and what it applies to', options: [] },
-    revoke: {
-      text: 'revoke approvals; running hosts ask again at the next call. Damaged approvals are removed',
-      options: ['project', 'workspace', 'all', 'tool'],
-    },
+const BOOK_OPTIONS = {
+  json: HOME_OPTIONS.json,
+  home: {
+    ...HOME_OPTIONS.home, text: 'folder of the global layer, where approvals are stored (default: ~/.bulkhead)',
   },
-  operands: { ID: { text: 'id from the list, or the beginning of it' } },
+} as const satisfies CommandOptions
+
+const CHOICE_OPTIONS = {
+  workspace: { type: 'string' },
+  project: {
+    type: 'string', value: 'DIR', completes: 'folder',
+    text: 'approvals of this project (default: this folder); same as --workspace DIR',
+  },
+  all: { type: 'boolean', text: 'approvals of all projects' },
+  tool: { type: 'string', value: 'NAME', completes: 'tool', text: 'approvals of this tool' },
+} as const satisfies CommandOptions
+
+const list = defineSubcommand({
+  text: 'list the approvals of a project, with expiry and number of uses',
+  usage: '[--project | --all]',
   options: {
-    workspace: { type: 'string' },
-    project: {
-      type: 'string', value: 'DIR', completes: 'folder',
-      text: 'approvals of this project (default: this folder); same as --workspace DIR',
-    },
-    all: { type: 'boolean', text: 'approvals of all projects' },
-    tool: { type: 'string', value: 'NAME', completes: 'tool', text: 'approvals of this tool' },
+    ...CHOICE_OPTIONS,
     ended: { type: 'boolean', text: 'include expired and revoked approvals' },
-    json: HOME_OPTIONS.json,
-    home: {
-      ...HOME_OPTIONS.home, text: 'folder of the global layer, where approvals are stored (default: ~/.bulkhead)',
-    },
+    ...BOOK_OPTIONS,
   },
+  async run({ values }) {
+    const { all = false, ended = false } = values
+    if (all && projectOf(values) !== undefined) throw new UsageError('--all and --project cannot be used together.')
+    return inBook(values, async (book) => {
+      const filter = { ...await filterOf(values), ended }
+      for (const damaged of await book.damaged(filter)) tell(curableText(damaged))
+      return book.list(filter)
+    }, (found) => approvalTable(found, all))
+  },
+})
+
+const show = defineSubcommand({
+  text: 'show one approval and what it applies to',
+  usage: 'ID',
+  options: BOOK_OPTIONS,
+  async run({ values, positionals: ids }) {
+    if (ids.length !== 1) throw new UsageError('Missing id. Use: bulkhead approvals show ID.')
+    checkIds(ids)
+    return inBook(values, async (book) => [await shown(book, ids[0]!)], ([found]) => approvalDetails(found!))
+  },
+})
+
+const revoke = defineSubcommand({
+  text: 'revoke approvals; running hosts ask again at the next call. Damaged approvals are removed',
+  usage: '(ID… | --tool | --all)',
+  options: { ...CHOICE_OPTIONS, ...BOOK_OPTIONS },
+  async run({ values, positionals: ids }) {
+    if ((ids.length > 0) === (values.all === true || values.tool !== undefined)) {
+      throw new UsageError('Name the approvals to revoke: ids, --tool NAME, or --all.')
+    }
+    checkIds(ids)
+    const by = `${accountName()} with bulkhead approvals`
+    let removed: readonly DamagedApproval[] = []
+    return inBook(values, async (book) => {
+      const filter = await filterOf(values)
+      const wanted = await Promise.all(ids.map((id) => find(book, id, false)))
+      removed = ids.length === 0 ? await book.damaged(filter) : wanted.filter(isDamaged)
+      const revoked = await Promise.all(
+        ids.length === 0 ? [book.revoke(filter, by)] : wanted.map(({ id }) => book.revoke(id, by)),
+      )
+      for (const damaged of removed) tell(`${damageText(damaged)} It was removed.`)
+      return revoked.flat()
+    }, (revoked) => revoked.length === 0 && removed.length > 0 ? '' : revokedText(revoked))
+  },
+})
+
+export const approvals: Command = {
+  subcommands: { list, show, revoke },
+  operands: { ID: { text: 'id from the list, or the beginning of it' } },
   details: 'Session approvals are never stored. List and revoke them with the API.',
   exits: ['on success', 'if the approval does not exist or the store cannot be read'],
   examples: [
     { command: 'bulkhead approvals list --all', text: 'what is approved, in every project' },
     { command: 'bulkhead approvals revoke --tool bash', text: 'ask again before each command in this folder' },
   ],
+}
 
-  async run({ values, positionals: [act, ...ids] }) {
-    const { json = false, project = values.workspace, all = false, tool, ended = false, home } = values
-    if (all && project !== undefined && act === 'list') {
-      throw new UsageError('--all and --project cannot be used together.')
-    }
-    const where = async (): Promise<ApprovalFilter> =>
-      all && project === undefined ? { everywhere: true } : { workspace: await folder(project) }
-    const ofTool = tool === undefined ? {} : { tool }
-    const inBook = (
-      use: (book: ApprovalBook) => Promise<readonly Approval[]>, print: (found: readonly Approval[]) => string,
-    ) =>
-      withStore(home, 'approval', async (store) => {
-        const found = await use(openApprovals(store))
-        if (json) printJson(found)
-        else process.stdout.write(print(found))
-        return 0
-      })
-    switch (act) {
-      case 'list':
-        if (ids.length > 0) throw new UsageError(`Unexpected argument "${ids.join(' ')}".`)
-        return inBook(async (book) => {
-          const filter = { ...await where(), ended, ...ofTool }
-          for (const damaged of await book.damaged(filter)) tell(curableText(damaged))
-          return book.list(filter)
-        }, (found) => approvalTable(found, all))
-      case 'show':
-        if (ids.length !== 1) throw new UsageError('Missing id. Use: bulkhead approvals show ID.')
-        checkIds(ids)
-        return inBook(async (book) => [await show(book, ids[0]!)], ([found]) => approvalDetails(found!))
-      default: {
-        if ((ids.length > 0) === (all || tool !== undefined)) {
-          throw new UsageError('Name the approvals to revoke: ids, --tool NAME, or --all.')
-        }
-        checkIds(ids)
-        const by = `${accountName()} with bulkhead approvals`
-        let removed: readonly DamagedApproval[] = []
-        return inBook(async (book) => {
-          const filter = { ...await where(), ...ofTool }
-          const wanted = await Promise.all(ids.map((id) => find(book, id, false)))
-          removed = ids.length === 0 ? await book.damaged(filter) : wanted.filter(isDamaged)
-          const revoked = await Promise.all(
-            ids.length === 0 ? [book.revoke(filter, by)] : wanted.map(({ id }) => book.revoke(id, by)),
-          )
-          for (const damaged of removed) tell(`${damageText(damaged)} It was removed.`)
-          return revoked.flat()
-        }, (revoked) => revoked.length === 0 && removed.length > 0 ? '' : revokedText(revoked))
-      }
-    }
-  },
+const inBook = (
+  { home, json }: ValuesOf<typeof BOOK_OPTIONS>, use: (book: ApprovalBook) => Promise<readonly Approval[]>,
+  print: (found: readonly Approval[]) => string,
+): Promise<number> => withStore(home, 'approval', async (store) => {
+  const found = await use(openApprovals(store))
+  if (json) printJson(found)
+  else process.stdout.write(print(found))
+  return 0
 })
+
+type Choice = ValuesOf<typeof CHOICE_OPTIONS>
+
+const projectOf = ({ project, workspace }: Choice): string | undefined => project ?? workspace
+
+/** Approvals are stored by real path. For a deleted project, use the given path. */
+async function filterOf(choice: Choice): Promise<ApprovalFilter> {
+  const { all, tool } = choice
+  const project = projectOf(choice)
+  const ofTool = tool === undefined ? {} : { tool }
+  if (all && project === undefined) return { everywhere: true, ...ofTool }
+  const path = project ?? '.'
+  return { workspace: await realpath(path).catch(() => resolve(path)), ...ofTool }
+}
 
 function checkIds(ids: readonly string[]): void {
   const wrong = ids.find((id) => !/^[0-9a-f]+$/.test(id) || id.length < LEAST_ID_CHARS)
   if (wrong !== undefined) {
     throw new UsageError(`"${wrong}" is not an id. Give at least ${LEAST_ID_CHARS} characters of 0-9 and a-f.`)
   }
-}
-
-/** Approvals are stored by real path. For a deleted project, use the given path. */
-async function folder(path = '.'): Promise<string> {
-  return realpath(path).catch(() => resolve(path))
 }
 
 const curableText = (damaged: DamagedApproval): string =>
@@ -120,7 +133,7 @@ const isDamaged = (found: Approval | DamagedApproval): found is DamagedApproval 
 
 const tell = (line: string): void => void process.stderr.write(`${visibleText(line)}\n`)
 
-async function show(book: ApprovalBook, start: string): Promise<Approval> {
+async function shown(book: ApprovalBook, start: string): Promise<Approval> {
   const found = await find(book, start, true)
   if (isDamaged(found)) throw new BulkheadError('StoreUnavailable', curableText(found))
   return found

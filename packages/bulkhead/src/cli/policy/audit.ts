@@ -3,7 +3,7 @@ import { BulkheadError, type AuditEntry, type Store } from '@bulkhead/contract'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { verifyAudit, type Anchor } from '@bulkhead/store'
 import { archiveAudit, exportLines, openExport } from './audit-export.ts'
-import { defineCommand, UsageError } from '../command.ts'
+import { type Command, type CommandOptions, defineSubcommand, UsageError } from '../command.ts'
 import { HOME_OPTIONS, withStore } from '../host-options.ts'
 import { printJson, table } from '../output.ts'
 
@@ -13,30 +13,35 @@ const DAY_MS = 86_400_000
 /** Keeps the computed date after 1970. */
 const MOST_DAYS = 20_000
 
-export const audit = defineCommand({
-  usage: `bulkhead audit verify [FILE] [--anchor POSITION:LINK] [--json] [--home DIR]
-bulkhead audit tail [--tool NAME] [--session ID] [--since WHEN] [--count N] [--all] [--json] [--home DIR]
-bulkhead audit show POSITION [--json] [--home DIR]
-bulkhead audit export [--json] [--home DIR]
-bulkhead audit archive FILE [--keep DAYS] [--json] [--home DIR]`,
-  subcommands: {
-    verify: {
-      text: 'find the first changed, missing or moved record, in the store or in an exported or archived FILE',
-      options: ['anchor'],
-    },
-    tail: {
-      text: 'show the latest records of calls, approvals, sessions and errors',
-      options: ['tool', 'session', 'since', 'count', 'all'],
-    },
-    show: { text: 'show one record in full', options: [] },
-    export: { text: 'print all records as JSON lines', options: [] },
-    archive: { text: 'write old records to FILE, verify it, then remove them from the store', options: ['keep'] },
-  },
+const AUDIT_OPTIONS = {
+  json: { type: 'boolean', text: 'print JSON; show and export always do' },
+  home: HOME_OPTIONS.home,
+} as const satisfies CommandOptions
+
+const verify = defineSubcommand({
+  text: 'find the first changed, missing or moved record, in the store or in an exported or archived FILE',
+  usage: '[FILE]',
   options: {
     anchor: {
       type: 'string', value: 'POSITION:LINK',
       text: 'a link you saved earlier; detects a log that was rewritten as a whole',
     },
+    ...AUDIT_OPTIONS,
+  },
+  async run({ values: { anchor: given, json = false, home }, positionals: [file, ...more] }) {
+    refuseMore(more)
+    const anchor = readAnchor(given)
+    if (file === undefined) {
+      return withStore(home, 'audit', async (store) => printVerdict(await verifyAudit(store, anchor), json))
+    }
+    using exported = await openExport(file)
+    return printVerdict(await verifyAudit(exported, anchor), json)
+  },
+})
+
+const tail = defineSubcommand({
+  text: 'show the latest records of calls, approvals, sessions and errors',
+  options: {
     tool: { type: 'string', value: 'NAME', completes: 'tool', text: 'only records of this tool' },
     session: { type: 'string', value: 'ID', text: 'only records of this session; the start of its id is enough' },
     since: {
@@ -45,10 +50,79 @@ bulkhead audit archive FILE [--keep DAYS] [--json] [--home DIR]`,
     },
     count: { type: 'string', value: 'N', text: `number of records (default: ${LATEST})` },
     all: { type: 'boolean', text: 'include the start and stop of extensions' },
-    keep: { type: 'string', value: 'DAYS', text: `keep records newer than this (default: ${KEPT_DAYS})` },
-    json: { type: 'boolean', text: 'print JSON; show and export always do' },
-    home: HOME_OPTIONS.home,
+    ...AUDIT_OPTIONS,
   },
+  async run({ values: { tool, session, since, count, all = false, json, home } }) {
+    const most = readCount(count)
+    const filter = { tool, session, since: since === undefined ? undefined : readTime(since) }
+    return withStore(home, 'audit', async (store) => {
+      const entries = await latestEntries(store, most, all, filter)
+      if (json) printJson(entries.map(shown))
+      else process.stdout.write(auditTable(entries))
+      return 0
+    })
+  },
+})
+
+const show = defineSubcommand({
+  text: 'show one record in full',
+  usage: 'POSITION',
+  options: AUDIT_OPTIONS,
+  async run({ values: { home }, positionals: [given, ...more] }) {
+    refuseMore(more)
+    const position = readPosition(given)
+    return withStore(home, 'audit', async (store) => {
+      const [entry] = await store.records(position, 1)
+      if (entry?.position !== position) {
+        const { first } = await store.auditSpan()
+        const why = position < first ? ` It starts at ${first}: earlier records were archived.` : ''
+        throw new BulkheadError('NotFound', `The audit has no record ${position}.${why}`)
+      }
+      printJson(shown(entry))
+      return 0
+    })
+  },
+})
+
+const exportAll = defineSubcommand({
+  text: 'print all records as JSON lines',
+  options: AUDIT_OPTIONS,
+  run: ({ values: { home } }) => withStore(home, 'audit', async (store) => {
+    for await (const line of exportLines(store, await store.auditSpan())) {
+      if (!process.stdout.writable) break
+      process.stdout.write(`${line}\n`)
+    }
+    return 0
+  }),
+})
+
+const archive = defineSubcommand({
+  text: 'write old records to FILE, verify it, then remove them from the store',
+  usage: 'FILE',
+  options: {
+    keep: { type: 'string', value: 'DAYS', text: `keep records newer than this (default: ${KEPT_DAYS})` },
+    ...AUDIT_OPTIONS,
+  },
+  async run({ values: { keep, json, home }, positionals: [file, ...more] }) {
+    refuseMore(more)
+    if (file === undefined) throw new UsageError('Missing file. Name a file that does not exist yet.')
+    const days = readDays(keep)
+    return withStore(home, 'audit', async (store) => {
+      const archived = await archiveAudit(store, file, new Date(Date.now() - days * DAY_MS))
+      if (json) printJson(archived ? { file, ...archived } : { file: null })
+      else if (!archived) process.stdout.write(`No records are older than ${days} days.\n`)
+      else {
+        const { first, last, left } = archived
+        const count = `${last - first + 1} records, ${first} to ${last}; ${left} are left.`
+        process.stdout.write(`${styleText('green', 'archived')} ${count} ${anchorText(archived)}`)
+      }
+      return 0
+    })
+  },
+})
+
+export const audit: Command = {
+  subcommands: { verify, tail, show, export: exportAll, archive },
   exits: ['if the log is intact', 'if it is broken or cannot be read'],
   examples: [
     { command: 'bulkhead audit tail --count 5', text: 'what happened last' },
@@ -56,41 +130,11 @@ bulkhead audit archive FILE [--keep DAYS] [--json] [--home DIR]`,
     { command: 'bulkhead audit verify', text: 'was the log changed' },
     { command: 'bulkhead audit archive audit-2026.jsonl --keep 30', text: 'move records older than 30 days to a file' },
   ],
+}
 
-  async run({ values, positionals: [act, operand, ...more] }) {
-    if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}".`)
-    const json = values.json === true
-    switch (act) {
-      case 'verify': {
-        const anchor = readAnchor(values.anchor)
-        if (operand !== undefined) {
-          using exported = await openExport(operand)
-          return printVerdict(await verifyAudit(exported, anchor), json)
-        }
-        return withStore(values.home, 'audit', async (store) => printVerdict(await verifyAudit(store, anchor), json))
-      }
-      case 'tail':
-        refuseOperand(operand)
-        return withStore(
-          values.home, 'audit', tail(readCount(values.count), values.all === true, readFilter(values), json),
-        )
-      case 'show':
-        return withStore(values.home, 'audit', show(readPosition(operand)))
-      case 'export':
-        refuseOperand(operand)
-        return withStore(values.home, 'audit', async (store) => {
-          for await (const line of exportLines(store, await store.auditSpan())) {
-            if (!process.stdout.writable) break
-            process.stdout.write(`${line}\n`)
-          }
-          return 0
-        })
-      default:
-        if (operand === undefined) throw new UsageError('Missing file. Name a file that does not exist yet.')
-        return withStore(values.home, 'audit', archive(operand, readDays(values.keep), json))
-    }
-  },
-})
+function refuseMore(more: readonly string[]): void {
+  if (more.length > 0) throw new UsageError(`Unexpected argument "${more.join(' ')}".`)
+}
 
 function printVerdict(verdict: Awaited<ReturnType<typeof verifyAudit>>, json: boolean): number {
   if (json) printJson(verdict)
@@ -108,43 +152,8 @@ function printVerdict(verdict: Awaited<ReturnType<typeof verifyAudit>>, json: bo
 const anchorText = ({ last, link }: { readonly last: number; readonly link: string }): string =>
   `Save this anchor to detect a rewritten log later:\n  --anchor ${last}:${link}\n`
 
-const archive = (file: string, days: number, json: boolean) => async (store: Store): Promise<number> => {
-  const archived = await archiveAudit(store, file, new Date(Date.now() - days * DAY_MS))
-  if (json) printJson(archived ? { file, ...archived } : { file: null })
-  else if (!archived) process.stdout.write(`No records are older than ${days} days.\n`)
-  else {
-    const { first, last, left } = archived
-    const count = `${last - first + 1} records, ${first} to ${last}; ${left} are left.`
-    process.stdout.write(`${styleText('green', 'archived')} ${count} ${anchorText(archived)}`)
-  }
-  return 0
-}
-
-const tail = (count: number, all: boolean, filter: AuditFilter, json: boolean) =>
-  async (store: Store): Promise<number> => {
-    const entries = await latestEntries(store, count, all, filter)
-    if (json) printJson(entries.map(shown))
-    else process.stdout.write(auditTable(entries))
-    return 0
-  }
-
-const show = (position: number) => async (store: Store): Promise<number> => {
-  const [entry] = await store.records(position, 1)
-  if (entry?.position !== position) {
-    const { first } = await store.auditSpan()
-    const why = position < first ? ` It starts at ${first}: earlier records were archived.` : ''
-    throw new BulkheadError('NotFound', `The audit has no record ${position}.${why}`)
-  }
-  printJson(shown(entry))
-  return 0
-}
-
 /** Omits the text of the group, which only verification needs. */
 const shown = ({ position, record, link }: AuditEntry): AuditEntry => ({ position, record, link })
-
-function refuseOperand(operand: string | undefined): void {
-  if (operand !== undefined) throw new UsageError(`Unexpected argument "${operand}".`)
-}
 
 function readAnchor(given: string | undefined): Anchor | undefined {
   if (given === undefined) return undefined
@@ -161,12 +170,6 @@ function readCount(given = String(LATEST)): number {
     throw new UsageError(`--count must be a whole number from 1, not "${given}".`)
   }
   return count
-}
-
-function readFilter(
-  { tool, session, since }: Readonly<Partial<Record<'tool' | 'session' | 'since', string | undefined>>>,
-): AuditFilter {
-  return { tool, session, since: since === undefined ? undefined : readTime(since) }
 }
 
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS }

@@ -1,22 +1,14 @@
 import { visibleText } from '@bulkhead/kit/text'
-import { defineCommand, UsageError } from '../command.ts'
-import { COMMON_OPTIONS } from '../host-options.ts'
+import { type Command, defineSubcommand } from '../command.ts'
+import { PLACE_OPTIONS } from '../host-options.ts'
 import { inspect } from '../inspect.ts'
 import { printJson, table } from '../output.ts'
 import { ruleProofs, type RuleProof } from '../rule-proofs.ts'
 
-export const policy = defineCommand({
-  usage: 'bulkhead policy check [--json] [--workspace DIR] [--home DIR]',
-  subcommands: { check: { text: 'show for each rule one call that it decides', options: [] } },
-  options: { json: COMMON_OPTIONS.json, workspace: COMMON_OPTIONS.workspace, home: COMMON_OPTIONS.home },
-  details: `The calls are made up from the pattern of each rule, and explained as "bulkhead explain" does. Nothing runs,
-and no one is asked. A rule may decide none of them because a stricter one does, or because no tool here is named so.`,
-  exits: ['if every rule decides a call', 'if a rule decides none of the calls that were tried'],
-  examples: [{ command: 'bulkhead policy check', text: 'what your rules do' }],
-
-  async run({ values, positionals: [act, extra] }) {
-    if (act !== 'check') throw new UsageError('Use: bulkhead policy check.')
-    if (extra !== undefined) throw new UsageError(`Unexpected argument "${extra}".`)
+const check = defineSubcommand({
+  text: 'show for each rule one call that it decides',
+  options: PLACE_OPTIONS,
+  async run({ values }) {
     const found = await inspect(values)
     try {
       const rules = await ruleProofs(found)
@@ -28,6 +20,14 @@ and no one is asked. A rule may decide none of them because a stricter one does,
     }
   },
 })
+
+export const policy: Command = {
+  subcommands: { check },
+  details: `The calls are made up from the pattern of each rule, and explained as "bulkhead explain" does. Nothing runs,
+and no one is asked. A rule may decide none of them because a stricter one does, or because no tool here is named so.`,
+  exits: ['if every rule decides a call', 'if a rule decides none of the calls that were tried'],
+  examples: [{ command: 'bulkhead policy check', text: 'what your rules do' }],
+}
 
 const proofTable = (rules: readonly RuleProof[]): string => table(
   ['AUTHOR', 'RULE', 'DECIDES', 'WRITTEN IN'],

@@ -20,8 +20,7 @@ const DECISIONS = {
 } as const satisfies Record<string, TrustDecision>
 
 export const trust = defineCommand({
-  usage: 'bulkhead trust [PATH] [--once] [--yes] [--accept DIGEST] | '
-    + '[--decline | --revoke | --status | --list] [--json] [--home DIR]',
+  usage: '[PATH] [--decline | --revoke | --status | --list]',
   operands: { PATH: { text: 'project folder (default: this folder); same as --workspace PATH', completes: 'folder' } },
   options: {
     workspace: { type: 'string' },

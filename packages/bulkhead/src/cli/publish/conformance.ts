@@ -26,10 +26,7 @@ import { extensionLines, sourceCount } from '../review.ts'
 import { replaceFile, writing } from '../write-file.ts'
 
 export const conformance = defineCommand({
-  usage: `bulkhead conformance TARGET [--only IDS] [--seed N] [--config JSON] [--budget SECONDS] [--json] [--junit FILE]
-  [--sarif FILE] [--badge FILE] [--live] [--fix] [--attest] [--key FILE] [--root DIR] [--workspace DIR] [--home DIR]
-  [--trust-project]
-bulkhead conformance --specification NAME [--json]`,
+  usage: '(TARGET | --specification)',
   operands: { TARGET: { text: 'folder, tarball, or id of an installed extension', completes: 'folder' } },
   options: {
     only: { type: 'string', value: 'IDS', text: 'requirements or groups to check, with commas between them' },

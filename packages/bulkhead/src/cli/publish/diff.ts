@@ -16,7 +16,7 @@ import { registryReader } from '../registries.ts'
 const FORMS = 'folder (./weather), tarball (weather-1.4.0.tgz), package of a registry (@acme/weather, weather@1.4.0) or id of an\ninstalled extension (weather)'
 
 export const diff = defineCommand({
-  usage: 'bulkhead diff A B [--root DIR] [--registry URL] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: 'A B',
   operands: {
     A: { text: `the earlier version: ${FORMS}`, completes: 'file' },
     B: { text: 'the later version, in the same forms', completes: 'file' },

@@ -13,7 +13,7 @@ const NAMES = Object.keys(TEMPLATES) as readonly TemplateName[]
 const DEFAULT = 'tool-ts'
 
 export const newExtension = defineCommand({
-  usage: 'bulkhead new DIR [--template tool-ts|tool|mcp-server|openapi] [--ts] [--name ID] [--yes] [--json]',
+  usage: 'DIR',
   operands: { DIR: { text: 'new or empty folder', completes: 'folder' } },
   options: {
     template: {

@@ -14,7 +14,7 @@ import { extensionJson, extensionLines, line, sourceLines, sourcesJson } from '.
 import { replaceFile, writing } from '../write-file.ts'
 
 export const pack = defineCommand({
-  usage: 'bulkhead pack DIR [--out DIR] [--root DIR] [--json] [--home DIR]',
+  usage: 'DIR',
   operands: { DIR: { text: 'folder of an extension', completes: 'folder' } },
   options: {
     out: { type: 'string', value: 'DIR', completes: 'folder', text: 'folder for the tarball (default: this folder)' },
@@ -70,7 +70,7 @@ export function fileLines(files: ReadonlyMap<string, Uint8Array>): readonly stri
 }
 
 export const verify = defineCommand({
-  usage: 'bulkhead verify [DIR|TGZ] [--json] [--workspace DIR] [--home DIR] [--trust-project]',
+  usage: '[DIR|TGZ]',
   operands: { 'DIR|TGZ': { text: 'folder or tarball (default: all installed extensions)', completes: 'file' } },
   options: COMMON_OPTIONS,
   exits: ['if everything was verified', 'if something was not'],

@@ -17,8 +17,7 @@ import { registryToPublish } from '../registries.ts'
 import { extensionJson, extensionLines, line, sourceLines, sourcesJson } from '../review.ts'
 
 export const publish = defineCommand({
-  usage: `bulkhead publish [DIR] [--dry-run] [--config JSON] [--root DIR] [--registry URL] [--json] [--home DIR]
-  [--trust-project]`,
+  usage: '[DIR]',
   operands: { DIR: { text: 'folder of an extension (default: this folder)', completes: 'folder' } },
   options: {
     'dry-run': { type: 'boolean', text: 'show what the registry would get, and send nothing' },

@@ -14,7 +14,7 @@ import { extensionJson, extensionLines, line, sourceLines, sourcesJson } from '.
 import { replaceFile, writing } from '../write-file.ts'
 
 export const sign = defineCommand({
-  usage: 'bulkhead sign DIR|TGZ [--root DIR] [--json] [--home DIR]',
+  usage: 'DIR|TGZ',
   operands: { 'DIR|TGZ': { text: 'folder of an extension, or a tarball of "pack"', completes: 'file' } },
   options: { ...SOURCE_OPTIONS, ...HOME_OPTIONS },
   details: `Signs ${INTEGRITY_FILE}, which covers all files, with sigstore: the certificate names the CI job or

@@ -5,21 +5,12 @@ import { isJsonObject, parseJson, type Json } from '@bulkhead/kit/json'
 import { removeJson } from '@bulkhead/kit/json-edit'
 import { isSecretName, visibleText } from '@bulkhead/kit/text'
 import { homeFolder } from '../../facade/folders.ts'
-import { type CommandOptions, type Subcommand, UsageError } from '../command.ts'
-import type { HostValues } from '../host-options.ts'
+import { type CommandOptions, defineSubcommand, UsageError, type ValuesOf } from '../command.ts'
+import { FOLDER_OPTIONS, type HostValues } from '../host-options.ts'
 import { type Pinned, pin, readLauncher } from './mcp-pin.ts'
 import { diagnosticText, grantPhrases, hint } from '../output.ts'
 
-export const ADD_USAGE = `bulkhead mcp add NAME [--read PATH]… [--write PATH]… [--net HOST]… [--use-key NAME=HOST]…
-                      [--env NAME]… -- COMMAND…
-bulkhead mcp remove NAME [--home DIR]`
-
-export const ADD_SUBCOMMANDS: Readonly<Record<'add' | 'remove', Subcommand>> = {
-  add: { text: 'add a local server to your configuration', options: ['read', 'write', 'net', 'use-key', 'env'] },
-  remove: { text: 'remove a server from your configuration', options: [] },
-}
-
-export const ADD_OPTIONS = {
+const ADD_OPTIONS = {
   read: {
     type: 'string', multiple: true, value: 'PATH', completes: 'folder', text: 'let the server read a folder or file',
   },
@@ -33,6 +24,7 @@ export const ADD_OPTIONS = {
     text: 'send the key in a variable to a host for the server, such as ACME_TOKEN=api.example.com/v1/**',
   },
   env: { type: 'string', multiple: true, value: 'NAME', text: 'give the server an environment variable' },
+  ...FOLDER_OPTIONS,
 } as const satisfies CommandOptions
 
 export const ADD_DETAILS = `"add" writes a local server into your configuration and shows what it may use. The server
@@ -43,65 +35,67 @@ and for a key only if the client pins certificates or speaks only HTTP/2. If the
 installed once, in the folder servers of the home, with exact versions and digests and without running its scripts, so
 that the server starts without a network. "remove" also deletes what was installed.`
 
-interface AddValues extends HostValues {
-  readonly read?: readonly string[] | undefined
-  readonly write?: readonly string[] | undefined
-  readonly net?: readonly string[] | undefined
-  readonly 'use-key'?: readonly string[] | undefined
-  readonly env?: readonly string[] | undefined
-}
-
 type LocalServer = Extract<McpServerConfig, { readonly type: 'local' }>
 
-export async function add([name, ...command]: readonly string[], values: AddValues): Promise<number> {
-  if (name === undefined || command.length === 0) {
-    throw new UsageError('Name the server and its command: bulkhead mcp add NAME -- COMMAND….')
-  }
-  refuseName(name)
-  const [{ changeConfig, readIfPresent, userFile }, { editConfig }] = await Promise.all([
-    import('../system/config.ts'), import('@bulkhead/loader'),
-  ])
-  const file = userFile(values)
-  if (hasServer(readIfPresent(file), name)) {
-    const message = `"${file}" already has a server "${name}". Remove it first: bulkhead mcp remove ${name}`
-    throw new BulkheadError('RegistrationConflict', message)
-  }
-  const requires = requiresOf(values)
-  const launcher = readLauncher(command)
-  const folder = serverFolder(values, name)
-  const pinned = launcher && await pin(launcher, folder)
-  const given: LocalServer = {
-    type: 'local', command: [...pinned?.command ?? command], ...(values.env && { env: [...values.env] }),
-    ...(values['use-key'] && { keys: Object.fromEntries(values['use-key'].map(readKey)) }),
-    ...(requires && { requires }),
-  }
-  const entry = withHomeVariable(given, homeFolder(values.home))
-  try {
-    changeConfig(file, (written) => editConfig(written, ['mcp', name], entry as Json))
-  } catch (error) {
-    if (pinned) rmSync(folder, { recursive: true, force: true })
-    throw error
-  }
-  process.stdout.write(addedText(name, file, given, pinned))
-  process.stderr.write(keyWarnings(values.env))
-  await showFaults(name, values)
-  process.stderr.write(hint('To start it and list its tools: bulkhead tools --connect\n'))
-  return 0
-}
+export const add = defineSubcommand({
+  text: 'add a local server to your configuration',
+  usage: 'NAME -- COMMAND…',
+  options: ADD_OPTIONS,
+  async run({ values, positionals: [name, ...command] }) {
+    if (name === undefined || command.length === 0) {
+      throw new UsageError('Name the server and its command: bulkhead mcp add NAME -- COMMAND….')
+    }
+    refuseName(name)
+    const [{ changeConfig, readIfPresent, userFile }, { editConfig }] = await Promise.all([
+      import('../system/config.ts'), import('@bulkhead/loader'),
+    ])
+    const file = userFile(values)
+    if (hasServer(readIfPresent(file), name)) {
+      const message = `"${file}" already has a server "${name}". Remove it first: bulkhead mcp remove ${name}`
+      throw new BulkheadError('RegistrationConflict', message)
+    }
+    const requires = requiresOf(values)
+    const launcher = readLauncher(command)
+    const folder = serverFolder(values, name)
+    const pinned = launcher && await pin(launcher, folder)
+    const given: LocalServer = {
+      type: 'local', command: [...pinned?.command ?? command], ...(values.env && { env: [...values.env] }),
+      ...(values['use-key'] && { keys: Object.fromEntries(values['use-key'].map(readKey)) }),
+      ...(requires && { requires }),
+    }
+    const entry = withHomeVariable(given, homeFolder(values.home))
+    try {
+      changeConfig(file, (written) => editConfig(written, ['mcp', name], entry as Json))
+    } catch (error) {
+      if (pinned) rmSync(folder, { recursive: true, force: true })
+      throw error
+    }
+    process.stdout.write(addedText(name, file, given, pinned))
+    process.stderr.write(keyWarnings(values.env))
+    await showFaults(name, values)
+    process.stderr.write(hint('To start it and list its tools: bulkhead tools --connect\n'))
+    return 0
+  },
+})
 
-export async function remove([name, ...others]: readonly string[], values: HostValues): Promise<number> {
-  if (name === undefined || others.length > 0) throw new UsageError('Name one server: bulkhead mcp remove NAME.')
-  refuseName(name)
-  const { changeConfig, readIfPresent, userFile } = await import('../system/config.ts')
-  const file = userFile(values)
-  if (!hasServer(readIfPresent(file), name)) {
-    throw new BulkheadError('NotFound', `"${file}" has no server "${name}".`)
-  }
-  changeConfig(file, (written) => removeJson(Buffer.from(written!).toString('utf8'), new Set([`/mcp/${name}`])))
-  rmSync(serverFolder(values, name), { recursive: true, force: true })
-  process.stdout.write(`Removed ${name} from ${visibleText(file)}.\n`)
-  return 0
-}
+export const remove = defineSubcommand({
+  text: 'remove a server from your configuration',
+  usage: 'NAME',
+  options: FOLDER_OPTIONS,
+  async run({ values, positionals: [name, ...others] }) {
+    if (name === undefined || others.length > 0) throw new UsageError('Name one server: bulkhead mcp remove NAME.')
+    refuseName(name)
+    const { changeConfig, readIfPresent, userFile } = await import('../system/config.ts')
+    const file = userFile(values)
+    if (!hasServer(readIfPresent(file), name)) {
+      throw new BulkheadError('NotFound', `"${file}" has no server "${name}".`)
+    }
+    changeConfig(file, (written) => removeJson(Buffer.from(written!).toString('utf8'), new Set([`/mcp/${name}`])))
+    rmSync(serverFolder(values, name), { recursive: true, force: true })
+    process.stdout.write(`Removed ${name} from ${visibleText(file)}.\n`)
+    return 0
+  },
+})
 
 function hasServer(written: Uint8Array | undefined, name: string): boolean {
   const parsed = parseJson(Buffer.from(written ?? []).toString('utf8'))
@@ -110,7 +104,7 @@ function hasServer(written: Uint8Array | undefined, name: string): boolean {
 }
 
 /** Also a name of a folder. */
-function refuseName(name: string): void {
+export function refuseName(name: string): void {
   if (TOOL_NAME_PATTERN.test(name)) return
   throw new UsageError(`"${visibleText(name)}" is not a name. Use a letter, then letters, digits, _ or -.`)
 }
@@ -118,7 +112,7 @@ function refuseName(name: string): void {
 const serverFolder = ({ home }: HostValues, name: string): string => join(homeFolder(home), 'servers', name)
 
 /** The workspace stays readable. undefined: the default. */
-function requiresOf({ read = [], write = [], net = [] }: AddValues): LocalServer['requires'] {
+function requiresOf({ read = [], write = [], net = [] }: ValuesOf<typeof ADD_OPTIONS>): LocalServer['requires'] {
   if (read.length + write.length + net.length === 0) return undefined
   const [reads, writes] = [read.map(grantedPath), write.map(grantedPath)]
   const isWorkspace = (path: string) => path === '{workspace}'

@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import type { HttpServeOptions } from '@bulkhead/bridges/mcp'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isThisMachine } from '@bulkhead/kit/hosts'
-import { type CommandOptions, UsageError } from '../command.ts'
+import { type CommandOptions, UsageError, type ValuesOf } from '../command.ts'
 
 const PORT = 8765
 const TOKEN_VARIABLE = 'BULKHEAD_MCP_TOKEN'
@@ -31,33 +31,21 @@ export const LISTEN_OPTIONS = {
   },
 } as const satisfies CommandOptions
 
-export interface ListenValues {
-  readonly http?: boolean | undefined
-  readonly port?: string | undefined
-  readonly host?: string | undefined
-  readonly cert?: string | undefined
-  readonly key?: string | undefined
-  readonly insecure?: boolean | undefined
-  readonly 'token-file'?: string | undefined
-}
-
 export interface ListenOptions extends Pick<HttpServeOptions, 'host' | 'port' | 'tls' | 'insecure'> {
   /** A token of the operator, which stays the same after a restart. */
   readonly token?: string
 }
 
 /** Returns undefined for a server on standard input and output. */
-export async function listenOptions(values: ListenValues): Promise<ListenOptions | undefined> {
-  const { http, port = String(PORT), host, cert, key, insecure } = values
+export async function listenOptions(values: ValuesOf<typeof LISTEN_OPTIONS>): Promise<ListenOptions | undefined> {
+  const { http, port, host, cert, key, insecure } = values
   if (!http) {
     const needless = (['port', 'host', 'cert', 'key', 'insecure', 'token-file'] as const)
       .find((name) => values[name] !== undefined)
     if (needless !== undefined) throw new UsageError(`--${needless} requires --http.`)
     return undefined
   }
-  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
-    throw new UsageError(`--port must be a whole number from 0 to 65535, not "${port}".`)
-  }
+  const portNumber = readPort(port)
   if ((cert === undefined) !== (key === undefined)) throw new UsageError('Use --cert and --key together.')
   const isOpen = cert === undefined && insecure !== true && host !== undefined && !isThisMachine(hostnameOf(host))
   if (isOpen) throw new UsageError(`Other machines can reach ${host}. Add --cert and --key, or --insecure.`)
@@ -65,9 +53,15 @@ export async function listenOptions(values: ListenValues): Promise<ListenOptions
     ? {} : { tls: { cert: await readGiven(cert), key: await readGiven(key) } }
   const token = await givenToken(values['token-file'])
   return {
-    port: Number(port), ...tls, ...(host === undefined ? {} : { host }), ...(insecure ? { insecure } : {}),
+    port: portNumber ?? PORT, ...tls, ...(host === undefined ? {} : { host }), ...(insecure ? { insecure } : {}),
     ...(token === undefined ? {} : { token }),
   }
+}
+
+export function readPort(given: string | undefined): number | undefined {
+  if (given === undefined) return undefined
+  if (/^\d{1,5}$/.test(given) && Number(given) <= 65_535) return Number(given)
+  throw new UsageError(`--port must be a whole number from 0 to 65535, not "${given}".`)
 }
 
 /** The variable is removed, so that no tool or server gets it. */

@@ -1,45 +1,35 @@
 import type { Host } from '../../facade/create-host.ts'
-import { type Operand, type Subcommand, UsageError } from '../command.ts'
-import { type HostValues, openHost } from '../host-options.ts'
+import { defineSubcommand, UsageError } from '../command.ts'
+import { FOLDER_OPTIONS, type HostValues, openHost } from '../host-options.ts'
+import { LISTEN_OPTIONS, readPort } from './mcp-listen.ts'
 import { diagnosticText } from '../output.ts'
-
-export const LOGIN_USAGE = `bulkhead mcp login NAME [--port N] [--workspace DIR] [--home DIR] [--trust-project]
-bulkhead mcp logout NAME [--workspace DIR] [--home DIR] [--trust-project]`
-
-export const LOGIN_SUBCOMMANDS: Readonly<Record<'login' | 'logout', Subcommand>> = {
-  login: { text: 'sign in to a remote server of the configuration, with a browser', options: ['port'] },
-  logout: { text: 'delete the tokens of a remote server', options: [] },
-}
-
-export const LOGIN_OPERANDS: Readonly<Record<string, Operand>> = {
-  NAME: { text: 'name of a server under "mcp" in the configuration, or of a token' },
-}
 
 export const LOGIN_DETAILS = `"login" prints an address to open in a browser on this machine, and waits five minutes. The
 browser is redirected to a port of 127.0.0.1. Use --port if the authorization server accepts one port only, or the
 browser runs elsewhere and reaches the port through a tunnel. Tokens are stored in the folder oauth of the home, in files
 that only you can read. "logout" deletes them; it does not revoke them at the authorization server.`
 
-interface LoginValues extends HostValues {
-  readonly port?: string | undefined
-}
-
-export const login = (names: readonly string[], values: LoginValues): Promise<number> =>
-  withServer('login', names, values, async (host, name) => {
-    const { port } = values
-    if (port !== undefined && (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)) {
-      throw new UsageError(`--port must be a whole number from 0 to 65535, not "${port}".`)
-    }
+export const login = defineSubcommand({
+  text: 'sign in to a remote server of the configuration, with a browser',
+  usage: 'NAME',
+  options: { port: LISTEN_OPTIONS.port, ...FOLDER_OPTIONS },
+  run: ({ values, positionals }) => withServer('login', positionals, values, async (host, name) => {
+    const port = readPort(values.port)
     const show = (url: URL) =>
       void process.stderr.write(`To sign in to ${name}, open this address in a browser on this machine:\n${url.href}\n`)
-    await host.mcp.login(name, { show, ...(port !== undefined && { port: Number(port) }) })
+    await host.mcp.login(name, { show, ...(port !== undefined && { port }) })
     const tools = host.mcp.servers().find((server) => server.name === name)?.tools ?? 0
     return `Signed in to ${name}. It offers ${tools} ${tools === 1 ? 'tool' : 'tools'}.\n`
-  })
+  }),
+})
 
-export const logout = (names: readonly string[], values: HostValues): Promise<number> =>
-  withServer('logout', names, values, async (host, name) =>
-    await host.mcp.logout(name) ? `The tokens of ${name} were deleted.\n` : `There are no tokens of ${name}.\n`)
+export const logout = defineSubcommand({
+  text: 'delete the tokens of a remote server',
+  usage: 'NAME',
+  options: FOLDER_OPTIONS,
+  run: ({ values, positionals }) => withServer('logout', positionals, values, async (host, name) =>
+    await host.mcp.logout(name) ? `The tokens of ${name} were deleted.\n` : `There are no tokens of ${name}.\n`),
+})
 
 async function withServer(
   act: string, names: readonly string[], values: HostValues, use: (host: Host, name: string) => Promise<string>,

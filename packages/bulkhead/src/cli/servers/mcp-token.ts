@@ -1,46 +1,41 @@
-import { BulkheadError, TOOL_NAME_PATTERN } from '@bulkhead/contract'
+import { BulkheadError } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
-import { type CommandOptions, type Subcommand, UsageError } from '../command.ts'
+import { type CommandOptions, defineSubcommand, UsageError, type ValuesOf } from '../command.ts'
+import { FOLDER_OPTIONS } from '../host-options.ts'
 import { hint, printJson, table } from '../output.ts'
+import { refuseName } from './mcp-add.ts'
 import { changeTokens, digestOfToken, isRole, newToken, readTokens, type TokenEntry, tokenFile } from '../token-book.ts'
-
-export const TOKEN_USAGE = `bulkhead mcp token add NAME [--role ROLE] [--json] [--home DIR]
-bulkhead mcp token list [--json] [--home DIR]
-bulkhead mcp token revoke NAME [--json] [--home DIR]`
-
-export const TOKEN_SUBCOMMANDS: Readonly<Record<'token', Subcommand>> = {
-  token: { text: 'add, list or revoke tokens for clients over HTTP', options: ['role', 'json'] },
-}
-
-export const TOKEN_OPTIONS = {
-  role: {
-    type: 'string', value: 'ROLE',
-    text: 'with token add: the role of its sessions, for flags such as allow_bash_ROLE (default: agent)',
-  },
-} as const satisfies CommandOptions
 
 export const TOKEN_DETAILS = `"token add" prints a new token for one client, once; the home keeps only its digest, in
 mcp-tokens.json. "token revoke" ends the sessions and streams of its client. Running servers notice both within a
 second.`
 
-interface TokenValues {
-  readonly home?: string | undefined
-  readonly json?: boolean | undefined
-  readonly role?: string | undefined
-}
+const TOKEN_OPTIONS = {
+  role: {
+    type: 'string', value: 'ROLE',
+    text: 'with token add: the role of its sessions, for flags such as allow_bash_ROLE (default: agent)',
+  },
+  json: { type: 'boolean', text: 'with token: print JSON' },
+  ...FOLDER_OPTIONS,
+} as const satisfies CommandOptions
 
-export async function token([act, ...names]: readonly string[], values: TokenValues): Promise<number> {
-  if (values.role !== undefined && act !== 'add') throw new UsageError('--role requires "token add".')
-  if (act === 'list' && names.length === 0) return list(values)
-  const [name, ...others] = names
-  if ((act !== 'add' && act !== 'revoke') || name === undefined || others.length > 0) {
-    throw new UsageError('Use token add NAME, token list, or token revoke NAME.')
-  }
-  if (!TOOL_NAME_PATTERN.test(name)) {
-    throw new UsageError(`"${visibleText(name)}" is not a name. Use a letter, then letters, digits, _ or -.`)
-  }
-  return act === 'add' ? add(name, values) : revoke(name, values)
-}
+type TokenValues = ValuesOf<typeof TOKEN_OPTIONS>
+
+export const token = defineSubcommand({
+  text: 'add, list or revoke tokens for clients over HTTP',
+  usage: '(add NAME [--role] | list | revoke NAME)',
+  options: TOKEN_OPTIONS,
+  async run({ values, positionals: [act, ...names] }) {
+    if (values.role !== undefined && act !== 'add') throw new UsageError('--role requires "token add".')
+    if (act === 'list' && names.length === 0) return list(values)
+    const [name, ...others] = names
+    if ((act !== 'add' && act !== 'revoke') || name === undefined || others.length > 0) {
+      throw new UsageError('Use token add NAME, token list, or token revoke NAME.')
+    }
+    refuseName(name)
+    return act === 'add' ? add(name, values) : revoke(name, values)
+  },
+})
 
 async function add(name: string, { home, role, json }: TokenValues): Promise<number> {
   if (role !== undefined && !isRole(role)) {

@@ -7,34 +7,21 @@ import type { Host } from '../../facade/create-host.ts'
 import { kitFolder } from '../../facade/folders.ts'
 import { CORE_VERSION } from '../../facade/version.ts'
 import { MODE_OPTION } from '../calls/call.ts'
-import { defineCommand, ENDING_SIGNALS, UsageError } from '../command.ts'
-import { add, ADD_DETAILS, ADD_OPTIONS, ADD_SUBCOMMANDS, ADD_USAGE, remove } from './mcp-add.ts'
+import { type Command, defineSubcommand, ENDING_SIGNALS, UsageError } from '../command.ts'
+import { add, ADD_DETAILS, remove } from './mcp-add.ts'
 import { LISTEN_OPTIONS, listenFault, listenOptions, type ListenOptions } from './mcp-listen.ts'
-import { login, LOGIN_DETAILS, LOGIN_OPERANDS, LOGIN_SUBCOMMANDS, LOGIN_USAGE, logout } from './mcp-login.ts'
-import { token, TOKEN_DETAILS, TOKEN_OPTIONS, TOKEN_SUBCOMMANDS, TOKEN_USAGE } from './mcp-token.ts'
+import { login, LOGIN_DETAILS, logout } from './mcp-login.ts'
+import { token, TOKEN_DETAILS } from './mcp-token.ts'
 import { diagnosticText, hint } from '../output.ts'
-import { COMMON_OPTIONS, openHost, STORE_OPTIONS } from '../host-options.ts'
+import { FOLDER_OPTIONS, openHost, STORE_OPTIONS } from '../host-options.ts'
 import { newToken, TokenBook, tokenFile } from '../token-book.ts'
 import { wallsHere, wallsText } from '../walls-here.ts'
 
-export const mcp = defineCommand({
-  usage: 'bulkhead mcp [--http [--port N] [--host ADDRESS] [--cert FILE --key FILE] [--insecure] [--token-file FILE]] '
-    + '[--mode ask|allowlist|yolo] [--tools NAME,…] [--all] [--no-store] [--workspace DIR] [--home DIR] '
-    + `[--trust-project]
-${ADD_USAGE}
-${LOGIN_USAGE}
-${TOKEN_USAGE}`,
-  subcommands: {
-    '': {
-      text: 'serve the tools of this host',
-      options: ['mode', 'tools', 'all', 'json', ...Object.keys(LISTEN_OPTIONS), ...Object.keys(STORE_OPTIONS)],
-    },
-    ...ADD_SUBCOMMANDS,
-    ...LOGIN_SUBCOMMANDS,
-    ...TOKEN_SUBCOMMANDS,
-  },
-  operands: LOGIN_OPERANDS,
+const serve = defineSubcommand({
+  text: 'serve the tools of this host',
+  usage: '[--http [--port] [--host] [--cert --key] [--insecure] [--token-file]]',
   options: {
+    ...LISTEN_OPTIONS,
     ...MODE_OPTION,
     tools: {
       type: 'string', value: 'NAME,…', completes: 'tool',
@@ -43,11 +30,39 @@ ${TOKEN_USAGE}`,
     all: {
       type: 'boolean', text: 'list all tools, even more than twenty (by default, a client finds them with tool_search)',
     },
-    ...LISTEN_OPTIONS,
-    ...ADD_OPTIONS,
-    ...TOKEN_OPTIONS,
-    ...STORE_OPTIONS, ...COMMON_OPTIONS, json: { type: 'boolean', text: 'with token: print JSON' },
+    ...STORE_OPTIONS, ...FOLDER_OPTIONS, json: { type: 'boolean' },
   },
+  async run({ values }) {
+    if (values.json) throw new UsageError('--json cannot be used with "mcp": standard output carries the protocol.')
+    const { mode } = values
+    const listening = await listenOptions(values)
+    const tools = values.tools?.split(',').map((name) => name.trim()).filter((name) => name !== '')
+
+    const host = await openHost(values, true, true)
+    try {
+      for (const found of host.diagnostics) process.stderr.write(diagnosticText(found, process.stderr))
+      const known = new Set(host.tools().map(({ name }) => name))
+      for (const entry of (tools ?? []).filter((one) => toolsSelectedBy(one, known).length === 0)) {
+        const meant = meantNames(entry.replaceAll('*', ''), known)
+        process.stderr.write(
+          `mcp: there is no tool "${visibleText(entry)}" yet; it is offered once it is available.${meant}\n`,
+        )
+      }
+      const policy = { ...(mode === undefined ? {} : { mode }), ...(tools === undefined ? {} : { tools }) }
+      const { createKitPrompts } = await import('@bulkhead/tools-bundled')
+      const prompts = [createKitPrompts(kitFolder(values.home))]
+      await serveUntilGone(host, policy, values.all === true, listening && { ...listening, home: values.home }, prompts)
+    } finally {
+      await host.close()
+    }
+    leave()
+    return 0
+  },
+})
+
+export const mcp: Command = {
+  subcommands: { '': serve, add, remove, login, logout, token },
+  operands: { NAME: { text: 'name of a server under "mcp" in the configuration, or of a token' } },
   details: `Speaks the Model Context Protocol on standard input and output until the client disconnects. In the
 configuration of the client, use the command "bulkhead" with the argument "mcp". The same rules apply as for "bulkhead
 call". If a call requires approval, the client asks the user. If the client does not support that, the call is denied
@@ -79,39 +94,7 @@ ${LOGIN_DETAILS}`,
     },
     { command: 'bulkhead mcp login harbour', text: 'sign in to a remote server of the configuration' },
   ],
-
-  async run({ values, positionals: [act, ...names] }) {
-    if (act === 'add') return add(names, values)
-    if (act === 'remove') return remove(names, values)
-    if (act === 'login') return login(names, values)
-    if (act === 'logout') return logout(names, values)
-    if (act === 'token') return token(names, values)
-    if (values.json) throw new UsageError('--json cannot be used with "mcp": standard output carries the protocol.')
-    const { mode } = values
-    const listening = await listenOptions(values)
-    const tools = values.tools?.split(',').map((name) => name.trim()).filter((name) => name !== '')
-
-    const host = await openHost(values, true, true)
-    try {
-      for (const found of host.diagnostics) process.stderr.write(diagnosticText(found, process.stderr))
-      const known = new Set(host.tools().map(({ name }) => name))
-      for (const entry of (tools ?? []).filter((one) => toolsSelectedBy(one, known).length === 0)) {
-        const meant = meantNames(entry.replaceAll('*', ''), known)
-        process.stderr.write(
-          `mcp: there is no tool "${visibleText(entry)}" yet; it is offered once it is available.${meant}\n`,
-        )
-      }
-      const policy = { ...(mode === undefined ? {} : { mode }), ...(tools === undefined ? {} : { tools }) }
-      const { createKitPrompts } = await import('@bulkhead/tools-bundled')
-      const prompts = [createKitPrompts(kitFolder(values.home))]
-      await serveUntilGone(host, policy, values.all === true, listening && { ...listening, home: values.home }, prompts)
-    } finally {
-      await host.close()
-    }
-    leave()
-    return 0
-  },
-})
+}
 
 interface Policy {
   readonly mode?: SecurityMode

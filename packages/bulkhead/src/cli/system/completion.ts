@@ -1,5 +1,7 @@
 import { meantNames } from '@bulkhead/kit/text'
-import { type Command, defineCommand, EVERY_OPTION, type OptionForm, UsageError } from '../command.ts'
+import {
+  type Action, actionsOf, type Command, defineCommand, EVERY_OPTION, optionGroups, shownOptions, UsageError,
+} from '../command.ts'
 import { SCRIPTS, type Choice, type Completion, type Offer } from './completion-scripts.ts'
 
 type CommandTable = ReadonlyMap<string, { readonly summary: string; load(): Promise<Command> }>
@@ -8,7 +10,7 @@ const SHELLS = Object.keys(SCRIPTS) as readonly (keyof typeof SCRIPTS)[]
 
 /** The command `completion` for this table of commands. */
 export const completionOf = (commands: CommandTable) => defineCommand({
-  usage: 'bulkhead completion bash|zsh|fish',
+  usage: SHELLS.join('|'),
   operands: { SHELL: { text: 'bash, zsh or fish', values: SHELLS } },
   options: {
     // The scripts ask for names of this folder with it.
@@ -59,20 +61,20 @@ async function offersOf(commands: CommandTable): Promise<Completion> {
 }
 
 /** A command with subcommands makes an offer for each, and one to choose it. */
-function offersOfCommand(name: string, { subcommands, operands = {}, options }: Command): readonly Offer[] {
-  const shown = Object.entries<OptionForm>({ ...options, ...EVERY_OPTION }).filter(([, { text }]) => text !== undefined)
-    .map(([option, { type, values, completes, text = '' }]) => ({
-      name: option, text: text.replaceAll('\n', ' '), takesValue: type === 'string', values, completes,
-    }))
-  const [operand = {}] = Object.values(operands)
-  const whole: Offer = { command: name, subcommand: undefined, options: shown, operand }
-  if (subcommands === undefined) return [whole]
-  const special = new Set(Object.values(subcommands).flatMap((one) => one.options))
-  const { '': alone, ...named } = subcommands
-  const choices = Object.entries(named).map(([act, { text }]): Choice => [act, text])
-  const within = (own: readonly string[]) => shown.filter((one) => !special.has(one.name) || own.includes(one.name))
+function offersOfCommand(name: string, command: Command): readonly Offer[] {
+  const [operand = {}] = Object.values(command.operands ?? {})
+  const offers = Object.entries(actionsOf(command)).map(([act, action]): Offer =>
+    ({ command: name, subcommand: act === '' ? undefined : act, options: offeredOptions(action.options), operand }))
+  if (!('subcommands' in command)) return offers
+  const named = offers.filter(({ subcommand }) => subcommand !== undefined)
+  const choices = Object.entries(command.subcommands).filter(([act]) => act !== '')
+    .map(([act, { text }]): Choice => [act, text])
+  const alone = command.subcommands['']?.options ?? optionGroups(command).common
   return [
-    { ...whole, options: within(alone?.options ?? []), operand: { choices } },
-    ...Object.entries(named).map(([act, { options: own }]): Offer => ({ ...whole, subcommand: act, options: within(own) })),
+    { command: name, subcommand: undefined, options: offeredOptions(alone), operand: { choices } }, ...named,
   ]
 }
+
+const offeredOptions = (options: Action['options']): Offer['options'] =>
+  shownOptions({ ...options, ...EVERY_OPTION }).map(([name, { type, values, completes, text = '' }]) =>
+    ({ name, text: text.replaceAll('\n', ' '), takesValue: type === 'string', values, completes }))

@@ -1,14 +1,13 @@
 import { styleText } from 'node:util'
 import { visibleText } from '@bulkhead/kit/text'
-import { defineCommand, refuseArguments } from '../command.ts'
-import { COMMON_OPTIONS } from '../host-options.ts'
+import { defineCommand } from '../command.ts'
+import { PLACE_OPTIONS } from '../host-options.ts'
 import type { Check } from './doctor-check.ts'
 import { allChecks } from './doctor-checks.ts'
 import { printJson } from '../output.ts'
 
 export const doctor = defineCommand({
-  usage: 'bulkhead doctor [--json] [--workspace DIR] [--home DIR]',
-  options: { json: COMMON_OPTIONS.json, workspace: COMMON_OPTIONS.workspace, home: COMMON_OPTIONS.home },
+  options: PLACE_OPTIONS,
   details: `Checks Node, the isolation features of this machine, the age of the trust root, the policy of this machine,
 the trust in this project, the configured servers, and the configuration. Opens every file of yours that a host uses:
 the store, the record of changes, decisions, kits, guidance and tokens. For each finding it prints what it costs and how
@@ -19,8 +18,7 @@ to fix it. It starts no extension and connects to no server.`,
     { command: 'bulkhead doctor --json', text: 'the same for a script' },
   ],
 
-  async run({ values, positionals }) {
-    refuseArguments('doctor', positionals)
+  async run({ values }) {
     const checks = await allChecks(values)
     const count = (status: Check['status']) => checks.filter((check) => check.status === status).length
     const problems = count('problem')

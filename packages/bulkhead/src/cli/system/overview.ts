@@ -5,14 +5,14 @@ import { LAYERS, MANIFEST_FILE, type Layer, type TrustStatus } from '@bulkhead/c
 import { visibleText } from '@bulkhead/kit/text'
 import { CORE_VERSION } from '../../facade/version.ts'
 import { defineCommand, type Example, UsageError } from '../command.ts'
-import { COMMON_OPTIONS } from '../host-options.ts'
+import { PLACE_OPTIONS } from '../host-options.ts'
 import { inspect, type Inspection } from '../inspect.ts'
 import { hint, printJson } from '../output.ts'
 
 /** `bulkhead` without a command. */
 export const overview = defineCommand({
-  usage: 'bulkhead [--json] [--workspace DIR] [--home DIR]\nbulkhead COMMAND --help',
-  options: { json: COMMON_OPTIONS.json, workspace: COMMON_OPTIONS.workspace, home: COMMON_OPTIONS.home },
+  usage: '[COMMAND --help]',
+  options: PLACE_OPTIONS,
   examples: [{ command: 'bulkhead', text: 'what is in this folder, and what to do next' }],
 
   async run({ values, positionals }) {
