@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EventListener, Store } from '@bulkhead/contract'
-import { BulkheadError } from '@bulkhead/contract'
+import { BulkheadError, SECURITY_MODES } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
@@ -32,6 +32,14 @@ export const COMMON_OPTIONS = { json: HOME_OPTIONS.json, ...FOLDER_OPTIONS } as 
 /** Options of commands that show what applies in a folder. */
 export const PLACE_OPTIONS = {
   json: HOME_OPTIONS.json, workspace: FOLDER_OPTIONS.workspace, home: HOME_OPTIONS.home,
+} as const satisfies CommandOptions
+
+/** Options of commands that open a session. */
+export const MODE_OPTION = {
+  mode: {
+    type: 'string', value: 'MODE', values: SECURITY_MODES,
+    text: 'how to handle a call that requires approval (default: from the configuration, else ask)',
+  },
 } as const satisfies CommandOptions
 
 /** Options of commands that write to the store. */

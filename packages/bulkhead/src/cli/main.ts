@@ -82,7 +82,7 @@ export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): P
   }],
   ['verify', {
     summary: 'Verify the integrity of a folder, a tarball, or all installed extensions',
-    load: async () => (await import('./publish/pack.ts')).verify,
+    load: async () => (await import('./packages/verify.ts')).verify,
   }],
   ['trust-root', {
     summary: 'Show, refresh or replace the trust root for signatures',

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import {
-  BulkheadError, ERRORS, powerPhrases, type Diagnostic, type ErrorCode, type LocalServerConfig,
+  BulkheadError, ERRORS, powerPhrases, type ConfigFile, type Diagnostic, type ErrorCode, type LocalServerConfig,
 } from '@bulkhead/contract'
 import { givesAdvice, visibleJson, visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../facade/create-host.ts'
@@ -192,6 +192,12 @@ export function grantPhrases({ requires = {}, keys = {} }: Partial<LocalServerCo
     ...(net?.hosts ?? []).map((subject) => ({ kind: 'net' as const, subject })),
   ]
   return [...powerPhrases(items, 'does'), ...ofKeys, ...(net?.hosts?.length || ofKeys.length > 0 ? [] : ['no network'])]
+}
+
+/** A document of the configuration, for people. */
+export function documentWords(document: NonNullable<ConfigFile['openapi']>[string]['document']): string {
+  if (typeof document === 'string') return document
+  return 'url' in document && !('openapi' in document) ? document.url : 'a document in the configuration'
 }
 
 /** One line for each server that failed. */

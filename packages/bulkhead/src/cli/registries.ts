@@ -1,11 +1,42 @@
+import type { Interactor } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
-import { readNpmConfig, type InstallerOptions, type NpmConfig, type RegistryOptions } from '@bulkhead/loader'
-import { personFolder } from '../facade/folders.ts'
+import {
+  createLoader, readNpmConfig, type InstallerOptions, type LoaderOptions, type NpmConfig, type RegistryOptions,
+} from '@bulkhead/loader'
+import { homeFolder, personFolder } from '../facade/folders.ts'
+import { loaderOptions } from '../facade/loader-options.ts'
+import { ProjectConsent } from '../facade/project-trust.ts'
+import type { CommandOptions } from './command.ts'
+import type { HostValues } from './host-options.ts'
+
+export const REGISTRY_OPTION = {
+  registry: {
+    type: 'string', value: 'URL',
+    text: `registry for all packages; BULKHEAD_REGISTRY_TOKEN is sent to it if set
+(default: BULKHEAD_REGISTRY, else the registries in npm's configuration)`,
+  },
+} as const satisfies CommandOptions
 
 /** A project whose `.npmrc` may count. */
 interface NpmProject {
   readonly workspace: string
   readonly isTrusted: () => Promise<boolean>
+}
+
+/** `isDecided`: the layer of the project is trusted. Without a layer there is nothing that a person could have trusted. */
+export function npmProject(workspace: string, values: HostValues, isDecided = false): NpmProject {
+  const loader = loaderOptions(homeFolder(values.home))
+  return {
+    workspace,
+    isTrusted: async () => values['trust-project'] === true || (await createLoader(loader).hasProjectLayer(workspace)
+      && (isDecided || await isTrusted(loader, workspace))),
+  }
+}
+
+export async function isTrusted(loader: LoaderOptions, workspace: string, interactor?: Interactor): Promise<boolean> {
+  const consent = new ProjectConsent({ loader: createLoader(loader), workspace, interactor })
+  const { trust } = await consent.decide()
+  return trust !== 'declined'
 }
 
 /**

@@ -2,6 +2,7 @@ import { capabilitiesMeant, isCapability, type RuleCapability, type ScopedRule, 
 import { configuredRules, type Session } from '@bulkhead/host'
 import { matchSegment } from '@bulkhead/kit/glob'
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { visibleText } from '@bulkhead/kit/text'
 import type { Inspection } from './inspect.ts'
 
 /** A rule of the configuration, and a call that it decides. */
@@ -107,3 +108,9 @@ function valueFor(schema: JsonObject): Json {
   if (type === 'boolean') return true
   return type === 'number' || type === 'integer' ? minimum : 'x'
 }
+
+export const ruleText = ({ permission, pattern, action }: RuleProof): string => `${permission} ${pattern} ${action}`
+
+/** A call as a person would write it. */
+export const callText = ({ call }: RuleProof): string =>
+  call === null ? 'none of the calls that were tried' : visibleText(`${call.name} ${JSON.stringify(call.arguments)}`)

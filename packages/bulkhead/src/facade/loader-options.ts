@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
+import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BulkheadError, type ConfigFile } from '@bulkhead/contract'
 import { errorCode, messageOf } from '@bulkhead/kit/error-message'
@@ -79,7 +80,12 @@ const REASONS: ReadonlyMap<unknown, string> = new Map([
   ['ELOOP', 'is a symbolic link loop'],
 ])
 
-export function workspaceError(path: string, error: unknown): BulkheadError {
-  const why = REASONS.get(errorCode(error)) ?? `cannot be opened: ${messageOf(error)}`
-  return new BulkheadError('ProjectPathInvalid', `The workspace "${path}" ${why}.`, { cause: error })
+/** The real path of a workspace. Rejects with ProjectPathInvalid. */
+export async function canonicalFolder(path = process.cwd()): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch (error) {
+    const why = REASONS.get(errorCode(error)) ?? `cannot be opened: ${messageOf(error)}`
+    throw new BulkheadError('ProjectPathInvalid', `The workspace "${path}" ${why}.`, { cause: error })
+  }
 }

@@ -1,6 +1,5 @@
 import type { McpEmbedder } from '@bulkhead/bridges/mcp'
 import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
-import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
 import type {
   CapabilityUse, ConfigFile, Interactor, LanguageServers, Loader, LoadReport, ProjectDecision, ProjectTrust, ResolvedConfig,
@@ -16,7 +15,7 @@ import { countFiles } from './count-files.ts'
 import { fileStart } from './file-start.ts'
 import { changesFolder, keptFolders, ownCode } from './folders.ts'
 import { lateJail, lateSandbox, loadLateCode } from './late-sandbox.ts'
-import { userFolder, userSkills, workspaceError } from './loader-options.ts'
+import { canonicalFolder, userFolder, userSkills } from './loader-options.ts'
 import { otherLayersIn, unreadLayers } from './other-layers.ts'
 import { ProjectConsent, type TrustOutcome } from './project-trust.ts'
 
@@ -140,14 +139,6 @@ async function finishChanges(journal: string): Promise<void> {
   if (namesIn(journal).length === 0) return
   const { recoverUpdates } = await import('@bulkhead/sandbox')
   await recoverUpdates(journal)
-}
-
-export async function canonicalFolder(path: string): Promise<string> {
-  try {
-    return await realpath(path)
-  } catch (error) {
-    throw workspaceError(path, error)
-  }
 }
 
 /** Resolves links in the existing part of a path. Throws if it cannot be read. */

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import type { McpServerStatus } from '@bulkhead/bridges/mcp'
 import {
-  BulkheadError, CALL_LIMITS, PROGRAM_TOOL, SECURITY_MODES, type CommandVariable, type ExtensionDescriptor,
+  BulkheadError, CALL_LIMITS, PROGRAM_TOOL, type CommandVariable, type ExtensionDescriptor,
   type Outcome, type SecurityMode,
 } from '@bulkhead/contract'
 import { canonicalCall } from '@bulkhead/contract/dialects'
@@ -14,19 +14,11 @@ import { readArguments } from './call-arguments.ts'
 import { tellCut, withoutFile } from './cut-result.ts'
 import { hint, jsonText, serverMeant, table, tellFaults } from '../output.ts'
 import {
-  canAsk, COMMON_OPTIONS, openHost, refuseRoot, SOURCE_OPTIONS, STORE_OPTIONS, terminal, type SourceValues,
+  canAsk, COMMON_OPTIONS, MODE_OPTION, openHost, refuseRoot, SOURCE_OPTIONS, STORE_OPTIONS, terminal, type SourceValues,
 } from '../host-options.ts'
 import { FailureTraces } from '../failure-traces.ts'
 import { explainSurface } from './explain-surface.ts'
 import { printOutcome } from '../print-outcome.ts'
-
-/** Also for `mcp`. */
-export const MODE_OPTION = {
-  mode: {
-    type: 'string', value: 'MODE', values: SECURITY_MODES,
-    text: 'how to handle a call that requires approval (default: from the configuration, else ask)',
-  },
-} as const satisfies CommandOptions
 
 const CALL_OPTIONS = {
   args: {

@@ -1,19 +1,16 @@
-import { realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { BulkheadError, type Diagnostic, type Interactor } from '@bulkhead/contract'
-import {
-  createLoader, Installer, isSourceFolder, loadInstalled, PROJECT_FOLDER, type LoaderOptions, type Packed,
-} from '@bulkhead/loader'
+import { BulkheadError, type Diagnostic } from '@bulkhead/contract'
+import { Installer, isSourceFolder, loadInstalled, PROJECT_FOLDER, type Packed } from '@bulkhead/loader'
 import { accountName, homeFolder } from '../../facade/folders.ts'
-import { loaderOptions, workspaceError } from '../../facade/loader-options.ts'
-import { ProjectConsent } from '../../facade/project-trust.ts'
-import { type CommandOptions, defineCommand, UsageError } from '../command.ts'
+import { canonicalFolder, loaderOptions } from '../../facade/loader-options.ts'
+import { type CommandOptions, defineCommand, UsageError, type ValuesOf } from '../command.ts'
 import { agree, planJson, planText, readConsent } from '../review.ts'
 import {
   COMMON_OPTIONS, refuseRoot, SOURCE_OPTIONS, terminal, type HostValues, type SourceValues,
 } from '../host-options.ts'
 import { createProgress, diagnosticText, printJson, type Progress } from '../output.ts'
-import { chooseRegistries } from '../registries.ts'
+import { chooseRegistries, isTrusted, npmProject, REGISTRY_OPTION } from '../registries.ts'
 import { temporaryFolder, writing } from '../write-file.ts'
 
 export const CONSENT_OPTIONS = {
@@ -29,17 +26,10 @@ export const CONSENT_OPTIONS = {
 
 export const INSTALLER_OPTIONS = {
   project: { type: 'boolean', text: 'use the project layer instead of the global layer' },
-  registry: {
-    type: 'string', value: 'URL',
-    text: `registry for all packages; BULKHEAD_REGISTRY_TOKEN is sent to it if set
-(default: BULKHEAD_REGISTRY, else the registries in npm's configuration)`,
-  },
+  ...REGISTRY_OPTION,
 } as const satisfies CommandOptions
 
-export interface InstallerValues extends HostValues {
-  readonly project?: boolean | undefined
-  readonly registry?: string | undefined
-}
+export type InstallerValues = HostValues & ValuesOf<typeof INSTALLER_OPTIONS>
 
 export const install = defineCommand({
   usage: 'SPEC',
@@ -157,7 +147,7 @@ const NOT_DELETED = ' Its folder was not deleted, because it was not copied on i
 /** Diagnostics of extensions that depend on the removed one. */
 async function missing(id: string, values: InstallerValues): Promise<readonly Diagnostic[]> {
   const { diagnostics } = await loadInstalled(loaderOptions(homeFolder(values.home)), {
-    workspace: workspaceFolder(values.workspace), trust: values.project ? 'once' : 'declined', projectDigest: 'any',
+    workspace: await canonicalFolder(values.workspace), trust: values.project ? 'once' : 'declined', projectDigest: 'any',
   })
   return diagnostics.filter(
     ({ code, message }) => code === 'DependencyMissing' && message.includes(`depends on "${id}"`),
@@ -168,34 +158,15 @@ async function missing(id: string, values: InstallerValues): Promise<readonly Di
 export async function openInstaller(
   values: InstallerValues,
 ): Promise<{ readonly installer: Installer; readonly progress: Progress }> {
-  const workspace = workspaceFolder(values.workspace)
+  const workspace = await canonicalFolder(values.workspace)
   const loader = loaderOptions(homeFolder(values.home))
   const layer = values.project ? 'project' as const : 'global' as const
-  const isTrustGiven = values['trust-project'] === true
-  if (layer === 'project' && !isTrustGiven && !await isTrusted(loader, workspace, terminal())) {
+  if (layer === 'project' && !values['trust-project'] && !await isTrusted(loader, workspace, terminal())) {
     const message = `${workspace} has its own tools or settings and is not trusted. Nothing was read or written.`
     throw new BulkheadError('ProjectTrustRequired', message)
   }
   const progress = createProgress('fetching')
-  // A project without a layer of its own was never trusted: there was no decision about it.
-  const isNpmrcTrusted = async () => isTrustGiven || (await createLoader(loader).hasProjectLayer(workspace)
-    && (layer === 'project' || await isTrusted(loader, workspace)))
-  const registries = chooseRegistries(values.registry, progress.report, { workspace, isTrusted: isNpmrcTrusted })
+  const project = npmProject(workspace, values, layer === 'project')
+  const registries = chooseRegistries(values.registry, progress.report, project)
   return { installer: new Installer({ loader, layer, workspace, cwd: process.cwd(), ...registries }), progress }
-}
-
-export async function isTrusted(loader: LoaderOptions, workspace: string, interactor?: Interactor): Promise<boolean> {
-  const consent = new ProjectConsent({ loader: createLoader(loader), workspace, interactor })
-  const { trust } = await consent.decide()
-  return trust !== 'declined'
-}
-
-/** The real path of the workspace. Throws ProjectPathInvalid. */
-export function workspaceFolder(given: string | undefined): string {
-  const path = given ?? process.cwd()
-  try {
-    return realpathSync(path)
-  } catch (error) {
-    throw workspaceError(path, error)
-  }
 }

@@ -1,9 +1,8 @@
-import { visibleText } from '@bulkhead/kit/text'
 import { type Command, defineSubcommand } from '../command.ts'
 import { PLACE_OPTIONS } from '../host-options.ts'
 import { inspect } from '../inspect.ts'
 import { printJson, table } from '../output.ts'
-import { ruleProofs, type RuleProof } from '../rule-proofs.ts'
+import { callText, ruleProofs, ruleText, type RuleProof } from '../rule-proofs.ts'
 
 const check = defineSubcommand({
   text: 'show for each rule one call that it decides',
@@ -33,9 +32,3 @@ const proofTable = (rules: readonly RuleProof[]): string => table(
   ['AUTHOR', 'RULE', 'DECIDES', 'WRITTEN IN'],
   rules.map((rule) => [rule.author, ruleText(rule), callText(rule), rule.source]),
 )
-
-export const ruleText = ({ permission, pattern, action }: RuleProof): string => `${permission} ${pattern} ${action}`
-
-/** A call as a person would write it. */
-export const callText = ({ call }: RuleProof): string =>
-  call === null ? 'none of the calls that were tried' : visibleText(`${call.name} ${JSON.stringify(call.arguments)}`)

@@ -12,7 +12,7 @@ import { loaderOptions } from '../../facade/loader-options.ts'
 import { shadowsOf, toolsOfProject, type Shadows } from '../../facade/project-tools.ts'
 import { defineCommand, UsageError } from '../command.ts'
 import { agreeToProject, extensionJson, extensionLines, line, readConsent } from '../review.ts'
-import { diagnosticText, grantPhrases, jsonText, printJson, table, UNCONFINED } from '../output.ts'
+import { diagnosticText, documentWords, grantPhrases, jsonText, printJson, table, UNCONFINED } from '../output.ts'
 import { HOME_OPTIONS } from '../host-options.ts'
 
 const DECISIONS = {
@@ -200,12 +200,6 @@ function contentsText(
   const what = lines.length === 0 ? `has no tools and loosens no settings ${content}` : `contains ${content}:`
   const heading = `${styleText('bold', visibleText(path))} ${what}`
   return [heading, ...lines, '', ...diagnostics.map((found) => diagnosticText(found, process.stderr))].join('\n')
-}
-
-/** A document of the configuration, for people. */
-export function documentWords(document: NonNullable<ConfigFile['openapi']>[string]['document']): string {
-  if (typeof document === 'string') return document
-  return 'url' in document && !('openapi' in document) ? document.url : 'a document in the configuration'
 }
 
 const contentsJson = (

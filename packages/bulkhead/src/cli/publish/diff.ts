@@ -2,16 +2,15 @@ import { statSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { BulkheadError, EXTENSION_ID_PATTERN, type ExtensionDescriptor } from '@bulkhead/contract'
 import { meantNames, visibleText } from '@bulkhead/kit/text'
-import { createLoader, inspectPackage, type LoaderOptions } from '@bulkhead/loader'
+import { createLoader, inspectPackage, type LoaderOptions, type RegistryOptions } from '@bulkhead/loader'
 import type { BumpLevel, ExtensionVersion, VersionReport } from '@bulkhead/loader/compare'
 import { homeFolder } from '../../facade/folders.ts'
-import { loaderOptions } from '../../facade/loader-options.ts'
-import { defineCommand, UsageError } from '../command.ts'
+import { canonicalFolder, loaderOptions } from '../../facade/loader-options.ts'
+import { defineCommand, UsageError, type ValuesOf } from '../command.ts'
 import { isTarball, readExtensionFolder } from '../extension-source.ts'
 import { COMMON_OPTIONS, SOURCE_OPTIONS, type HostValues, type SourceValues } from '../host-options.ts'
-import { INSTALLER_OPTIONS, isTrusted, workspaceFolder } from '../packages/install.ts'
 import { printJson } from '../output.ts'
-import { registryReader } from '../registries.ts'
+import { npmProject, REGISTRY_OPTION, registryReader } from '../registries.ts'
 
 const FORMS = 'folder (./weather), tarball (weather-1.4.0.tgz), package of a registry (@acme/weather, weather@1.4.0) or id of an\ninstalled extension (weather)'
 
@@ -21,7 +20,7 @@ export const diff = defineCommand({
     A: { text: `the earlier version: ${FORMS}`, completes: 'file' },
     B: { text: 'the later version, in the same forms', completes: 'file' },
   },
-  options: { registry: INSTALLER_OPTIONS.registry, ...SOURCE_OPTIONS, ...COMMON_OPTIONS },
+  options: { ...REGISTRY_OPTION, ...SOURCE_OPTIONS, ...COMMON_OPTIONS },
   details: `For publishers. Lists what changed and the version that it needs:
   major  a tool or a field of its result is gone, arguments or configurations that were valid may be rejected, results
          may be other than before, it may do more, approvals change, or fewer hosts can run it
@@ -57,7 +56,7 @@ async function readVersion(given: string, values: DiffValues): Promise<Extension
   return versionOf(isPackage ? await readPublished(given, values) : await readPath(given, values))
 }
 
-export type DiffValues = HostValues & SourceValues & { readonly registry?: string | undefined }
+export type DiffValues = HostValues & SourceValues & ValuesOf<typeof REGISTRY_OPTION>
 
 export async function versionOf({ manifest, code }: ExtensionDescriptor): Promise<ExtensionVersion> {
   return { manifest, files: code.kind === 'files' ? await code.readFiles() : new Map() }
@@ -70,13 +69,8 @@ export async function readPublished(
   return (await inspectPackage(spec, process.cwd(), unconfigured(values.home), { anyCore: true, registryFor })).extension
 }
 
-function readerFor(values: DiffValues): ReturnType<typeof registryReader> {
-  const workspace = workspaceFolder(values.workspace)
-  const loader = loaderOptions(homeFolder(values.home))
-  const isNpmrcTrusted = async () => values['trust-project'] === true
-    || (await createLoader(loader).hasProjectLayer(workspace) && await isTrusted(loader, workspace))
-  return registryReader(values.registry, { workspace, isTrusted: isNpmrcTrusted })
-}
+const readerFor = (values: DiffValues) => async (name: string): Promise<RegistryOptions> =>
+  registryReader(values.registry, npmProject(await canonicalFolder(values.workspace), values))(name)
 
 function unconfigured(home: string | undefined): LoaderOptions {
   const { cache: _, roots, ...options } = loaderOptions(homeFolder(home))
@@ -93,7 +87,7 @@ async function readPath(path: string, values: SourceValues): Promise<ExtensionDe
 
 export async function readInstalled(id: string, values: HostValues): Promise<ExtensionDescriptor> {
   const { extensions, absent } = await createLoader(loaderOptions(homeFolder(values.home))).load({
-    workspace: workspaceFolder(values.workspace), trust: values['trust-project'] ? 'once' : 'declined',
+    workspace: await canonicalFolder(values.workspace), trust: values['trust-project'] ? 'once' : 'declined',
     projectDigest: 'any',
   })
   const installed = extensions.filter(({ layer }) => layer !== 'bundled')

@@ -1,19 +1,14 @@
 import { styleText } from 'node:util'
 import { visibleText } from '@bulkhead/kit/text'
-import {
-  canStateProvenance, createLoader, planPublication, publishPackage, type Publication, type PublishingOptions,
-} from '@bulkhead/loader'
-import { homeFolder } from '../../facade/folders.ts'
-import { loaderOptions } from '../../facade/loader-options.ts'
+import { canStateProvenance, planPublication, publishPackage, type Publication } from '@bulkhead/loader'
 import { defineCommand, UsageError } from '../command.ts'
 import { readExtensionFolder } from '../extension-source.ts'
-import { COMMON_OPTIONS, SOURCE_OPTIONS, type HostValues } from '../host-options.ts'
-import { isTrusted } from '../packages/install.ts'
+import { COMMON_OPTIONS, SOURCE_OPTIONS } from '../host-options.ts'
 import { CONFIG_OPTION, readConfig } from './config-option.ts'
 import { hint, printJson, sizeInWords } from '../output.ts'
 import { fileLines } from './pack.ts'
 import { checkPublication } from './publish-checks.ts'
-import { registryToPublish } from '../registries.ts'
+import { npmProject, registryToPublish } from '../registries.ts'
 import { extensionJson, extensionLines, line, sourceLines, sourcesJson } from '../review.ts'
 
 export const publish = defineCommand({
@@ -46,7 +41,8 @@ SIGSTORE_ID_TOKEN, a signed statement tells from which source the package was bu
     const config = readConfig(values.config)
     const packed = await readExtensionFolder(dir, values, config)
     const publication = planPublication(packed)
-    const registry = await registryOf(publication, packed.folder, values)
+    const project = npmProject(packed.folder, values)
+    const registry = await registryToPublish(publication.name, values.registry, publication.registry, project)
     const provenance = canStateProvenance(process.env)
     const isAuthorized = registry.authorization !== undefined || registry.token !== undefined
     const { extension, files, warnings, tarball } = packed
@@ -93,14 +89,3 @@ function publicationLines(
 
 const publishedText = ({ name, version }: Publication, registry: string): string =>
   `Published ${styleText('bold', visibleText(`${name}@${version}`))} to ${visibleText(registry)}\n`
-
-type Values = Pick<HostValues, 'home' | 'trust-project'> & { readonly registry?: string | undefined }
-
-async function registryOf(
-  { name, registry: named }: Publication, folder: string, values: Values,
-): Promise<PublishingOptions['registry']> {
-  const loader = loaderOptions(homeFolder(values.home))
-  const isNpmrcTrusted = async () => values['trust-project'] === true
-    || (await createLoader(loader).hasProjectLayer(folder) && await isTrusted(loader, folder))
-  return registryToPublish(name, values.registry, named, { workspace: folder, isTrusted: isNpmrcTrusted })
-}

@@ -6,6 +6,7 @@ import { removeJson } from '@bulkhead/kit/json-edit'
 import { isSecretName, visibleText } from '@bulkhead/kit/text'
 import { homeFolder } from '../../facade/folders.ts'
 import { type CommandOptions, defineSubcommand, UsageError, type ValuesOf } from '../command.ts'
+import { changeConfig, readIfPresent, userFile } from '../config-file.ts'
 import { FOLDER_OPTIONS, type HostValues } from '../host-options.ts'
 import { type Pinned, pin, readLauncher } from './mcp-pin.ts'
 import { diagnosticText, grantPhrases, hint } from '../output.ts'
@@ -46,9 +47,7 @@ export const add = defineSubcommand({
       throw new UsageError('Name the server and its command: bulkhead mcp add NAME -- COMMAND….')
     }
     refuseName(name)
-    const [{ changeConfig, readIfPresent, userFile }, { editConfig }] = await Promise.all([
-      import('../system/config.ts'), import('@bulkhead/loader'),
-    ])
+    const { editConfig } = await import('@bulkhead/loader')
     const file = userFile(values)
     if (hasServer(readIfPresent(file), name)) {
       const message = `"${file}" already has a server "${name}". Remove it first: bulkhead mcp remove ${name}`
@@ -85,7 +84,6 @@ export const remove = defineSubcommand({
   async run({ values, positionals: [name, ...others] }) {
     if (name === undefined || others.length > 0) throw new UsageError('Name one server: bulkhead mcp remove NAME.')
     refuseName(name)
-    const { changeConfig, readIfPresent, userFile } = await import('../system/config.ts')
     const file = userFile(values)
     if (!hasServer(readIfPresent(file), name)) {
       throw new BulkheadError('NotFound', `"${file}" has no server "${name}".`)

@@ -1,18 +1,15 @@
-import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
 import { BulkheadError, CONFIG_FILE } from '@bulkhead/contract'
-import { messageOf } from '@bulkhead/kit/error-message'
-import { isAbsent, makeFolder } from '@bulkhead/kit/folders'
 import { parseJson, pointerKey, pointerStep } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { editConfig, findKeyFault, PROJECT_FOLDER, settingOrigins, type SettingOrigin } from '@bulkhead/loader'
-import { homeFolder } from '../../facade/folders.ts'
+import { canonicalFolder } from '../../facade/loader-options.ts'
 import { type Command, type CommandOptions, defineSubcommand, UsageError } from '../command.ts'
+import { changeConfig, userFile } from '../config-file.ts'
 import { type HostValues, PLACE_OPTIONS } from '../host-options.ts'
 import { inspect, type Inspection } from '../inspect.ts'
-import { workspaceFolder } from '../packages/install.ts'
 import { diagnosticText, hint, printJson, table } from '../output.ts'
-import { replaceFile, writing } from '../write-file.ts'
 
 const ORIGIN_OPTION = {
   origin: { type: 'boolean', text: 'also print the layer and the file of each setting' },
@@ -68,7 +65,7 @@ const set = defineSubcommand({
     refuseUnknown(key!, steps)
     const parsed = parseJson(text!)
     const value = parsed.ok ? parsed.value : text!
-    const file = values.project ? projectFile(values) : userFile(values)
+    const file = values.project ? await projectFile(values) : userFile(values)
     changeConfig(file, (written) => editConfig(written, steps, value))
     const { settings, project } = await effective(values)
     const path = pointerOf(steps)
@@ -158,31 +155,9 @@ function refuseUnknown(key: string, steps: readonly string[]): void {
   if (fault !== undefined) throw new UsageError(`"${key}" ${fault}.`)
 }
 
-/** Replaces a configuration file. `edit` gets its present content. */
-export const changeConfig = (file: string, edit: (written: Uint8Array | undefined) => string): void =>
-  writing(file, () => {
-    const edited = edit(readIfPresent(file))
-    makeFolder(dirname(file), 0o700)
-    replaceFile(file, edited)
-  })
-
-/** Users may link to their settings: the link stays. */
-export function userFile(values: HostValues): string {
-  const file = join(homeFolder(values.home), CONFIG_FILE)
-  return statSync(file, { throwIfNoEntry: false }) === undefined ? file : realpathSync(file)
-}
-
 /** A link in a project could point anywhere, and a host does not follow it. */
-function projectFile(values: HostValues): string {
-  const file = join(workspaceFolder(values.workspace), PROJECT_FOLDER, CONFIG_FILE)
+async function projectFile(values: HostValues): Promise<string> {
+  const file = join(await canonicalFolder(values.workspace), PROJECT_FOLDER, CONFIG_FILE)
   if (!lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()) return file
   throw new BulkheadError('ConfigInvalid', `"${file}" is a link. Replace it by a file.`)
-}
-
-export function readIfPresent(file: string): Uint8Array | undefined {
-  try {
-    return isAbsent(file) ? undefined : readFileSync(file)
-  } catch (error) {
-    throw new BulkheadError('ConfigInvalid', `"${file}" cannot be read: ${messageOf(error)}`, { cause: error })
-  }
 }

@@ -11,9 +11,8 @@ import { ok, problem, type Check } from './doctor-check.ts'
 import { fileChecks, permissionChecks, storeChecks, trustRootCheck } from './doctor-files.ts'
 import type { HostValues } from '../host-options.ts'
 import { inspect, type Inspection } from '../inspect.ts'
-import { callText, ruleText } from '../policy/policy.ts'
-import { ruleProofs } from '../rule-proofs.ts'
-import { documentWords } from '../policy/trust.ts'
+import { documentWords } from '../output.ts'
+import { callText, ruleProofs, ruleText } from '../rule-proofs.ts'
 
 /** Each check asks the code that decides when a call runs. Never rejects. */
 export async function allChecks(values: HostValues): Promise<readonly Check[]> {
