@@ -8,6 +8,8 @@ export interface OptionForm {
   readonly value?: string
   /** All valid values, if the list is fixed. */
   readonly values?: readonly string[]
+  /** The value is a whole number. */
+  readonly whole?: { readonly least: number; readonly most?: number; readonly unit?: string }
   readonly completes?: Completed
   /** Line breaks are kept. Absent: the option is accepted, but not shown. */
   readonly text?: string
@@ -33,7 +35,8 @@ export interface Example {
 
 type ValueOf<Form extends OptionForm> = Form extends { readonly multiple: true }
   ? readonly string[]
-  : Form extends { readonly values: readonly (infer Value)[] } ? Value : PlainValue<Form['type']>
+  : Form extends { readonly values: readonly (infer Value)[] } ? Value
+    : Form extends { readonly whole: object } ? number : PlainValue<Form['type']>
 
 type PlainValue<Type> = Type extends 'boolean' ? boolean : string
 

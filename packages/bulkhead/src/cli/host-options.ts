@@ -5,7 +5,7 @@ import { BulkheadError, SECURITY_MODES } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
-import type { Assembly, CreateHostOptions } from '../facade/create-host.ts'
+import type { Assembly, CreateHostOptions, Host } from '../facade/create-host.ts'
 import { homeFolder, storeFile, userCacheFolder } from '../facade/folders.ts'
 import { createTerminalInteractor } from '../facade/terminal/terminal-interactor.ts'
 import { UsageError, type CommandOptions, type ValuesOf } from './command.ts'
@@ -72,7 +72,7 @@ export type HostValues = ValuesOf<typeof COMMON_OPTIONS & typeof STORE_OPTIONS>
 /**
  * Creates a host. Its code is imported here because commands such as `install` do not need it. `remembering` uses the
  * store on disk; with `no sessions`, the opening and closing of sessions leaves no records. `serving` disables prompts,
- * because the client owns the terminal, and reloads extensions on change.
+ * because the client owns the terminal, and reloads extensions on change. `await using` closes it.
  */
 export async function openHost(
   values: HostValues, remembering: boolean | 'no sessions' = false, serving = false,
@@ -96,8 +96,12 @@ export async function openHost(
   if (store) host.on(warnNotStored(), ['SuppressedError'])
   // Commands that run no tool print it with the diagnostics.
   if (remembering) host.on(warnMissingFeatures, ['SuppressedError'])
-  return host
+  return closing(host, host)
 }
+
+/** `await using` closes the host. */
+export const closing = <Value extends object>(value: Value, host: Host): Value & AsyncDisposable =>
+  Object.assign(value, { [Symbol.asyncDispose]: async () => void await host.close() })
 
 /** The folders of a host. */
 export const foldersOf = ({ workspace, home }: HostValues): CreateHostOptions => ({

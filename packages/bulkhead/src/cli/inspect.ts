@@ -3,7 +3,7 @@ import { createLoader } from '@bulkhead/loader'
 import { assembleHost, type AssembledHost } from '../facade/create-host.ts'
 import { homeFolder } from '../facade/folders.ts'
 import { canonicalFolder, loaderOptions } from '../facade/loader-options.ts'
-import { foldersOf, type HostValues } from './host-options.ts'
+import { closing, foldersOf, type HostValues } from './host-options.ts'
 import { tokenRoles } from './token-book.ts'
 
 /** A folder as a host finds it. */
@@ -16,14 +16,15 @@ export interface Inspection extends AssembledHost {
 
 /**
  * Opens a folder to report on it: asks nothing, starts no extension and no server, opens no store, and does not use up
- * trust that applies once. Rejects with ProjectPathInvalid.
+ * trust that applies once. `await using` closes it. Rejects with ProjectPathInvalid.
  */
-export async function inspect(values: HostValues): Promise<Inspection> {
+export async function inspect(values: HostValues): Promise<Inspection & AsyncDisposable> {
   const folders = foldersOf(values)
   const workspace = await canonicalFolder(folders.workspace)
   const { status: standing } = await createLoader(loaderOptions(homeFolder(values.home))).trust.status(workspace)
   const options = { ...folders, workspace, discover: 'when-asked' as const }
   const assembly = { startsEager: false, roles: () => tokenRoles(values.home) }
   const trust = standing.kind === 'once' ? 'once' : undefined
-  return { standing, workspace, ...await assembleHost(options, trust, assembly) }
+  const assembled = await assembleHost(options, trust, assembly)
+  return closing({ standing, workspace, ...assembled }, assembled.host)
 }

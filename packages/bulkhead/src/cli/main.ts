@@ -10,117 +10,68 @@ import { UsageError, type Command } from './command.ts'
 /** Earlier names of commands. */
 const ALIASES: ReadonlyMap<string, string> = new Map([['check', 'conformance']])
 
+type Row = readonly [name: string, summary: string, load: () => Promise<Command>]
+
+const ROWS: readonly Row[] = [
+  ['tools', 'List the tools of this folder, their origin and their permissions',
+    async () => (await import('./calls/tools.ts')).tools],
+  ['agents', 'List the agents that a session can be opened for',
+    async () => (await import('./calls/agents.ts')).agents],
+  ['doctor', 'Check this machine, your files and this folder, and show how to fix what is wrong',
+    async () => (await import('./system/doctor.ts')).doctor],
+  ['config', 'Show and change settings, and show which file decides each of them',
+    async () => (await import('./system/config.ts')).config],
+  ['explain', 'Show whether a call would be allowed, which rule decides, and how to change it',
+    async () => (await import('./calls/call.ts')).explain],
+  ['policy', 'Show for each rule one call that it decides',
+    async () => (await import('./policy/policy.ts')).policy],
+  ['approvals', 'List, show and revoke stored approvals',
+    async () => (await import('./policy/approvals.ts')).approvals],
+  ['audit', 'Show, verify, export and archive the audit log',
+    async () => (await import('./policy/audit.ts')).audit],
+  ['undo', 'List the files that tools changed, and put them back',
+    async () => (await import('./calls/undo.ts')).undo],
+  ['trust', 'Review the tools and settings of a project, then trust or decline them',
+    async () => (await import('./policy/trust.ts')).trust],
+  ['call', 'Call one tool and print the result',
+    async () => (await import('./calls/call.ts')).call],
+  ['mcp', 'Serve the tools of this folder to an MCP client',
+    async () => (await import('./servers/mcp.ts')).mcp],
+  ['reload', 'Test whether each extension loads, starts and stops',
+    async () => (await import('./packages/reload.ts')).reload],
+  ['install', 'Install a folder, a tarball or an npm package, after a review',
+    async () => (await import('./packages/install.ts')).install],
+  ['uninstall', 'Uninstall an extension',
+    async () => (await import('./packages/install.ts')).uninstall],
+  ['update', 'Update extensions from a registry, and show what each update changes',
+    async () => (await import('./packages/update.ts')).update],
+  ['outdated', 'List extensions with a newer version in the registry',
+    async () => (await import('./packages/update.ts')).outdated],
+  ['verify', 'Verify the integrity of a folder, a tarball, or all installed extensions',
+    async () => (await import('./packages/verify.ts')).verify],
+  ['trust-root', 'Show, refresh or replace the trust root for signatures',
+    async () => (await import('./packages/trust-root.ts')).trustRoot],
+  ['new', 'Create a new extension: a manifest and a module',
+    async () => (await import('./publish/new.ts')).newExtension],
+  ['dev', 'Work on an extension: call its tools, reload it on change, and see what it uses',
+    async () => (await import('./calls/dev.ts')).dev],
+  ['conformance', 'Check an extension against the conformance requirements',
+    async () => (await import('./publish/conformance.ts')).conformance],
+  ['diff', 'Compare two versions of an extension, and check that the version number shows the changes',
+    async () => (await import('./publish/diff.ts')).diff],
+  ['pack', 'Pack a folder into a tarball with an integrity file',
+    async () => (await import('./publish/pack.ts')).pack],
+  ['sign', 'Sign an extension with the identity of a CI job or a person',
+    async () => (await import('./publish/sign.ts')).sign],
+  ['publish', 'Pack an extension and publish it to a registry, or show what would be published',
+    async () => (await import('./publish/publish.ts')).publish],
+  ['completion', 'Print a completion script for bash, zsh or fish',
+    async () => (await import('./system/completion.ts')).completionOf(COMMANDS)],
+]
+
 /** All commands. Each module is imported on first use. */
-export const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): Promise<Command> }> = new Map([
-  ['tools', {
-    summary: 'List the tools of this folder, their origin and their permissions',
-    load: async () => (await import('./calls/tools.ts')).tools,
-  }],
-  ['agents', {
-    summary: 'List the agents that a session can be opened for',
-    load: async () => (await import('./calls/agents.ts')).agents,
-  }],
-  ['doctor', {
-    summary: 'Check this machine, your files and this folder, and show how to fix what is wrong',
-    load: async () => (await import('./system/doctor.ts')).doctor,
-  }],
-  ['config', {
-    summary: 'Show and change settings, and show which file decides each of them',
-    load: async () => (await import('./system/config.ts')).config,
-  }],
-  ['explain', {
-    summary: 'Show whether a call would be allowed, which rule decides, and how to change it',
-    load: async () => (await import('./calls/call.ts')).explain,
-  }],
-  ['policy', {
-    summary: 'Show for each rule one call that it decides',
-    load: async () => (await import('./policy/policy.ts')).policy,
-  }],
-  ['approvals', {
-    summary: 'List, show and revoke stored approvals',
-    load: async () => (await import('./policy/approvals.ts')).approvals,
-  }],
-  ['audit', {
-    summary: 'Show, verify, export and archive the audit log',
-    load: async () => (await import('./policy/audit.ts')).audit,
-  }],
-  ['undo', {
-    summary: 'List the files that tools changed, and put them back',
-    load: async () => (await import('./calls/undo.ts')).undo,
-  }],
-  ['trust', {
-    summary: 'Review the tools and settings of a project, then trust or decline them',
-    load: async () => (await import('./policy/trust.ts')).trust,
-  }],
-  ['call', {
-    summary: 'Call one tool and print the result',
-    load: async () => (await import('./calls/call.ts')).call,
-  }],
-  ['mcp', {
-    summary: 'Serve the tools of this folder to an MCP client',
-    load: async () => (await import('./servers/mcp.ts')).mcp,
-  }],
-  ['reload', {
-    summary: 'Test whether each extension loads, starts and stops',
-    load: async () => (await import('./packages/reload.ts')).reload,
-  }],
-  ['install', {
-    summary: 'Install a folder, a tarball or an npm package, after a review',
-    load: async () => (await import('./packages/install.ts')).install,
-  }],
-  ['uninstall', {
-    summary: 'Uninstall an extension',
-    load: async () => (await import('./packages/install.ts')).uninstall,
-  }],
-  ['update', {
-    summary: 'Update extensions from a registry, and show what each update changes',
-    load: async () => (await import('./packages/update.ts')).update,
-  }],
-  ['outdated', {
-    summary: 'List extensions with a newer version in the registry',
-    load: async () => (await import('./packages/update.ts')).outdated,
-  }],
-  ['verify', {
-    summary: 'Verify the integrity of a folder, a tarball, or all installed extensions',
-    load: async () => (await import('./packages/verify.ts')).verify,
-  }],
-  ['trust-root', {
-    summary: 'Show, refresh or replace the trust root for signatures',
-    load: async () => (await import('./packages/trust-root.ts')).trustRoot,
-  }],
-  ['new', {
-    summary: 'Create a new extension: a manifest and a module',
-    load: async () => (await import('./publish/new.ts')).newExtension,
-  }],
-  ['dev', {
-    summary: 'Work on an extension: call its tools, reload it on change, and see what it uses',
-    load: async () => (await import('./calls/dev.ts')).dev,
-  }],
-  ['conformance', {
-    summary: 'Check an extension against the conformance requirements',
-    load: async () => (await import('./publish/conformance.ts')).conformance,
-  }],
-  ['diff', {
-    summary: 'Compare two versions of an extension, and check that the version number shows the changes',
-    load: async () => (await import('./publish/diff.ts')).diff,
-  }],
-  ['pack', {
-    summary: 'Pack a folder into a tarball with an integrity file',
-    load: async () => (await import('./publish/pack.ts')).pack,
-  }],
-  ['sign', {
-    summary: 'Sign an extension with the identity of a CI job or a person',
-    load: async () => (await import('./publish/sign.ts')).sign,
-  }],
-  ['publish', {
-    summary: 'Pack an extension and publish it to a registry, or show what would be published',
-    load: async () => (await import('./publish/publish.ts')).publish,
-  }],
-  ['completion', {
-    summary: 'Print a completion script for bash, zsh or fish',
-    load: async () => (await import('./system/completion.ts')).completionOf(COMMANDS),
-  }],
-])
+export const COMMANDS: ReadonlyMap<string, { readonly summary: string; readonly load: () => Promise<Command> }> =
+  new Map(ROWS.map(([name, summary, load]) => [name, { summary, load }]))
 
 /**
  * Runs one command and returns the exit code. `beforeLoading` is called before the module of a command is imported.

@@ -2,7 +2,8 @@ import { parseArgs } from 'node:util'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { meantNames } from '@bulkhead/kit/text'
 import {
-  type Action, type Command, type CommandOptions, EVERY_OPTION, type Given, optionsOf, shownOptions, UsageError,
+  type Action, type Command, type CommandOptions, EVERY_OPTION, type Given, type OptionForm, optionsOf, shownOptions,
+  UsageError,
 } from './command.ts'
 
 type EveryGiven = Given<CommandOptions & typeof EVERY_OPTION>
@@ -11,8 +12,10 @@ type EveryGiven = Given<CommandOptions & typeof EVERY_OPTION>
 export function readOptions(
   name: string, args: readonly string[], command: Command,
 ): { readonly action: Action; readonly given: EveryGiven } {
-  const { values, positionals } = parsed(args, { ...optionsOf(command), ...EVERY_OPTION })
-  refuseOtherValues(optionsOf(command), values)
+  const options: CommandOptions = { ...optionsOf(command), ...EVERY_OPTION }
+  const { values: given, positionals } = parsed(args, options)
+  const values = Object.fromEntries(Object.entries(given).map(([option, value]) =>
+    [option, readValue(option, options[option]!, value)])) as EveryGiven['values']
   const [act = '', ...operands] = 'subcommands' in command ? positionals : ['', ...positionals]
   const chosen = `${name} ${act}`.trim()
   const action = chosenAction(name, positionals[0], command)
@@ -41,14 +44,18 @@ function parsed(args: readonly string[], options: CommandOptions): EveryGiven {
   }
 }
 
-function refuseOtherValues(options: CommandOptions, given: EveryGiven['values']): void {
-  for (const [option, { values }] of Object.entries(options)) {
-    const value = given[option]
-    if (values === undefined || typeof value !== 'string' || values.includes(value)) continue
-    throw new UsageError(
-      `--${option} must be one of ${values.join(', ')}, not "${value}".${meantNames(value, values)}`,
-    )
+/** The value of an option, as it is declared. */
+function readValue(option: string, { values, whole }: OptionForm, given: unknown): unknown {
+  if (typeof given !== 'string') return given
+  if (values !== undefined && !values.includes(given)) {
+    throw new UsageError(`--${option} must be one of ${values.join(', ')}, not "${given}".${meantNames(given, values)}`)
   }
+  if (whole === undefined) return given
+  const { least, most = Number.MAX_SAFE_INTEGER, unit } = whole
+  const number = given.trim() === '' ? Number.NaN : Number(given)
+  if (Number.isInteger(number) && number >= least && number <= most) return number
+  const range = `${unit === undefined ? '' : ` of ${unit}`} from ${least}${whole.most === undefined ? '' : ` to ${most}`}`
+  throw new UsageError(`--${option} must be a whole number${range}, not "${given}".`)
 }
 
 function chosenAction(name: string, act: string | undefined, command: Command): Action {
@@ -57,7 +64,9 @@ function chosenAction(name: string, act: string | undefined, command: Command): 
   const names = Object.keys(others)
   const chosen = act === undefined ? alone : act !== '' && Object.hasOwn(others, act) ? others[act] : undefined
   if (chosen !== undefined) return chosen
-  if (act === undefined) throw new UsageError(`Missing subcommand: ${names.slice(0, -1).join(', ')} or ${names.at(-1)}.`)
+  if (act === undefined) {
+    throw new UsageError(`Missing subcommand: ${names.slice(0, -1).join(', ')} or ${names.at(-1)}.`)
+  }
   const what = alone ? `Unexpected argument "${act}" after "${name}".` : `There is no "${name} ${act}".`
   throw new UsageError(`${what}${meantNames(act, names)}`)
 }

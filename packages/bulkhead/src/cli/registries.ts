@@ -23,7 +23,7 @@ interface NpmProject {
   readonly isTrusted: () => Promise<boolean>
 }
 
-/** `isDecided`: the layer of the project is trusted. Without a layer there is nothing that a person could have trusted. */
+/** `isDecided`: the layer of the project is trusted. A project without a layer was never trusted. */
 export function npmProject(workspace: string, values: HostValues, isDecided = false): NpmProject {
   const loader = loaderOptions(homeFolder(values.home))
   return {

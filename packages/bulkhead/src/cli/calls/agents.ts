@@ -14,18 +14,14 @@ that its sessions are offered. ROOTS are its further folders. An agent that cann
   ],
 
   async run({ values }) {
-    const host = await openHost(values)
-    try {
-      const listed = host.agents()
-      const places = new Set(listed.map(({ location }) => location))
-      // A project that is not trusted, or a folder that cannot be read, may have more agents.
-      const diagnostics = host.diagnostics.filter(({ location, code }) =>
-        places.has(location) || code === 'ProjectTrustRequired' || basename(location) === 'agents')
-      if (values.json) printJson({ agents: listed.map(agentJson), diagnostics })
-      else process.stdout.write(agentTable(listed) + diagnostics.map((found) => diagnosticText(found)).join(''))
-    } finally {
-      await host.close()
-    }
+    await using host = await openHost(values)
+    const listed = host.agents()
+    const places = new Set(listed.map(({ location }) => location))
+    // A project that is not trusted, or a folder that cannot be read, may have more agents.
+    const diagnostics = host.diagnostics.filter(({ location, code }) =>
+      places.has(location) || code === 'ProjectTrustRequired' || basename(location) === 'agents')
+    if (values.json) printJson({ agents: listed.map(agentJson), diagnostics })
+    else process.stdout.write(agentTable(listed) + diagnostics.map((found) => diagnosticText(found)).join(''))
     return 0
   },
 })

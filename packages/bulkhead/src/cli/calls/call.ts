@@ -37,7 +37,7 @@ export const call = defineCommand({
   options: {
     ...CALL_OPTIONS,
     timeout: {
-      type: 'string', value: 'MS',
+      type: 'string', value: 'MS', whole: { least: 1, most: CALL_LIMITS.maxTimeoutMs, unit: 'milliseconds' },
       text: `timeout, from 1 to ${CALL_LIMITS.maxTimeoutMs} (default: from the configuration, else from the tool)`,
     },
     ...STORE_OPTIONS, ...SOURCE_OPTIONS, ...COMMON_OPTIONS,
@@ -57,25 +57,21 @@ other tool. An exception is not retried, and is shown with its stack, in the fil
     const { folder, name } = readTarget(positionals)
     const request = {
       name, arguments: await readArguments(values.args), mode: values.mode, agent: values.agent,
-      timeoutMs: readTimeout(values.timeout),
+      timeoutMs: values.timeout,
     }
     if (folder === undefined) refuseRoot(values)
     const traces = new FailureTraces(folder)
     const extension = folder === undefined ? undefined : await readTool(folder, name, values)
     // One call needs no process for a next one.
-    const host = await openHost(values, true, false, { keepsSpares: false, onFailure: traces.listener })
-    try {
-      if (extension !== undefined) await (await import('../extension-source.ts')).offer(host, extension)
-      const outcome = withoutFile(await callOnce(host, await meantCall(host, request, true)))
-      printOutcome(outcome, values.json === true, traces)
-      tellCut(outcome)
-      if (outcome.type === 'output') return 0
-      tellFaults(outcome.error.code, name, host)
-      if (outcome.error.code === 'ApprovalDenied' && !canAsk()) process.stderr.write(hint(noTerminal(folder)))
-      return 1
-    } finally {
-      await host.close()
-    }
+    await using host = await openHost(values, true, false, { keepsSpares: false, onFailure: traces.listener })
+    if (extension !== undefined) await (await import('../extension-source.ts')).offer(host, extension)
+    const outcome = withoutFile(await callOnce(host, await meantCall(host, request, true)))
+    printOutcome(outcome, values.json === true, traces)
+    tellCut(outcome)
+    if (outcome.type === 'output') return 0
+    tellFaults(outcome.error.code, name, host)
+    if (outcome.error.code === 'ApprovalDenied' && !canAsk()) process.stderr.write(hint(noTerminal(folder)))
+    return 1
   },
 })
 
@@ -176,20 +172,16 @@ export const explain = defineCommand({
     const request = { id: 'cli', name, arguments: await readArguments(values.args) }
     const { mode, agent } = values
     const interactor = terminal()
-    const host = await openHost(values, 'no sessions')
-    try {
-      const meant = await meantCall(host, request, values.connect === true)
-      const session = await host.openSession({
-        ...(mode ? { mode } : {}), ...(agent === undefined ? {} : { agent }), ...(interactor ? { interactor } : {}),
-        ...inCodeMode(meant.name),
-      })
-      const explanation = await session.explain(meant)
-      process.stdout.write(values.json ? jsonText(explanation) : explanationText(explanation))
-      tellFaults(explanation.code, name, host)
-      return explanation.decision === 'deny' ? 1 : 0
-    } finally {
-      await host.close()
-    }
+    await using host = await openHost(values, 'no sessions')
+    const meant = await meantCall(host, request, values.connect === true)
+    const session = await host.openSession({
+      ...(mode ? { mode } : {}), ...(agent === undefined ? {} : { agent }), ...(interactor ? { interactor } : {}),
+      ...inCodeMode(meant.name),
+    })
+    const explanation = await session.explain(meant)
+    process.stdout.write(values.json ? jsonText(explanation) : explanationText(explanation))
+    tellFaults(explanation.code, name, host)
+    return explanation.decision === 'deny' ? 1 : 0
   },
 })
 
@@ -234,15 +226,6 @@ const variableLine = ({ name, value, guarded, key }: CommandVariable): string =>
 function programLine({ tool, may, gated, denied }: ProgramTool): string {
   const can = `${gated ? ' with approval' : ''}, which may ${may.join('; ') || 'touch nothing'}`
   return `  - call ${visibleText(`${tool}${denied === undefined ? can : `, which is denied: ${denied}`}`)}\n`
-}
-
-function readTimeout(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const ms = Number(text)
-  if (Number.isInteger(ms) && ms >= 1 && ms <= CALL_LIMITS.maxTimeoutMs) return ms
-  throw new UsageError(
-    `--timeout must be a whole number of milliseconds from 1 to ${CALL_LIMITS.maxTimeoutMs}, not "${text}".`,
-  )
 }
 
 /**

@@ -50,16 +50,12 @@ ${Object.entries(DEV_COMMANDS).map(([name, text]) => `  ${name.padEnd(8)}  ${tex
     const build = () => readForProject(dir, values)
     const first = await build()
     const inspected = values.inspect ? new Inspected() : undefined
-    const host = await openHost(values, true, false, {
+    await using host = await openHost(values, true, false, {
       onUse: (use) => void uses.push(use), onFailure: traces.listener, inspect: inspected,
     })
-    try {
-      const { mode, workspace = '.' } = values
-      const bench = { host, folder: resolve(dir), build, workspace: resolve(workspace), mode, uses, traces, inspected }
-      await work(bench, first)
-    } finally {
-      await host.close()
-    }
+    const { mode, workspace = '.' } = values
+    const bench = { host, folder: resolve(dir), build, workspace: resolve(workspace), mode, uses, traces, inspected }
+    await work(bench, first)
     return 0
   },
 })

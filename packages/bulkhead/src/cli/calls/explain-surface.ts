@@ -9,14 +9,10 @@ export async function explainSurface(
 ): Promise<number> {
   if (name !== undefined) throw new UsageError('--surface is about all tools of a session. Leave the name out.')
   const { agent } = values
-  const host = await openHost(values, 'no sessions')
-  try {
-    const surface = (await host.openSession(agent === undefined ? {} : { agent })).surface()
-    const rows = surface.items.map(({ tools, agent: isOfAgent }, index) =>
-      [surface.words[index]!, [...tools, ...(isOfAgent ? [`the agent ${agent!}`] : [])].join(', ')])
-    process.stdout.write(values.json ? jsonText(surface) : table(['MAY', 'FOR'], rows))
-    return 0
-  } finally {
-    await host.close()
-  }
+  await using host = await openHost(values, 'no sessions')
+  const surface = (await host.openSession(agent === undefined ? {} : { agent })).surface()
+  const rows = surface.items.map(({ tools, agent: isOfAgent }, index) =>
+    [surface.words[index]!, [...tools, ...(isOfAgent ? [`the agent ${agent!}`] : [])].join(', ')])
+  process.stdout.write(values.json ? jsonText(surface) : table(['MAY', 'FOR'], rows))
+  return 0
 }

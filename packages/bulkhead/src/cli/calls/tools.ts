@@ -26,25 +26,21 @@ stood when they were last tried; this command does not try them.`,
   async run({ values }) {
     // Before the host creates folders.
     const cache = cacheFolder(homeFolder(values.home), foldersOf(values))
-    const host = await openHost(values)
-    try {
-      if (values.connect) await host.mcp.connect()
-      await host.tryWalls()
-      const listing = host.tools()
-      const servers = host.mcp.servers()
-      const { diagnostics } = host
-      // Trying them would take as long as all the rest.
-      const walls = rememberedWalls(cache)
-      if (values.json) {
-        const listed = values.powers ? { powers: byPower(listing) } : { tools: listing }
-        printJson({ ...listed, servers: serverJson(servers), walls: walls ?? null, diagnostics })
-      } else {
-        const listed = values.powers ? powerTable(listing) : toolTable(listing)
-        const found = diagnostics.map((diagnostic) => diagnosticText(diagnostic)).join('')
-        process.stdout.write(`${listed}${serverTable(servers)}\n${rememberedText(walls)}\n${found}`)
-      }
-    } finally {
-      await host.close()
+    await using host = await openHost(values)
+    if (values.connect) await host.mcp.connect()
+    await host.tryWalls()
+    const listing = host.tools()
+    const servers = host.mcp.servers()
+    const { diagnostics } = host
+    // Trying them would take as long as all the rest.
+    const walls = rememberedWalls(cache)
+    if (values.json) {
+      const listed = values.powers ? { powers: byPower(listing) } : { tools: listing }
+      printJson({ ...listed, servers: serverJson(servers), walls: walls ?? null, diagnostics })
+    } else {
+      const listed = values.powers ? powerTable(listing) : toolTable(listing)
+      const found = diagnostics.map((diagnostic) => diagnosticText(diagnostic)).join('')
+      process.stdout.write(`${listed}${serverTable(servers)}\n${rememberedText(walls)}\n${found}`)
     }
     return 0
   },

@@ -68,22 +68,18 @@ interface UndoValues extends HostValues {
 
 /** Calls the tool `undo` in a session that continues the other one. The person has asked for it, so it is approved. */
 async function undoTarget({ session: continues, selection }: UndoTarget, values: UndoValues): Promise<Outcome> {
-  const host = await openHost(values, true)
-  try {
-    if (host.tool('undo') === undefined) {
-      throw new BulkheadError('ToolNotRegistered', 'The tool "undo" is disabled in the configuration. Enable it first.')
-    }
-    const by = `${accountName()} with bulkhead undo`
-    const session = await host.openSession({
-      continues, approver: { approve: async () => ({ decision: 'once', by }) },
-    })
-    return await session.call({
-      id: 'undo', name: 'undo',
-      arguments: { ...selection, dry_run: values['dry-run'] === true, force: values.force === true },
-    })
-  } finally {
-    await host.close()
+  await using host = await openHost(values, true)
+  if (host.tool('undo') === undefined) {
+    throw new BulkheadError('ToolNotRegistered', 'The tool "undo" is disabled in the configuration. Enable it first.')
   }
+  const by = `${accountName()} with bulkhead undo`
+  const session = await host.openSession({
+    continues, approver: { approve: async () => ({ decision: 'once', by }) },
+  })
+  return await session.call({
+    id: 'undo', name: 'undo',
+    arguments: { ...selection, dry_run: values['dry-run'] === true, force: values.force === true },
+  })
 }
 
 function callTable(calls: readonly ChangedCall[], workspace: string, hidden: number): string {

@@ -20,25 +20,21 @@ changes when they watch the files, or when the application calls reload().`,
   ],
 
   async run({ values, positionals }) {
-    const host = await openHost(values)
-    try {
-      const loaded = host.extensions().filter(({ standing }) => standing === 'offered')
-      const isWanted = (id: string) => positionals.length === 0 || positionals.includes(id)
-      const diagnostics = host.diagnostics.filter(({ extensionId }) => extensionId === null || isWanted(extensionId))
-      const disabled = new Set(diagnostics.map(({ extensionId }) => extensionId))
-      const all = loaded.filter(({ layer }) => layer !== 'bundled').map(({ id }) => id)
-      // Disabled extensions are reported by their diagnostic. For other unknown ids, reload() reports the error.
-      const ids = positionals.length === 0
-        ? all
-        : positionals.filter((id) => !disabled.has(id) || loaded.some((one) => one.id === id))
-      const { changes } = ids.length === 0 ? { changes: [] } : await host.reload({ extensions: ids })
-      process.stdout.write(values.json ? toJson(changes, diagnostics) : toText(changes, loaded, diagnostics))
-      const isWell = changes.every(({ error }) => error === undefined)
-        && diagnostics.every(({ severity }) => severity !== 'error')
-      return isWell ? 0 : 1
-    } finally {
-      await host.close()
-    }
+    await using host = await openHost(values)
+    const loaded = host.extensions().filter(({ standing }) => standing === 'offered')
+    const isWanted = (id: string) => positionals.length === 0 || positionals.includes(id)
+    const diagnostics = host.diagnostics.filter(({ extensionId }) => extensionId === null || isWanted(extensionId))
+    const disabled = new Set(diagnostics.map(({ extensionId }) => extensionId))
+    const all = loaded.filter(({ layer }) => layer !== 'bundled').map(({ id }) => id)
+    // Disabled extensions are reported by their diagnostic. For other unknown ids, reload() reports the error.
+    const ids = positionals.length === 0
+      ? all
+      : positionals.filter((id) => !disabled.has(id) || loaded.some((one) => one.id === id))
+    const { changes } = ids.length === 0 ? { changes: [] } : await host.reload({ extensions: ids })
+    process.stdout.write(values.json ? toJson(changes, diagnostics) : toText(changes, loaded, diagnostics))
+    const isWell = changes.every(({ error }) => error === undefined)
+      && diagnostics.every(({ severity }) => severity !== 'error')
+    return isWell ? 0 : 1
   },
 })
 

@@ -48,15 +48,14 @@ const tail = defineSubcommand({
       type: 'string', value: 'WHEN',
       text: 'only records from this time on: 90m, 12h or 7d ago, or a date such as 2026-01-31 or 2026-01-31T08:00Z',
     },
-    count: { type: 'string', value: 'N', text: `number of records (default: ${LATEST})` },
+    count: { type: 'string', value: 'N', whole: { least: 1 }, text: `number of records (default: ${LATEST})` },
     all: { type: 'boolean', text: 'include the start and stop of extensions' },
     ...AUDIT_OPTIONS,
   },
-  async run({ values: { tool, session, since, count, all = false, json, home } }) {
-    const most = readCount(count)
+  async run({ values: { tool, session, since, count = LATEST, all = false, json, home } }) {
     const filter = { tool, session, since: since === undefined ? undefined : readTime(since) }
     return withStore(home, 'audit', async (store) => {
-      const entries = await latestEntries(store, most, all, filter)
+      const entries = await latestEntries(store, count, all, filter)
       if (json) printJson(entries.map(shown))
       else process.stdout.write(auditTable(entries))
       return 0
@@ -100,21 +99,23 @@ const archive = defineSubcommand({
   text: 'write old records to FILE, verify it, then remove them from the store',
   usage: 'FILE',
   options: {
-    keep: { type: 'string', value: 'DAYS', text: `keep records newer than this (default: ${KEPT_DAYS})` },
+    keep: {
+      type: 'string', value: 'DAYS', whole: { least: 0, most: MOST_DAYS, unit: 'days' },
+      text: `keep records newer than this (default: ${KEPT_DAYS})`,
+    },
     ...AUDIT_OPTIONS,
   },
-  async run({ values: { keep, json, home }, positionals: [file, ...more] }) {
+  async run({ values: { keep: days = KEPT_DAYS, json, home }, positionals: [file, ...more] }) {
     refuseMore(more)
     if (file === undefined) throw new UsageError('Missing file. Name a file that does not exist yet.')
-    const days = readDays(keep)
     return withStore(home, 'audit', async (store) => {
       const archived = await archiveAudit(store, file, new Date(Date.now() - days * DAY_MS))
       if (json) printJson(archived ? { file, ...archived } : { file: null })
       else if (!archived) process.stdout.write(`No records are older than ${days} days.\n`)
       else {
         const { first, last, left } = archived
-        const count = `${last - first + 1} records, ${first} to ${last}; ${left} are left.`
-        process.stdout.write(`${styleText('green', 'archived')} ${count} ${anchorText(archived)}`)
+        const records = `${last - first + 1} records, ${first} to ${last}; ${left} are left.`
+        process.stdout.write(`${styleText('green', 'archived')} ${records} ${anchorText(archived)}`)
       }
       return 0
     })
@@ -164,14 +165,6 @@ function readAnchor(given: string | undefined): Anchor | undefined {
   return { position: Number(position), link }
 }
 
-function readCount(given = String(LATEST)): number {
-  const count = Number(given)
-  if (!Number.isSafeInteger(count) || count < 1) {
-    throw new UsageError(`--count must be a whole number from 1, not "${given}".`)
-  }
-  return count
-}
-
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS }
 
 function readTime(given: string): Date {
@@ -180,14 +173,6 @@ function readTime(given: string): Date {
   const time = new Date(amount === undefined ? written : Date.now() - Number(amount) * UNITS[unit]!)
   if (!Number.isNaN(time.getTime())) return time
   throw new UsageError(`--since must be a duration such as 12h or a date such as 2026-01-31, not "${given}".`)
-}
-
-function readDays(given = String(KEPT_DAYS)): number {
-  const days = Number(given)
-  if (given === '' || !Number.isInteger(days) || days < 0 || days > MOST_DAYS) {
-    throw new UsageError(`--keep must be a whole number of days, not "${given}".`)
-  }
-  return days
 }
 
 function readPosition(given: string | undefined): number {

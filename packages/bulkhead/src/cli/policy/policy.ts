@@ -8,15 +8,11 @@ const check = defineSubcommand({
   text: 'show for each rule one call that it decides',
   options: PLACE_OPTIONS,
   async run({ values }) {
-    const found = await inspect(values)
-    try {
-      const rules = await ruleProofs(found)
-      if (values.json) printJson({ rules })
-      else process.stdout.write(rules.length === 0 ? 'There are no rules.\n' : proofTable(rules))
-      return rules.some(({ call }) => call === null) ? 1 : 0
-    } finally {
-      await found.host.close()
-    }
+    await using found = await inspect(values)
+    const rules = await ruleProofs(found)
+    if (values.json) printJson({ rules })
+    else process.stdout.write(rules.length === 0 ? 'There are no rules.\n' : proofTable(rules))
+    return rules.some(({ call }) => call === null) ? 1 : 0
   },
 })
 

@@ -30,10 +30,13 @@ export const conformance = defineCommand({
   operands: { TARGET: { text: 'folder, tarball, or id of an installed extension', completes: 'folder' } },
   options: {
     only: { type: 'string', value: 'IDS', text: 'requirements or groups to check, with commas between them' },
-    seed: { type: 'string', value: 'N', text: 'repeat the generated arguments of an earlier run (default: 1)' },
+    seed: {
+      type: 'string', value: 'N', whole: { least: 0, most: 999_999_999 },
+      text: 'repeat the generated arguments of an earlier run (default: 1)',
+    },
     config: CONFIG_OPTION,
     budget: {
-      type: 'string', value: 'SECONDS',
+      type: 'string', value: 'SECONDS', whole: { least: 1, most: 99_999, unit: 'seconds' },
       text: 'how long to wait, in all, for calls that hang (default: 30); what is then not run is reported',
     },
     junit: { type: 'string', value: 'FILE', completes: 'file', text: 'write the results as JUnit XML' },
@@ -98,10 +101,8 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
     }
     if (target === undefined || more.length > 0) throw new UsageError('Name one folder, tarball or id.')
     const config = readConfig(values.config)
-    const seed = readSeed(values.seed)
     const only = values.only?.split(',').map((id) => id.trim()).filter((id) => id !== '')
-    const budgetMs = readBudget(values.budget)
-    const { live = false, fix = false, attest: attests = false } = values
+    const { seed = 1, budget, live = false, fix = false, attest: attests = false } = values
     if (fix && only) throw new UsageError('--fix needs the whole suite. Leave out --only.')
     if (attests && (only || fix)) throw new UsageError('--attest needs the whole suite. Leave out --only and --fix.')
     if (values.key !== undefined && !attests) throw new UsageError('--key is for --attest.')
@@ -113,7 +114,7 @@ The JSON Schema of the JSON output is @bulkhead/contract/schema/conformance-repo
     const progress = suiteProgress()
     const { results, unused } = await runSuite({
       extension, warnings, config: config ?? {}, fixtures, live, seed, onProgress: progress.report,
-      ...(only && { only }), ...(budgetMs !== undefined && { budgetMs }),
+      ...(only && { only }), ...(budget !== undefined && { budgetMs: budget * 1_000 }),
     }).finally(() => progress.end())
     const report = reportOf({ extension, hostVersion: CORE_VERSION, seed, results })
     const { junit, sarif, badge } = values
@@ -195,14 +196,3 @@ function placeOf(target: string): string {
 
 const COLORS = { FAIL: 'red', warn: 'yellow', skip: 'dim', ok: 'green' } as const
 const painted = (mark: Mark): string => styleText(COLORS[mark], mark)
-
-function readBudget(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (!/^[1-9]\d{0,4}$/.test(text)) throw new UsageError('--budget must be a whole number of seconds below 100,000.')
-  return Number(text) * 1_000
-}
-
-function readSeed(text = '1'): number {
-  if (!/^\d{1,9}$/.test(text)) throw new UsageError('--seed must be a whole number below 1,000,000,000.')
-  return Number(text)
-}

@@ -161,12 +161,8 @@ function addedText(
 /** What the entry lacks, as a host would report it. */
 async function showFaults(name: string, values: HostValues): Promise<void> {
   const { inspect } = await import('../inspect.ts')
-  const { host } = await inspect(values)
-  try {
-    for (const found of host.diagnostics.filter(({ path }) => `${path}/`.startsWith(`/mcp/${name}/`))) {
-      process.stderr.write(diagnosticText(found, process.stderr))
-    }
-  } finally {
-    await host.close()
+  await using inspection = await inspect(values)
+  for (const found of inspection.host.diagnostics.filter(({ path }) => `${path}/`.startsWith(`/mcp/${name}/`))) {
+    process.stderr.write(diagnosticText(found, process.stderr))
   }
 }

@@ -12,7 +12,7 @@ const TOKEN_VARIABLE = 'BULKHEAD_MCP_TOKEN'
 export const LISTEN_OPTIONS = {
   http: { type: 'boolean', text: 'serve over HTTP instead of standard input and output' },
   port: {
-    type: 'string', value: 'N',
+    type: 'string', value: 'N', whole: { least: 0, most: 65_535 },
     text: `with --http: the port (default: ${PORT}; 0 is any free port)\n`
       + 'with login: the port of the redirect (default: any)',
   },
@@ -38,14 +38,13 @@ export interface ListenOptions extends Pick<HttpServeOptions, 'host' | 'port' | 
 
 /** Returns undefined for a server on standard input and output. */
 export async function listenOptions(values: ValuesOf<typeof LISTEN_OPTIONS>): Promise<ListenOptions | undefined> {
-  const { http, port, host, cert, key, insecure } = values
+  const { http, port = PORT, host, cert, key, insecure } = values
   if (!http) {
     const needless = (['port', 'host', 'cert', 'key', 'insecure', 'token-file'] as const)
       .find((name) => values[name] !== undefined)
     if (needless !== undefined) throw new UsageError(`--${needless} requires --http.`)
     return undefined
   }
-  const portNumber = readPort(port)
   if ((cert === undefined) !== (key === undefined)) throw new UsageError('Use --cert and --key together.')
   const isOpen = cert === undefined && insecure !== true && host !== undefined && !isThisMachine(hostnameOf(host))
   if (isOpen) throw new UsageError(`Other machines can reach ${host}. Add --cert and --key, or --insecure.`)
@@ -53,15 +52,9 @@ export async function listenOptions(values: ValuesOf<typeof LISTEN_OPTIONS>): Pr
     ? {} : { tls: { cert: await readGiven(cert), key: await readGiven(key) } }
   const token = await givenToken(values['token-file'])
   return {
-    port: portNumber ?? PORT, ...tls, ...(host === undefined ? {} : { host }), ...(insecure ? { insecure } : {}),
+    port, ...tls, ...(host === undefined ? {} : { host }), ...(insecure ? { insecure } : {}),
     ...(token === undefined ? {} : { token }),
   }
-}
-
-export function readPort(given: string | undefined): number | undefined {
-  if (given === undefined) return undefined
-  if (/^\d{1,5}$/.test(given) && Number(given) <= 65_535) return Number(given)
-  throw new UsageError(`--port must be a whole number from 0 to 65535, not "${given}".`)
 }
 
 /** The variable is removed, so that no tool or server gets it. */

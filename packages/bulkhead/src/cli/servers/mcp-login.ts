@@ -1,7 +1,7 @@
 import type { Host } from '../../facade/create-host.ts'
 import { defineSubcommand, UsageError } from '../command.ts'
 import { FOLDER_OPTIONS, type HostValues, openHost } from '../host-options.ts'
-import { LISTEN_OPTIONS, readPort } from './mcp-listen.ts'
+import { LISTEN_OPTIONS } from './mcp-listen.ts'
 import { diagnosticText } from '../output.ts'
 
 export const LOGIN_DETAILS = `"login" prints an address to open in a browser on this machine, and waits five minutes. The
@@ -14,7 +14,7 @@ export const login = defineSubcommand({
   usage: 'NAME',
   options: { port: LISTEN_OPTIONS.port, ...FOLDER_OPTIONS },
   run: ({ values, positionals }) => withServer('login', positionals, values, async (host, name) => {
-    const port = readPort(values.port)
+    const { port } = values
     const show = (url: URL) =>
       void process.stderr.write(`To sign in to ${name}, open this address in a browser on this machine:\n${url.href}\n`)
     await host.mcp.login(name, { show, ...(port !== undefined && { port }) })
@@ -36,14 +36,10 @@ async function withServer(
 ): Promise<number> {
   const [name, ...others] = names
   if (name === undefined || others.length > 0) throw new UsageError(`Name one server: bulkhead mcp ${act} NAME.`)
-  const host = await openHost(values)
-  try {
-    for (const found of host.diagnostics.filter(({ path }) => path?.startsWith('/mcp/'))) {
-      process.stderr.write(diagnosticText(found, process.stderr))
-    }
-    process.stdout.write(await use(host, name))
-    return 0
-  } finally {
-    await host.close()
+  await using host = await openHost(values)
+  for (const found of host.diagnostics.filter(({ path }) => path?.startsWith('/mcp/'))) {
+    process.stderr.write(diagnosticText(found, process.stderr))
   }
+  process.stdout.write(await use(host, name))
+  return 0
 }

@@ -114,14 +114,10 @@ const CHANGED = 'The project has changed. To use it: bulkhead trust\n'
 
 /** What a host would use in this folder. */
 async function effective(values: HostValues) {
-  const found = await inspect(values)
-  try {
-    const settings = settingOrigins(found.place.report.config)
-    const diagnostics = found.host.diagnostics.filter(({ stage }) => stage === 'configSchema')
-    return { settings, diagnostics, project: projectOf(found) }
-  } finally {
-    await found.host.close()
-  }
+  await using found = await inspect(values)
+  const settings = settingOrigins(found.place.report.config)
+  const diagnostics = found.host.diagnostics.filter(({ stage }) => stage === 'configSchema')
+  return { settings, diagnostics, project: projectOf(found) }
 }
 
 function projectOf({ standing: { kind }, place: { workspace, report } }: Inspection) {

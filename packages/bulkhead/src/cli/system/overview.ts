@@ -20,14 +20,10 @@ export const overview = defineCommand({
       const [first = 'help'] = Object.keys(values)
       throw new UsageError(`Put options after the command: bulkhead COMMAND --${first}.`)
     }
-    const inspection = await inspect(values)
-    try {
-      const found = factsOf(inspection)
-      if (values.json) printJson(found)
-      else process.stdout.write(factsText(found))
-    } finally {
-      await inspection.host.close()
-    }
+    await using inspection = await inspect(values)
+    const found = factsOf(inspection)
+    if (values.json) printJson(found)
+    else process.stdout.write(factsText(found))
     return 0
   },
 })
