@@ -134,6 +134,15 @@ describe('editing', () => {
     expect([replacements, diff!.endsWith(` 3\n${REST}`)]).toEqual([times, true])
   })
 
+  it.each([
+    ['near each other', 200, ''], ['too many to compare', 600, ''], ['far apart', 200, '1\n2\n3\n4\n5\n6\n7\n8\n'],
+  ])('shows all changes: %s', async (_, times, between) => {
+    const content = Array.from({ length: times }, (_each, index) => `a ${index}\n${between}`).join('')
+    const { fs } = await editor(content)
+    const { diff } = await fs.edit('f.txt', 'a', 'b', { all: true })
+    expect(applyUnifiedDiff(content, diff!)).toBe(content.replaceAll('a', 'b'))
+  })
+
   it('equals split and join, and its diff applies', async () => {
     const { fs, text } = await editor('')
     const piece = fc.constantFrom('a', 'b', 'ab', '\n', 'x\n', 'é', ' ')
