@@ -1,8 +1,8 @@
 import { classifyToolMode, hasEffects, mustBeNamed, namesSensitiveFiles, type RequirementSet } from '@bulkhead/contract'
+import { propertiesOf } from '@bulkhead/kit/schema'
 import { eachTool } from './manifest.ts'
 import { textOf, type PackageFacts } from './package.ts'
 import { firstOf, type Requirement } from './requirement.ts'
-import { propertiesOf } from './schemas.ts'
 
 const SPEC = 'docs/reference/manifest.md'
 const PUBLISHING = 'docs/guides/publishing.md'

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { valueAt } from '@bulkhead/kit/schema'
+import { alternatives, propertiesOf } from '@bulkhead/kit/schema'
 import * as fc from 'fast-check'
 
 /** valid and boundary satisfy the schema of the tool; invalid do not; hostile may or may not. */
@@ -52,22 +52,14 @@ const anyValue: fc.Arbitrary<Json> = fc.jsonValue({ maxDepth: 2 }) as fc.Arbitra
 const anyObject: fc.Arbitrary<Json> = fc.dictionary(fc.string({ maxLength: 8 }), anyValue, { maxKeys: 4 }) as never
 
 function arbitraryOf(schema: Json | undefined, root: JsonObject, depth: number): fc.Arbitrary<Json> {
-  if (!isJsonObject(schema)) return anyValue
   if (depth > MAX_DEPTH) return fc.constant(null)
   const inner = (part: Json | undefined): fc.Arbitrary<Json> => arbitraryOf(part, root, depth + 1)
-  if ('const' in schema) return fc.constant(schema['const']!)
-  if (Array.isArray(schema['enum'])) return fc.constantFrom(...schema['enum'] as Json[])
-  if (typeof schema['$ref'] === 'string') return inner(resolved(schema['$ref'], root))
-  for (const keyword of ['anyOf', 'oneOf'] as const) {
-    const branches = schema[keyword]
-    if (!Array.isArray(branches)) continue
-    return fc.oneof(...branches.map((branch: Json) => inner(merged(schema, branch, keyword))))
-  }
-  if (Array.isArray(schema['allOf'])) {
-    return inner((schema['allOf'] as readonly Json[]).reduce((all, part) => merged(all, part, 'allOf'), schema))
-  }
-  const types = typesOf(schema)
-  return types.length === 0 ? anyValue : fc.oneof(...types.map((type) => ofType(type, schema, inner)))
+  const options = alternatives(schema, root).flatMap((one) => {
+    if ('const' in one) return fc.constant(one['const']!)
+    if (Array.isArray(one['enum'])) return fc.constantFrom(...one['enum'] as Json[])
+    return typesOf(one).map((type) => ofType(type, one, inner))
+  })
+  return options.length === 0 ? anyValue : fc.oneof(...options)
 }
 
 function ofType(
@@ -91,8 +83,7 @@ function ofType(
         : fc.array(items, { minLength, maxLength }) as never
     }
     default: {
-      const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
-      const model = Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, inner(part)]))
+      const model = Object.fromEntries(Object.entries(propertiesOf(schema)).map(([name, part]) => [name, inner(part)]))
       return fc.record(model, { requiredKeys: requiredOf(schema).filter((name) => name in model) }) as never
     }
   }
@@ -157,34 +148,14 @@ const typesOf = ({ type, properties }: JsonObject): readonly Json[] => {
 const requiredOf = ({ required }: JsonObject): readonly string[] =>
   Array.isArray(required) ? (required as readonly Json[]).filter((name) => typeof name === 'string') : []
 
-/** The loader accepts local references only. */
-function resolved(reference: string, root: JsonObject): Json | undefined {
-  const pointer = decodeURIComponent(reference.slice(1))
-  return pointer.startsWith('/') ? valueAt(root, pointer) : root
-}
-
-/** The keywords of both, without the one that joins them. */
-function merged(schema: Json, part: Json, keyword: string): Json {
-  if (!isJsonObject(schema) || !isJsonObject(part)) return part
-  const { [keyword]: _, ...rest } = schema
-  const both = (name: string) => isJsonObject(rest[name]) && isJsonObject(part[name])
-    ? { [name]: { ...rest[name], ...part[name] } } : {}
-  const required = [...requiredOf(rest), ...requiredOf(part)]
-  return { ...rest, ...part, ...both('properties'), ...(required.length > 0 && { required }) }
-}
-
 /** Values at the limits of a schema: shortest and longest, least and most, all or no optional members. */
 function boundaries(schema: Json | undefined, root: JsonObject, depth: number): readonly Json[] {
-  if (!isJsonObject(schema) || depth > MAX_DEPTH) return [null]
-  if ('const' in schema) return [schema['const']!]
-  if (Array.isArray(schema['enum'])) return schema['enum'] as readonly Json[]
-  if (typeof schema['$ref'] === 'string') return boundaries(resolved(schema['$ref'], root), root, depth + 1)
-  for (const keyword of ['anyOf', 'oneOf', 'allOf'] as const) {
-    const parts = schema[keyword]
-    if (!Array.isArray(parts)) continue
-    return parts.flatMap((part: Json) => boundaries(merged(schema, part, keyword), root, depth + 1))
-  }
-  return typesOf(schema).flatMap((type) => boundariesOfType(type, schema, root, depth))
+  if (depth > MAX_DEPTH) return [null]
+  return alternatives(schema, root).flatMap((one) => {
+    if ('const' in one) return [one['const']!]
+    if (Array.isArray(one['enum'])) return one['enum'] as readonly Json[]
+    return typesOf(one).flatMap((type) => boundariesOfType(type, one, root, depth))
+  })
 }
 
 /** The longest string and list that a limit without a maximum is tried with. */
@@ -216,8 +187,7 @@ function boundariesOfType(type: Json, schema: JsonObject, root: JsonObject, dept
 }
 
 function objectBoundaries(schema: JsonObject, root: JsonObject, depth: number): readonly Json[] {
-  const properties = isJsonObject(schema['properties']) ? Object.entries(schema['properties']) : []
-  const values = new Map(properties.map(([name, part]) => [name, boundaries(part, root, depth + 1)]))
+  const values = new Map(Object.entries(propertiesOf(schema)).map(([name, part]) => [name, boundaries(part, root, depth + 1)]))
   const required = new Set(requiredOf(schema))
   const first = (names: Iterable<string>): JsonObject =>
     Object.fromEntries([...names].flatMap((name) => values.has(name) ? [[name, values.get(name)![0] ?? null]] : []))
@@ -230,7 +200,7 @@ function objectBoundaries(schema: JsonObject, root: JsonObject, depth: number): 
 
 /** Valid arguments with one thing wrong: a member that is missing, unknown, or of another type. */
 function mutations(schema: JsonObject, valid: JsonObject): readonly JsonObject[] {
-  const names = Object.keys(isJsonObject(schema['properties']) ? schema['properties'] : {})
+  const names = Object.keys(propertiesOf(schema))
   const wrong: readonly Json[] = [null, '', 0, -1, true, [], {}, ['x'], { x: 1 }]
   return [
     {},
@@ -250,7 +220,7 @@ const HOSTILE: readonly Json[] = [
 ]
 
 function hostileArguments(schema: JsonObject, valid: JsonObject): readonly JsonObject[] {
-  const names = Object.keys(isJsonObject(schema['properties']) ? schema['properties'] : {})
+  const names = Object.keys(propertiesOf(schema))
   return [
     JSON.parse('{ "__proto__": { "polluted": 1 }, "constructor": { "prototype": { "polluted": 1 } } }') as JsonObject,
     { ...valid, toString: null, hasOwnProperty: 0, length: -1 },

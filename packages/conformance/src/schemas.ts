@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { readSchema, type SchemaDocument, type SchemaFault } from '@bulkhead/kit/schema'
+import { propertiesOf, readSchema, type SchemaDocument, type SchemaFault } from '@bulkhead/kit/schema'
 import { eachTool } from './manifest.ts'
 import type { PackageFacts } from './package.ts'
 import { firstOf, type Requirement } from './requirement.ts'
@@ -7,9 +7,6 @@ import { patternFault, validatorOf } from './validators.ts'
 
 const SPEC = 'docs/reference/manifest.md'
 const PUBLISHING = 'docs/guides/publishing.md'
-
-export const propertiesOf = (schema: Json | undefined): JsonObject =>
-  isJsonObject(schema) && isJsonObject(schema['properties']) ? schema['properties'] : {}
 
 const listOf = (value: Json | undefined): readonly Json[] => Array.isArray(value) ? value as readonly Json[] : []
 

@@ -1,4 +1,5 @@
-import { isJsonObject, pointerKey, type Json, type JsonObject } from './json.ts'
+import { isJsonObject, type Json, type JsonObject } from './json.ts'
+import { targetOf } from './schema/alternatives.ts'
 import { visibleText } from './text.ts'
 
 /** Deeper schemas become `any`. */
@@ -66,7 +67,7 @@ class TypeWriter {
     if (typeof ref !== 'string') return []
     const known = this.#names.get(ref)
     if (known !== undefined) return [known]
-    const target = resolve(this.#root, ref)
+    const target = targetOf(this.#root, ref)
     if (target === undefined) return []
     const name = this.#nameFor(ref)
     this.#names.set(ref, name)
@@ -155,17 +156,4 @@ const element = (type: string): string => ONE.test(type) ? type : `(${type})`
 function literal(value: Json): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'any[]' : 'Record<string, any>'
   return JSON.stringify(value)
-}
-
-/** A reference within the same schema. */
-function resolve(root: Json, ref: string): Json | undefined {
-  if (ref === '#') return root
-  if (!ref.startsWith('#/')) return undefined
-  let found: Json | undefined = root
-  for (const part of ref.slice(2).split('/')) {
-    const key = pointerKey(part)
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined
-    found = (found as Readonly<Record<string, Json>>)[key]
-  }
-  return found
 }

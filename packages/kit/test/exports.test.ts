@@ -33,9 +33,9 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'linkedFrom', 'realOf',
   ],
   schema: [
-    'constrains', 'dialectOf', 'inModernKeywords', 'isAnnotation', 'isMultipleOf', 'keywordFault', 'keywordTarget',
-    'mapSubschemas', 'patternEngine', 'propertiesOf', 'readSchema', 'schemaCompiler', 'schemaKeywordForm',
-    'subschemaPointer', 'subschemasOf', 'valueAt', 'withDependents', 'withPrefixItems',
+    'alternatives', 'constrains', 'dialectOf', 'inModernKeywords', 'isAnnotation', 'isMultipleOf', 'keywordFault',
+    'keywordTarget', 'mapSubschemas', 'patternEngine', 'propertiesOf', 'readSchema', 'schemaCompiler', 'schemaKeywordForm',
+    'subschemaPointer', 'subschemasOf', 'targetOf', 'withDependents', 'withPrefixItems',
   ],
   'schema-types': ['commentOf', 'memberName', 'typeOfSchema'],
   'thread-image': ['HOOKS_FIRST', 'ThreadImage', 'compileCacheEnvironment'],

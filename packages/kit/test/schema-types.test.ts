@@ -18,6 +18,7 @@ describe('the type of a schema', () => {
     [{ type: 'object', additionalProperties: { type: 'number' } }, 'Record<string, number>'], [{ type: 'object', additionalProperties: false }, '{}'],
     [{ type: 'object', properties: { a: { type: 'string' }, 'b-c': true }, required: ['a'] }, '{ a: string "b-c"?: any }'],
     [{ type: 'object', properties: { a: { type: 'string' } }, additionalProperties: true }, '{ a?: string [key: string]: any }'],
+    [{ $ref: '#/$defs/a%20b', $defs: { 'a b': { type: 'string' } } }, 'T_a_20b'],
     [{ $ref: 'https://elsewhere.example/x' }, 'any'], [{ $ref: '#/$defs/none' }, 'any'], [{ type: 'nonsense' }, 'any'],
   ] as readonly [Json, string][])('of %j is %s', (schema, type) => {
     expect(typeOf(schema)).toBe(type)

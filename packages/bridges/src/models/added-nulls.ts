@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { allowsNull, alternatives } from './schema-parts.ts'
+import { alternatives } from '@bulkhead/kit/schema'
+import { allowsNull } from './schema-parts.ts'
 
 /**
  * Removes the nulls that a strict model sends for absent optional arguments. A null that the full schema allows stays,

@@ -1,7 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { mapSubschemas, propertiesOf } from '@bulkhead/kit/schema'
+import { alternatives, mapSubschemas, propertiesOf } from '@bulkhead/kit/schema'
 import type { Loss, MutableSchema } from './projector.ts'
-import { alternatives } from './schema-parts.ts'
 
 /** Providers reject these at the root, even of a tool that is not strict. */
 const NOT_AT_ROOT = ['anyOf', 'oneOf', 'allOf', 'enum', 'not'] as const

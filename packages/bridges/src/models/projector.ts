@@ -1,7 +1,7 @@
 import { isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
 import type { SchemaRule } from './profiles.ts'
 import {
-  allowsNull, ANNOTATIONS, definition, definitionName, hasOwnType, isOfType, TYPE_KEYWORDS, typesOf, withoutAllOf,
+  allowsNull, definition, definitionName, hasOwnType, isIdle, isOfType, TYPE_KEYWORDS, typesOf, withoutAllOf,
 } from './schema-parts.ts'
 
 /** A schema that its receiver may change. */
@@ -87,7 +87,7 @@ export class Projector {
   }
 
   #reference(schema: JsonObject, pointer: string, depth: number): Draft {
-    if (Object.keys(schema).some((keyword) => keyword !== '$ref' && !ANNOTATIONS.has(keyword))) {
+    if (Object.keys(schema).some((keyword) => keyword !== '$ref' && !isIdle(keyword))) {
       this.#cannot(pointer, 'has other keywords beside "$ref"')
     }
     const name = definitionName(schema['$ref'])
@@ -117,7 +117,7 @@ export class Projector {
   #union(schema: JsonObject, branches: readonly Json[], pointer: string, depth: number): Draft {
     const { type } = schema
     const others = Object.keys(schema).filter((keyword) =>
-      keyword !== 'anyOf' && keyword !== 'oneOf' && keyword !== 'type' && !ANNOTATIONS.has(keyword))
+      keyword !== 'anyOf' && keyword !== 'oneOf' && keyword !== 'type' && !isIdle(keyword))
     if (others.length > 0) this.#cannot(pointer, `has "${others[0]!}" beside alternatives`)
     if ('oneOf' in schema) {
       if ('anyOf' in schema) this.#cannot(pointer, 'has both "anyOf" and "oneOf"')
@@ -236,7 +236,7 @@ export class Projector {
   /** What the description has to say, because the provider does not enforce it. */
   #notes(schema: JsonObject, keywords: readonly string[], pointer: string): readonly string[] {
     return keywords.filter((keyword) => schema[keyword] !== undefined).flatMap((keyword) => {
-      if (!ANNOTATIONS.has(keyword)) {
+      if (!isIdle(keyword)) {
         this.losses.push({ pointer: `${pointer}/${keyword}`, message: 'is described, not enforced' })
       }
       const text = `${keyword}: ${JSON.stringify(schema[keyword])}`

@@ -1,10 +1,9 @@
 import { isJsonObject, pointerKey, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { alternatives, isAnnotation, keywordTarget } from '@bulkhead/kit/schema'
 
-/** Keywords that do not make a value invalid. */
-export const ANNOTATIONS: ReadonlySet<string> = new Set([
-  '$comment', '$defs', '$schema', 'default', 'definitions', 'deprecated', 'description', 'examples', 'readOnly',
-  'title', 'writeOnly',
-])
+/** Whether a keyword can be left out without a loss. */
+export const isIdle = (keyword: string): boolean =>
+  isAnnotation(keyword) || keyword === '$schema' || keywordTarget(keyword) === 'references'
 
 /** Keywords about a value of each type, without those that contain schemas. */
 export const TYPE_KEYWORDS: Readonly<Record<string, readonly string[]>> = {
@@ -60,35 +59,13 @@ function merge(one: JsonObject, other: JsonObject): JsonObject | undefined {
       merged.set(keyword, Object.fromEntries([...Object.entries(before), ...Object.entries(value)]))
     } else if (keyword === 'required' && Array.isArray(before) && Array.isArray(value)) {
       merged.set(keyword, [...new Set<Json>([...before, ...value as readonly Json[]])])
-    } else if (!ANNOTATIONS.has(keyword) && JSON.stringify(before) !== JSON.stringify(value)) return undefined
+    } else if (!isIdle(keyword) && JSON.stringify(before) !== JSON.stringify(value)) return undefined
   }
   return Object.fromEntries(merged)
 }
 
-const MAX_ALTERNATIVES = 1000
-
-/** The alternatives of a schema: references are followed, and unions are taken apart. Bounded. */
-export function alternatives(schema: Json | undefined, root: JsonObject): readonly JsonObject[] {
-  const found: JsonObject[] = []
-  const seen = new Set<Json>()
-  const open: Json[] = schema === undefined ? [] : [schema]
-  for (let next = 0; next < Math.min(open.length, MAX_ALTERNATIVES); next++) {
-    const one = open[next]!
-    if (!isJsonObject(one) || seen.has(one)) continue
-    seen.add(one)
-    const flat = withoutAllOf(one)
-    const name = definitionName(flat?.['$ref'])
-    const branches = flat?.['anyOf'] ?? flat?.['oneOf']
-    if (name !== undefined) open.push(definition(root, name) ?? true)
-    else if (Array.isArray(branches)) open.push(...branches.slice(0, MAX_ALTERNATIVES) as readonly Json[])
-    else if (flat !== undefined) found.push(flat)
-  }
-  return found
-}
-
 /** Whether null is valid. */
 export function allowsNull(schema: Json, root: JsonObject): boolean {
-  if (schema === true) return true
   return alternatives(schema, root).some((part) => {
     const { type, const: constant, enum: allowed } = part
     if (constant !== undefined) return constant === null

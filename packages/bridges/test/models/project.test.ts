@@ -135,6 +135,15 @@ describe('a schema that is not strict', () => {
     for (const profile of [OPENAI, ANTHROPIC, DEEPSEEK, GEMINI]) expect(project(invalid, profile).strict).toBe(false)
   })
 
+  it('allows null for an optional property whose alternatives have the type beside them', () => {
+    const x = { type: 'string', anyOf: [{ pattern: '^a' }, { pattern: '^b' }] }
+    const { schema, strict } = project({ type: 'object', properties: { x }, additionalProperties: false }, OPENAI)
+    expect(strict).toBe(true)
+    expect(schema['properties']).toEqual({
+      x: { anyOf: [{ ...text, pattern: '^a' }, { ...text, pattern: '^b' }, nothing] },
+    })
+  })
+
   it('has items in lists below keywords of draft-07 too', () => {
     const list = (more: JsonObject = {}): JsonObject => ({ properties: { a: { type: 'array', ...more } } })
     const schema = (more: JsonObject = {}): JsonObject => ({ type: 'object', dependencies: { b: list(more), c: ['d'] } })

@@ -1,4 +1,5 @@
 export { isMultipleOf } from './ajv-keywords.ts'
+export { alternatives, targetOf } from './alternatives.ts'
 export {
   schemaCompiler, type CompiledSchema, type CompileSchema, type SchemaLibrary, type ValueFault,
 } from './compile.ts'
@@ -6,7 +7,7 @@ export {
   constrains, dialectOf, isAnnotation, keywordFault, keywordTarget, schemaKeywordForm, type Dialect,
 } from './keywords.ts'
 export { patternEngine, type LinearLibrary, type LinearPattern, type PatternEngine } from './linear-pattern.ts'
-export { valueAt, type SchemaFault } from './schema-tree.ts'
+export type { SchemaFault } from './schema-tree.ts'
 export {
   readSchema, type SchemaDocument, type SchemaLimits, type SchemaReading, type SchemaTerms,
 } from './schema-document.ts'

@@ -1,5 +1,6 @@
-import { isJsonObject, pointerKey, type Json, type JsonObject } from '../json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../json.ts'
 import { visibleText } from '../text.ts'
+import { valueAt } from './alternatives.ts'
 import { dialectOf, ignoredBy, type Dialect } from './keywords.ts'
 import { inModernKeywords, subschemaPointer, subschemasOf } from './subschemas.ts'
 
@@ -222,16 +223,4 @@ function find(reference: string, keyword: string, { resource, path }: SchemaNode
   const isSchema = typeof target === 'boolean' || (isJsonObject(target) && tree.of(target) !== undefined)
   if (isSchema) return { target, fragment }
   return refuse(', where there is no schema')
-}
-
-/** The value that a JSON Pointer leads to. */
-export function valueAt(root: JsonObject, pointer: string): Json | undefined {
-  let target: Json | undefined = root
-  for (const step of pointer.slice(1).split('/')) {
-    const key = pointerKey(step)
-    if (isJsonObject(target) && Object.hasOwn(target, key)) target = target[key]
-    else if (Array.isArray(target) && /^(?:0|[1-9]\d*)$/.test(key)) target = (target as readonly Json[])[Number(key)]
-    else return undefined
-  }
-  return target
 }

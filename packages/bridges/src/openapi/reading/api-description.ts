@@ -1,4 +1,5 @@
-import { isJsonObject, pointerKey, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { targetOf } from '@bulkhead/kit/schema'
 import { visibleText } from '@bulkhead/kit/text'
 
 /** How one argument of a call becomes part of a request. */
@@ -102,26 +103,11 @@ export function resolveReference(root: JsonObject, value: Json | undefined): Jso
   throw new Unusable('has a circular reference')
 }
 
-/** Reads own members only. */
+/** Throws Unusable for a reference that leads nowhere. */
 export function valueAt(root: JsonObject, reference: string): Json {
   const refuse = (why: string): Unusable => new Unusable(`refers to "${visibleText(reference).slice(0, 200)}", ${why}`)
   if (!reference.startsWith('#')) throw refuse('outside the document, which is not supported')
-  const [anchor, ...steps] = reference.slice(1).split('/')
-  const found = steps.reduce<Json | undefined>((value, step) => memberOf(value, decoded(step)), root)
-  if (found === undefined || anchor !== '') throw refuse('which does not exist')
+  const found = targetOf(root, reference)
+  if (found === undefined) throw refuse('which does not exist')
   return found
-}
-
-function memberOf(value: Json | undefined, key: string | undefined): Json | undefined {
-  if (key === undefined) return undefined
-  if (Array.isArray(value)) return /^(?:0|[1-9]\d*)$/.test(key) ? (value as readonly Json[])[Number(key)] : undefined
-  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
-}
-
-function decoded(step: string): string | undefined {
-  try {
-    return pointerKey(decodeURIComponent(step))
-  } catch {
-    return undefined
-  }
 }

@@ -1,0 +1,62 @@
+import { isJsonObject, pointerKey, type Json, type JsonObject } from '../json.ts'
+import { propertiesOf } from './subschemas.ts'
+
+/** The value that a JSON Pointer leads to. Reads own members only. */
+export function valueAt(root: Json, pointer: string): Json | undefined {
+  let target: Json | undefined = root
+  for (const step of pointer.split('/').slice(1)) {
+    const key = pointerKey(step)
+    if (isJsonObject(target) && Object.hasOwn(target, key)) target = target[key]
+    else if (Array.isArray(target) && /^(?:0|[1-9]\d*)$/.test(key)) target = (target as readonly Json[])[Number(key)]
+    else return undefined
+  }
+  return target
+}
+
+/** The value that a reference inside a document leads to. undefined for another reference, and for a wrong one. */
+export function targetOf(root: Json, reference: string): Json | undefined {
+  if (!/^#(?:\/|$)/.test(reference)) return undefined
+  let pointer: string
+  try {
+    // An escaped slash is part of a name.
+    pointer = decodeURIComponent(reference.slice(1).replaceAll(/%2f/gi, '~1'))
+  } catch {
+    return undefined
+  }
+  return valueAt(root, pointer)
+}
+
+const MAX_ALTERNATIVES = 1000
+
+/**
+ * The alternatives of a schema: references are followed, `allOf` is merged, and unions are taken apart. Bounded. They
+ * may accept more than the schema, or less: of keywords that cannot be merged the last one stays.
+ */
+export function alternatives(schema: Json | undefined, root: Json): readonly JsonObject[] {
+  const found: JsonObject[] = []
+  const seen = new Set<Json>()
+  const open = schema === undefined ? [] : [{ part: schema, beside: {} as JsonObject }]
+  for (let next = 0; next < Math.min(open.length, MAX_ALTERNATIVES); next++) {
+    const { part, beside } = open[next]!
+    if (part === false || seen.has(part)) continue
+    if (isJsonObject(part)) seen.add(part)
+    const { $ref, anyOf, oneOf, ...own } = merged(beside, part)
+    const branches = typeof $ref === 'string' ? [targetOf(root, $ref) ?? true] : anyOf ?? oneOf
+    if (!Array.isArray(branches)) found.push(own)
+    else open.push(...branches.slice(0, MAX_ALTERNATIVES).map((one: Json) => ({ part: one, beside: own })))
+  }
+  return found
+}
+
+/** The keywords of two schemas of one value, with those of `allOf`. */
+function merged(one: JsonObject, other: Json): JsonObject {
+  if (!isJsonObject(other)) return one
+  const { allOf, ...own } = other
+  const required = [one['required'], own['required']].flatMap((names) => Array.isArray(names) ? names as Json[] : [])
+  const both = {
+    ...one, ...own, ...(required.length > 0 && { required: [...new Set(required)] }),
+    ...(one['properties'] !== undefined && own['properties'] !== undefined
+      && { properties: { ...propertiesOf(one), ...propertiesOf(own) } }),
+  }
+  return Array.isArray(allOf) ? (allOf as readonly Json[]).reduce(merged, both) : both
+}
