@@ -34,7 +34,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   ],
   schema: [
     'alternatives', 'constrains', 'dialectOf', 'inModernKeywords', 'isAnnotation', 'isMultipleOf', 'keywordFault',
-    'keywordTarget', 'mapSubschemas', 'patternEngine', 'propertiesOf', 'readSchema', 'schemaCompiler', 'schemaKeywordForm',
+    'keywordTarget', 'keywordType', 'mapSubschemas', 'patternEngine', 'propertiesOf', 'readSchema', 'schemaCompiler', 'schemaKeywordForm',
     'subschemaPointer', 'subschemasOf', 'targetOf', 'withDependents', 'withPrefixItems',
   ],
   'schema-types': ['commentOf', 'memberName', 'typeOfSchema'],

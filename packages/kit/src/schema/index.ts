@@ -4,7 +4,7 @@ export {
   schemaCompiler, type CompiledSchema, type CompileSchema, type SchemaLibrary, type ValueFault,
 } from './compile.ts'
 export {
-  constrains, dialectOf, isAnnotation, keywordFault, keywordTarget, schemaKeywordForm, type Dialect,
+  constrains, dialectOf, isAnnotation, keywordFault, keywordTarget, keywordType, schemaKeywordForm, type Dialect,
 } from './keywords.ts'
 export { patternEngine, type LinearLibrary, type LinearPattern, type PatternEngine } from './linear-pattern.ts'
 export type { SchemaFault } from './schema-tree.ts'

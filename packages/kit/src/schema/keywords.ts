@@ -16,13 +16,15 @@ export type KeywordForm = 'subschema' | 'list' | 'map' | 'plain'
 /** What the schemas in a keyword apply to: the same value, its members, or what a reference says. */
 export type KeywordTarget = 'value' | 'members' | 'references'
 
+/** A type of values; `number` includes `integer`. */
+type KeywordType = 'array' | 'number' | 'object' | 'string'
+
 /** Why a value is invalid, or undefined. */
 type ValueRule = (value: Json) => string | undefined
 
-interface Keyword {
+interface Keyword extends Omit<RowDetails, 'in' | 'rule'> {
   readonly form: KeywordForm
   readonly vocabulary: string
-  readonly target: KeywordTarget
   readonly rule: ValueRule | undefined
 }
 
@@ -65,13 +67,17 @@ const orList = (rule: ValueRule, other: ValueRule): ValueRule => (value) => (Arr
 const RULES: Readonly<Record<KeywordForm, ValueRule | undefined>> =
   { subschema: schema, list: someSchemas, map: mapOf(schema), plain: undefined }
 
-type Row = readonly [
-  keywords: string, form: KeywordForm, vocabulary: string,
-  more?: { readonly in?: Dialect; readonly target?: KeywordTarget; readonly rule?: ValueRule },
-]
+interface RowDetails {
+  /** The type of values that the keyword is about. Absent: all. */
+  readonly of?: KeywordType
+  /** Absent: both. */
+  readonly in?: Dialect
+  readonly target?: KeywordTarget
+  readonly rule?: ValueRule
+}
 
-/** Every keyword, with the vocabulary that defines it in 2020-12. Without `in`, it is in both dialects. */
-const TABLE: readonly Row[] = [
+/** Every keyword, with the vocabulary that defines it in 2020-12. */
+const TABLE: readonly (readonly [keywords: string, form: KeywordForm, vocabulary: string, more?: RowDetails])[] = [
   ['$comment $id $ref $schema', 'plain', 'core', { rule: text }],
   ['$anchor $dynamicAnchor', 'plain', 'core', { in: '2020-12', rule: anchor }],
   ['$dynamicRef', 'plain', 'core', { in: '2020-12', rule: text }],
@@ -81,31 +87,37 @@ const TABLE: readonly Row[] = [
 
   ['allOf anyOf oneOf', 'list', 'applicator', { target: 'value' }],
   ['else if not then', 'subschema', 'applicator', { target: 'value' }],
-  ['dependentSchemas', 'map', 'applicator', { in: '2020-12', target: 'value' }],
-  ['dependencies', 'map', 'applicator', { in: 'draft-07', target: 'value', rule: mapOf(orList(schema, names)) }],
-  ['patternProperties properties', 'map', 'applicator'],
-  ['additionalProperties contains propertyNames', 'subschema', 'applicator'],
-  ['items', 'subschema', 'applicator', { in: '2020-12' }],
-  ['items', 'subschema', 'applicator', { in: 'draft-07', rule: orList(schema, schemas) }],
-  ['additionalItems', 'subschema', 'applicator', { in: 'draft-07' }],
-  ['prefixItems', 'list', 'applicator', { in: '2020-12' }],
-  ['unevaluatedItems unevaluatedProperties', 'subschema', 'unevaluated', { in: '2020-12' }],
+  ['dependentSchemas', 'map', 'applicator', { of: 'object', in: '2020-12', target: 'value' }],
+  ['dependencies', 'map', 'applicator', {
+    of: 'object', in: 'draft-07', target: 'value', rule: mapOf(orList(schema, names)),
+  }],
+  ['patternProperties properties', 'map', 'applicator', { of: 'object' }],
+  ['additionalProperties propertyNames', 'subschema', 'applicator', { of: 'object' }],
+  ['contains', 'subschema', 'applicator', { of: 'array' }],
+  ['items', 'subschema', 'applicator', { of: 'array', in: '2020-12' }],
+  ['items', 'subschema', 'applicator', { of: 'array', in: 'draft-07', rule: orList(schema, schemas) }],
+  ['additionalItems', 'subschema', 'applicator', { of: 'array', in: 'draft-07' }],
+  ['prefixItems', 'list', 'applicator', { of: 'array', in: '2020-12' }],
+  ['unevaluatedItems', 'subschema', 'unevaluated', { of: 'array', in: '2020-12' }],
+  ['unevaluatedProperties', 'subschema', 'unevaluated', { of: 'object', in: '2020-12' }],
 
   ['const', 'plain', 'validation'],
   ['enum', 'plain', 'validation', { rule: list }],
   ['type', 'plain', 'validation', { rule: type }],
-  ['required', 'plain', 'validation', { rule: names }],
-  ['dependentRequired', 'plain', 'validation', { in: '2020-12', rule: mapOf(names) }],
-  ['exclusiveMaximum exclusiveMinimum maximum minimum', 'plain', 'validation', { rule: number }],
-  ['multipleOf', 'plain', 'validation', { rule: factor }],
-  ['maxItems maxLength maxProperties minItems minLength minProperties', 'plain', 'validation', { rule: count }],
-  ['maxContains minContains', 'plain', 'validation', { in: '2020-12', rule: count }],
-  ['pattern', 'plain', 'validation', { rule: text }],
-  ['uniqueItems', 'plain', 'validation', { rule: flag }],
+  ['required', 'plain', 'validation', { of: 'object', rule: names }],
+  ['dependentRequired', 'plain', 'validation', { of: 'object', in: '2020-12', rule: mapOf(names) }],
+  ['minProperties maxProperties', 'plain', 'validation', { of: 'object', rule: count }],
+  ['minItems maxItems', 'plain', 'validation', { of: 'array', rule: count }],
+  ['minContains maxContains', 'plain', 'validation', { of: 'array', in: '2020-12', rule: count }],
+  ['uniqueItems', 'plain', 'validation', { of: 'array', rule: flag }],
+  ['minLength maxLength', 'plain', 'validation', { of: 'string', rule: count }],
+  ['pattern', 'plain', 'validation', { of: 'string', rule: text }],
+  ['minimum maximum exclusiveMinimum exclusiveMaximum', 'plain', 'validation', { of: 'number', rule: number }],
+  ['multipleOf', 'plain', 'validation', { of: 'number', rule: factor }],
 
-  ['format', 'plain', 'format-annotation', { rule: text }],
-  ['contentEncoding contentMediaType', 'plain', 'content', { rule: text }],
-  ['contentSchema', 'subschema', 'content', { in: '2020-12' }],
+  ['format', 'plain', 'format-annotation', { of: 'string', rule: text }],
+  ['contentEncoding contentMediaType', 'plain', 'content', { of: 'string', rule: text }],
+  ['contentSchema', 'subschema', 'content', { of: 'string', in: '2020-12' }],
   ['default', 'plain', 'meta-data'],
   ['description title', 'plain', 'meta-data', { rule: text }],
   ['examples', 'plain', 'meta-data', { rule: list }],
@@ -114,11 +126,8 @@ const TABLE: readonly Row[] = [
 ]
 
 const keywordsIn = (dialect: Dialect): ReadonlyMap<string, Keyword> =>
-  new Map(TABLE.flatMap(([keywords, form, vocabulary, more = {}]): [string, Keyword][] => {
-    const { target = 'members', rule = RULES[form] }: Pick<typeof more, 'target' | 'rule'> = more
-    return (more.in ?? dialect) !== dialect ? []
-      : keywords.split(' ').map((name) => [name, { form, vocabulary, target, rule }])
-  }))
+  new Map(TABLE.flatMap(([keywords, form, vocabulary, { in: only = dialect, ...more } = {}]): [string, Keyword][] =>
+    only === dialect ? keywords.split(' ').map((name) => [name, { form, vocabulary, rule: RULES[form], ...more }]) : []))
 
 const KEYWORDS: Readonly<Record<Dialect, ReadonlyMap<string, Keyword>>> =
   { '2020-12': keywordsIn('2020-12'), 'draft-07': keywordsIn('draft-07') }
@@ -133,6 +142,9 @@ export const schemaKeywordForm = (keyword: string, dialect: Dialect | 'any' = '2
 export const schemaKeywords = (dialect: Dialect): Iterable<string> => KEYWORDS[dialect].keys()
 
 export const keywordTarget = (keyword: string): KeywordTarget => keywordOf(keyword, 'any')?.target ?? 'members'
+
+/** The type of values that a keyword of 2020-12 is about. undefined: all. */
+export const keywordType = (keyword: string): KeywordType | undefined => keywordOf(keyword, '2020-12')?.of
 
 const CONSTRAINING: ReadonlySet<unknown> = new Set(['applicator', 'validation', 'unevaluated'])
 

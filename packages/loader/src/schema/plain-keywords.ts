@@ -1,12 +1,9 @@
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { isMultipleOf } from '@bulkhead/kit/schema'
-import { matches, type Facts, type ValueType } from './schema-facts.ts'
+import { matches, type Facts } from './schema-facts.ts'
 
-const NUMBERS: readonly ValueType[] = ['integer', 'number']
-
-/** A keyword with a plain value that applies to some types. */
+/** A keyword with a plain value. */
 interface PlainRule {
-  readonly types: readonly ValueType[]
   /** Whether the keywords of the narrow schema imply it. */
   isImplied(wanted: never, narrow: Facts): boolean
   /** Whether one value satisfies it. */
@@ -14,12 +11,12 @@ interface PlainRule {
 }
 
 const length = (text: string): number => [...text].length
-const least = (types: readonly ValueType[], keyword: string, size: (value: never) => number): PlainRule => ({
-  types, isImplied: (wanted: number, narrow) => wanted === 0 || narrow.numbers(keyword).some((one) => one >= wanted),
+const least = (keyword: string, size: (value: never) => number): PlainRule => ({
+  isImplied: (wanted: number, narrow) => wanted === 0 || narrow.numbers(keyword).some((one) => one >= wanted),
   holds: (wanted: number, value) => size(value) >= wanted,
 })
-const most = (types: readonly ValueType[], keyword: string, size: (value: never) => number): PlainRule => ({
-  types, isImplied: (wanted: number, narrow) => narrow.numbers(keyword).some((one) => one <= wanted),
+const most = (keyword: string, size: (value: never) => number): PlainRule => ({
+  isImplied: (wanted: number, narrow) => narrow.numbers(keyword).some((one) => one <= wanted),
   holds: (wanted: number, value) => size(value) <= wanted,
 })
 const count = (value: object): number => Object.keys(value).length
@@ -27,43 +24,43 @@ const count = (value: object): number => Object.keys(value).length
 /** How to find out whether a schema implies a keyword of another one. */
 export const PLAIN: Readonly<Record<string, PlainRule>> = {
   minimum: {
-    types: NUMBERS, holds: (wanted: number, value: number) => value >= wanted,
+    holds: (wanted: number, value: number) => value >= wanted,
     isImplied: (wanted: number, narrow) =>
       [...narrow.numbers('minimum'), ...narrow.numbers('exclusiveMinimum')].some((one) => one >= wanted),
   },
   exclusiveMinimum: {
-    types: NUMBERS, holds: (wanted: number, value: number) => value > wanted,
+    holds: (wanted: number, value: number) => value > wanted,
     isImplied: (wanted: number, narrow) => narrow.numbers('minimum').some((one) => one > wanted)
       || narrow.numbers('exclusiveMinimum').some((one) => one >= wanted),
   },
   maximum: {
-    types: NUMBERS, holds: (wanted: number, value: number) => value <= wanted,
+    holds: (wanted: number, value: number) => value <= wanted,
     isImplied: (wanted: number, narrow) =>
       [...narrow.numbers('maximum'), ...narrow.numbers('exclusiveMaximum')].some((one) => one <= wanted),
   },
   exclusiveMaximum: {
-    types: NUMBERS, holds: (wanted: number, value: number) => value < wanted,
+    holds: (wanted: number, value: number) => value < wanted,
     isImplied: (wanted: number, narrow) => narrow.numbers('maximum').some((one) => one < wanted)
       || narrow.numbers('exclusiveMaximum').some((one) => one <= wanted),
   },
   multipleOf: {
-    types: NUMBERS, holds: (wanted: number, value: number) => isMultipleOf(value, wanted),
+    holds: (wanted: number, value: number) => isMultipleOf(value, wanted),
     isImplied: (wanted: number, narrow) =>
       [...narrow.numbers('multipleOf'), ...(narrow.types.has('number') ? [] : [1])]
         .some((one) => isMultipleOf(one, wanted)),
   },
-  minLength: least(['string'], 'minLength', length),
-  maxLength: most(['string'], 'maxLength', length),
-  minItems: least(['array'], 'minItems', count),
-  maxItems: most(['array'], 'maxItems', count),
-  minProperties: least(['object'], 'minProperties', count),
-  maxProperties: most(['object'], 'maxProperties', count),
+  minLength: least('minLength', length),
+  maxLength: most('maxLength', length),
+  minItems: least('minItems', count),
+  maxItems: most('maxItems', count),
+  minProperties: least('minProperties', count),
+  maxProperties: most('maxProperties', count),
   pattern: {
-    types: ['string'], holds: (wanted: string, value: string) => matches(wanted, value) === true,
+    holds: (wanted: string, value: string) => matches(wanted, value) === true,
     isImplied: (wanted: string, narrow) => narrow.settings('pattern').includes(wanted),
   },
   uniqueItems: {
-    types: ['array'], isImplied: (wanted: boolean, narrow) =>
+    isImplied: (wanted: boolean, narrow) =>
       !wanted || narrow.maxItems <= 1 || narrow.settings('uniqueItems').includes(true),
     holds: (_: boolean, items: readonly Json[]) => new Set(items.map(canonicalJson)).size === items.length,
   },

@@ -1,7 +1,9 @@
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { constrains } from '@bulkhead/kit/schema'
 import { PLAIN } from './plain-keywords.ts'
-import { assumed, below, Facts, matches, namedTypes, partsOf, typeOf, type Part, type Place } from './schema-facts.ts'
+import {
+  assumed, below, Facts, isAbout, matches, namedTypes, partsOf, typeOf, type Part, type Place,
+} from './schema-facts.ts'
 import { areDisjoint, casesOf, isSame, isSameKeyword, isWithin } from './schema-relations.ts'
 
 /** A place where the narrow schema may accept a value that the wide one rejects. */
@@ -84,12 +86,13 @@ class Cover {
   }
 
   #keywordGaps(part: Part, narrow: Facts): readonly Gap[] {
-    return Object.entries(part.keywords).filter(([keyword]) => constrains(keyword)).flatMap(([keyword, wanted]) => {
+    return Object.entries(part.keywords).flatMap(([keyword, wanted]) => {
+      if (!constrains(keyword) || !isAbout(keyword, narrow.types)) return []
       const rule = PLAIN[keyword]
       if (rule === undefined) return this.#checks[keyword]?.(wanted, part, narrow) ?? []
-      if (!rule.types.some((type) => narrow.types.has(type)) || rule.isImplied(wanted as never, narrow)) return []
+      if (rule.isImplied(wanted as never, narrow)) return []
       const holds = narrow.values?.every((value) =>
-        !rule.types.includes(typeOf(value)) || rule.holds(wanted as never, value as never))
+        !isAbout(keyword, new Set([typeOf(value)])) || rule.holds(wanted as never, value as never))
       return holds === true ? [] : [gapAt(part, keyword, narrow)]
     })
   }
@@ -102,14 +105,14 @@ class Cover {
 
     required: (wanted, part, narrow) => {
       const { required } = narrow
-      return !narrow.types.has('object') ? [] : (wanted as readonly string[]).filter((name) => !required.has(name))
+      return (wanted as readonly string[]).filter((name) => !required.has(name))
         .map((name) => ({
           path: `${part.path}/required`, about: JSON.stringify(name), wide: 'required', narrow: 'optional',
         }))
     },
     properties: (wanted, part, narrow) => {
       const { declared } = narrow
-      return !narrow.types.has('object') ? [] : Object.keys(wanted as JsonObject).flatMap((name): readonly Gap[] => {
+      return Object.keys(wanted as JsonObject).flatMap((name): readonly Gap[] => {
         const place = below(part, 'properties', name)
         if (this.#results && !declared.has(name)) {
           return [{ path: place.path, wide: 'declared', narrow: 'undeclared', field: true }]
@@ -122,7 +125,7 @@ class Cover {
     },
     patternProperties: (wanted, part, narrow) => {
       const { declared, patterns } = narrow
-      return !narrow.types.has('object') ? [] : Object.keys(wanted as JsonObject).flatMap((pattern) => {
+      return Object.keys(wanted as JsonObject).flatMap((pattern) => {
         const place = below(part, 'patternProperties', pattern)
         const named = [...declared.keys()].filter((name) => matches(pattern, name) !== false)
           .map((name) => narrow.property(name))
@@ -132,7 +135,7 @@ class Cover {
       })
     },
     additionalProperties: (wanted, part, narrow) => {
-      if (!narrow.types.has('object') || (this.#results && wanted === false)) return []
+      if (this.#results && wanted === false) return []
       const place = below(part, 'additionalProperties')
       const { declared, patterns } = new Facts([part])
       const isListed = (name: string): boolean =>
@@ -152,8 +155,8 @@ class Cover {
       const names = isClosed ? [...narrow.declared.keys()].map((name) => [assumed(part, 'const', name)])
         : [[assumed(part, 'type', 'string'), ...narrow.having('propertyNames')
           .flatMap((one) => partsOf(below(one, 'propertyNames')))]]
-      return !narrow.types.has('object') || names.every((parts) => this.#covers(place, new Facts(parts)))
-        ? [] : [gapAt(part, 'propertyNames', narrow)]
+      const areCovered = names.every((parts) => this.#covers(place, new Facts(parts)))
+      return areCovered ? [] : [gapAt(part, 'propertyNames', narrow)]
     },
     dependentRequired: (wanted, part, narrow) => {
       const isImplied = ([name, needs]: [string, Json]): boolean => {
@@ -162,10 +165,10 @@ class Cover {
         const known = narrow.required.union(new Set(own))
         return (needs as readonly string[]).every((need) => known.has(need)) || narrow.property(name).impossible
       }
-      return !narrow.types.has('object') || Object.entries(wanted as JsonObject).every(isImplied)
-        ? [] : [gapAt(part, 'dependentRequired', narrow)]
+      const areImplied = Object.entries(wanted as JsonObject).every(isImplied)
+      return areImplied ? [] : [gapAt(part, 'dependentRequired', narrow)]
     },
-    dependentSchemas: (wanted, part, narrow) => !narrow.types.has('object') ? [] : Object.keys(wanted as JsonObject)
+    dependentSchemas: (wanted, part, narrow) => Object.keys(wanted as JsonObject)
       .filter((name) => !narrow.property(name).impossible)
       .flatMap((name) => {
         const own = narrow.having('dependentSchemas')
@@ -174,11 +177,10 @@ class Cover {
         return this.gaps(below(part, 'dependentSchemas', name), new Facts([...narrow.parts, ...own]))
       }),
 
-    prefixItems: (wanted, part, narrow) => !narrow.types.has('array') ? [] : (wanted as readonly Json[])
+    prefixItems: (wanted, part, narrow) => (wanted as readonly Json[])
       .flatMap((_, index) => index >= narrow.maxItems ? []
         : this.gaps(below(part, 'prefixItems', index), narrow.item(index))),
     items: (_, part, narrow) => {
-      if (!narrow.types.has('array')) return []
       const start = new Facts([part]).prefixLength
       // The item after all prefixes stands for all later ones.
       const end = Math.max(start, narrow.prefixLength)
@@ -194,8 +196,7 @@ class Cover {
         const [atLeast, atMost] = limits(one)
         return atLeast >= min && atMost <= max && isSame(below(part, 'contains'), below(one, 'contains'))
       })
-      return !narrow.types.has('array') || isImplied || (min === 0 && max === Infinity)
-        ? [] : [gapAt(part, 'contains', narrow)]
+      return isImplied || (min === 0 && max === Infinity) ? [] : [gapAt(part, 'contains', narrow)]
     },
 
     not: (_, part, narrow) => {
@@ -222,9 +223,9 @@ class Cover {
       return [...branch('then', partsOf(below(part, 'if'))), ...branch('else', [])]
     },
     unevaluatedProperties: (wanted, part, narrow) => wanted === true || (this.#results && wanted === false)
-      || !narrow.types.has('object') ? [] : keptWhole(part, 'unevaluatedProperties', narrow),
-    unevaluatedItems: (wanted, part, narrow) => wanted === true || !narrow.types.has('array')
-      ? [] : keptWhole(part, 'unevaluatedItems', narrow),
+      ? [] : keptWhole(part, 'unevaluatedProperties', narrow),
+    unevaluatedItems: (wanted, part, narrow) =>
+      wanted === true ? [] : keptWhole(part, 'unevaluatedItems', narrow),
   }
 
   #optionGaps(keyword: string, options: readonly Json[], part: Part, narrow: Facts): readonly Gap[] {

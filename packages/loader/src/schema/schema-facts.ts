@@ -1,6 +1,6 @@
 import { MANIFEST_LIMITS } from '@bulkhead/contract'
 import { canonicalJson, isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { patternEngine, readSchema, type LinearPattern, type SchemaDocument } from '@bulkhead/kit/schema'
+import { keywordType, patternEngine, readSchema, type LinearPattern, type SchemaDocument } from '@bulkhead/kit/schema'
 import { RE2JS } from 're2js'
 
 /** A schema and its position. */
@@ -97,6 +97,12 @@ const ANY_TYPE: ReadonlySet<ValueType> = new Set(['null', 'boolean', 'object', '
 export const namedTypes = (type: Json): ReadonlySet<ValueType> => {
   const names = (Array.isArray(type) ? type : [type]) as readonly ValueType[]
   return new Set(names.includes('number') ? [...names, 'integer'] : names)
+}
+
+/** Whether a keyword is about values of one of the types. */
+export function isAbout(keyword: string, types: ReadonlySet<ValueType>): boolean {
+  const type = keywordType(keyword)
+  return type === undefined || types.has(type) || (type === 'number' && types.has('integer'))
 }
 
 const membersOf = ({ keywords }: Part, keyword: string): readonly string[] =>
