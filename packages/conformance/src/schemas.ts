@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { propertiesOf, readSchema, type SchemaDocument, type SchemaFault } from '@bulkhead/kit/schema'
+import { propertiesOf, readSchema, subschemasOf, type SchemaDocument, type SchemaFault } from '@bulkhead/kit/schema'
 import { eachTool } from './manifest.ts'
 import type { PackageFacts } from './package.ts'
 import { firstOf, type Requirement } from './requirement.ts'
@@ -12,17 +12,18 @@ const listOf = (value: Json | undefined): readonly Json[] => Array.isArray(value
 
 type Visit = (schema: JsonObject, path: string, depth: number) => string | undefined | false
 
-/** Calls `visit` with each subschema of the properties and items, and its path. */
+/** Keywords that describe what a model sends, and what they add to the path. */
+const STEPS: Readonly<Record<string, (key: unknown) => string>> = {
+  properties: (name) => `/${String(name)}`, items: () => '/*', anyOf: () => '', oneOf: () => '', allOf: () => '',
+}
+
+/** Calls `visit` with each subschema of these keywords, and its path. */
 function firstSchema(schema: Json | undefined, visit: Visit, path = '', depth = 0): string | undefined {
   if (!isJsonObject(schema) || depth > 64) return undefined
   const found = visit(schema, path, depth)
   if (found) return found
-  const inner = [
-    ...Object.entries(propertiesOf(schema)).map(([name, part]) => [`${path}/${name}`, part] as const),
-    [`${path}/*`, schema['items']] as const,
-    ...['anyOf', 'oneOf', 'allOf'].flatMap((key) => listOf(schema[key]).map((part) => [path, part] as const)),
-  ]
-  return firstOf(inner, ([at, part]) => firstSchema(part, visit, at, depth + 1))
+  return firstOf(subschemasOf(schema), ({ keyword, key, schema: part }) =>
+    Object.hasOwn(STEPS, keyword) ? firstSchema(part, visit, path + STEPS[keyword]!(key), depth + 1) : undefined)
 }
 
 const inInput = (visit: Visit) => eachTool(({ inputSchema }) => firstSchema(inputSchema, visit))

@@ -1,4 +1,5 @@
 import { isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { propertiesOf } from '@bulkhead/kit/schema'
 import type { SchemaRule } from './profiles.ts'
 import {
   allowsNull, definition, definitionName, hasOwnType, isIdle, isOfType, TYPE_KEYWORDS, typesOf, withoutAllOf,
@@ -194,7 +195,7 @@ export class Projector {
 
   #object(schema: JsonObject, pointer: string, depth: number): Draft {
     const { additionalProperties: more, unevaluatedProperties, required } = schema
-    const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
+    const properties = propertiesOf(schema)
     const needed = new Set(Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [])
     const names = Object.keys(properties)
     const below = Object.fromEntries(names.map((name) => {

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { mapSubschemas, propertiesOf } from '@bulkhead/kit/schema'
 import { visibleText } from '@bulkhead/kit/text'
 import { type DescribedBody, type DescribedField, resolveReference, Unusable } from './api-description.ts'
 import { type Argument, explodes, isQueryStyle, withDescription } from './arguments.ts'
@@ -86,9 +87,9 @@ function isFileSchema({ type, format, contentMediaType, contentEncoding }: JsonO
  * would not read the request.
  */
 function readFields(encoding: Json | undefined, form: Json, schemas: ArgumentSchemas): DescribedBody['fields'] {
-  const { type, properties } = schemas.resolved(form)
-  if (type !== undefined && !isOf(type, 'object')) throw new Unusable('has a form whose schema is not an object')
-  const members = isJsonObject(properties) ? properties : {}
+  const schema = schemas.resolved(form)
+  refuseOtherForms(schema)
+  const members = propertiesOf(schema)
   return Object.fromEntries(Object.entries(isJsonObject(encoding) ? encoding : {}).flatMap(([name, written]) => {
     const field = fieldOf(written, (Object.hasOwn(members, name) ? members[name] : undefined) ?? {}, schemas, name)
     return field === undefined ? [] : [[name, field]]
@@ -177,19 +178,15 @@ function withMembers(
 ): Json {
   if (!isJsonObject(form) || steps > MOST_STEPS) return form
   const schema = schemas.resolved(form)
-  const { type, properties } = schema
-  if (type !== undefined && !isOf(type, 'object')) throw new Unusable('has a form whose schema is not an object')
-  const lists = (['allOf', 'anyOf', 'oneOf'] as const).flatMap((keyword): [string, Json][] => {
-    const list = schema[keyword]
-    return Array.isArray(list)
-      ? [[keyword, list.map((one: Json) => withMembers(one, schemas, change, steps + 1))]] : []
+  refuseOtherForms(schema)
+  return mapSubschemas(schema, ({ keyword, key, schema: one }) => {
+    if (keyword === 'properties') return change(String(key), one)
+    return ['allOf', 'anyOf', 'oneOf'].includes(keyword) ? withMembers(one, schemas, change, steps + 1) : one
   })
-  return {
-    ...schema, ...Object.fromEntries(lists),
-    ...(isJsonObject(properties) && {
-      properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, change(name, one)])),
-    }),
-  }
+}
+
+function refuseOtherForms({ type }: JsonObject): void {
+  if (type !== undefined && !isOf(type, 'object')) throw new Unusable('has a form whose schema is not an object')
 }
 
 const isOf = (type: Json | undefined, kind: string): boolean =>
