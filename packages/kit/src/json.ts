@@ -30,6 +30,31 @@ export const pointerStep = (key: string | number): string =>
 /** The key that a step of a JSON Pointer names, without its slash. */
 export const pointerKey = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~')
 
+/** The value that a JSON Pointer leads to. Reads own members only. */
+export function valueAt(root: Json, pointer: string): Json | undefined {
+  let target: Json | undefined = root
+  for (const step of pointer.split('/').slice(1)) {
+    const key = pointerKey(step)
+    if (isJsonObject(target) && Object.hasOwn(target, key)) target = target[key]
+    else if (Array.isArray(target) && /^(?:0|[1-9]\d*)$/.test(key)) target = (target as readonly Json[])[Number(key)]
+    else return undefined
+  }
+  return target
+}
+
+/** The value that a reference inside a document leads to. undefined for another reference, and for a wrong one. */
+export function targetOf(root: Json, reference: string): Json | undefined {
+  if (!/^#(?:\/|$)/.test(reference)) return undefined
+  let pointer: string
+  try {
+    // An escaped slash is part of a name.
+    pointer = decodeURIComponent(reference.slice(1).replaceAll(/%2f/gi, '~1'))
+  } catch {
+    return undefined
+  }
+  return valueAt(root, pointer)
+}
+
 /** A suffix for a message that names a value. Empty for the whole value. */
 export const atPointer = (path: string): string => path === '' ? '' : ` at "${path}"`
 

@@ -1,5 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from './json.ts'
-import { targetOf } from './schema/alternatives.ts'
+import { isJsonObject, targetOf, type Json, type JsonObject } from './json.ts'
 import { visibleText } from './text.ts'
 
 /** Deeper schemas become `any`. */

@@ -16,7 +16,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'textsOverlap',
   ],
   hosts: ['coversName', 'coversPort', 'hostCovers', 'hostMatches', 'hostsOverlap', 'isThisMachine', 'readHostPattern'],
-  json: ['JSON_LIMITS', 'atPointer', 'canonicalJson', 'findJsonFault', 'isJsonObject', 'parseJson', 'pointerKey', 'pointerStep'],
+  json: ['JSON_LIMITS', 'atPointer', 'canonicalJson', 'findJsonFault', 'isJsonObject', 'parseJson', 'pointerKey', 'pointerStep', 'targetOf', 'valueAt'],
   'json-copy': ['copyJson', 'deepFreeze'],
   'json-edit': ['placeInJson', 'removeJson'],
   'node-version': ['nodeVersionFault', 'requireNodeVersion'],
@@ -35,7 +35,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   schema: [
     'alternatives', 'constrains', 'dialectOf', 'inModernKeywords', 'isAnnotation', 'isMultipleOf', 'keywordFault',
     'keywordTarget', 'keywordType', 'mapSubschemas', 'patternEngine', 'propertiesOf', 'readSchema', 'schemaCompiler', 'schemaKeywordForm',
-    'subschemaPointer', 'subschemasOf', 'targetOf', 'withDependents', 'withPrefixItems',
+    'subschemaPointer', 'subschemasOf', 'withDependents', 'withPrefixItems',
   ],
   'schema-types': ['commentOf', 'memberName', 'typeOfSchema'],
   'thread-image': ['HOOKS_FIRST', 'ThreadImage', 'compileCacheEnvironment'],

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  atPointer, canonicalJson, findJsonFault, isJsonObject, parseJson, pointerStep, type Json,
+  atPointer, canonicalJson, findJsonFault, isJsonObject, parseJson, pointerStep, targetOf, type Json, type JsonObject,
 } from '../src/json.ts'
 import { HOSTILE, nested, Point } from './samples/hostile.ts'
 import { anyJson } from './samples/json.ts'
@@ -143,4 +143,24 @@ it('pointerStep escapes the steps of a JSON Pointer', () => {
 
 it('atPointer names a path, and is empty for the root', () => {
   expect([atPointer('/a/3'), atPointer('')]).toEqual([' at "/a/3"', ''])
+})
+
+describe('a reference inside a document', () => {
+  const root = JSON.parse(`{
+    "$defs": { "a b": 1, "c/d": 2, "~": 3, "list": [4, 5] }, "": { "": 6 }, "__proto__": { "x": 7 }
+  }`) as JsonObject
+
+  it.each<[string, Json]>([
+    ['#', root], ['#/$defs/a%20b', 1], ['#/$defs/a b', 1], ['#/$defs/c~1d', 2], ['#/$defs/c%2Fd', 2],
+    ['#/$defs/~0', 3], ['#/$defs/list/1', 5], ['#//', 6], ['#/__proto__/x', 7],
+  ])('%s leads to %j', (reference, target) => {
+    expect(targetOf(root, reference)).toBe(target)
+  })
+
+  it.each([
+    '#/$defs/list/01', '#/$defs/list/length', '#/$defs/none', '#/constructor', '#/%', '#anchor', 'other#/$defs/list', '',
+    '/$defs',
+  ])('"%s" leads nowhere', (reference) => {
+    expect(targetOf(root, reference)).toBeUndefined()
+  })
 })

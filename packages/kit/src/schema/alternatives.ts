@@ -1,30 +1,5 @@
-import { isJsonObject, pointerKey, type Json, type JsonObject } from '../json.ts'
+import { isJsonObject, targetOf, type Json, type JsonObject } from '../json.ts'
 import { propertiesOf } from './subschemas.ts'
-
-/** The value that a JSON Pointer leads to. Reads own members only. */
-export function valueAt(root: Json, pointer: string): Json | undefined {
-  let target: Json | undefined = root
-  for (const step of pointer.split('/').slice(1)) {
-    const key = pointerKey(step)
-    if (isJsonObject(target) && Object.hasOwn(target, key)) target = target[key]
-    else if (Array.isArray(target) && /^(?:0|[1-9]\d*)$/.test(key)) target = (target as readonly Json[])[Number(key)]
-    else return undefined
-  }
-  return target
-}
-
-/** The value that a reference inside a document leads to. undefined for another reference, and for a wrong one. */
-export function targetOf(root: Json, reference: string): Json | undefined {
-  if (!/^#(?:\/|$)/.test(reference)) return undefined
-  let pointer: string
-  try {
-    // An escaped slash is part of a name.
-    pointer = decodeURIComponent(reference.slice(1).replaceAll(/%2f/gi, '~1'))
-  } catch {
-    return undefined
-  }
-  return valueAt(root, pointer)
-}
 
 const MAX_ALTERNATIVES = 1000
 

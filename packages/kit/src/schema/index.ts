@@ -1,5 +1,5 @@
 export { isMultipleOf } from './ajv-keywords.ts'
-export { alternatives, targetOf } from './alternatives.ts'
+export { alternatives } from './alternatives.ts'
 export {
   schemaCompiler, type CompiledSchema, type CompileSchema, type SchemaLibrary, type ValueFault,
 } from './compile.ts'

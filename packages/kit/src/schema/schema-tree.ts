@@ -1,6 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { isJsonObject, valueAt, type Json, type JsonObject } from '../json.ts'
 import { visibleText } from '../text.ts'
-import { valueAt } from './alternatives.ts'
 import { dialectOf, ignoredBy, type Dialect } from './keywords.ts'
 import { inModernKeywords, subschemaPointer, subschemasOf } from './subschemas.ts'
 

@@ -1,5 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { targetOf } from '@bulkhead/kit/schema'
+import { isJsonObject, targetOf, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 
 /** How one argument of a call becomes part of a request. */
