@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { propertiesOf, readSchema, subschemasOf, type SchemaDocument, type SchemaFault } from '@bulkhead/kit/schema'
+import { hasOwnType, propertiesOf, readSchema, subschemasOf, type SchemaDocument, type SchemaFault } from '@bulkhead/kit/schema'
 import { eachTool } from './manifest.ts'
 import type { PackageFacts } from './package.ts'
 import { firstOf, type Requirement } from './requirement.ts'
@@ -45,8 +45,7 @@ const inDocuments = (find: (document: SchemaDocument, isOutput: boolean) => read
     })
   }
 
-const isUntyped = (schema: JsonObject, path: string): boolean =>
-  path !== '' && TYPES.every((key) => schema[key] === undefined)
+const isUntyped = (schema: JsonObject, path: string): boolean => path !== '' && !hasOwnType(schema)
 
 /** The first of these values that does not satisfy the schema. */
 function firstFault(values: readonly Json[], schema: JsonObject, path: string): string | undefined {
@@ -59,7 +58,6 @@ function firstFault(values: readonly Json[], schema: JsonObject, path: string): 
   })
 }
 
-const TYPES = ['type', 'enum', 'const', '$ref', 'anyOf', 'oneOf', 'allOf'] as const
 const CREDENTIAL_KEY =
   /(?:^|_)(?:api_?key|access_?key|private_?key)$|(?:[tT]oken|[sS]ecret|[pP]assword|(?:api|access|private)Key)$/
 const MOST_DEPTH = 8
@@ -251,7 +249,7 @@ export const SCHEMA_REQUIREMENTS: readonly Requirement<PackageFacts>[] = [
     statement: 'The schema of the state describes it.',
     why: 'The host checks stored state with it before another version reads it.',
     cure: 'Add "type" and "properties" to the schema of stateSlot.',
-    check: ({ extension: { manifest: { stateSlot } } }) => stateSlot !== null && TYPES.every((key) =>
-      stateSlot.schema[key] === undefined) ? 'it accepts anything' : undefined,
+    check: ({ extension: { manifest: { stateSlot } } }) => stateSlot !== null && !hasOwnType(stateSlot.schema)
+      ? 'it accepts anything' : undefined,
   },
 ]

@@ -33,7 +33,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'linkedFrom', 'realOf',
   ],
   schema: [
-    'alternatives', 'constrains', 'dialectOf', 'inModernKeywords', 'isAnnotation', 'isMultipleOf', 'keywordFault',
+    'alternatives', 'constrains', 'dialectOf', 'hasOwnType', 'inModernKeywords', 'isAnnotation', 'isMultipleOf', 'keywordFault',
     'keywordTarget', 'keywordType', 'mapSubschemas', 'patternEngine', 'propertiesOf', 'readSchema', 'schemaCompiler', 'schemaKeywordForm',
     'subschemaPointer', 'subschemasOf', 'withDependents', 'withPrefixItems',
   ],

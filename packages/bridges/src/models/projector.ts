@@ -1,8 +1,8 @@
-import { isJsonObject, pointerStep, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { propertiesOf } from '@bulkhead/kit/schema'
+import { isJsonObject, pointerStep, targetOf, type Json, type JsonObject } from '@bulkhead/kit/json'
+import { hasOwnType, propertiesOf } from '@bulkhead/kit/schema'
 import type { SchemaRule } from './profiles.ts'
 import {
-  allowsNull, definition, definitionName, hasOwnType, isIdle, isOfType, TYPE_KEYWORDS, typesOf, withoutAllOf,
+  allowsNull, definitionName, isIdle, isOfType, TYPE_KEYWORDS, typesOf, withoutAllOf,
 } from './schema-parts.ts'
 
 /** A schema that its receiver may change. */
@@ -41,6 +41,8 @@ export class Projector {
   readonly #full: JsonObject
   readonly #rule: SchemaRule
   readonly #definitions = new Map<string, Draft>()
+  /** The positions of the definitions. */
+  readonly #places = new Map<string, string>()
   /** Definitions whose projection has begun and not ended. */
   readonly #open = new Set<string>()
   #schemas = 0
@@ -92,13 +94,16 @@ export class Projector {
       this.#cannot(pointer, 'has other keywords beside "$ref"')
     }
     const name = definitionName(schema['$ref'])
-    const target = name === undefined ? undefined : definition(this.#full, name)
+    const target = name === undefined ? undefined : targetOf(this.#full, schema['$ref'] as string)
     if (name === undefined || target === undefined) {
       this.#cannot(pointer, 'refers to a schema that is not in "$defs"')
       return {}
     }
+    const at = decodeURIComponent(schema['$ref'] as string).slice(1)
+    const known = this.#places.get(name)
+    this.#places.set(name, at)
+    if (known !== undefined && known !== at) this.#cannot(pointer, 'refers to one of two definitions of the same name')
     if (this.#open.has(name) && this.#rule.references !== 'recursive') this.#cannot(pointer, 'refers to itself')
-    const at = name === '' ? '' : `/${this.#full['$defs'] === undefined ? 'definitions' : '$defs'}${pointerStep(name)}`
     if (this.#rule.references === 'none') {
       this.#open.add(name)
       const inlined = this.#visit(target, at, depth + 1)

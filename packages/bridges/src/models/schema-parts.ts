@@ -27,14 +27,6 @@ export function definitionName(reference: Json | undefined): string | undefined 
   }
 }
 
-/** A definition of the root. Contract: `name` comes from `definitionName`. */
-export function definition(root: JsonObject, name: string): Json | undefined {
-  if (name === '') return root
-  const maps = [root['$defs'], root['definitions']]
-  const map = maps.find((one) => isJsonObject(one) && Object.hasOwn(one, name)) as JsonObject | undefined
-  return map?.[name]
-}
-
 /** Resolves `allOf` where its parts speak of different things. undefined if they do not. */
 export function withoutAllOf(schema: JsonObject): JsonObject | undefined {
   const { allOf, ...own } = schema
@@ -73,10 +65,6 @@ export function allowsNull(schema: Json, root: JsonObject): boolean {
     return type === undefined || type === 'null' || (Array.isArray(type) && type.includes('null'))
   })
 }
-
-/** Whether a schema says which values it accepts without the type of an outer one. */
-export const hasOwnType = (schema: JsonObject): boolean =>
-  ['type', '$ref', 'anyOf', 'oneOf', 'allOf', 'const', 'enum'].some((keyword) => keyword in schema)
 
 const typeOf = (value: Json): string => value === null ? 'null' : typeof value
 

@@ -101,6 +101,13 @@ describe('a strict schema', () => {
     }
   })
 
+  it('is not strict if two definitions have the same name', () => {
+    const both = closed({ a: { $ref: '#/$defs/x' }, b: { $ref: '#/definitions/x' } }, ['a', 'b'])
+    const { strict, reason } = project({ ...both, $defs: { x: text }, definitions: { x: { type: 'integer' } } }, OPENAI)
+    expect({ strict, reason })
+      .toEqual({ strict: false, reason: '"/properties/b" refers to one of two definitions of the same name' })
+  })
+
   it('has definitions in place where the provider does not follow references, within bounds', () => {
     const halves = Array.from({ length: 20 }, (_, index) =>
       [`d${index}`, closed({ a: { $ref: `#/$defs/d${index + 1}` }, b: { $ref: `#/$defs/d${index + 1}` } }, ['a', 'b'])])

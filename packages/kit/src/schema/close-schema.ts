@@ -1,11 +1,11 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
 import { DEEP_CONST, DEEP_ENUM } from './ajv-keywords.ts'
 import { SituatedMap, type DynamicScope, type Situated } from './dynamic-scope.ts'
-import { patternsOf, type IdlePatterns } from './idle-patterns.ts'
+import type { IdlePatterns } from './idle-patterns.ts'
 import { constrains, UNEVALUATED } from './keywords.ts'
 import type { SchemaDocument } from './schema-document.ts'
 import { targetsOf } from './schema-tree.ts'
-import { mapSubschemas } from './subschemas.ts'
+import { mapSubschemas, patternsOf } from './subschemas.ts'
 
 /** Ajv treats a property of this name as the prototype. A pattern for it works. */
 const PROTOTYPE = '__proto__'
@@ -58,7 +58,7 @@ export function closeSchema(
     const { schema, scope } = place
     // Schemas that `IdlePatterns` makes are not in the tree.
     const keywords = idle.ignoredIn(tree!.of(schema)?.keywords ?? schema)
-    patterns.push(...patternsOf(keywords))
+    patterns.push(...patternsOf(keywords).map(([pattern]) => pattern))
     const constraining = Object.entries(withPlainNames(keywords)).filter(([keyword]) => constrains(keyword))
     const closed = mapSubschemas(Object.fromEntries(constraining), (one) => below(one.schema, scope), '2020-12')
     const also = [references!.targets.get(schema), ways!.dynamicTarget(place)]

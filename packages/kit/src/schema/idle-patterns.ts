@@ -2,13 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../json.ts'
 import { keywordTarget } from './keywords.ts'
 import type { SchemaDocument } from './schema-document.ts'
 import { schemasWith } from './schema-tree.ts'
-import { subschemasOf } from './subschemas.ts'
-
-/** The sources of all patterns of one schema. */
-export const patternsOf = ({ pattern, patternProperties }: JsonObject): readonly string[] => [
-  ...(typeof pattern === 'string' ? [pattern] : []),
-  ...(isJsonObject(patternProperties) ? Object.keys(patternProperties) : []),
-]
+import { patternsOf, subschemasOf } from './subschemas.ts'
 
 /**
  * Patterns that cannot run, and the schemas that apply one, directly or not. Such a schema accepts more than it says.
@@ -21,7 +15,7 @@ export class IdlePatterns {
   constructor({ tree, references }: SchemaDocument, runs: (pattern: string) => boolean) {
     this.#runs = runs
     const all = tree?.all ?? []
-    const ahead: Json[] = all.filter(({ keywords }) => patternsOf(keywords).some((pattern) => !runs(pattern)))
+    const ahead: Json[] = all.filter(({ keywords }) => patternsOf(keywords).some(([pattern]) => !runs(pattern)))
       .map(({ schema }) => schema)
     if (ahead.length === 0) return
     const users = new Map<Json, JsonObject[]>()

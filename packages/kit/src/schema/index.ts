@@ -12,5 +12,6 @@ export {
   readSchema, type SchemaDocument, type SchemaLimits, type SchemaReading, type SchemaTerms,
 } from './schema-document.ts'
 export {
-  inModernKeywords, mapSubschemas, propertiesOf, subschemaPointer, subschemasOf, withDependents, withPrefixItems,
+  hasOwnType, inModernKeywords, mapSubschemas, propertiesOf, subschemaPointer, subschemasOf, withDependents,
+  withPrefixItems,
 } from './subschemas.ts'

@@ -3,7 +3,7 @@ import { closeNames, visibleText } from '../text.ts'
 import { SchemaWays, SituatedMap, type Situated } from './dynamic-scope.ts'
 import { keywordFault, keywordTarget, schemaKeywordForm, schemaKeywords, UNEVALUATED } from './keywords.ts'
 import { SchemaTree, resolveReferences, type SchemaNode, type SchemaFault, type References } from './schema-tree.ts'
-import { subschemasOf } from './subschemas.ts'
+import { patternsOf, subschemasOf } from './subschemas.ts'
 
 /** The largest schema that is accepted. */
 export interface SchemaLimits {
@@ -109,16 +109,10 @@ function keywordFaults({ schema, path, resource: { dialect } }: SchemaNode): Sch
 function findIdlePatterns(
   { schema, path }: SchemaNode, findFault: (source: string) => string | undefined,
 ): SchemaFault[] {
-  const { pattern, patternProperties } = schema
-  const sources = [
-    ...(typeof pattern === 'string' ? [{ at: `${path}/pattern`, source: pattern }] : []),
-    ...(isJsonObject(patternProperties) ? Object.keys(patternProperties) : [])
-      .map((source) => ({ at: `${path}/patternProperties${pointerStep(source)}`, source })),
-  ]
-  return sources.flatMap(({ at, source }) => {
+  return patternsOf(schema).flatMap(([source, at]) => {
     const fault = findFault(source)
     if (fault === undefined) return []
-    return [{ path: at, message: `has a pattern that is not enforced: ${visibleText(fault)}` }]
+    return [{ path: path + at, message: `has a pattern that is not enforced: ${visibleText(fault)}` }]
   })
 }
 

@@ -59,6 +59,17 @@ function changed(value: Json, below: readonly Subschema[], change: (below: Subsc
 export const propertiesOf = (schema: Json | undefined): JsonObject =>
   isJsonObject(schema) && isJsonObject(schema['properties']) ? schema['properties'] : {}
 
+/** The patterns of one schema, and where they are in it. */
+export const patternsOf = ({ pattern, patternProperties }: JsonObject): readonly (readonly [string, string])[] => [
+  ...(typeof pattern === 'string' ? [[pattern, '/pattern'] as const] : []),
+  ...(isJsonObject(patternProperties) ? Object.keys(patternProperties) : [])
+    .map((source) => [source, `/patternProperties${pointerStep(source)}`] as const),
+]
+
+/** Whether a schema says which values it accepts without the type of an outer one. */
+export const hasOwnType = (schema: JsonObject): boolean =>
+  ['type', 'enum', 'const', '$ref', 'anyOf', 'oneOf', 'allOf'].some((keyword) => schema[keyword] !== undefined)
+
 /** Translates the keywords of one draft-07 schema to 2020-12. Drops keywords that draft-07 does not define. */
 export function inModernKeywords(schema: JsonObject): JsonObject {
   const known = Object.entries(schema).filter(([keyword]) => schemaKeywordForm(keyword, 'draft-07') !== undefined)
