@@ -35,7 +35,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   schema: [
     'alternatives', 'constrains', 'dialectOf', 'hasOwnType', 'inModernKeywords', 'isAnnotation', 'isMultipleOf', 'keywordFault',
     'keywordTarget', 'keywordType', 'mapSubschemas', 'patternEngine', 'propertiesOf', 'readSchema', 'schemaCompiler', 'schemaKeywordForm',
-    'subschemaPointer', 'subschemasOf', 'withDependents', 'withPrefixItems',
+    'subschemaPointer', 'subschemasOf', 'valueAt', 'withDependents', 'withPrefixItems',
   ],
   'schema-types': ['commentOf', 'memberName', 'typeOfSchema'],
   'thread-image': ['HOOKS_FIRST', 'ThreadImage', 'compileCacheEnvironment'],

@@ -1,3 +1,4 @@
+export { valueAt } from '../json.ts'
 export { isMultipleOf } from './ajv-keywords.ts'
 export { alternatives } from './alternatives.ts'
 export {
@@ -5,6 +6,7 @@ export {
 } from './compile.ts'
 export {
   constrains, dialectOf, isAnnotation, keywordFault, keywordTarget, keywordType, schemaKeywordForm, type Dialect,
+  type KeywordForm,
 } from './keywords.ts'
 export { patternEngine, type LinearLibrary, type LinearPattern, type PatternEngine } from './linear-pattern.ts'
 export type { SchemaFault } from './schema-tree.ts'

@@ -1,5 +1,5 @@
 import { ToolError } from '@bulkhead/contract'
-import { isJsonObject, pointerKey, type Json } from '@bulkhead/kit/json'
+import { isJsonObject, valueAt, type Json } from '@bulkhead/kit/json'
 import type { ResultPaths } from './service.ts'
 
 export interface SearchResult {
@@ -32,15 +32,6 @@ export function readResults(answer: Json, paths: ResultPaths, limit: number): re
     results.push({ url, title: plainText(title, TITLE_CHARS), snippet: plainText(snippet, SNIPPET_CHARS) })
   }
   return results
-}
-
-/** Resolves a JSON Pointer. */
-function valueAt(value: Json | undefined, pointer: string): Json | undefined {
-  const steps = pointer.split('/').slice(1).map(pointerKey)
-  return steps.reduce<Json | undefined>((at, step) => {
-    if (Array.isArray(at)) return at[Number(step)]
-    return isJsonObject(at) && Object.hasOwn(at, step) ? at[step] : undefined
-  }, value)
 }
 
 /** The first string, or list with strings, at one of the pointers. */
