@@ -3,12 +3,15 @@ import { join } from 'node:path'
 import type { ExtensionDescriptor, LoadReport } from '@bulkhead/contract'
 import { canonicalJson, type Json } from '@bulkhead/kit/json'
 import { firstOf } from '../requirement.ts'
-import { filesOf, manifestOf, packageDigestOf, sealed, writePackage, writeText } from './example-packages.ts'
+import {
+  filesOf, manifestOf, packageDigestOf, sealed, writePackage, writeText, type PackageFiles,
+} from './example-packages.ts'
 import { diagnosticsOn, loadedIn, loaderBench, LOADER_SPEC as SPEC, type LoaderTarget } from './loader-place.ts'
 import { groupOf, observed, settle, unlessRejected, type Bench } from './verify.ts'
 
 const FOUND = [
-  'global:alpha', 'global:eager', 'global:good', 'global:layered', 'global:sealed', 'project:layered', 'project:local',
+  'global:al-z', 'global:alpha', 'global:eager', 'global:good', 'global:layered', 'global:sealed', 'project:layered',
+  'project:local',
 ]
 const SEALED = filesOf(manifestOf('sealed'), { 'lib/ä.js': 'export const a = 1\n' })
 
@@ -19,7 +22,9 @@ async function observeDiscovery(target: LoaderTarget, bench: Bench) {
     'index.js': `import { writeFileSync } from 'node:fs'\nwriteFileSync(${JSON.stringify(`${mark}-${name}`)}, '')\n`,
   })
   await writePackage(home, 'good', filesOf(manifestOf('good'), code('good')))
-  await writePackage(home, 'a-folder', filesOf(manifestOf('alpha')))
+  for (const [folder, id] of [['a-folder', 'alpha'], ['z-folder', 'al-z']] as const) {
+    await writePackage(home, folder, filesOf(manifestOf(id)))
+  }
   const eager = manifestOf('eager', { discoveryRules: { activation: 'eager' } })
   await writePackage(home, 'eager', filesOf(eager, code('eager')))
   await writePackage(home, 'sealed', sealed(SEALED))
@@ -70,7 +75,7 @@ export const DISCOVERY = groupOf(observed(observeDiscovery), [
   },
   {
     id: 'loader-order', level: 'must', spec: SPEC,
-    statement: 'Extensions are ordered by layer, then by id; one id may appear in several layers.',
+    statement: 'Extensions are ordered by layer, then by the bytes of the id; one id may appear in several layers.',
     why: 'The later one shadows the earlier one, on every machine the same way.',
     cure: 'Sort by layer (bundled, global, project), then by id.',
     check: ({ report }) => {
@@ -155,12 +160,22 @@ const plain = ({ extensions, diagnostics }: LoadReport): Json => JSON.parse(JSON
     ({ id, layer, manifest, integrity, digests: { ...digests, tools: [...digests.tools] } })),
 })) as Json
 
+const LIBRARY = 'lib/a.js'
+const without = ({ [LIBRARY]: _, ...files }: PackageFiles): PackageFiles => files
+/** What differs from the integrity file, by the id of the package. */
+const TAMPERED: Readonly<Record<string, (files: PackageFiles) => PackageFiles>> = {
+  changed: (files) => ({ ...files, 'index.js': 'export default 1\n' }),
+  manifest: (files) => ({ ...files, 'bulkhead.json': JSON.stringify(manifestOf('manifest', { version: '9.9.9' })) }),
+  extra: (files) => ({ ...files, 'more.js': '' }), hidden: (files) => ({ ...files, '.hidden': '' }),
+  modules: (files) => ({ ...files, 'node_modules/x/index.js': '' }), missing: without,
+  renamed: (files) => ({ ...without(files), 'lib/b.js': '' }),
+}
+
 async function observeIntegrity(target: LoaderTarget, bench: Bench) {
   const { home, load } = await loaderBench(target, bench)
   const location = await writePackage(home, 'sealed', sealed(SEALED))
-  const kinds = { changed: { 'index.js': 'export default 1\n' }, extra: { 'more.js': '' } }
-  for (const [id, change] of Object.entries(kinds)) {
-    await writePackage(home, id, { ...sealed(filesOf(manifestOf(id))), ...change })
+  for (const [id, change] of Object.entries(TAMPERED)) {
+    await writePackage(home, id, change(sealed(filesOf(manifestOf(id), { [LIBRARY]: '' }))))
   }
   await writePackage(home, 'loose', filesOf(manifestOf('loose')))
   const report = await load()
@@ -177,10 +192,10 @@ export const INTEGRITY = groupOf(observed(observeIntegrity), [
     statement: 'A package that differs from its integrity file is refused with IntegrityFailed.',
     why: 'Other bytes than those that were published would run.',
     cure: 'Compare every file, and refuse changed, missing and extra ones.',
-    check: ({ report }) => firstOf(['changed', 'extra'], (id) => {
-      if (find(report, id)) return `a package with a file that is ${id} was loaded`
+    check: ({ report }) => firstOf(Object.keys(TAMPERED), (id) => {
+      if (find(report, id)) return `the package "${id}" was loaded`
       const isReported = diagnosticsOn(report, id).some(({ code }) => code === 'IntegrityFailed')
-      return isReported ? undefined : `a package with a file that is ${id} was not reported`
+      return isReported ? undefined : `the package "${id}" was not reported`
     }),
   },
   {

@@ -59,15 +59,23 @@ async function observeRefusals(target: LoaderTarget, bench: Bench) {
   const { home, project, load, start } = await loaderBench(target, bench)
   for (const [folder, { manifest }] of Object.entries(REFUSALS)) await writePackage(home, folder, filesOf(manifest))
   for (const id of ['good', 'fallen', 'off']) await writePackage(home, id, filesOf(manifestOf(id)))
-  await writePackage(project, 'fallen', filesOf(manifestOf('fallen', { requiredCoreVersion: '^99.0.0' })))
+  for (const id of ['fallen', 'off']) {
+    await writePackage(project, id, filesOf(manifestOf(id, { requiredCoreVersion: '^99.0.0' })))
+  }
   await writeFile(join(home, 'config.json'), JSON.stringify({
     surprise: 1, extensions: { 'bad-config': { config: { surprise: 1 } } },
   }))
   const loader = await start()
-  const workspace = join(bench.folder, 'nowhere')
+  const nowhere = [join(home, 'config.json'), join(home, 'nowhere'), 'relative', '', 'a\0b'].flatMap((workspace) => {
+    const request = { workspace, trust: 'trusted', projectDigest: 'any' } as const
+    return [
+      () => loader.load(request), () => loader.hasProjectLayer(workspace),
+      async () => loader.watch(request, () => undefined)(),
+    ]
+  })
   return {
     report: await load(), disabled: await load('trusted', { extensions: { off: { enabled: false } } }),
-    nowhere: await settle(() => loader.load({ workspace, trust: 'trusted', projectDigest: 'any' }), bench),
+    nowhere: await Promise.all(nowhere.map((use) => settle<unknown>(use, bench))),
   }
 }
 
@@ -225,6 +233,6 @@ export const REFUSED = groupOf(observed(observeRefusals), [
     statement: 'A load rejects with ProjectPathInvalid if the workspace cannot be opened, and for no other reason.',
     why: 'A host must be able to start whatever the layers contain.',
     cure: 'Check the workspace first. Everything later is a diagnostic.',
-    check: ({ nowhere }) => unlessRejected(nowhere, 'ProjectPathInvalid'),
+    check: ({ nowhere }) => firstOf(nowhere, (one) => unlessRejected(one, 'ProjectPathInvalid')),
   },
 ])

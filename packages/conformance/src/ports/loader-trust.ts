@@ -1,33 +1,73 @@
 import type { ConnectedExtension, Layer, LoadReport, TrustStatus } from '@bulkhead/contract'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { firstOf } from '../requirement.ts'
 import { filesOf, manifestOf, toolOf, writePackage, writeText } from './example-packages.ts'
 import { loadedIn, loaderBench, type LoaderTarget } from './loader-place.ts'
-import { groupOf, observed, settle, type Bench } from './verify.ts'
+import { groupOf, observed, settle, unlessSame, type Bench } from './verify.ts'
 
 async function observeTrust(target: LoaderTarget, bench: Bench) {
   const { project, workspace, load, start } = await loaderBench(target, bench)
   await writePackage(project, 'local', filesOf(manifestOf('local')))
   await writeText(join(project, 'config.json'), JSON.stringify({ mode: 'yolo' }))
   /** Asked of a new loader, as after a restart. */
-  const status = async (): Promise<TrustStatus> => (await (await start()).trust.status(workspace)).status
+  const status = async (path = workspace): Promise<TrustStatus> =>
+    (await (await start()).trust.status(path)).status
   const declined = await load('declined')
   const before = await status()
   const loader = await start()
-  const decision = await loader.trust.decide(workspace, 'trusted')
-  const measured = await loader.trust.measure(workspace)
-  const withDigest = (): Promise<LoadReport> => loader.load({ workspace, trust: 'trusted', projectDigest: measured })
+  const { trust } = loader
+  const withDigest = (projectDigest: string): Promise<LoadReport> =>
+    loader.load({ workspace, trust: 'trusted', projectDigest })
+  const decision = await trust.decide(workspace, 'trusted')
+  const measured = await trust.measure(workspace)
   const after = await status()
-  const trusted = await withDigest()
-  await writeText(join(project, 'tools/local/index.js'), 'export default { tools: { other: {} } }\n')
-  const changed = await status()
-  const changedLoad = await withDigest()
-  await loader.trust.decide(workspace, 'once')
-  const takenUp = [await loader.trust.takeUp(workspace), await (await start()).trust.takeUp(workspace)]
-  await loader.trust.decide(workspace, 'trusted')
-  await loader.trust.decide(workspace, 'revoked')
-  const revoked = await status()
-  return { declined, before, decision, measured, after, trusted, changed, changedLoad, takenUp, revoked }
+  const trusted = await withDigest(measured)
+  const changes: { readonly what: string; readonly kind: string; readonly isUsed: boolean }[] = []
+  for (const [what, path, text] of CHANGES) {
+    const { digest } = await trust.decide(workspace, 'trusted')
+    const at = join(project, path)
+    await (text === undefined ? rm(at) : writeText(at, text))
+    changes.push({ what, kind: (await status()).kind, isUsed: hasLocal(await withDigest(digest!)) })
+  }
+  const ofEarlier: string[] = []
+  for (const choice of ['trusted', 'once', 'declined'] as const) {
+    await trust.decide(workspace, choice, measured)
+    ofEarlier.push((await status()).kind)
+  }
+  await trust.decide(workspace, 'once')
+  const starts = await Promise.all([start(), start(), start()])
+  const takenUp = await Promise.all(starts.map((one) => one.trust.takeUp(workspace)))
+  const inner = join(workspace, 'inner')
+  await writePackage(join(inner, '.bulkhead'), 'local', filesOf(manifestOf('local')))
+  const revoked: string[] = []
+  const lists: (readonly string[])[] = []
+  const list = async (): Promise<void> => void lists.push((await trust.list()).records
+    .map(({ path, decision: latest }) => `${relative(workspace, path)} ${latest}`))
+  for (const choice of ['declined', 'trusted'] as const) {
+    await trust.decide(workspace, choice)
+    await list()
+    ofEarlier.push((await status(inner)).kind)
+    await trust.decide(workspace, 'revoked')
+    revoked.push((await status()).kind)
+  }
+  await trust.decide(inner, 'declined')
+  await list()
+  await trust.decide(workspace, 'trusted')
+  await list()
+  return { declined, before, decision, measured, after, trusted, changes, ofEarlier, takenUp, revoked, lists }
 }
+
+/** What is changed after a decision: a text is written to a path of the project, or its file is removed. */
+const CHANGES: readonly (readonly [what: string, path: string, text?: string])[] = [
+  ['code', 'tools/local/index.js', 'export default { tools: { other: {} } }\n'],
+  ['a manifest', 'tools/local/bulkhead.json', JSON.stringify(manifestOf('local', { version: '1.0.1' }))],
+  ['a new file', 'tools/local/lib/more.js', ''],
+  ['a removed file', 'tools/local/lib/more.js'],
+  ['a new extension', 'tools/other/bulkhead.json', JSON.stringify(manifestOf('other'))],
+  ['a new configuration', 'config.json', JSON.stringify({ mode: 'ask' })],
+  ['a removed configuration', 'config.json'],
+]
 
 const hasLocal = (report: LoadReport): boolean =>
   loadedIn(report).includes('project:local') || report.config.merged.mode === 'yolo'
@@ -59,58 +99,88 @@ export const TRUST = groupOf(observed(observeTrust), [
     statement: 'A project that changed after the decision is not used.',
     why: 'No person has seen the new content.',
     cure: 'Measure at every load, and compare with the digest of the request.',
-    check: ({ changed, changedLoad }) => hasLocal(changedLoad) ? 'it was loaded'
-      : changed.kind === 'changed' ? undefined : `its status is ${changed.kind}`,
+    check: ({ changes }) => firstOf(changes, ({ what, kind, isUsed }) => isUsed ? `it was loaded after ${what}`
+      : kind === 'changed' ? undefined : `its status is ${kind} after ${what}`),
+  },
+  {
+    id: 'loader-trust-scope', level: 'must', spec: TRUST_SPEC,
+    statement: 'A decision covers the content that was seen, and no project inside of the project.',
+    why: 'A project may change while a person reads it.',
+    cure: 'Store the digest that `decide` is given, under the path of the workspace.',
+    check: ({ ofEarlier }) => unlessSame(
+      ofEarlier, ['changed', 'changed', 'changed', 'unknown', 'unknown'], 'the list of statuses',
+    ),
+  },
+  {
+    id: 'loader-trust-list', level: 'must', spec: TRUST_SPEC,
+    statement: 'list has the latest decision on each project by path, unless it was revoked.',
+    why: 'A person looks up what they decided.',
+    cure: 'Read the record of decisions, and keep the last one of each path.',
+    check: ({ lists }) => unlessSame(
+      lists, [[' declined'], [' trusted'], ['inner declined'], [' trusted', 'inner declined']],
+    ),
   },
   {
     id: 'loader-trust-once', level: 'must', spec: TRUST_SPEC,
-    statement: 'A decision for one start is used up by one start.',
+    statement: 'A decision for one start is used up by one of several starts at once.',
     why: 'Two starts would be one more than the person agreed to.',
     cure: 'Let takeUp return true for the first caller only, also between processes.',
-    check: ({ takenUp: [first, second] }) => first && !second ? undefined : `takeUp returned ${first}, then ${second}`,
+    check: ({ takenUp }) => unlessSame(takenUp.filter(Boolean).length, 1, 'the number of starts'),
   },
   {
     id: 'loader-trust-revoked', level: 'must', spec: TRUST_SPEC,
     statement: 'A revoked decision does not apply any more.',
     why: 'A person changed their mind.',
     cure: 'Let the last decision on a project count.',
-    check: ({ revoked }) => revoked.kind === 'unknown' ? undefined : `it is ${revoked.kind}`,
+    check: ({ revoked }) => firstOf(revoked, (kind) => unlessSame(kind, 'unknown')),
   },
 ])
 
+/** What is changed while a loader watches: a text is written to a path of a layer, or its file or folder is removed. */
+const WATCHED: readonly (readonly [layer: 'global' | 'project', path: string, text?: string])[] = [
+  ['global', 'tools/good/index.js', 'export default 1\n'], ['global', 'tools/good/lib/deep/a.js', '2'],
+  ['global', 'tools/new/bulkhead.json', JSON.stringify(manifestOf('new'))], ['global', 'tools/new'],
+  ['global', 'config.json', '{"mode":"ask"}'], ['project', 'config.json', '{"mode":"ask"}'],
+  ['project', 'tools/new/bulkhead.json', JSON.stringify(manifestOf('new'))], ['project', 'tools/new'],
+]
+
 async function observeWatch(target: LoaderTarget, bench: Bench) {
-  const { home, workspace, start } = await loaderBench(target, bench)
-  await writePackage(home, 'good', filesOf(manifestOf('good')))
+  const { home, project, workspace, start } = await loaderBench(target, bench)
+  await writePackage(home, 'good', filesOf(manifestOf('good'), { 'lib/deep/a.js': '1' }))
+  await writeText(join(project, 'tools', 'README.md'), 'Not a package.\n')
   const request = { workspace, trust: 'trusted', projectDigest: 'any' } as const
   const loader = await start()
-  const change = (text: string): Promise<void> => writeText(join(home, 'tools/good/index.js'), text)
   let calls = 0
-  const changed = Promise.withResolvers<readonly Layer[]>()
-  const stop = loader.watch(request, (layers) => {
-    calls++
-    changed.resolve(layers)
-  })
-  await change('export default 1\n')
-  const { value: layers } = await settle(() => changed.promise, bench)
-  stop()
+  const reports: (readonly [what: string, expected: Layer, layers: readonly Layer[] | undefined])[] = []
+  for (const [layer, path, text] of WATCHED) {
+    const changed = Promise.withResolvers<readonly Layer[]>()
+    const stop = loader.watch(request, (layers) => {
+      calls++
+      changed.resolve(layers)
+    })
+    const at = join(layer === 'global' ? home : project, path)
+    await (text === undefined ? rm(at, { recursive: true }) : writeText(at, text))
+    const { value: layers } = await settle(() => changed.promise, bench)
+    reports.push([`${layer}: ${path}`, layer, layers])
+    stop()
+  }
   const before = calls
-  // A second watcher shows when the first would have been called.
+  // Another watcher shows when those before would have been called.
   const again = Promise.withResolvers<void>()
   const stopAgain = loader.watch(request, () => again.resolve())
-  await change('export default 2\n')
+  await writeText(join(home, 'tools/good/index.js'), 'export default 2\n')
   await settle(() => again.promise, bench)
   stopAgain()
-  return { layers, late: calls - before }
+  return { reports, late: calls - before }
 }
 
 export const WATCH = groupOf(observed(observeWatch), [
   {
     id: 'loader-watch', level: 'must', spec: 'docs/guides/lifecycle.md',
-    statement: 'watch reports a changed file with its layer.',
+    statement: 'watch reports each change of a package or configuration with its layer.',
     why: 'A host reloads what changed.',
-    cure: 'Watch every file that a load would read.',
-    check: ({ layers }) => layers === undefined ? 'it was not reported'
-      : layers.includes('global') ? undefined : `it was reported for ${layers.join(', ') || 'no layer'}`,
+    cure: 'Watch every file and folder that a load would read.',
+    check: ({ reports }) => firstOf(reports, ([what, layer, layers]) => unlessSame(layers, [layer], what)),
   },
   {
     id: 'loader-watch-stops', level: 'must', spec: 'docs/guides/lifecycle.md',
@@ -121,6 +191,8 @@ export const WATCH = groupOf(observed(observeWatch), [
   },
 ])
 
+const IDENTITY = 'f'.repeat(128)
+
 async function observeConnect(target: LoaderTarget, bench: Bench) {
   const { home, workspace, start } = await loaderBench(target, bench)
   await writePackage(home, 'good', filesOf(manifestOf('good')))
@@ -130,7 +202,7 @@ async function observeConnect(target: LoaderTarget, bench: Bench) {
   const tools = [toolOf('ship_go'), toolOf('ship_bad', { inputSchema: invalid }), toolOf('good_tool')]
   const names = new Map(tools.map(({ name }) => [name, name]))
   const server: ConnectedExtension = {
-    layer: 'global', location: 'config.json', identity: '0'.repeat(128),
+    layer: 'global', location: 'config.json', identity: IDENTITY,
     definitions: new Map(tools.map(({ name }, index) => [name, `${index}`.repeat(128)])),
     server: { kind: 'mcp', name: 'ship', address: 'ship --serve', tools: names },
     manifest: manifestOf('mcp-ship', { tools }),
@@ -142,18 +214,23 @@ async function observeConnect(target: LoaderTarget, bench: Bench) {
 
 type ConnectFacts = Awaited<ReturnType<typeof observeConnect>>
 
+const digestsOf = ({ after }: ConnectFacts): readonly unknown[] => {
+  const { digests } = after?.extensions.find(({ id }) => id === 'mcp-ship') ?? {}
+  return [digests?.package, digests?.tools.get('ship_go')]
+}
 const shipTools = ({ after }: ConnectFacts): string | undefined =>
   after?.extensions.find(({ id }) => id === 'mcp-ship')?.manifest.tools.map(({ name }) => name).join()
 
 export const CONNECT = groupOf(observed(observeConnect), [
   {
     id: 'loader-connect', level: 'must', spec: 'docs/guides/mcp.md',
-    statement: 'connect adds the tools of a server to a report, and keeps the extensions that were there.',
+    statement: 'connect adds the tools of a server to a report, with their digests, and keeps the extensions.',
     why: 'Tools of servers pass the same checks as those of packages.',
-    cure: 'Return a new report with one extension for each server.',
+    cure: 'Return a new report with one extension for each server. Its digests are its identity and its definitions.',
     check: (facts) => facts.after === undefined ? 'it did not resolve'
       : !loadedIn(facts.after).includes('global:good') ? 'an extension is gone'
-        : shipTools(facts)?.includes('ship_go') ? undefined : 'the tool is missing',
+        : shipTools(facts)?.includes('ship_go') ? unlessSame(digestsOf(facts), [IDENTITY, '0'.repeat(128)], 'the digests')
+          : 'the tool is missing',
   },
   {
     id: 'loader-connect-faults', level: 'must', spec: 'docs/guides/mcp.md',

@@ -118,7 +118,7 @@ export const MORPHIX: readonly SpecifiedRequirement[] = [
   ...section('Loader', [
     differs('S2-46', 'Each file of a folder is a tool.',
       'A tool is a package with a manifest, which can be read and reviewed before any of its code runs.',
-      148, 'guides/dialects', 'loader/load/load', 'loads a folder with a manifest and one module'),
+      148, 'guides/dialects', 'conformance/ports/loader', 'our loader meets every requirement'),
     holds('S2-47', 'Names that begin with _ are skipped.', 'bulkhead/specifications/agents',
       'folders that begin with _ are not loaded'),
     holds('S2-48', 'A workspace has tools of its own.', REGISTRY,

@@ -99,7 +99,9 @@ export const FAULTY_LOADERS: Readonly<Record<string, FaultyLoader>> = {
     wrap: (loader) => ({ ...loader, load: (request) => loader.load({ ...request, trust: 'trusted', projectDigest: 'any' }) }),
   },
   'stores no decision': {
-    breaks: ['loader-trust-recorded', 'loader-trust-changed', 'loader-trust-once'],
+    breaks: [
+      'loader-trust-recorded', 'loader-trust-changed', 'loader-trust-scope', 'loader-trust-list', 'loader-trust-once',
+    ],
     wrap: (loader) => ({
       ...loader, trust: {
         ...loader.trust, decide: async (path, decision) =>
@@ -109,13 +111,25 @@ export const FAULTY_LOADERS: Readonly<Record<string, FaultyLoader>> = {
   },
   'uses up nothing': { breaks: ['loader-trust-once'], wrap: (loader) => ({ ...loader, trust: { ...loader.trust, takeUp: async () => true } }) },
   'revokes nothing': {
-    breaks: ['loader-trust-revoked'],
+    breaks: ['loader-trust-revoked', 'loader-trust-list'],
     wrap: (loader) => ({
       ...loader, trust: {
         ...loader.trust,
-        decide: (path, decision) => loader.trust.decide(path, decision === 'revoked' ? 'trusted' : decision),
+        decide: (path, decision, seen) =>
+          loader.trust.decide(path, decision === 'revoked' ? 'trusted' : decision, seen),
       },
     }),
+  },
+
+  'takes every content for the one that was seen': {
+    breaks: ['loader-trust-scope'],
+    wrap: (loader) => ({
+      ...loader, trust: { ...loader.trust, decide: (path, decision) => loader.trust.decide(path, decision) },
+    }),
+  },
+  'lists no decisions': {
+    breaks: ['loader-trust-list'],
+    wrap: (loader) => ({ ...loader, trust: { ...loader.trust, list: async () => ({ records: [], diagnostics: [] }) } }),
   },
 
   'names no layer': { breaks: ['loader-watch'], wrap: (loader) => ({ ...loader, watch: (request, changed) => loader.watch(request, () => changed([])) }) },

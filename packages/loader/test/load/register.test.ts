@@ -9,43 +9,6 @@ const bundledRead = [{ manifest: manifestOf({ id: 'read', tools: [readTool] }), 
 const depending = (id: string, ...dependsOn: string[]) => manifestOf({ id, dependsOn })
 
 describe('two extensions of one layer', () => {
-  test('with the same id are refused, and the lower layer is used', async () => {
-    using home = new HomeFixture()
-    home.extension(home.globalRoot, 'one', manifestOf({ id: 'same', tools: [toolOf({ name: 'a' })] }))
-    home.extension(home.globalRoot, 'two', manifestOf({ id: 'same', tools: [toolOf({ name: 'b' })] }))
-    home.extension(home.globalRoot, 'three')
-    const { extensions, diagnostics } = await home.load(
-      { bundled: [{ manifest: manifestOf({ id: 'same' }), module: emptyModule }] },
-    )
-    expect(extensions.map(({ layer, id }) => `${layer}:${id}`)).toEqual(['bundled:same', 'global:three'])
-    expect(diagnostics).toHaveLength(2)
-    for (const diagnostic of diagnostics) {
-      expect(diagnostic).toMatchObject(
-        { stage: 'register', code: 'RegistrationConflict', path: '/id', severity: 'warning', fallbackTo: 'bundled' },
-      )
-    }
-    expect(diagnostics[0]!.message).toContain('two')
-  })
-
-  test('with the same tool name are refused, at the tool', async () => {
-    using home = new HomeFixture()
-    home.extension(
-      home.projectRoot, 'one',
-      manifestOf({
-        id: 'one', tools: [toolOf({ name: 'own' }), toolOf({ name: 'shared' }), toolOf({ name: 'again' })],
-      }),
-    )
-    home.extension(
-      home.projectRoot, 'two',
-      manifestOf({ id: 'two', tools: [toolOf({ name: 'shared' }), toolOf({ name: 'again' })] }),
-    )
-    const { extensions, diagnostics } = await home.load()
-    expect(extensions).toEqual([])
-    expect(diagnostics.map(({ code, extensionId, path }) => [code, extensionId, path]).toSorted()).toEqual([
-      ['RegistrationConflict', 'one', '/tools/1/name'], ['RegistrationConflict', 'two', '/tools/0/name'],
-    ])
-  })
-
   test('may have the name of a tool in another layer', async () => {
     using home = new HomeFixture()
     home.extension(home.globalRoot, 'one', manifestOf({ id: 'one', tools: [toolOf({ name: 'shared' })] }))
@@ -82,14 +45,6 @@ describe('a tool with a locked name', () => {
     expect(diagnostics).toMatchObject(
       path === undefined ? [] : [{ stage: 'register', code: 'LockedIdRedefined', path, extensionId: 'mine' }],
     )
-  })
-
-  test('is refused if no bundled tool has it', async () => {
-    using home = new HomeFixture()
-    home.extension(home.globalRoot, 'mine', manifestOf({ id: 'mine', tools: [toolOf({ name: 'bash' })] }))
-    const { extensions, diagnostics } = await home.load({ bundled: bundledRead })
-    expect(extensions.map(({ id }) => id)).toEqual(['read'])
-    expect(diagnostics).toMatchObject([{ code: 'LockedIdRedefined', path: '/tools/0/name' }])
   })
 
   test('is accepted with an equal definition if the bundled tool is disabled', async () => {

@@ -92,16 +92,4 @@ describe('a project layer is used only with the content that was trusted:', () =
       { stage: 'trust', code: 'ProjectTrustRequired', message: expect.stringContaining('nothing of it is used') },
     ])
   })
-
-  test.each(['trusted', 'once'] as const)('a layer that changes after %s is not used', async (trust) => {
-    using home = new HomeFixture()
-    home.extension(home.projectRoot, 'weather')
-    const loader = createLoader(home.options())
-    const projectDigest = await loader.trust.measure(home.workspace)
-    const load = () => loader.load({ workspace: home.workspace, trust, projectDigest })
-    expect((await load()).extensions).toHaveLength(1)
-    home.write(join(home.projectRoot, 'config.json'), { mode: 'yolo' })
-    const { extensions, config } = await load()
-    expect([extensions, config.merged]).toEqual([[], {}])
-  })
 })
