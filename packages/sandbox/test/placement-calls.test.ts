@@ -7,13 +7,6 @@ import { invocation, refusal, requestIn, toolOf } from './fixture.ts'
 
 /** The bodies of tools that share a compartment, because they need no grant and do not disturb each other. */
 const SHARED = {
-  add: 'return { sum: args.a + args.b, tool: runtime.toolName }',
-  look: `
-    const members = []
-    for (const member in runtime) members.push(member)
-    const frozen = Object.isFrozen(runtime)
-    return { members: members.sort(), frozen, same: runtime.log === runtime.log, fs: 'fs' in runtime }
-  `,
   miss: 'return runtime[args.part].anything()',
   echo: 'return args',
   talk: 'runtime.progress("half"); runtime.update({ done: 1 }); runtime.log.warn("careful"); await null; return null',
@@ -34,18 +27,6 @@ describe.each(PLACEMENTS)('a call in the placement %s', (placement) => {
     logged = request.logged
   })
   afterAll(() => sandbox.close())
-
-  it('returns the value of the tool', async () => {
-    expect(session.placement).toBe(placement)
-    expect(await session.call(invocation({ a: 2, b: 3 }, { tool: 'add' }))).toEqual({ sum: 5, tool: 'add' })
-    expect(session.inFlight).toBe(0)
-  })
-
-  it('passes a frozen runtime that has only the members of every call', async () => {
-    expect(await session.call(invocation({}, { tool: 'look' }))).toEqual({
-      members: ['callId', 'config', 'log', 'progress', 'signal', 'toolName', 'update'], frozen: true, same: true, fs: false,
-    })
-  })
 
   it('throws an error that says what to declare for a missing part of the runtime', async () => {
     const parts = ['fs', 'net', 'shell', 'env', 'secrets', 'state', 'interact', 'tools', 'session']

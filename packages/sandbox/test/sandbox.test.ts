@@ -1,4 +1,3 @@
-import { BulkheadError } from '@bulkhead/contract'
 import { describe, expect, it } from 'vitest'
 import { codeOf, invocation, newSandbox, requestOf, REMOTE, running, toolOf } from './fixture.ts'
 
@@ -28,13 +27,6 @@ describe('a sandbox', () => {
       .toEqual([{ kind: 'closed' }, { kind: 'closed' }])
     expect(await codeOf(sandbox.open(requestOf({ placement: 'thread', source: running('') })))).toBe('HostClosed')
     await sandbox.close()
-  })
-
-  it.each(REMOTE)('stops opening a %s when the signal aborts', async (placement) => {
-    const controller = new AbortController()
-    const opening = codeOf(newSandbox().open(requestOf({ placement, source: 'for (;;);', signal: controller.signal })))
-    controller.abort(new BulkheadError('SessionCancelled', 'never mind'))
-    expect(await opening).toBe('SessionCancelled')
   })
 
   it('runs many compartments at once', async () => {

@@ -2,5 +2,6 @@ import { expect, it } from 'vitest'
 import * as store from '../src/index.ts'
 
 it('exports the documented names', () => {
-  expect(Object.keys(store).toSorted()).toEqual(['auditThread', 'createMemoryStore', 'openSqliteStore', 'tryStore', 'verifyAudit'])
+  expect(Object.keys(store).toSorted())
+    .toEqual(['auditThread', 'createMemoryStore', 'openSqliteStore', 'tryStore', 'verifyAudit'])
 })

@@ -229,8 +229,8 @@ export const CONNECT = groupOf(observed(observeConnect), [
     cure: 'Return a new report with one extension for each server. Its digests are its identity and its definitions.',
     check: (facts) => facts.after === undefined ? 'it did not resolve'
       : !loadedIn(facts.after).includes('global:good') ? 'an extension is gone'
-        : shipTools(facts)?.includes('ship_go') ? unlessSame(digestsOf(facts), [IDENTITY, '0'.repeat(128)], 'the digests')
-          : 'the tool is missing',
+        : !shipTools(facts)?.includes('ship_go') ? 'the tool is missing'
+          : unlessSame(digestsOf(facts), [IDENTITY, '0'.repeat(128)], 'the list of digests'),
   },
   {
     id: 'loader-connect-faults', level: 'must', spec: 'docs/guides/mcp.md',

@@ -1,8 +1,9 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
-  compileGrant, DEFAULT_LIMITS, type CompartmentLimits, type CompartmentRequest, type CompartmentServices,
-  type CompartmentSession, type LogEntry, type RequirementSet, type Sandbox, type ToolInvocation,
+  compileGrant, DEFAULT_LIMITS, type CompartmentCode, type CompartmentLimits, type CompartmentRequest,
+  type CompartmentServices, type CompartmentSession, type ExtensionModule, type LogEntry, type Placement,
+  type RequirementSet, type Sandbox, type ToolInvocation,
 } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { settle, type Bench, type Settled } from './verify.ts'
@@ -10,8 +11,8 @@ import { settle, type Bench, type Settled } from './verify.ts'
 export interface SandboxTarget {
   /** A new sandbox. Relative paths of tools refer to the workspace. */
   readonly create: (place: { readonly workspace: string }) => Sandbox | Promise<Sandbox>
-  /** The placement to verify. Default: process. */
-  readonly placement?: 'process' | 'thread'
+  /** Default: process. Inline code is trusted, so that it can be confined, killed and crash is not verified. */
+  readonly placement?: Placement
 }
 
 /** An extension as source, and what it is given. */
@@ -52,7 +53,7 @@ export async function withSandbox<Facts>(
   const sandbox = await create({ workspace })
   const open = async (example: ExampleCompartment): Promise<OpenedExample> => {
     const log: LogEntry[] = []
-    const request = requestOf(example, { placement, workspace, log: (entry) => void log.push(entry) })
+    const request = await requestOf(example, { placement, workspace, log: (entry) => void log.push(entry) })
     const session = await sandbox.open(request)
     const call: OpenedExample['call'] = (tool, args = {}, more = {}) => settle(() => session.call({
       callId: `verify-${++count}`, tool, args, signal: new AbortController().signal, ...more,
@@ -72,16 +73,27 @@ export async function withSandbox<Facts>(
 }
 
 interface Surroundings {
-  readonly placement: 'process' | 'thread'
+  readonly placement: Placement
   readonly workspace: string
   readonly log: (entry: LogEntry) => void
 }
 
-function requestOf(example: ExampleCompartment, { placement, workspace, log }: Surroundings): CompartmentRequest {
+async function codeOf(source: string, placement: Placement): Promise<CompartmentCode> {
+  if (placement !== 'inline') {
+    return { kind: 'files', main: './index.js', files: new Map([['index.js', Buffer.from(source)]]) }
+  }
+  const { default: module } = await import(`data:text/javascript,${encodeURIComponent(source)}#${++count}`) as
+    { readonly default: ExtensionModule }
+  return { kind: 'module', module }
+}
+
+async function requestOf(
+  example: ExampleCompartment, { placement, workspace, log }: Surroundings,
+): Promise<CompartmentRequest> {
   const { source, tools, env = [], config = {}, limits, services, signal } = example
   return {
     extension: { id: 'example', version: '1.0.0', layer: 'global' }, placement, config,
-    code: { kind: 'files', main: './index.js', files: new Map([['index.js', Buffer.from(source)]]) },
+    code: await codeOf(source, placement),
     tools: Object.entries(tools).map(([name, requires]) => ({
       name, inputSchema: { type: 'object' }, requires: requires as JsonObject,
       grant: compileGrant(requires, { workspace: [workspace] }, { env }),

@@ -8,7 +8,7 @@ const SOURCE = `
 let running = 0, most = 0
 export default { tools: {
   echo: { execute: (args, runtime) => ({ args, tool: runtime.toolName, callId: runtime.callId }) },
-  nothing: { execute() {} },
+  nothing: { execute() {} }, absent: { execute: () => ({ a: undefined }) },
   map: { execute: () => new Map([['a', 1]]) },
   cycle: { execute() { const cycle = {}; cycle.self = cycle; return cycle } },
   big: { execute: ({ size }) => 'x'.repeat(size) },
@@ -29,9 +29,10 @@ export default { tools: {
 } }
 `
 const TOOLS: ExampleCompartment['tools'] = {
-  echo: {}, nothing: {}, map: {}, cycle: {}, big: {}, fail: {}, report: {}, key: {}, odd: {},
+  echo: {}, nothing: {}, absent: {}, map: {}, cycle: {}, big: {}, fail: {}, report: {}, key: {}, odd: {},
   crowd: { capabilities: ['interact'] },
 }
+const STATE = { slotVersion: '1', data: { n: 7 } }
 const OUTPUT_BYTES = 4096
 const MOST_CALLS = 2
 const ARGUMENTS = { text: 'grüße \u{1F6A2}', list: [1, null, true, { deep: [] }], empty: {} }
@@ -54,9 +55,15 @@ async function observeCalls(target: SandboxTarget, bench: Bench) {
     const { signal } = new AbortController()
     const derive = (tool: string): Promise<Settled<string>> =>
       settle(() => session.deriveApprovalKey(tool, { city: 'Oslo' }, signal), bench)
+    const migrate = async (body: string): Promise<Settled<Json>> => {
+      const source = `export default { tools: { run: { execute() {} } }, async migrateState(stored) { ${body} } }`
+      const migrating = await open({ source, tools: { run: {} } })
+      return settle(() => migrating.session.migrateState(STATE, signal), bench)
+    }
     return {
       reported, reports,
       echo: await call('echo', ARGUMENTS, { callId: 'verify-echo' }), nothing: await call('nothing'),
+      absent: await call('absent'),
       notJson: [await call('map'), await call('cycle')],
       big: await call('big', { size: OUTPUT_BYTES + 1 }), fitting: await call('big', { size: OUTPUT_BYTES - 10 }),
       thrown: await call('fail'), ownCode: await call('fail', { code: 'NotFound' }),
@@ -65,7 +72,11 @@ async function observeCalls(target: SandboxTarget, bench: Bench) {
       together: await Promise.all(Array.from({ length: 20 }, (_, index) =>
         call(index % 2 ? 'echo' : 'fail', { index }))),
       keys: [await derive('key'), await derive('odd')],
-      migrated: await settle(() => session.migrateState({ slotVersion: '1', data: {} }, signal), bench),
+      migrated: await migrate('return { slotVersion: "2", data: { was: stored } }'),
+      notMigrated: [
+        await settle(() => session.migrateState(STATE, signal), bench), await migrate('throw new Error("no")'),
+        await migrate('return 1n'),
+      ],
       inFlight: session.inFlight, offers: [...session.offers.approvalKeys].toSorted(),
     }
   })
@@ -84,7 +95,8 @@ export const CALLS = groupOf(observed(observeCalls), [
     statement: 'A call runs its tool with the given arguments and resolves with what the tool returns.',
     why: 'Arguments and results cross the boundary unchanged.',
     cure: 'Copy both as JSON. A tool that returns nothing returns null.',
-    check: ({ echo, nothing }) => unlessResolved(echo, ECHO) ?? unlessResolved(nothing, null),
+    check: ({ echo, nothing, absent }) =>
+      unlessResolved(echo, ECHO) ?? unlessResolved(nothing, null) ?? unlessResolved(absent, {}),
   },
   {
     id: 'sandbox-result-json', level: 'must', spec: SPEC,
@@ -156,9 +168,10 @@ export const CALLS = groupOf(observed(observeCalls), [
   },
   {
     id: 'sandbox-migration', level: 'must', spec: 'docs/guides/sessions.md',
-    statement: 'migrateState rejects with SlotMigrationFailed if the code has no migration.',
+    statement: 'migrateState resolves with what the code returns, or rejects with SlotMigrationFailed.',
     why: 'Stored state must not be replaced by nothing.',
     cure: 'Do not resolve without a migrated value.',
-    check: ({ migrated }) => unlessRejected(migrated, 'SlotMigrationFailed'),
+    check: ({ migrated, notMigrated }) => unlessResolved(migrated, { slotVersion: '2', data: { was: STATE } })
+      ?? firstOf(notMigrated, (one) => unlessRejected(one, 'SlotMigrationFailed')),
   },
 ])

@@ -1,10 +1,10 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { NO_GRANT } from '@bulkhead/contract'
+import { NO_GRANT, type CompartmentServices } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { createRecorder } from '../recorder.ts'
 import { withSandbox, type ExampleCompartment, type SandboxTarget } from './sandbox-bench.ts'
-import { groupOf, observed, unlessRejected, unlessResolved, type Bench, type Settled } from './verify.ts'
+import { groupOf, observed, unlessRejected, unlessResolved, unlessSame, type Bench, type Settled } from './verify.ts'
 
 const CANARY = 'bulkhead-verify-canary-5d1f'
 
@@ -15,7 +15,8 @@ export default { tools: {
   bare: { async execute(args, runtime) {
     const members = []
     for (const member in runtime) members.push(member)
-    return { members: members.sort(), used: await codeOf(() => runtime.fs.readText('in/a.txt')) }
+    const frozen = Object.isFrozen(runtime)
+    return { members: members.sort(), frozen, used: await codeOf(() => runtime.fs.readText('in/a.txt')) }
   } },
   files: { async execute({ read, write }, runtime) {
     const text = await codeOf(() => runtime.fs.readText(read))
@@ -23,6 +24,11 @@ export default { tools: {
   } },
   env: { execute: ({ names }, runtime) =>
     Promise.all(names.map((name) => runtime.env.get(name).catch((error) => error.code))) },
+  count: { async execute(args, { state }) {
+    const before = await state.read()
+    await state.write({ count: (before?.count ?? 0) + 1 })
+    return before
+  } },
   ask: { execute: (args, runtime) => runtime.interact.confirm('Sure?') },
   ambient: { async execute({ canary, path, port }) {
     const ways = {
@@ -48,7 +54,7 @@ export default { tools: {
 const FILES = { fs: { read: ['{workspace}/in/**'], write: ['{workspace}/out/**'] } }
 const ENV = ['VERIFY_SET', 'VERIFY_UNSET']
 const TOOLS: ExampleCompartment['tools'] = {
-  bare: {}, files: FILES, env: {}, ask: { capabilities: ['interact'] }, ambient: {}, leave: {}, look: {},
+  bare: {}, files: FILES, env: {}, count: {}, ask: { capabilities: ['interact'] }, ambient: {}, leave: {}, look: {},
 }
 
 async function observePowers(target: SandboxTarget, bench: Bench) {
@@ -67,7 +73,10 @@ async function powersIn(target: SandboxTarget, bench: Bench) {
     await writeFile(secret, `export default '${CANARY}'\n`)
     for (const folder of ['in', 'out']) await mkdir(join(workspace, folder))
     await writeFile(join(workspace, 'in/a.txt'), 'text')
+    const slot: { data: Json } = { data: null }
+    const state = { read: async () => slot.data, write: async (data: Json) => void (slot.data = data) }
     const services = { env: new Map([['VERIFY_SET', 'value']]) }
+    const isInline = target.placement === 'inline'
     const { call } = await open({ source: SOURCE, tools: TOOLS, env: ENV, services })
     const readText = (path: string): Promise<string | undefined> =>
       readFile(join(workspace, path), 'utf8').catch(() => undefined)
@@ -77,14 +86,22 @@ async function powersIn(target: SandboxTarget, bench: Bench) {
     const narrowed = await call('files', { read: 'in/a.txt', write: 'out/narrow.txt' }, { grant: NO_GRANT })
     const env = await call('env', { names: [...ENV, 'PATH'] })
     const alone = await call('ask')
-    await call('leave')
-    const other = await open({ source: SOURCE, tools: TOOLS, env: ENV, services })
+    const questions: Json[] = []
+    const interact: CompartmentServices['interact'] = async (_, question) => {
+      questions.push(question as unknown as Json)
+      return { status: 'accepted', value: true }
+    }
+    if (!isInline) await call('leave')
+    const other = await open({ source: SOURCE, tools: TOOLS, env: ENV, services: { ...services, state, interact } })
     const look = await other.call('look')
+    const asked = await other.call('ask')
+    const counted = [await other.call('count'), await other.call('count')]
     const recorder = await createRecorder()
-    const ambient = await call('ambient', { canary: CANARY, path: secret, port: recorder.dryRun.port })
+    const { port } = recorder.dryRun
+    const ambient = isInline ? undefined : await call('ambient', { canary: CANARY, path: secret, port })
     await recorder.close()
     const written = { inside: await readText('out/a.txt'), outside: await readText('in/a.txt') }
-    return { bare, inside, outside, narrowed, written, env, alone, ambient, look }
+    return { bare, inside, outside, narrowed, written, env, alone, asked, questions, counted, slot, ambient, look }
   })
 }
 
@@ -104,7 +121,9 @@ export const POWERS = groupOf(observed(observePowers), [
     check: ({ bare }) => {
       const missing = MEMBERS.find((name) => !membersOf(bare).includes(name))
       const extra = membersOf(bare).find((name) => !MEMBERS.includes(name) && name !== 'env')
-      return missing ? `${missing} is missing` : extra && `a tool without powers has ${extra}`
+      const { frozen } = bare.value as { readonly frozen?: boolean }
+      return missing ? `${missing} is missing` : extra ? `a tool without powers has ${extra}`
+        : frozen ? undefined : 'the runtime can be changed'
     },
   },
   {
@@ -149,17 +168,26 @@ export const POWERS = groupOf(observed(observePowers), [
   },
   {
     id: 'sandbox-services', level: 'must', spec: RUNTIME,
-    statement: 'A service that the host does not provide is not there: a question is InteractionUnavailable.',
+    statement: 'A question reaches the service of the host. Without the service it is InteractionUnavailable.',
     why: 'A tool must not wait for an answer that cannot come.',
     cure: 'Treat an absent service as a power that the compartment does not have.',
-    check: ({ alone }) => unlessRejected(alone, 'InteractionUnavailable'),
+    check: ({ alone, asked, questions }) => unlessRejected(alone, 'InteractionUnavailable')
+      ?? unlessResolved(asked, true) ?? unlessSame(questions, [{ kind: 'Confirm', prompt: 'Sure?' }]),
+  },
+  {
+    id: 'sandbox-state', level: 'must', spec: RUNTIME,
+    statement: 'State is read and written in the slot of the host.',
+    why: 'It outlives the compartment.',
+    cure: 'Keep nothing of it in the compartment.',
+    check: ({ counted: [first, second], slot }) => unlessResolved(first!, null)
+      ?? unlessResolved(second!, { count: 1 }) ?? unlessSame(slot.data, { count: 2 }),
   },
   {
     id: 'sandbox-ambient', level: 'must', spec: SPEC,
     statement: 'Code has no other way to files, commands, the network or the environment.',
     why: 'Patterns and approvals mean nothing if code can avoid the broker.',
     cure: 'Remove ambient access before the code is imported, and refuse imports from outside of the package.',
-    check: ({ ambient }) => unlessResolved(ambient, []),
+    check: ({ ambient }) => ambient && unlessResolved(ambient, []),
   },
   {
     id: 'sandbox-isolated', level: 'must', spec: SPEC,

@@ -14,5 +14,7 @@ export const SANDBOX_REQUIREMENTS = {
  * Verifies a sandbox with example extensions. Contract: does not throw for anything the sandbox does. Rejects with
  * ConfigInvalid for an unknown id in the options.
  */
-export const verifySandbox = (target: SandboxTarget, options?: VerifyOptions): Promise<PortReport> =>
-  verifyPort('sandbox', SANDBOX_REQUIREMENTS, target, options)
+export function verifySandbox(target: SandboxTarget, options?: VerifyOptions): Promise<PortReport> {
+  const { abort, crash, ...inline } = SANDBOX_REQUIREMENTS
+  return verifyPort('sandbox', target.placement === 'inline' ? inline : { ...inline, abort, crash }, target, options)
+}

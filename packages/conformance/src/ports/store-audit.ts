@@ -57,7 +57,8 @@ export const AUDIT = storeGroup([
       const appended = [await store.append('one'), await store.append('two'), await store.append('three')]
       const pages = [[0, Infinity], [2, 1], [-5, 2], [3, 1e300], [9, 1], [1, 0]] as const
       const read = await Promise.all(pages.map(async (page) => positionsOf(await store.records(...page))))
-      return unlessSame(appended, [1, 2, 3]) ?? unlessSame(read, [[1, 2, 3], [2], [1, 2], [3], [], []], 'the list of pages')
+      return unlessSame(appended, [1, 2, 3])
+        ?? unlessSame(read, [[1, 2, 3], [2], [1, 2], [3], [], []], 'the list of pages')
         ?? unlessSame(await recordsIn(store), ['one', 'two', 'three'])
     },
   },
@@ -77,7 +78,7 @@ export const AUDIT = storeGroup([
     id: 'store-links', level: 'must', spec: SPEC,
     statement: 'A link covers the previous link, the position, and the records since then.',
     why: 'A change of one record then breaks all later links.',
-    cure: 'Store the SHA-256 of the previous link, the position of the first record, and the text, separated by spaces.',
+    cure: 'Store the SHA-256 of the previous link, the position of the first record and the text, with spaces between.',
     async check({ fresh }) {
       const store = await fresh()
       const empty = await store.auditSpan()
@@ -124,7 +125,8 @@ export const AUDIT = storeGroup([
       const rows = ['0,1', '1,2', `0,${JSON.stringify('\0')}`]
       await store.appendAll?.({ forms, rows, texts: ['{"secret":1}', undefined, ''] })
       return store.appendAll && unlessSame(await recordsIn(store), [
-        { argsSha256: sha256('{"secret":1}'), n: 1, tool: 't' }, { n: 2 }, { argsSha256: sha256(''), n: '\0', tool: 't' },
+        { argsSha256: sha256('{"secret":1}'), n: 1, tool: 't' }, { n: 2 },
+        { argsSha256: sha256(''), n: '\0', tool: 't' },
       ])
     },
   },

@@ -118,7 +118,7 @@ export const RECORDS = storeGroup([
   },
   {
     id: 'store-refuses', level: 'must', spec: SPEC,
-    statement: 'What cannot be stored is refused with StoreUnavailable: it is not JSON, or its key is not a valid string.',
+    statement: 'A value that is not JSON, and a key that is not a valid string, is refused with StoreUnavailable.',
     why: 'It would be read as something else.',
     cure: 'Check values with findJsonFault of @bulkhead/kit, and keys with isWellFormed.',
     async check({ fresh, patienceMs }) {
@@ -138,7 +138,7 @@ const keep = (value: Json | undefined): Json | undefined => value
 export const UPDATES = storeGroup([
   {
     id: 'store-update', level: 'must', spec: SPEC,
-    statement: 'update stores what the function returns, removes the record for undefined, and resolves with the value.',
+    statement: 'update stores what the function returns, or removes the record for undefined, and resolves with it.',
     why: 'A host changes records that other hosts change as well.',
     cure: 'Pass the stored value or undefined, and return what is stored afterwards.',
     async check({ fresh }) {

@@ -19,7 +19,7 @@ export const GRIDA: readonly SpecifiedRequirement[] = [
       'A tool without requires has no powers at all, which is the strictest reading and needs no line.',
       148, 'reference/manifest', 'contract/manifest', 'gets default values'),
     holds('S1.6', 'A tool gets its arguments and a runtime with its capabilities.',
-      'sandbox/placements', 'reads and writes files inside the grant only'),
+      'conformance/ports/sandbox', 'our sandbox meets every requirement in the placement %s'),
     holds('S1.7', 'A tool of the form id, description, parameters, requires, execute is registered as it is.',
       'bulkhead/specifications/calls', 'registers a tool contract of stud and a tool of grida'),
     holds('S1.8', 'The surface of a session is what its agent and its tools require together.',

@@ -9,9 +9,10 @@ export const PHI: readonly SpecifiedRequirement[] = [
   ...section('Tools', [
     holds('S4-1', 'A tool has a name, a label, a description, a schema and a function.',
       'contract/dialects/tools', 'is published with exactly the documented fields'),
-    holds('S4-2', 'Arguments and context are separate.', 'sandbox/placement-calls', 'returns the value of the tool'),
-    holds('S4-3', 'The context has the id of the call and the name of the tool.', 'sandbox/placement-calls',
-      'passes a frozen runtime that has only the members of every call'),
+    holds('S4-2', 'Arguments and context are separate.', 'conformance/ports/sandbox',
+      'our sandbox meets every requirement in the placement %s'),
+    holds('S4-3', 'The context has the id of the call and the name of the tool.', 'conformance/ports/sandbox',
+      'our sandbox meets every requirement in the placement %s'),
     holds('S4-4', 'The context says when the call is cancelled, with the loop too.',
       'host/calls/execute', 'the signal of a tool is aborted with the reason'),
     holds('S4-5', 'Updates are for the interface and never for the model.', 'host/calls/execute',

@@ -183,7 +183,7 @@ export const STUD: readonly SpecifiedRequirement[] = [
   ]),
   ...section('Host API', [
     holds('S0.74', 'Arguments and results pass through the host.',
-      'sandbox/placements', 'rejects a result that is not JSON or too large'),
+      'conformance/ports/sandbox', 'our sandbox meets every requirement in the placement %s'),
     holds('S0.75', 'Cancelling a turn stops its tools.',
       'host/sessions/turn', 'a turn cancels its present and later calls, and the session continues'),
     holds('S0.76', 'Start, success and failure of a call are events.',
@@ -198,7 +198,7 @@ export const STUD: readonly SpecifiedRequirement[] = [
     holds('S0.80', 'A tool cannot read the configuration of another one.',
       LIFE, 'init gets the configuration of its own extension only'),
     holds('S0.81', 'A variable that is not declared cannot be read.',
-      'sandbox/placements', 'reads declared environment variables, and refuses the others'),
+      'conformance/ports/sandbox', 'our sandbox meets every requirement in the placement %s'),
   ]),
   ...section('Security', [
     differs('S0.82', 'gated: false of a tool with effects bypasses approvals.',

@@ -5,10 +5,13 @@ type Groups = Readonly<Record<string, Pick<PortGroup<never>, 'requirements'>>>
 
 /** The groups whose experiments show that an implementation breaks these requirements. */
 export const brokenBy = (groups: Groups, breaks: readonly string[]): readonly string[] =>
-  Object.entries(groups).filter(([, { requirements }]) => requirements.some(({ id }) => breaks.includes(id))).map(([name]) => name)
+  Object.entries(groups).filter(([, { requirements }]) => requirements.some(({ id }) => breaks.includes(id)))
+    .map(([name]) => name)
 
 /** Each requirement is well formed, and some faulty implementation breaks it. */
-export function expectEachBroken(groups: Groups, faulty: Readonly<Record<string, { readonly breaks: readonly string[] }>>): void {
+export function expectEachBroken(
+  groups: Groups, faulty: Readonly<Record<string, { readonly breaks: readonly string[] }>>,
+): void {
   const all = Object.values(groups).flatMap(({ requirements }) => requirements)
   const ids = all.map(({ id }) => id)
   expect(new Set(ids).size).toBe(ids.length)

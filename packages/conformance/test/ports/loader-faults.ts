@@ -20,7 +20,8 @@ const diagnostics = (change: (diagnostics: readonly Diagnostic[]) => readonly Di
 /** Loads extensions that it should refuse. */
 const accepting = (...ids: readonly string[]) =>
   extensions((all) => [...all, ...ids.map((id) => Object.freeze({ ...all[0]!, layer: 'global' as const, id }))])
-const accepts = (requirement: string, ...ids: readonly string[]): FaultyLoader => ({ breaks: [requirement], wrap: accepting(...ids) })
+const accepts = (requirement: string, ...ids: readonly string[]): FaultyLoader =>
+  ({ breaks: [requirement], wrap: accepting(...ids) })
 const random = (): string => randomBytes(64).toString('hex')
 
 async function execute({ code, location }: ExtensionDescriptor): Promise<void> {
@@ -28,7 +29,10 @@ async function execute({ code, location }: ExtensionDescriptor): Promise<void> {
 }
 
 export const FAULTY_LOADERS: Readonly<Record<string, FaultyLoader>> = {
-  'takes the folder name for the id': { breaks: ['loader-finds'], wrap: extensions((all) => all.filter(({ id }) => id !== 'alpha')) },
+  'takes the folder name for the id': {
+    breaks: ['loader-finds'],
+    wrap: extensions((all) => all.filter(({ id }) => id !== 'alpha')),
+  },
   'loads dot folders': accepts('loader-finds-only', 'staging'),
   'sorts backwards': { breaks: ['loader-order'], wrap: extensions((all) => all.toReversed()) },
   'imports modules': {
@@ -39,22 +43,39 @@ export const FAULTY_LOADERS: Readonly<Record<string, FaultyLoader>> = {
     }),
   },
   'follows links': { breaks: ['loader-finds-only', 'loader-links'], wrap: accepting('linked') },
-  'skips links without a word': { breaks: ['loader-links'], wrap: diagnostics((all) => all.filter(({ extensionId }) => extensionId !== 'linked')) },
+  'skips links without a word': {
+    breaks: ['loader-links'],
+    wrap: diagnostics((all) => all.filter(({ extensionId }) => extensionId !== 'linked')),
+  },
   'hands out manifests as they are written': {
     breaks: ['loader-manifest'],
     wrap: each(({ manifest }) => ({ manifest: Object.freeze({ ...manifest, main: undefined! }) })),
   },
-  'shortens digests': { breaks: ['loader-digests'], wrap: each(({ digests }) => ({ digests: { ...digests, package: digests.package.slice(64) } })) },
-  'salts digests': { breaks: ['loader-repeatable'], wrap: each(({ digests }) => ({ digests: { ...digests, capability: random() } })) },
+  'shortens digests': {
+    breaks: ['loader-digests'],
+    wrap: each(({ digests }) => ({ digests: { ...digests, package: digests.package.slice(64) } })),
+  },
+  'salts digests': {
+    breaks: ['loader-repeatable'],
+    wrap: each(({ digests }) => ({ digests: { ...digests, capability: random() } })),
+  },
   'does not freeze': { breaks: ['loader-frozen'], wrap: extensions((all) => all.map((one) => ({ ...one }))) },
-  'sees a project layer everywhere': { breaks: ['loader-project-layer'], wrap: (loader) => ({ ...loader, hasProjectLayer: async () => true }) },
+  'sees a project layer everywhere': {
+    breaks: ['loader-project-layer'],
+    wrap: (loader) => ({ ...loader, hasProjectLayer: async () => true }),
+  },
 
   'ignores integrity files': accepts('loader-integrity', 'changed', 'extra'),
-  'calls every package verified': { breaks: ['loader-integrity-status'], wrap: each(() => ({ integrity: 'verified' })) },
+  'calls every package verified': {
+    breaks: ['loader-integrity-status'],
+    wrap: each(() => ({ integrity: 'verified' })),
+  },
   'adds a file': {
     breaks: ['loader-bytes'],
     wrap: each(({ code }) => code.kind === 'files'
-      ? { code: { kind: 'files', readFiles: async () => new Map([...await code.readFiles(), ['more.js', new Uint8Array()]]) } } : {}),
+      ? { code: {
+        kind: 'files', readFiles: async () => new Map([...await code.readFiles(), ['more.js', new Uint8Array()]]),
+      } } : {}),
   },
   'keeps the bytes of the first read': {
     breaks: ['loader-bytes-changed'],
@@ -71,16 +92,24 @@ export const FAULTY_LOADERS: Readonly<Record<string, FaultyLoader>> = {
   'ignores the core version': accepts('loader-core-version', 'new-core'),
   'compiles no schemas': accepts('loader-schemas', 'bad-schema'),
   'checks no configurations': accepts('loader-config', 'bad-config'),
-  'drops unknown keys': { breaks: ['loader-config-keys'], wrap: diagnostics((all) => all.filter(({ code }) => code !== 'ConfigInvalid')) },
+  'drops unknown keys': {
+    breaks: ['loader-config-keys'],
+    wrap: diagnostics((all) => all.filter(({ code }) => code !== 'ConfigInvalid')),
+  },
   'keeps the first of two ids': accepts('loader-same-id', 'same'),
   'keeps the first of two tools': accepts('loader-same-tool', 'twin-a'),
   'lends locked names': accepts('loader-locked-name', 'locked'),
   'ignores dependencies': accepts('loader-dependencies', 'lonely', 'ring-a', 'ring-b'),
   'goes on after a fault': {
     breaks: ['loader-first-fault'],
-    wrap: diagnostics((all) => [...all, { ...all.find(({ extensionId }) => extensionId === 'many-faults')!, stage: 'register' }]),
+    wrap: diagnostics((all) => [
+      ...all, { ...all.find(({ extensionId }) => extensionId === 'many-faults')!, stage: 'register' },
+    ]),
   },
-  'knows no cures': { breaks: ['loader-diagnostics'], wrap: diagnostics((all) => all.map((one) => ({ ...one, cure: '' }))) },
+  'knows no cures': {
+    breaks: ['loader-diagnostics'],
+    wrap: diagnostics((all) => all.map((one) => ({ ...one, cure: '' }))),
+  },
   'gives up on the first fault': { breaks: ['loader-others-load', 'loader-fallback'], wrap: extensions(() => []) },
   'falls back without a word': {
     breaks: ['loader-fallback'], wrap: diagnostics((all) => all.map(({ fallbackTo: _, ...one }) => one)),
@@ -96,7 +125,9 @@ export const FAULTY_LOADERS: Readonly<Record<string, FaultyLoader>> = {
 
   'trusts every project': {
     breaks: ['loader-declined', 'loader-trust-changed'],
-    wrap: (loader) => ({ ...loader, load: (request) => loader.load({ ...request, trust: 'trusted', projectDigest: 'any' }) }),
+    wrap: (loader) => ({
+      ...loader, load: (request) => loader.load({ ...request, trust: 'trusted', projectDigest: 'any' }),
+    }),
   },
   'stores no decision': {
     breaks: [
@@ -109,7 +140,10 @@ export const FAULTY_LOADERS: Readonly<Record<string, FaultyLoader>> = {
       },
     }),
   },
-  'uses up nothing': { breaks: ['loader-trust-once'], wrap: (loader) => ({ ...loader, trust: { ...loader.trust, takeUp: async () => true } }) },
+  'uses up nothing': {
+    breaks: ['loader-trust-once'],
+    wrap: (loader) => ({ ...loader, trust: { ...loader.trust, takeUp: async () => true } }),
+  },
   'revokes nothing': {
     breaks: ['loader-trust-revoked', 'loader-trust-list'],
     wrap: (loader) => ({
@@ -132,7 +166,10 @@ export const FAULTY_LOADERS: Readonly<Record<string, FaultyLoader>> = {
     wrap: (loader) => ({ ...loader, trust: { ...loader.trust, list: async () => ({ records: [], diagnostics: [] }) } }),
   },
 
-  'names no layer': { breaks: ['loader-watch'], wrap: (loader) => ({ ...loader, watch: (request, changed) => loader.watch(request, () => changed([])) }) },
+  'names no layer': {
+    breaks: ['loader-watch'],
+    wrap: (loader) => ({ ...loader, watch: (request, changed) => loader.watch(request, () => changed([])) }),
+  },
   'watches on': {
     breaks: ['loader-watch-stops'],
     wrap: (loader) => {
@@ -159,6 +196,7 @@ export const FAULTY_LOADERS: Readonly<Record<string, FaultyLoader>> = {
     }),
   },
   'takes all tools of a server or none': {
-    breaks: ['loader-connect', 'loader-connect-faults'], wrap: (loader) => ({ ...loader, connect: async (report) => report }),
+    breaks: ['loader-connect', 'loader-connect-faults'],
+    wrap: (loader) => ({ ...loader, connect: async (report) => report }),
   },
 }

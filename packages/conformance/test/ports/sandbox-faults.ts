@@ -14,10 +14,13 @@ export interface FaultySandbox {
 type Call = CompartmentSession['call']
 const never = <Value>(): Promise<Value> => new Promise(() => {})
 
-const requests = (change: (request: CompartmentRequest) => Partial<CompartmentRequest>) => (sandbox: Sandbox): Sandbox =>
+const requests = (
+  change: (request: CompartmentRequest) => Partial<CompartmentRequest>,
+) => (sandbox: Sandbox): Sandbox =>
   ({ ...sandbox, open: (request) => sandbox.open({ ...request, ...change(request) }) })
 const limits = (more: Partial<CompartmentLimits>) => requests((request) => ({ limits: { ...request.limits, ...more } }))
-const services = (more: Partial<CompartmentServices>) => requests((request) => ({ services: { ...request.services, ...more } }))
+const services = (more: Partial<CompartmentServices>) =>
+  requests((request) => ({ services: { ...request.services, ...more } }))
 const grants = (name: string, grant: Power) => requests(({ tools }) => ({
   tools: tools.map((tool) => tool.name === name ? { ...tool, grant } : tool),
 }))
@@ -68,7 +71,8 @@ export const FAULTY_SANDBOXES: Readonly<Record<string, FaultySandbox>> = {
   'demands every phase': {
     breaks: ['sandbox-phase-missing'],
     wrap: sessions((session) => ({
-      lifecycle: async (phase) => session.offers.phases.has(phase) ? session.lifecycle(phase) : raise('LifecycleFailure'),
+      lifecycle: async (phase) =>
+        session.offers.phases.has(phase) ? session.lifecycle(phase) : raise('LifecycleFailure'),
     })),
   },
   'swallows errors of phases': {
@@ -91,8 +95,14 @@ export const FAULTY_SANDBOXES: Readonly<Record<string, FaultySandbox>> = {
     breaks: ['sandbox-result'], wrap: calls((call) => async (invocation) => await call(invocation) ?? {}),
   },
   'turns what is not JSON into null': { breaks: ['sandbox-result-json'], wrap: onError('OutputMalformed', () => null) },
-  'has no limit for results': { breaks: ['sandbox-result-size'], wrap: limits({ outputBytes: DEFAULT_LIMITS.outputBytes }) },
-  'hides messages of tools': { breaks: ['sandbox-tool-error'], wrap: onError('ToolExecutionFailed', () => raise('ToolExecutionFailed')) },
+  'has no limit for results': {
+    breaks: ['sandbox-result-size'],
+    wrap: limits({ outputBytes: DEFAULT_LIMITS.outputBytes }),
+  },
+  'hides messages of tools': {
+    breaks: ['sandbox-tool-error'],
+    wrap: onError('ToolExecutionFailed', () => raise('ToolExecutionFailed')),
+  },
   'believes error codes of tools': {
     breaks: ['sandbox-error-codes'],
     wrap: onError('ToolExecutionFailed', (error) => {
@@ -127,8 +137,14 @@ export const FAULTY_SANDBOXES: Readonly<Record<string, FaultySandbox>> = {
       call({ ...invocation, onProgress: (text) => void setTimeout(() => onProgress?.(text), 200) })),
   },
   'runs all calls at once': { breaks: ['sandbox-concurrency'], wrap: limits({ concurrentCalls: 64 }) },
-  'takes the name for the key': { breaks: ['sandbox-approval-key'], wrap: sessions(() => ({ deriveApprovalKey: async (tool) => tool })) },
-  'migrates by copying': { breaks: ['sandbox-migration'], wrap: sessions(() => ({ migrateState: async ({ data }) => data })) },
+  'takes the name for the key': {
+    breaks: ['sandbox-approval-key'],
+    wrap: sessions(() => ({ deriveApprovalKey: async (tool) => tool })),
+  },
+  'migrates by copying': {
+    breaks: ['sandbox-migration'],
+    wrap: sessions(() => ({ migrateState: async ({ data }) => data })),
+  },
 
   'grants the powers of the extension': {
     breaks: ['sandbox-runtime-parts', 'sandbox-undeclared'],
@@ -142,7 +158,10 @@ export const FAULTY_SANDBOXES: Readonly<Record<string, FaultySandbox>> = {
     breaks: ['sandbox-files-outside'],
     wrap: grants('files', { ...NO_GRANT, fs: { read: ['/**'], write: ['/**'], roots: ['/'] } }),
   },
-  'ignores the grant of a call': { breaks: ['sandbox-session-grant'], wrap: calls((call) => ({ grant: _, ...invocation }) => call(invocation)) },
+  'ignores the grant of a call': {
+    breaks: ['sandbox-session-grant'],
+    wrap: calls((call) => ({ grant: _, ...invocation }) => call(invocation)),
+  },
   'passes the environment on': {
     breaks: ['sandbox-env'],
     wrap: services({
@@ -150,7 +169,15 @@ export const FAULTY_SANDBOXES: Readonly<Record<string, FaultySandbox>> = {
       envDeclared: new Set(['VERIFY_SET', 'VERIFY_UNSET', 'PATH']),
     }),
   },
-  'answers for people': { breaks: ['sandbox-services'], wrap: services({ interact: async () => ({ status: 'accepted', value: true }) }) },
+  'answers for people': {
+    breaks: ['sandbox-services'],
+    wrap: services({ interact: async () => ({ status: 'accepted', value: true }) }),
+  },
+  'keeps no state': {
+    breaks: ['sandbox-state'],
+    wrap: requests(({ services: own }) => own.state
+      ? { services: { ...own, state: { read: async () => null, write: async () => undefined } } } : {}),
+  },
   'is not locked': {
     breaks: ['sandbox-ambient'],
     wrap: sessions((session, request) => ({
@@ -159,14 +186,17 @@ export const FAULTY_SANDBOXES: Readonly<Record<string, FaultySandbox>> = {
     })),
   },
   'opens everything in one compartment': {
-    breaks: ['sandbox-isolated'],
+    breaks: ['sandbox-isolated', 'sandbox-services', 'sandbox-state'],
     wrap: (sandbox) => {
       let only: Promise<CompartmentSession> | undefined
       return { ...sandbox, open: (request) => (only ??= sandbox.open(request)) }
     },
   },
 
-  'hides why a call was cancelled': { breaks: ['sandbox-abort', 'sandbox-abort-early'], wrap: onError('TurnCancelled', () => raise('ToolCancelled')) },
+  'hides why a call was cancelled': {
+    breaks: ['sandbox-abort', 'sandbox-abort-early'],
+    wrap: onError('TurnCancelled', () => raise('ToolCancelled')),
+  },
   'does not notify tools': {
     breaks: ['sandbox-abort-notified', 'sandbox-kill', 'sandbox-kill-others'],
     wrap: calls((call) => (invocation) => {
@@ -203,20 +233,32 @@ export const FAULTY_SANDBOXES: Readonly<Record<string, FaultySandbox>> = {
     wrap: onError('CompartmentKilled', () => never() as never),
   },
 
-  'blames tools for crashes': { breaks: ['sandbox-crash'], wrap: onError('CompartmentCrashed', () => raise('ToolExecutionFailed')) },
+  'blames tools for crashes': {
+    breaks: ['sandbox-crash'],
+    wrap: onError('CompartmentCrashed', () => raise('ToolExecutionFailed')),
+  },
   'takes a crash for a stop': {
     breaks: ['sandbox-crash-ended'],
     wrap: sessions(({ ended }) => ({ ended: ended.then((): CompartmentEnd => ({ kind: 'closed' })) })),
   },
-  'does not know what ran': { breaks: ['sandbox-gone'], wrap: onError('CompartmentGone', () => raise('CompartmentCrashed')) },
+  'does not know what ran': {
+    breaks: ['sandbox-gone'],
+    wrap: onError('CompartmentGone', () => raise('CompartmentCrashed')),
+  },
   'starts dead compartments': {
     breaks: ['sandbox-crash-phase'],
     wrap: sessions((session) => ({ lifecycle: (phase) => session.lifecycle(phase).catch(() => undefined) })),
   },
-  'does not name limits': { breaks: ['sandbox-heap'], wrap: onError('CompartmentOutOfHeap', () => raise('CompartmentCrashed')) },
+  'does not name limits': {
+    breaks: ['sandbox-heap'],
+    wrap: onError('CompartmentOutOfHeap', () => raise('CompartmentCrashed')),
+  },
 
-  'drops calls when it closes': { breaks: ['sandbox-close'], wrap: calls((call) => ({ tool, ...invocation }: ToolInvocation) =>
-    tool === 'stay' ? call({ ...invocation, tool }).catch(() => never()) : call({ ...invocation, tool })) },
+  'drops calls when it closes': {
+    breaks: ['sandbox-close'],
+    wrap: calls((call) => ({ tool, ...invocation }: ToolInvocation) =>
+      tool === 'stay' ? call({ ...invocation, tool }).catch(() => never()) : call({ ...invocation, tool })),
+  },
   'closes once': {
     breaks: ['sandbox-close-again'],
     wrap: sessions((session) => {
@@ -237,5 +279,8 @@ export const FAULTY_SANDBOXES: Readonly<Record<string, FaultySandbox>> = {
       throw error
     })),
   },
-  'forgets its compartments': { breaks: ['sandbox-close-all'], wrap: (sandbox) => ({ ...sandbox, close: async () => undefined }) },
+  'forgets its compartments': {
+    breaks: ['sandbox-close-all'],
+    wrap: (sandbox) => ({ ...sandbox, close: async () => undefined }),
+  },
 }

@@ -1,4 +1,4 @@
-import type { Sandbox } from '@bulkhead/contract'
+import { PLACEMENTS, type Placement, type Sandbox } from '@bulkhead/contract'
 import { createSandbox } from '@bulkhead/sandbox'
 import { afterEach, expect, it } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const sandbox of opened.splice(0)) await sandbox.close()
 })
 
-const ours = (placement: 'thread' | 'process', wrap = (sandbox: Sandbox) => sandbox): SandboxTarget => ({
+const ours = (placement: Placement, wrap = (sandbox: Sandbox) => sandbox): SandboxTarget => ({
   placement, create({ workspace }) {
     const sandbox = createSandbox({ workspace, spares: { process: 0, thread: 0 } })
     opened.push(sandbox)
@@ -20,7 +20,7 @@ const ours = (placement: 'thread' | 'process', wrap = (sandbox: Sandbox) => sand
   },
 })
 
-it.each(thoroughly(['thread'] as const, ['thread', 'process'] as const))('our sandbox meets every requirement in a %s', async (placement) => {
+it.each(PLACEMENTS)('our sandbox meets every requirement in the placement %s', async (placement) => {
   const { checks, summary } = await verifySandbox(ours(placement))
   expect(checks.filter(({ ok }) => ok !== true)).toEqual([])
   expect(summary.conforms).toBe(true)

@@ -34,7 +34,7 @@ const notebooks = (change: (notebook: Notebook) => Partial<Notebook>) => notes((
     }
   },
 }))
-const changes = (change: (changes: ChangeStore) => Partial<ChangeStore>) => changed(({ changes: own }) => own ? { changes: {
+const changes = (change: (own: ChangeStore) => Partial<ChangeStore>) => changed(({ changes: own }) => own ? { changes: {
   add: (one, content) => own.add(one, content), list: (filter) => own.list(filter),
   content: (digest) => own.content(digest), ...change(own),
 } } : {})

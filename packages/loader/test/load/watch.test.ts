@@ -30,7 +30,7 @@ class Watching implements Disposable {
   }
 }
 
-describe('reports a change with its layer:', () => {
+describe('a change is reported with its layer:', () => {
   test.each<readonly [string, Layer, (home: HomeFixture, at: string) => void]>([
     ['a replaced extension', 'global', (home, at) => {
       renameSync(at, join(home.base, 'old'))

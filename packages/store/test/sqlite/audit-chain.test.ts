@@ -46,7 +46,7 @@ describe('the audit chain', () => {
     ],
     ['an inserted record', `INSERT INTO audit SELECT 11, record, link FROM audit WHERE position = 10`, 11],
     ['a removed end', 'DELETE FROM audit_end', 1],
-  ])('detects %s', async (_, sql, position) => {
+  ])('shows %s', async (_, sql, position) => {
     const { store } = await tampered(sql)
     expect(await verifyAudit(store)).toMatchObject({ ok: false, position, reason: expect.any(String) })
   })

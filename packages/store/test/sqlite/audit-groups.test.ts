@@ -35,7 +35,8 @@ it.each<[what: string, sql: string, position: number]>([
   ['a removed record', `UPDATE audit SET record = replace(record, '[0,3]' || char(10), '') WHERE position = 2`, 2],
   [
     'two swapped records',
-    `UPDATE audit SET record = replace(record, '[0,2]' || char(10) || '[0,3]', '[0,3]' || char(10) || '[0,2]') WHERE position = 2`,
+    `UPDATE audit SET record = replace(record, '[0,2]' || char(10) || '[0,3]', '[0,3]' || char(10) || '[0,2]')
+      WHERE position = 2`,
     2,
   ],
   ['a record that is not JSON', `UPDATE audit SET record = replace(record, '[0,3]', '[0,3') WHERE position = 2`, 3],
@@ -46,7 +47,7 @@ it.each<[what: string, sql: string, position: number]>([
   ['a group without its form marker', `UPDATE audit SET record = trim(record, char(9)) WHERE position = 2`, 2],
   ['a removed group', 'DELETE FROM audit WHERE position = 2', 2],
   ['a removed last group', 'DELETE FROM audit WHERE position = 6', 6],
-])('detects %s', async (_, sql, position) => {
+])('verifyAudit finds %s in a group', async (_, sql, position) => {
   const { folder, store } = await grouped()
   await store.close()
   using database = new DatabaseSync(folder.file)
@@ -54,16 +55,12 @@ it.each<[what: string, sql: string, position: number]>([
   expect(await verifyAudit(await folder.open())).toMatchObject({ ok: false, position })
 })
 
-it('stores only the digest of a digested string', async () => {
+it('the file has only the digest of a digested string', async () => {
   const { folder, store } = await grouped()
   const forms = [{ same: { tool: 't' }, own: ['n', 'argsSha256'] }, { same: {}, own: ['n'] }]
   await store.appendAll!({
     forms, rows: ['0,8', '1,9', `0,${JSON.stringify('\0')}`], texts: ['{"secret":1}', undefined, ''],
   })
-  expect((await store.records(8)).map(({ record }) => record)).toEqual([
-    { argsSha256: hash('sha256', '{"secret":1}'), n: 8, tool: 't' }, { n: 9 },
-    { argsSha256: hash('sha256', ''), n: '\0', tool: 't' },
-  ])
   expect(await verifyAudit(store)).toMatchObject({ ok: true, records: 10 })
   await store.close()
   expect(readFileSync(folder.file, 'latin1')).not.toContain('secret')
@@ -89,7 +86,7 @@ it.each<[what: string, change: (entries: AuditEntry[]) => void, position: number
     (entries) => { entries[3] = { ...entries[3]!, text: entries[3]!.text!.replace('[0,3]', '[0,9]') } }, 2,
   ],
   ['a removed text', ([,,, entry]) => { delete (entry as { text?: string }).text }, 2],
-])('detects %s in an export', async (_, change, position) => {
+])('verifyAudit finds %s in an export', async (_, change, position) => {
   expect(await verdictOf(() => {})).toMatchObject({ ok: true })
   expect(await verdictOf(change)).toMatchObject({ ok: false, position })
 })
