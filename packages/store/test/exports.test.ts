@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import * as store from '../src/index.ts'
 
-it('exports the documented names', () => {
+it('the package exports the documented names', () => {
   expect(Object.keys(store).toSorted())
     .toEqual(['auditThread', 'createMemoryStore', 'openSqliteStore', 'tryStore', 'verifyAudit'])
 })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createMemoryStore, verifyAudit } from '../src/index.ts'
 
-it('keeps only the latest audit records, and their chain is valid', async () => {
+it('a store in memory keeps only the latest audit records, and their chain is valid', async () => {
   const store = createMemoryStore()
   for (let n = 1; n <= 10_500; n++) await store.append(n)
   expect(await store.auditSpan()).toMatchObject({ first: 501, last: 10_500 })

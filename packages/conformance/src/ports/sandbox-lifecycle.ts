@@ -10,12 +10,13 @@ const example = (source: string, more: Partial<ExampleCompartment> = {}): Exampl
 /** `activate` is missing, and `dispose` throws. */
 const PHASES = toolless(`
   init({ config, log }) { log.info('init ' + config.greeting) },
-  async deactivate({ log }) { log.info('deactivate') },
+  async deactivate({ log }) { log.warn('deactivate') },
   dispose() { throw new Error('broken on purpose') },
 `)
 
 const MISMATCHES = [
   'export default { tools: { other: { execute() {} } } }', 'export default { tools: { run: {} } }', 'export default 1',
+  'export default { tools: { run: { execute() {} }, other: { execute() {} } } }',
   'export default { tools: { run: { requires: { fs: { read: ["**"] } }, execute() {} } } }',
   'export default { tools: { run: { input: { type: "array" }, execute() {} } } }',
 ]
@@ -36,7 +37,7 @@ async function observeLifecycle(target: SandboxTarget, bench: Bench) {
     return {
       offers: [...session.offers.phases].toSorted(),
       init: await run('init'), missing: await run('activate'), deactivate: await run('deactivate'),
-      throwing: await run('dispose'), log: log.map(({ text }) => text), endless: await run('init', slow.session),
+      throwing: await run('dispose'), log: log.map(({ level, text }) => `${level} ${text}`), endless: await run('init', slow.session),
       mismatches: await Promise.all(MISMATCHES.map((source) => tryOpen(example(source)))),
       // The bench imports inline code, so its opening takes no time.
       failedImport: isInline ? undefined : await tryOpen(example('throw new Error("broken on purpose")')),
@@ -54,7 +55,7 @@ export const LIFECYCLE = groupOf(observed(observeLifecycle), [
     why: 'The host decides when an extension starts and stops.',
     cure: 'Run no phase by default, and pass config and log to each.',
     check: ({ init, deactivate, log }) => unlessDone(init) ?? unlessDone(deactivate)
-      ?? (log.join() === 'init hello,deactivate' ? undefined : `the code logged "${log.join(', ')}"`),
+      ?? (log.join() === 'info init hello,warn deactivate' ? undefined : `the code logged "${log.join(', ')}"`),
   },
   {
     id: 'sandbox-phase-missing', level: 'must', spec: SPEC,

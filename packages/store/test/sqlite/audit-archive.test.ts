@@ -37,7 +37,7 @@ it.each<[what: string, sql: string, position: number]>([
       + 'DELETE FROM audit WHERE position <= 4', 4,
   ],
   ['with an unchanged start', 'DELETE FROM audit WHERE position <= 4', 2],
-])('detects records that were deleted from the start %s', async (what, sql, position) => {
+])('verifyAudit finds records that were deleted from the start %s', async (what, sql, position) => {
   const { folder, store } = await five()
   if (what !== 'without an archive') await store.archive!(1, await linkAt(store, 1), 'Ada')
   await store.close()
@@ -46,7 +46,7 @@ it.each<[what: string, sql: string, position: number]>([
   expect(await verifyAudit(await folder.open())).toMatchObject({ ok: false, position })
 })
 
-it('compares a saved link with the end of the archive, and refers an earlier one to the archive', async () => {
+it('verifyAudit compares a saved link with the end of the archive, and refers to it for earlier ones', async () => {
   const { store } = await five()
   const [first, link] = [await linkAt(store, 1), await linkAt(store, 4)]
   await store.archive!(4, link, 'Ada')
@@ -57,7 +57,7 @@ it('compares a saved link with the end of the archive, and refers an earlier one
   })
 })
 
-it('frees space in a full store', async () => {
+it('an archive frees space in a full store', async () => {
   const folder = newFolder()
   const store = await folder.open({ maxBytes: 256 * 1024 })
   const fill = async () => { for (;;) await store.append({ text: 'x'.repeat(4_000) }) }
@@ -71,7 +71,7 @@ it('frees space in a full store', async () => {
   expect(await verifyAudit(store)).toMatchObject({ ok: true, records: 1 })
 })
 
-it('keeps the order of records while the audit thread writes', async () => {
+it('an archive keeps the order of records while the audit thread writes', async () => {
   const store = await newFolder().open()
   for (let n = 1; n <= 1_000; n += 200) await store.appendAll!(numbers(n, 200))
   const { last, link } = await store.auditSpan()
@@ -85,7 +85,7 @@ it('keeps the order of records while the audit thread writes', async () => {
   expect(kept).toEqual(Array.from({ length: 2_000 }, (_, n) => 1_001 + n))
 })
 
-it('restarts a verification when records are archived meanwhile', async () => {
+it('verifyAudit starts again when records are archived meanwhile', async () => {
   const { store } = await five()
   const link = await linkAt(store, 4)
   let archived = false

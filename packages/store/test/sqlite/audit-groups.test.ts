@@ -91,7 +91,7 @@ it.each<[what: string, change: (entries: AuditEntry[]) => void, position: number
   expect(await verdictOf(change)).toMatchObject({ ok: false, position })
 })
 
-it('reports an unreadable text with a forged link as a changed record', async () => {
+it('verifyAudit reports an unreadable text with a forged link as a changed record', async () => {
   const text = '\t[]\n[0]'
   const link = hash('sha256', `${'0'.repeat(64)} 1 ${text}`)
   const span = { first: 1, before: '0'.repeat(64), last: 1, link }
@@ -101,7 +101,7 @@ it('reports an unreadable text with a forged link as a changed record', async ()
   expect(verdict).toMatchObject({ ok: false, position: 1 })
 })
 
-it('reads and verifies groups of an older version', async () => {
+it('groups of an older version are read and verified', async () => {
   const { folder, store } = await grouped()
   const { link: before } = await store.auditSpan()
   await store.close()

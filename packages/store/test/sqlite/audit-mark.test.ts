@@ -5,7 +5,7 @@ import { StoreFolder } from './store-folder.ts'
 
 const link = (digit: string): string => digit.repeat(64)
 
-it('reads the last mark, also if it is shorter than the one before', async () => {
+it('the last mark is read, also if it is shorter than the one before', async () => {
   await using folder = new StoreFolder()
   const mark = new AuditMark(folder.file)
   expect(readMark(folder.file)).toBeUndefined()
@@ -19,13 +19,13 @@ it('reads the last mark, also if it is shorter than the one before', async () =>
 
 it.each([
   '', '7', `7 ${link('b')}`, `0 ${link('b')}\n`, `7 ${link('g')}\n`, '\0'.repeat(82),
-])('ignores %j', async (text) => {
+])('a mark of %j is ignored', async (text) => {
   await using folder = new StoreFolder()
   writeFileSync(markFile(folder.file), text)
   expect(readMark(folder.file)).toBeUndefined()
 })
 
-it('ignores write failures and does not follow links', async () => {
+it('a mark ignores write failures and does not follow links', async () => {
   await using folder = new StoreFolder()
   const target = `${folder.file}-precious`
   writeFileSync(target, 'x')

@@ -41,7 +41,7 @@ async function readyThread(file: string, maxPages: number, lockWaitMs?: number):
   return thread
 }
 
-it('moves to a thread under load and keeps the order of records', async () => {
+it('the audit writer moves to a thread under load and keeps the order of records', async () => {
   const { folder, store } = await newStore()
   using database = new DatabaseSync(folder.file)
   const queue = new CommitQueue(database, folder.file)
@@ -69,7 +69,7 @@ it('moves to a thread under load and keeps the order of records', async () => {
   expect(await verifyAudit(store)).toMatchObject({ ok: true, records: next - 1 })
 })
 
-it('reads the records of both writers under load, and closes after the last write', async () => {
+it('a store reads the records of both writers under load, and closes after the last write', async () => {
   const { folder, store } = await newStore()
   let last = 0
   const added: Promise<number>[] = []
@@ -86,7 +86,7 @@ it('reads the records of both writers under load, and closes after the last writ
   expect(await verifyAudit(again)).toMatchObject({ ok: true, records: last + 201 })
 })
 
-it('rejects drafts that the thread had not answered when it ended', async () => {
+it('drafts that the thread had not answered when it ended are rejected', async () => {
   const { folder } = await newStore()
   const thread = new AuditThread(
     folder.file, 1_000, new ThreadImage(new URL('fixtures/dying-thread.ts', import.meta.url)),
@@ -103,7 +103,7 @@ it('rejects drafts that the thread had not answered when it ended', async () => 
   await thread.close()
 })
 
-it('respects the size limit and the locks of other connections in the thread', async () => {
+it('the thread respects the size limit and the locks of other connections', async () => {
   const { folder, store } = await newStore()
   using other = new DatabaseSync(folder.file)
   const thread = await readyThread(folder.file, pragmaNumber(other, 'page_count') + 10)
@@ -119,7 +119,7 @@ it('respects the size limit and the locks of other connections in the thread', a
   expect(await numbersIn(store)).toEqual(upTo(5))
 })
 
-it('refuses groups while the file is locked, and takes them again afterwards', async () => {
+it('the thread refuses groups while the file is locked, and takes them again afterwards', async () => {
   const { folder } = await newStore()
   using other = new DatabaseSync(folder.file)
   const thread = await readyThread(folder.file, 1_000, 300)
@@ -132,7 +132,7 @@ it('refuses groups while the file is locked, and takes them again afterwards', a
   await thread.close()
 })
 
-it('continues without a thread if the thread cannot open the file', async () => {
+it('the writer continues without a thread if the thread cannot open the file', async () => {
   const { folder } = await newStore()
   const thread = new AuditThread(`${folder.file}/none`, 1_000)
   await thread.close()

@@ -16,7 +16,7 @@ let folder: StoreFolder
 beforeEach(() => { folder = new StoreFolder() })
 afterEach(() => folder[Symbol.asyncDispose]())
 
-it('rejects reads and writes while the file is moved away', async () => {
+it('a store rejects reads and writes while the file is moved away', async () => {
   const store = await folder.open()
   await store.write('state', 'a', 1)
   renameSync(folder.file, `${folder.file}.away`)
@@ -29,7 +29,7 @@ it('rejects reads and writes while the file is moved away', async () => {
   expect(await store.read('state', 'b')).toBe(3)
 })
 
-it.each(['-wal', '-shm'])('rejects writes and calls after file%s was removed', async (suffix) => {
+it.each(['-wal', '-shm'])('a store rejects writes and calls after file%s was removed', async (suffix) => {
   const store = await folder.open()
   await store.write('state', 'a', 1)
   store.requireFiles!()
@@ -38,7 +38,7 @@ it.each(['-wal', '-shm'])('rejects writes and calls after file%s was removed', a
   await vi.waitFor(() => expect(() => store.requireFiles!()).toThrow('was removed or moved'), HANGS_MS)
 })
 
-it('requires the files that it has written so far, the journal of calls included', async () => {
+it('a store requires the files that it has written so far, the journal of calls included', async () => {
   const store = await folder.open()
   const notebook = store.notes!.open('me')
   store.requireFiles!()
@@ -54,7 +54,7 @@ it('requires the files that it has written so far, the journal of calls included
   expect(paths.filter((path) => !store.files!.some((file) => path.startsWith(file)))).toEqual([])
 })
 
-it('rejects writes of the audit thread while the file is moved away', async () => {
+it('the audit thread rejects writes while the file is moved away', async () => {
   await folder.open()
   const thread = new AuditThread(folder.file, 1_000)
   while (!thread.ready) await sleep(5)

@@ -10,7 +10,7 @@ afterEach(() => folder[Symbol.asyncDispose]())
 
 const files = () => readdirSync(dirname(folder.file)).filter((name) => name.includes('-notes-'))
 
-it('creates an owner-only file with the first entry, and removes it after the last', async () => {
+it('a journal creates an owner-only file with the first entry, and removes it after the last', async () => {
   const notes = new JournalFiles(folder.file)
   const [quiet, busy] = [notes.open('quiet'), notes.open('busy')]
   busy.put(1, 'x')
@@ -24,7 +24,7 @@ it('creates an owner-only file with the first entry, and removes it after the la
   expect(() => quiet.put(1, 'late')).toThrow(expect.objectContaining({ data: { reason: 'closed' } }))
 })
 
-it('keeps open entries after close, and ignores an incomplete line', async () => {
+it('a closed journal keeps its open entries, and an incomplete line is ignored', async () => {
   const notes = new JournalFiles(folder.file)
   notes.open('me').put(1, 'open')
   notes.close()
@@ -34,7 +34,7 @@ it('keeps open entries after close, and ignores an incomplete line', async () =>
   expect(await new JournalFiles(folder.file).left('me')).toEqual(['open'])
 })
 
-it('rewrites a large file without losing open entries', async () => {
+it('a large journal is rewritten without losing open entries', async () => {
   const notebook = new JournalFiles(folder.file).open('me')
   notebook.put(0, 'stands')
   for (let id = 1; id <= 3_000; id++) {
@@ -57,7 +57,7 @@ it('rewrites a large file without losing open entries', async () => {
   expect(files()).toEqual([])
 })
 
-it('uses the file with the highest number after a crash during a rewrite', async () => {
+it('the file with the highest number counts after a crash during a rewrite', async () => {
   const notes = new JournalFiles(folder.file)
   notes.open('me').put(1, 'old')
   notes.close()
@@ -71,19 +71,19 @@ it('uses the file with the highest number after a crash during a rewrite', async
   expect(files()).toEqual([])
 })
 
-it('treats a file that disappears after listing as empty', async () => {
+it('a journal that disappears after it was listed is empty', async () => {
   symlinkSync('nowhere', `${folder.file}-notes-me`)
   const notes = new JournalFiles(folder.file)
   expect([await notes.owners(), await notes.left('me')]).toEqual([['me'], []])
 })
 
-it('ignores files with other names', async () => {
+it('files with other names are no journals', async () => {
   writeFileSync(`${folder.file}-notes-100%`, '+1 x\n')
   writeFileSync(`${folder.file}-notes-me`, '+1 y\n')
   expect(await new JournalFiles(folder.file).owners()).toEqual(['me'])
 })
 
-it('saves failed entries once the folder is writable', async () => {
+it('entries that could not be saved are saved once the folder is writable', async () => {
   const place = join(dirname(folder.file), 'later')
   const notes = new JournalFiles(join(place, 'host.db'))
   const notebook = notes.open('me')

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { LockWait, LOCK_WAIT_MS } from '../../src/sqlite/database-file.ts'
 
-it('waits the full time once, and only shortly after that until the file is free', () => {
+it('a connection waits the full time once, and only shortly after that until the file is free', () => {
   let now = 0
   const hold = new LockWait(LOCK_WAIT_MS, () => now)
   expect(hold.waitMs).toBe(LOCK_WAIT_MS)
@@ -13,7 +13,7 @@ it('waits the full time once, and only shortly after that until the file is free
   expect(hold.waitMs).toBe(LOCK_WAIT_MS)
 })
 
-it('waits the full time again after a pause without requests', () => {
+it('a connection waits the full time again after a pause without requests', () => {
   let now = 0
   const hold = new LockWait(LOCK_WAIT_MS, () => now)
   hold.timedOut()
@@ -21,7 +21,7 @@ it('waits the full time again after a pause without requests', () => {
   expect(hold.waitMs).toBe(LOCK_WAIT_MS)
 })
 
-it('never waits longer than its own limit', () => {
+it('a connection never waits longer than its own limit', () => {
   const hold = new LockWait(30)
   hold.timedOut()
   expect(hold.waitMs).toBe(30)

@@ -39,7 +39,7 @@ it.each([
   ['a truncated log', (file: string) => truncateSync(`${file}-wal`, 30_000)],
   ['an empty log', (file: string) => truncateSync(`${file}-wal`)],
   ['a missing log', (file: string) => rmSync(`${file}-wal`)],
-])('rejects %s, changes nothing, and opens after the mark was removed', async (_, damage) => {
+])('a store with %s is rejected, is not changed, and opens after the mark was removed', async (_, damage) => {
   await write(await folder.open(), 40)
   const file = leave()
   damage(file)
@@ -59,7 +59,7 @@ it.each([
 it.each([
   ['emptied', (file: string) => truncateSync(file)],
   ['removed', (file: string) => rmSync(file)],
-])('rejects a file that was %s while its log exists, and changes nothing', async (_, damage) => {
+])('a file that was %s while its log exists is rejected and not changed', async (_, damage) => {
   await write(await folder.open(), 3)
   const file = leave()
   damage(file)
@@ -70,7 +70,7 @@ it.each([
   expect(filesOf(file)).toEqual(before)
 })
 
-it('rejects an emptied file without a log, and an older copy next to the files of a killed host', async () => {
+it('an emptied file without a log is rejected, and an older copy next to the files of a killed host', async () => {
   const store = await folder.open()
   await write(store, 3)
   await store.close()
@@ -87,7 +87,7 @@ it('rejects an emptied file without a log, and an older copy next to the files o
   expect(readFileSync(file)).toHaveLength(0)
 })
 
-it('rejects another store in place of the original', async () => {
+it('another store in place of the original is rejected', async () => {
   await (await folder.open()).append('one')
   const store = await other.open()
   await store.append('other')
@@ -98,7 +98,7 @@ it('rejects another store in place of the original', async () => {
   })
 })
 
-it('opens an intact store, written by the queue, by the thread, or by both', async () => {
+it('an intact store is opened, written by the queue, by the thread, or by both', async () => {
   const store = await folder.open()
   const group = { forms: [{ same: {}, own: ['n'] }], rows: Array.from({ length: 200 }, (_, n) => `0,${n}`), texts: [] }
   for (let round = 0; round < 20; round++) {
@@ -113,7 +113,7 @@ it('opens an intact store, written by the queue, by the thread, or by both', asy
   expect(readFileSync(`${folder.file}-end`, 'utf8').trim().split(' ')).toEqual(['4040', (await store.auditSpan()).link])
 })
 
-it('removes the mark when the last connection closes', async () => {
+it('the mark is removed when the last connection closes', async () => {
   const [one, two] = [await folder.open(), await folder.open()]
   await write(one, 3)
   await one.close()
@@ -122,7 +122,7 @@ it('removes the mark when the last connection closes', async () => {
   expect(readdirSync(folder.path)).toEqual([basename(folder.file)])
 })
 
-it('creates a new store after the old one was removed', async () => {
+it('a new store is created after the old one was removed', async () => {
   await write(await folder.open(), 3)
   const file = leave()
   rmSync(file)

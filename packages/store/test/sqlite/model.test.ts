@@ -74,7 +74,7 @@ const steps = [
   })),
 ]
 
-it('behaves like a durable Map and array for any sequence of operations', async () => {
+it('a store behaves like a durable Map and array for any sequence of operations', async () => {
   await fc.assert(fc.asyncProperty(fc.commands(steps, { maxCommands: 40 }), async (commands) => {
     await using folder = new StoreFolder()
     const real: Real = { store: await folder.open(), reopen: () => folder.open() }

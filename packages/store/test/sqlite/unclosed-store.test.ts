@@ -6,7 +6,7 @@ import { StoreFolder } from './store-folder.ts'
 
 const FORGETS = fileURLToPath(new URL('./fixtures/forgotten-store.ts', import.meta.url))
 
-it('does not end the process when an unclosed store is garbage-collected', async () => {
+it('an unclosed store that is garbage-collected does not end the process', async () => {
   await using folder = new StoreFolder()
   const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', '--no-warnings', FORGETS, folder.file])
   expect(stdout).toBe('alive')
