@@ -20,5 +20,5 @@ it('each requirement on a store can be broken', () => expectEachBroken(STORE_REQ
 it.each(Object.entries(FAULTY_STORES))('the suite finds a store that %s', async (_, { breaks, wrap }) => {
   const only = brokenBy(STORE_REQUIREMENTS, breaks)
   const target: StoreTarget = { create: async (place) => wrap(await sqlite.create(place)) }
-  expect(faultsIn(await verifyStore(target, { only, patienceMs: 500 }))).toEqual(breaks.toSorted())
+  expect(faultsIn(await verifyStore(target, { only, patienceMs: 2000 }))).toEqual(breaks.toSorted())
 })
