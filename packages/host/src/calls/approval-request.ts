@@ -9,7 +9,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import { offersOf, type Offer } from '../policy/approvals/offers.ts'
 import { readerOf } from '../policy/call-analysis.ts'
-import type { DecidedCall, HostContext, RawCall, ValidatedCall } from '../policy/call.ts'
+import type { Call, DecidedCall, HostContext, ValidatedCall } from '../policy/call.ts'
 import type { CallAnalysis } from '../policy/model/checked-call.ts'
 import { permitsIn } from '../policy/policies.ts'
 import type { Verdict } from '../policy/model/verdict.ts'
@@ -20,7 +20,7 @@ const SOURCES =
   { mcp: 'MCP server', openapi: 'OpenAPI document' } as const satisfies Record<ConnectedServer['kind'], string>
 
 /** The chain of tools that make a call, as a person sees it: with `code_mode`, whose calls are the session's own. */
-export const shownCallers = ({ parent, callers }: RawCall): readonly ToolEntry[] =>
+export const shownCallers = ({ parent, callers }: Call): readonly ToolEntry[] =>
   parent?.isProgram ? [parent.tool] : callers
 
 /** Comes first: the declared powers do not confine a local process. */

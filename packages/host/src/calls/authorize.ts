@@ -2,7 +2,7 @@ import { BulkheadError, type ApprovalAnswer, type ApprovalRequest, type Interact
 import { visibleText } from '@bulkhead/kit/text'
 import { eventFields, sessionFields } from '../model/event-fields.ts'
 import type { KeptApproval } from '../policy/approvals/kept-approval.ts'
-import type { AllowedCall, DecidedCall, HostContext, RawCall, ValidatedCall } from '../policy/call.ts'
+import { AllowedCall, type Call, type DecidedCall, type HostContext, type ValidatedCall } from '../policy/call.ts'
 import type { Decision } from '../policy/decision.ts'
 import type { CallAnalysis } from '../policy/model/checked-call.ts'
 import { chosenOffer, type Offer } from '../policy/approvals/offers.ts'
@@ -11,23 +11,20 @@ import type { PersonAnswer } from '../policy/interaction/interactions.ts'
 import { permitsIn, stageGrant } from '../policy/policies.ts'
 import { approve, deny, errorOf, headless, type Verdict } from '../policy/model/verdict.ts'
 import { questionOf } from './approval-request.ts'
-import { beginRecord } from './decide.ts'
+import { lossesOf } from './decide.ts'
 
 /** For a decision that needs no person. Throws the error of a deny. */
 export function requireAllowed(call: DecidedCall, host: HostContext): AllowedCall {
   const { verdict, approvals } = call.decision
   emitChanges(call, host)
-  if (approvals) call.relyOn(approvals)
-  return carryOut(call, verdict, host)
+  if (approvals) call.session.approvals.use(approvals)
+  return carryOut(call, { verdict, approvals }, host)
 }
 
 /** Asks one person one question, and waits for the answer. Throws if the answer is no. */
 export async function askPerson(call: DecidedCall, host: HostContext): Promise<AllowedCall> {
   emitChanges(call, host)
-  const asked = host.clock.monotonic()
-  const verdict = await answerOf(call, host)
-  call.askedMs += host.clock.monotonic() - asked
-  return carryOut(call, verdict, host)
+  return carryOut(call, await answerOf(call, host), host)
 }
 
 function emitChanges(call: DecidedCall, { events }: HostContext): void {
@@ -36,11 +33,18 @@ function emitChanges(call: DecidedCall, { events }: HostContext): void {
   }
 }
 
-function carryOut(call: DecidedCall, verdict: Verdict, host: HostContext): AllowedCall {
+/** What a call may do, and the earlier approvals that say so. */
+interface Answer {
+  readonly verdict: Verdict
+  readonly approvals?: readonly KeptApproval[] | undefined
+}
+
+function carryOut(call: DecidedCall, { verdict, approvals }: Answer, host: HostContext): AllowedCall {
   if (verdict.action !== 'allow') throw refuse(call, verdict, host)
-  beginRecord(call, host)
+  const lossesBefore = lossesOf(host)
   if (host.events.hears('ToolInvocationDecided')) emitDecided(call, 'allow', verdict, host)
-  return call.allow(verdict.approves === true || call.decision.verdicts.some(({ approves }) => approves))
+  const isApproved = verdict.approves === true || call.decision.verdicts.some(({ approves }) => approves === true)
+  return new AllowedCall(call, { isApproved, approvals, lossesBefore })
 }
 
 /** Emits the deny. Returns the error that ends the call. */
@@ -61,12 +65,12 @@ export function emitDecided(
   })
 }
 
-async function answerOf(call: DecidedCall, host: HostContext): Promise<Verdict> {
+async function answerOf(call: DecidedCall, host: HostContext): Promise<Answer> {
   const { session: { approvals, interactions }, decision: { asks, analysis } } = call
   const permits = permitsIn(asks)
-  const unanswered = (verdict: Verdict) => {
+  const unanswered = (verdict: Verdict): Answer => {
     haltIfHeadless(call, permits.length > 0 ? 'grantStageTool' : 'Approve')
-    return verdict
+    return { verdict }
   }
   approvals.noteExpired(call, analysis)
   if (!interactions.canApprove) return unanswered(headless())
@@ -83,22 +87,22 @@ async function answerOf(call: DecidedCall, host: HostContext): Promise<Verdict> 
   }
 }
 
-type Unanswered = (verdict: Verdict) => Verdict
+type Unanswered = (verdict: Verdict) => Answer
 
 /** For a tool that the stage does not list. A grant is for one call, and never stored. */
 async function askForGrant(
   call: DecidedCall, request: () => Promise<ReturnType<typeof stageGrant>>, unanswered: Unanswered,
-): Promise<Verdict> {
+): Promise<Answer> {
   const answer = await call.session.interactions.grant(request, call.signal)
   if (answer.unavailable) return unanswered(headless(answer.reason))
-  if (answer.decision === 'reject') return rejected(answer)
-  return approve('state-machine', 'sm-grant-token', answer.reason ?? 'a person granted this one call')
+  if (answer.decision === 'reject') return { verdict: rejected(answer) }
+  return { verdict: approve('state-machine', 'sm-grant-token', answer.reason ?? 'a person granted this one call') }
 }
 
 async function askForApproval(
   call: DecidedCall, { analysis, answerable, offers }: Decision & { readonly offers: readonly Offer[] },
   request: () => Promise<ApprovalRequest>, unanswered: Unanswered,
-): Promise<Verdict> {
+): Promise<Answer> {
   const concurrent = new ConcurrentApproval(call, analysis, answerable)
   try {
     const answer = await call.session.interactions.approve(request, concurrent.signal, () => concurrent.answer())
@@ -106,9 +110,10 @@ async function askForApproval(
     concurrent.dispose()
     if (answer.unavailable) return unanswered(headless(answer.reason))
     // A no to this call holds, whatever was answered to another.
-    return answer.decision === 'once' && concurrent.verdict ? concurrent.verdict : heed(answer, call, offers, analysis)
+    return answer.decision === 'once' && concurrent.given ? concurrent.given
+      : { verdict: heed(answer, call, offers, analysis) }
   } catch (thrown) {
-    if (concurrent.verdict && !call.signal.aborted) return concurrent.verdict
+    if (concurrent.given && !call.signal.aborted) return concurrent.given
     throw thrown
   } finally {
     concurrent.dispose()
@@ -141,7 +146,7 @@ class ConcurrentApproval {
   readonly #call: ValidatedCall
   readonly #analysis: CallAnalysis
   readonly #answerable: boolean
-  #verdict: Verdict | undefined
+  #given: Answer | undefined
 
   constructor(call: ValidatedCall, analysis: CallAnalysis, answerable: boolean) {
     const { signal, session: { approvals } } = call
@@ -154,8 +159,8 @@ class ConcurrentApproval {
     })
   }
 
-  get verdict(): Verdict | undefined {
-    return this.#verdict
+  get given(): Answer | undefined {
+    return this.#given
   }
 
   /** When it is the question's turn. */
@@ -165,9 +170,11 @@ class ConcurrentApproval {
   }
 
   #use(approvals: readonly KeptApproval[] | undefined): boolean {
-    if (!approvals || this.#verdict) return this.#verdict !== undefined
-    this.#call.relyOn(approvals)
-    this.#verdict = approvals[0]?.verdict
+    if (this.#given) return true
+    const verdict = approvals?.[0]?.verdict
+    if (!approvals || !verdict) return false
+    this.#call.session.approvals.use(approvals)
+    this.#given = { verdict, approvals }
     return true
   }
 }
@@ -201,7 +208,7 @@ export async function redeemApprovals(call: AllowedCall, host: HostContext): Pro
 }
 
 /** Ends the turn of a call that needs a person, if no one is there and the session wants that. Throws the reason. */
-export function haltIfHeadless(call: RawCall, requestKind: InteractionKind): void {
+export function haltIfHeadless(call: Call, requestKind: InteractionKind): void {
   const { session, name, scope: { turn } } = call
   if (session.policy.headless !== 'halt') return
   const message = `The turn ended: "${name}" requires approval, and no one is there to ask.`

@@ -2,24 +2,25 @@ import { BulkheadError, CALL_LIMITS } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { estimateTokens } from '../model/budget.ts'
-import type {
-  AllowedCall, BudgetedCall, DecidedCall, EvaluatedCall, HostContext, RawCall, ValidatedCall,
+import type { Reservation } from '../model/budget.ts'
+import type { Attempts } from '../model/call-run.ts'
+import {
+  DecidedCall, type AllowedCall, type Call, type EvaluatedCall, type HostContext, type ValidatedCall,
 } from '../policy/call.ts'
-import type { MadeChange } from '../policy/decision.ts'
-import { evaluate } from '../policy/evaluate.ts'
+import { evaluate, type Changed } from '../policy/evaluate.ts'
 import { GUARD_CODES, type ArgumentsChange } from '../policy/guards.ts'
 import { digestOf } from '../policy/model/stage-permit.ts'
 import { deny, type Verdict } from '../policy/model/verdict.ts'
-import { validate } from './receive.ts'
+import { withArguments } from './receive.ts'
 
 /** The verdicts of every policy, on the arguments as the policies left them. */
-export const evaluateCall = (call: ValidatedCall, host: HostContext): Promise<EvaluatedCall> =>
-  evaluate(call, host, makeChange)
+export const evaluateCall = (call: ValidatedCall, attempts: Attempts, host: HostContext): Promise<EvaluatedCall> =>
+  evaluate(call, attempts, host, makeChange)
 
 /** Returns the verdict that denies the call if the change cannot be made. */
 function makeChange(
   { stage, source, reason, args }: ArgumentsChange, call: ValidatedCall, count: number,
-): MadeChange | Verdict {
+): Changed | Verdict {
   const { argumentChanges } = CALL_LIMITS
   if (count >= argumentChanges) {
     const why = `the arguments were changed ${argumentChanges} times, and the ${source} wants to change them again`
@@ -27,7 +28,8 @@ function makeChange(
   }
   const before = digestOf(call.args)
   try {
-    return { stage, source, reason, before, after: digestOf(validate(call, args).args) }
+    const changed = withArguments(call, args)
+    return { call: changed, change: { stage, source, reason, before, after: digestOf(changed.args) } }
   } catch (thrown) {
     const fault = BulkheadError.from(thrown).message.replace(/\.$/, '')
     const why = `the ${source} returned arguments that the tool does not accept: ${fault}`
@@ -39,27 +41,25 @@ function makeChange(
  * The decision: the verdicts of the policies, then budget and audit. These deny before a person is asked. Synchronous,
  * so that of several calls the one that takes the last of a budget is known to the next.
  */
-export function decide(call: EvaluatedCall, host: HostContext): DecidedCall {
-  const { evaluation } = call
+export function decide({ call, evaluation, changes }: EvaluatedCall, host: HostContext): DecidedCall {
   const { verdicts, verdict } = evaluation
   const denied = verdict.action === 'deny' ? undefined : checkBudget(call) ?? checkAudit(host)
-  if (!denied) return call.decide(evaluation)
-  return call.decide({
+  return new DecidedCall(call, denied ? {
     ...evaluation, verdicts: [...verdicts, denied], verdict: denied, asks: [], answerable: false, approvals: undefined,
-  })
+  } : evaluation, changes)
 }
 
 /** A verdict, not a reservation: the budget is reserved when the call is about to run, and can be spent by then. */
-function checkBudget({ scope: { budget }, argsChars }: EvaluatedCall): Verdict | undefined {
+function checkBudget({ scope: { budget }, argsChars }: ValidatedCall): Verdict | undefined {
   const error = budget.check(estimateTokens(argsChars))
   return error && { ...deny('budget', error.code, `budget.${error.data.limit}`, error.message), error }
 }
 
 /** Takes the cost of the call from every budget that it belongs to, or from none. Throws BudgetExhausted. */
-export function reserveBudget(call: AllowedCall): BudgetedCall {
+export function reserveBudget(call: AllowedCall): Reservation {
   const reservation = call.scope.budget.reserve(estimateTokens(call.argsChars))
   if (reservation instanceof BulkheadError) throw reservation
-  return call.charge(reservation)
+  return reservation
 }
 
 function checkAudit(host: HostContext): Verdict | undefined {
@@ -70,13 +70,11 @@ function checkAudit(host: HostContext): Verdict | undefined {
 export const isAuditRequired = ({ registry: { settings: { file } } }: HostContext): boolean =>
   file.audit?.require === true
 
-/** Call it before the event of the decision. */
-export function beginRecord(call: RawCall, host: HostContext): void {
-  if (isAuditRequired(host)) call.lossesBefore = host.audit()?.losses ?? 0
-}
+/** If the audit is required: how often it has lost records. Call it before the event of the decision. */
+export const lossesOf = (host: HostContext): number => isAuditRequired(host) ? host.audit()?.losses ?? 0 : 0
 
 /** For a required audit: resolves when the decision is in it, and rejects if it cannot be. */
-export async function untilRecorded(call: RawCall, host: HostContext): Promise<void> {
+export async function untilRecorded(call: AllowedCall, host: HostContext): Promise<void> {
   const audit = host.audit()
   if (audit === undefined) throw noAudit()
   const recorded = audit.recorded(call.lossesBefore).catch((cause: unknown) => { throw notRecorded(cause) })
@@ -87,7 +85,7 @@ export async function untilRecorded(call: RawCall, host: HostContext): Promise<v
  * A required audit that failed may work again. Waits for the record of the proposal, so that no call is denied for an
  * old failure.
  */
-export async function retryAudit(call: RawCall, host: HostContext): Promise<void> {
+export async function retryAudit(call: Call, host: HostContext): Promise<void> {
   await untilAborted(Promise.resolve(host.audit()?.settled()), call.signal)
 }
 

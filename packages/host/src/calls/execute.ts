@@ -4,7 +4,8 @@ import { untilAborted } from '@bulkhead/kit/deadlines'
 import { eventFields } from '../model/event-fields.ts'
 import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
 import { backoffMs, mayRetry, type Failure, type Retries } from '../model/retries.ts'
-import type { ClearedCall, ExecutedCall, HostContext } from '../policy/call.ts'
+import type { Attempts } from '../model/call-run.ts'
+import { ExecutedCall, type AllowedCall, type ClearedCall, type HostContext } from '../policy/call.ts'
 import { noteStopped } from '../policy/command-walls.ts'
 import { observe } from './hooks.ts'
 import { RunningCall } from './running-call.ts'
@@ -13,54 +14,55 @@ import { RunningCall } from './running-call.ts'
  * Runs the tool in its compartment, and repeats a failed attempt if that is safe and there is time. Throws the last
  * failure.
  */
-export async function execute(call: ClearedCall, host: HostContext): Promise<ExecutedCall> {
+export async function execute({ call }: ClearedCall, attempts: Attempts, host: HostContext): Promise<ExecutedCall> {
   // A compartment that ended before it got the call: the next one gets it.
   let gone: CompartmentSession | undefined
   for (;;) {
-    if (!gone) beginAttempt(call, host)
+    if (!gone) beginAttempt(call, attempts, host)
     let compartment: CompartmentSession | undefined
     let result: Reading | BulkheadError
     try {
-      compartment = (gone ? undefined : call.tool.extension.compartment) ?? await untilStarted(call, host.clock, gone)
+      compartment = (gone ? undefined : call.tool.extension.compartment) ?? await untilStarted(call, attempts, host.clock, gone)
       // A hook may have cancelled it, or it was cancelled while the compartment started.
       call.throwIfCancelled()
-      result = readReturn(await new RunningCall(call, host).run(compartment), call.tool.returns)
+      result = readReturn(await new RunningCall(call, attempts, host).run(compartment), call.tool.returns)
     } catch (thrown) {
       call.throwIfCancelled()
       gone = isCompartmentGone(thrown) ? compartment : undefined
       if (gone) continue
       result = attributed(BulkheadError.from(thrown))
-      if (call.session.hooks.all.length > 0) observe('onToolError', call, host, { error: result })
+      if (call.session.hooks.all.length > 0) observe('onToolError', call, host, { attempt: attempts.count, error: result })
     }
     const { retries } = host.registry.settings
-    const pauseMs = pauseBeforeRetry(call, result, retries)
-    if (pauseMs === undefined) return finish(call, result, retries)
+    const pauseMs = pauseBeforeRetry(call, attempts, result, retries)
+    if (pauseMs === undefined) return finish(call, attempts.count, result, retries)
     await sleep(host.clock, pauseMs, call.signal)
   }
 }
 
-function beginAttempt(call: ClearedCall, host: HostContext): void {
+function beginAttempt(call: AllowedCall, attempts: Attempts, host: HostContext): void {
   call.throwIfCancelled()
-  call.attempt++
+  attempts.begin()
+  const attempt = attempts.count
   if (host.events.hears('ToolInvocationStarted')) {
-    host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt: call.attempt })
+    host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt })
   }
-  if (call.session.hooks.all.length > 0) observe('onBeforeTool', call, host)
+  if (call.session.hooks.all.length > 0) observe('onBeforeTool', call, host, { attempt })
 }
 
 /** undefined if the result is final: it is none to retry, or attempts or time are spent. */
 function pauseBeforeRetry(
-  call: ClearedCall, result: Reading | BulkheadError, retries: Retries,
+  call: AllowedCall, attempts: Attempts, result: Reading | BulkheadError, retries: Retries,
 ): number | undefined {
   const failure = failureOf(result, call)
-  if (failure === undefined || call.attempt >= retries.attempts) return undefined
+  if (failure === undefined || attempts.count >= retries.attempts) return undefined
   if (!mayRetry(failure, call.tool.definition, retries)) return undefined
-  const pauseMs = backoffMs(call.attempt, retries)
-  call.leftMs -= pauseMs
-  return call.leftMs > 0 ? pauseMs : undefined
+  const pauseMs = backoffMs(attempts.count, retries)
+  attempts.use(pauseMs)
+  return attempts.leftMs > 0 ? pauseMs : undefined
 }
 
-function failureOf(result: Reading | BulkheadError, call: ClearedCall): Failure | undefined {
+function failureOf(result: Reading | BulkheadError, call: AllowedCall): Failure | undefined {
   if (result instanceof BulkheadError) {
     const { code, class: errorClass, retryable, message, data } = result
     return { code, class: errorClass, retryable, message, data, isException: isException(result) && !isBuiltHere(call) }
@@ -69,16 +71,18 @@ function failureOf(result: Reading | BulkheadError, call: ClearedCall): Failure 
   return body.type === 'output' ? undefined : { ...body.error, message: body.error_text }
 }
 
-function finish(call: ClearedCall, result: Reading | BulkheadError, retries: Retries): ExecutedCall {
+function finish(
+  call: AllowedCall, attempt: number, result: Reading | BulkheadError, retries: Retries,
+): ExecutedCall {
   const failure = failureOf(result, call)
-  const isSpent = failure?.class === 'ToolTransient' && call.attempt >= retries.attempts && retries.attempts > 1
+  const isSpent = failure?.class === 'ToolTransient' && attempt >= retries.attempts && retries.attempts > 1
     && mayRetry(failure, call.tool.definition, retries)
   const last = isSpent ? attemptsSpent(call.name, failure, retries) : result
   if (last instanceof BulkheadError) throw last
   if (last.body.type === 'output' && call.tool.origin.layer === 'bundled') {
     noteStopped(call.session, call.decision.analysis, last.body.data)
   }
-  return call.answer(last)
+  return new ExecutedCall(call, last)
 }
 
 /** A tool that reports a cancellation, which would end the run of the model, has failed. Only the host cancels. */
@@ -92,7 +96,7 @@ const isException = ({ code, cause }: BulkheadError): boolean =>
   code === 'ToolExecutionFailed' && cause !== undefined && (cause as { readonly name?: unknown }).name !== 'ToolError'
 
 /** Its developer, who waits for the stack, corrects it: the same code would throw again. */
-function isBuiltHere({ tool }: ClearedCall): boolean {
+function isBuiltHere({ tool }: AllowedCall): boolean {
   const { code } = tool.extension.descriptor
   return code.kind === 'files' && code.origins !== undefined
 }

@@ -7,7 +7,10 @@ import {
   changedWords, endedWords, identityOf, identityOfCalled, otherQuestionWords, standingWords, switchedOffWords,
   type Approval,
 } from '../policy/approvals/approval.ts'
-import type { DecidedCall, HostContext, RawCall, ValidatedCall } from '../policy/call.ts'
+import { CallRun } from '../model/call-run.ts'
+import {
+  ReceivedCall, ResolvedCall, ValidatedCall, type Call, type DecidedCall, type HostContext,
+} from '../policy/call.ts'
 import { laterRules, type LaterRule } from '../policy/use-rules.ts'
 import { headless, isOfAgent, isOfGrant, type DecisionStage, type Verdict } from '../policy/model/verdict.ts'
 import { questionOf } from './approval-request.ts'
@@ -68,18 +71,18 @@ export interface Explanation {
  * for a call. Never rejects; nothing runs and nothing is stored.
  */
 export async function explainCall(proposal: Proposal, host: HostContext): Promise<Explanation> {
-  const call = propose(proposal, host.clock)
+  const run = new CallRun<Call>(propose(proposal, host.clock))
   try {
-    return await explainDecision(decide(await evaluateCall(check(call), host), host), host)
+    return await explainDecision(decide(await evaluateCall(check(run), run.attempts, host), host), host)
   } catch (thrown) {
-    return explainRefusal(call, BulkheadError.from(thrown))
+    return explainRefusal(run.reached, BulkheadError.from(thrown))
   } finally {
-    call.release?.()
+    run.end()
   }
 }
 
 /** The call was refused before the policies were evaluated, or could not be evaluated. */
-function explainRefusal(call: RawCall, { code, message }: BulkheadError): Explanation {
+function explainRefusal(call: Call, { code, message }: BulkheadError): Explanation {
   const stage = stageReached(call)
   const chain: readonly ExplainedStep[] =
     [...checkedSteps(call), { stage, action: 'deny', source: code, reason: message }]
@@ -88,20 +91,19 @@ function explainRefusal(call: RawCall, { code, message }: BulkheadError): Explan
   )
 }
 
-/** Each step fills in a field of the call. */
-function stageReached({ received, tool, args }: RawCall): DecidingStage {
-  if (!received) return 'receive'
-  if (!tool) return 'resolve'
-  return args ? 'approval' : 'validate'
+function stageReached(call: Call): DecidingStage {
+  if (call instanceof ValidatedCall) return 'approval'
+  if (call instanceof ResolvedCall) return 'validate'
+  return call instanceof ReceivedCall ? 'resolve' : 'receive'
 }
 
-function checkedSteps({ name, tool, args }: RawCall): readonly ExplainedStep[] {
-  if (!tool) return []
-  const { layer, extension, version } = tool.origin
+function checkedSteps(call: Call): readonly ExplainedStep[] {
+  if (!(call instanceof ResolvedCall)) return []
+  const { name, tool: { origin: { layer, extension, version } } } = call
   const found = `"${name}" is the tool of ${extension} ${version} in the ${layer} layer`
   return [
     { stage: 'resolve', action: 'pass', source: 'registry', reason: found },
-    ...(args ? [
+    ...(call instanceof ValidatedCall ? [
       { stage: 'validate', action: 'pass', source: 'input schema', reason: 'the arguments satisfy it' } as const,
     ] : []),
   ]
@@ -195,8 +197,8 @@ function lostApprovals(call: DecidedCall, now: number): readonly ExplainedStep[]
 const stepOf = ({ stage, action, source, reason, rules }: Verdict): ExplainedStep =>
   ({ stage, action, source, reason, ...(rules && { rules }) })
 
-const conclude = (call: RawCall, rest: Omit<Explanation, 'tool' | 'origin'>): Explanation =>
-  ({ tool: call.name, origin: call.tool?.origin ?? null, ...rest })
+const conclude = (call: Call, rest: Omit<Explanation, 'tool' | 'origin'>): Explanation =>
+  ({ tool: call.name, origin: call instanceof ResolvedCall ? call.tool.origin : null, ...rest })
 
 interface RemedyContext {
   readonly source: string

@@ -9,16 +9,19 @@ import { eventFields } from '../model/event-fields.ts'
 import type { CallView, HookContext, Hooks, Observers } from '../model/hooks.ts'
 import { inTime } from '../model/deadline.ts'
 import { SKIPPED_BY_HOOK } from '../model/outcome.ts'
-import type { BudgetedCall, ClearedCall, HostContext, RawCall } from '../policy/call.ts'
+import type { Reservation } from '../model/budget.ts'
+import { ValidatedCall, type AllowedCall, type Call, type ClearedCall, type HostContext } from '../policy/call.ts'
 import { viewOf } from '../policy/model/checked-call.ts'
 
 /**
  * Asks the hooks before the tool runs. Throws HookVetoed if one vetoes, throws, or does not answer in time. Awaits
  * promises only, so that calls of sessions with and without hooks keep their order.
  */
-export async function runBeforeHooks(call: BudgetedCall, { clock }: HostContext): Promise<ClearedCall> {
+export async function runBeforeHooks(
+  call: AllowedCall, reservation: Reservation, { clock }: HostContext,
+): Promise<ClearedCall> {
   const { all } = call.session.hooks
-  if (all.length === 0) return call.clear()
+  if (all.length === 0) return { call, reservation }
   const view = viewOf(call, call.decision.analysis.approvalKey)
   for (const hooks of all) {
     let answer: boolean | void
@@ -33,17 +36,17 @@ export async function runBeforeHooks(call: BudgetedCall, { clock }: HostContext)
     }
     if (answer === false) throw new BulkheadError('HookVetoed', SKIPPED_BY_HOOK)
   }
-  return call.clear()
+  return { call, reservation }
 }
 
 interface Seen {
+  readonly attempt: number
   readonly result?: HookContext['result']
   readonly error?: HookContext['error']
 }
-const NOTHING_SEEN: Seen = {}
 
 /** Calls the observers, in order. Never throws. The caller checks that there are hooks. */
-export function observe(hookPoint: keyof Observers, call: RawCall, host: HostContext, seen = NOTHING_SEEN): void {
+export function observe(hookPoint: keyof Observers, call: Call, host: HostContext, seen: Seen): void {
   let context: HookContext | undefined
   for (const hooks of call.session.hooks.all) {
     // Most hooks observe one point: the context is made for the first that observes this one.
@@ -56,9 +59,10 @@ export function observe(hookPoint: keyof Observers, call: RawCall, host: HostCon
 }
 
 function contextOf(
-  hookPoint: keyof Observers, call: RawCall, host: HostContext, { result = null, error = null }: Seen,
+  hookPoint: keyof Observers, call: Call, host: HostContext, { attempt, result = null, error = null }: Seen,
 ): HookContext {
-  const { session, attempt, args = null } = call
+  const { session } = call
+  const args = call instanceof ValidatedCall ? call.args : null
   return Object.freeze({
     hookPoint, toolName: call.name, callId: call.id, arguments: args, parameters: args, role: session.policy.role,
     result: deepFreeze(result), error: error && Object.freeze(error),
@@ -97,7 +101,7 @@ export function refusalPoint({ code }: BulkheadError): keyof Observers | undefin
 /**
  * Passes an update of a running tool to the listeners and to `deliver`, between its two hooks. Freezes it. Never throws.
  */
-export function passUpdate(call: ClearedCall, host: HostContext, update: Json, deliver: () => void): void {
+export function passUpdate(call: AllowedCall, host: HostContext, update: Json, deliver: () => void): void {
   const { all } = call.session.hooks
   const partial = deepFreeze(update)
   const view = all.length === 0 ? undefined : viewOf(call, call.decision.analysis.approvalKey)

@@ -1,7 +1,8 @@
 import { BulkheadError, type Outcome, type OutcomeBody } from '@bulkhead/contract'
 import { errorBody } from '../model/outcome.ts'
-import type { ClearedCall, HostContext } from '../policy/call.ts'
+import { ExecutedCall, type AllowedCall, type HostContext } from '../policy/call.ts'
 import { guardResult, isResultGuarded } from './guard-result.ts'
+import type { RunningCall } from './running-call.ts'
 import { saveWhole } from './settle.ts'
 import { truncate } from './truncation.ts'
 
@@ -10,23 +11,21 @@ import { truncate } from './truncation.ts'
  * Never rejects.
  */
 export async function lateOutcome(
-  call: ClearedCall, work: Promise<OutcomeBody>, child_loop_id: string, host: HostContext,
+  { call, attempt }: Pick<RunningCall, 'call' | 'attempt'>, work: Promise<OutcomeBody>, child_loop_id: string, host: HostContext,
 ): Promise<Outcome> {
-  const { tool, id: call_id, name, attempt } = call
+  const { tool, id: call_id, name } = call
   const began = host.clock.monotonic()
   const body = await work.then((result) => guarded(call, result, host)).catch(failed)
   const { body: shown, whole } = truncate(body, tool.maxOutputBytes, tool.maxEntries)
-  const saved = whole === undefined ? {} : { truncated: true, ...await saveWhole(call, whole, host) }
+  const saved = whole === undefined ? {} : { truncated: true, ...await saveWhole({ call, body, whole }, host) }
   const duration_ms = Math.round(host.clock.monotonic() - began)
   const metadata = { call_id, tool: name, origin: tool.origin, duration_ms, attempt, child_loop_id, ...saved }
   return { ...shown, metadata }
 }
 
-async function guarded(call: ClearedCall, body: OutcomeBody, host: HostContext): Promise<OutcomeBody> {
+async function guarded(call: AllowedCall, body: OutcomeBody, host: HostContext): Promise<OutcomeBody> {
   if (!isResultGuarded(call)) return body
-  // The answer of the call itself stays as it is.
-  const late = (Object.create(call) as ClearedCall).answer({ body, metadata: {} })
-  return (await guardResult(late, host)).reading.body
+  return (await guardResult(new ExecutedCall(call, { body, metadata: {} }), host)).reading.body
 }
 
 /** Unlike a cancelled call, it does not end the run. */

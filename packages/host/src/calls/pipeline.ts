@@ -1,13 +1,14 @@
 import { BulkheadError, type Outcome } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
+import { CallRun } from '../model/call-run.ts'
 import { eventFields } from '../model/event-fields.ts'
 import { SKIPPED_BY_STEERING } from '../model/outcome.ts'
-import type {
-  AllowedCall, ExecutedCall, HostContext, RawCall, ResolvedCall, ValidatedCall,
+import {
+  AllowedCall, type Call, type EvaluatedCall, type ExecutedCall, type HostContext, type ValidatedCall,
 } from '../policy/call.ts'
 import { askPerson, redeemApprovals, redeemPermits, requireAllowed } from './authorize.ts'
 import {
-  decide, evaluateCall, reserveBudget, auditFault, isAuditRequired, retryAudit, untilRecorded,
+  auditFault, decide, evaluateCall, isAuditRequired, reserveBudget, retryAudit, untilRecorded,
 } from './decide.ts'
 import { execute } from './execute.ts'
 import { guardResult, isResultGuarded } from './guard-result.ts'
@@ -17,108 +18,113 @@ import { propose, receive, resolve, validate, type Proposal } from './receive.ts
 import { endingOf, saveWhole, settle, type Ending } from './settle.ts'
 
 /** Runs one call to its single outcome. Never rejects. */
-export async function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
-  const call = propose(proposal, host.clock)
-  let ending: Ending
-  try {
-    host.order.enter(call)
-    const evaluated = await evaluateCall(open(validate(admit(find(named(call)))), host), host)
-    const turn = host.order.turn(call)
-    if (turn) await turn
-    if (auditFault(host)) await retryAudit(call, host)
-    // No await between decision and reservation, so that calls of one tick cannot spend the same budget.
-    const decided = decide(evaluated, host)
-    const allowed = decided.decision.verdict.action === 'ask'
-      ? await askPerson(decided, host) : requireAllowed(decided, host)
-    ending = endingOf(call, await perform(allowed, host), host)
-  } catch (thrown) {
-    ending = endingOf(call, BulkheadError.from(thrown), host)
-  }
-  const saved = ending.whole === undefined ? undefined : await saveWhole(call, ending.whole, host)
-  return settle(call, ending, saved, host)
+export function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
+  const run = new CallRun<Call>(propose(proposal, host.clock))
+  return settled(run, runStages(run, host), host)
+}
+
+async function runStages(run: CallRun<Call>, host: HostContext): Promise<ExecutedCall> {
+  const allowed = authorize(await evaluateInTurn(run, host, true), run, host)
+  return perform(allowed instanceof Promise ? await allowed : allowed, run, host)
 }
 
 /** A call of a response, decided but not run. The promise is settled. */
 export interface PreparedCall {
-  readonly call: RawCall
+  readonly run: CallRun<Call>
   readonly allowed: Promise<AllowedCall>
 }
 
 /** Decides on a call, and asks a person if necessary. Never rejects. */
 export async function prepareCall(proposal: Proposal, host: HostContext): Promise<PreparedCall> {
-  const call = propose(proposal, host.clock)
-  const allowed = authorize(call, host)
+  const run = new CallRun<Call>(propose(proposal, host.clock))
+  const allowed = evaluateInTurn(run, host, false).then((evaluated) => authorize(evaluated, run, host))
   await Promise.allSettled([allowed])
-  return { call, allowed }
-}
-
-async function authorize(call: RawCall, host: HostContext): Promise<AllowedCall> {
-  const evaluated = await evaluateCall(open(check(named(call)), host), host)
-  if (auditFault(host)) await retryAudit(call, host)
-  const decided = decide(evaluated, host)
-  return decided.decision.verdict.action === 'ask' ? askPerson(decided, host) : requireAllowed(decided, host)
+  return { run, allowed }
 }
 
 /**
  * A prepared call starts when its session has fewer calls of the extension under way than run at once. Until then its
  * time does not run. Returns undefined if it need not wait; never rejects.
  */
-export function untilAdmitted({ call }: PreparedCall): Promise<unknown> | undefined {
+export function untilAdmitted({ run }: PreparedCall): Promise<unknown> | undefined {
+  const call = run.reached
   // What will not run needs no place.
-  if (!call.allowed || call.scope.cancel.reason) return undefined
-  const admitted = call.tool!.extension.admission.pace(call.session, call.signal)
-  if (admitted instanceof Promise) return admitted.then((later) => { call.admitted = later })
-  call.admitted = admitted
+  if (!(call instanceof AllowedCall) || call.scope.cancel.reason) return undefined
+  const admitted = call.tool.extension.admission.pace(call.session, call.signal)
+  if (admitted instanceof Promise) return admitted.then((later) => run.admit(later))
+  run.admit(admitted)
   return undefined
 }
 
 /** Runs a prepared call after those before it. Never rejects. */
-export async function finishCall({ call, allowed }: PreparedCall, host: HostContext): Promise<Outcome> {
-  const performed = allowed.then(async (ready) => perform(await redeemApprovals(ready, host), host))
-  return end(call, await performed.catch(BulkheadError.from), host)
-}
+export const finishCall = ({ run, allowed }: PreparedCall, host: HostContext): Promise<Outcome> =>
+  settled(run, allowed.then(async (ready) => perform(await redeemApprovals(ready, host), run, host)), host)
 
 /**
  * Ends a prepared call that gives way to a new message of the user. A call that was denied stays denied. Never rejects.
  */
-export async function skipCall({ call, allowed }: PreparedCall, host: HostContext): Promise<Outcome> {
-  const skipped = allowed.then(() => {
+export const skipCall = ({ run, allowed }: PreparedCall, host: HostContext): Promise<Outcome> =>
+  settled(run, allowed.then((call) => {
     // Listeners count an end for each start.
     host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt: 0 })
-    return new BulkheadError('SkippedBySteering', SKIPPED_BY_STEERING)
-  })
-  return end(call, await skipped.catch(BulkheadError.from), host)
+    throw new BulkheadError('SkippedBySteering', SKIPPED_BY_STEERING)
+  }), host)
+
+/** `isAdmitted`: the call counts among those that its extension takes on. */
+async function evaluateInTurn(run: CallRun<Call>, host: HostContext, isAdmitted: boolean): Promise<EvaluatedCall> {
+  const turn = host.order.enter()
+  try {
+    claimId(run.reached)
+    const validated = check(run, isAdmitted)
+    open(validated, run, host)
+    const evaluated = await evaluateCall(validated, run.attempts, host)
+    run.reach(evaluated.call)
+    const earlier = host.order.wait(turn)
+    if (earlier) await earlier
+    if (auditFault(host)) await retryAudit(validated, host)
+    return evaluated
+  } finally {
+    host.order.leave(turn)
+  }
+}
+
+/**
+ * A promise only if a person is asked: without an await between decision and reservation, calls of one tick cannot
+ * spend the same budget.
+ */
+function authorize(evaluated: EvaluatedCall, run: CallRun<Call>, host: HostContext): AllowedCall | Promise<AllowedCall> {
+  const decided = run.reach(decide(evaluated, host))
+  if (decided.decision.verdict.action !== 'ask') return run.reach(requireAllowed(decided, host))
+  const asked = host.clock.monotonic()
+  return askPerson(decided, host).finally(() => run.asked(host.clock.monotonic() - asked))
+    .then((allowed) => run.reach(allowed))
+}
+
+/** The host names the calls that tools make. A call that continues keeps its id, and an invalid one is refused later. */
+function claimId({ id, request, session, parent, scope: { resumption } }: Call): void {
+  const isNew = parent === undefined && resumption === undefined
+  if (isNew && id !== '' && id === request.id) session.callIds.take(id)
 }
 
 /**
  * What can be checked at once: before `call()` returns, later changes by the caller have no effect. Throws what refuses
  * the call.
  */
-export const check = (call: RawCall): ValidatedCall => validate(find(call))
-
-/** The host names the calls that tools make. A call that continues keeps its id, and an invalid one is refused later. */
-function named(call: RawCall): RawCall {
-  const isNew = call.parent === undefined && call.scope.resumption === undefined
-  if (isNew && call.id !== '' && call.id === call.request.id) call.session.callIds.take(call.id)
-  return call
-}
-
-function find(call: RawCall): ResolvedCall {
+export function check(run: CallRun<Call>, isAdmitted = false): ValidatedCall {
+  const call = run.reached
   call.throwIfCancelled()
-  return resolve(receive(call))
+  const resolved = run.reach(resolve(run.reach(receive(call))))
+  const { parent, session, tool: { extension } } = resolved
+  run.bind(extension.leases.acquire())
+  // Before the arguments are read. A call that a tool makes runs in the place of its caller, so it is not counted; the
+  // compartment limits those that wait.
+  if (isAdmitted && (parent === undefined || parent.isProgram)) run.admit(extension.admission.admit(session))
+  const validated = run.reach(validate(resolved))
+  run.attempts.allow(validated.timeMs)
+  return validated
 }
 
-/**
- * Before the arguments are read. A call that a tool makes runs in the place of its caller, so it is not counted; the
- * compartment limits those that wait.
- */
-function admit(call: ResolvedCall): ResolvedCall {
-  const { parent, session, tool } = call
-  if (parent === undefined || parent.isProgram) call.admitted = tool.extension.admission.admit(session)
-  return call
-}
-
-function open(call: ValidatedCall, host: HostContext): ValidatedCall {
+function open(call: ValidatedCall, run: CallRun<Call>, host: HostContext): void {
   if (host.events.hears('ToolInvocationProposed')) {
     const { args, parent, program } = call
     host.events.emit({
@@ -126,25 +132,34 @@ function open(call: ValidatedCall, host: HostContext): ValidatedCall {
       ...(parent && { parentCallId: parent.callId }), ...(program !== undefined && { program }),
     })
   }
-  call.journal = host.journal.open(call)
-  return call
+  run.open(host.journal.open(call))
 }
 
-async function perform(allowed: AllowedCall, host: HostContext): Promise<ExecutedCall> {
+async function perform(allowed: AllowedCall, run: CallRun<Call>, host: HostContext): Promise<ExecutedCall> {
   allowed.throwIfCancelled()
   redeemPermits(allowed, host)
-  const cleared = await runBeforeHooks(reserveBudget(allowed), host)
-  if (isAuditRequired(host)) await untilRecorded(cleared, host)
-  if (cleared.journal?.written) await untilAborted(cleared.journal.written, cleared.signal)
-  const isInline = cleared.tool.extension.arrangement.placement === 'inline'
-  const executed = await host.journal.leave(() => execute(cleared, host), isInline)
+  const cleared = await runBeforeHooks(allowed, run.charge(reserveBudget(allowed)), host)
+  if (isAuditRequired(host)) await untilRecorded(allowed, host)
+  if (run.written) await untilAborted(run.written, allowed.signal)
+  const isInline = allowed.tool.extension.arrangement.placement === 'inline'
+  const executed = run.reach(await host.journal.leave(() => execute(cleared, run.attempts, host), isInline))
   if (isRevertible(executed)) await recordEffect(executed, host)
   return isResultGuarded(executed) ? await guardResult(executed, host) : executed
 }
 
-/** The last two lines of `runCall`, which has them inline: this function would cost each call two more promises. */
-async function end(call: RawCall, ended: ExecutedCall | BulkheadError, host: HostContext): Promise<Outcome> {
-  const ending = endingOf(call, ended, host)
-  const saved = ending.whole === undefined ? undefined : await saveWhole(call, ending.whole, host)
-  return settle(call, ending, saved, host)
+/** The outcome of a call. Nothing of the call is left afterwards. Never rejects. */
+async function settled(run: CallRun<Call>, executed: Promise<ExecutedCall>, host: HostContext): Promise<Outcome> {
+  let ending: Ending
+  try {
+    ending = endingOf(run, await executed, host)
+  } catch (thrown) {
+    ending = endingOf(run, BulkheadError.from(thrown), host)
+  }
+  const saved = ending.long && await saveWhole(ending.long, host)
+  try {
+    return settle(run, ending, saved, host)
+  } finally {
+    run.end()
+    run.reached.scope.ended?.()
+  }
 }

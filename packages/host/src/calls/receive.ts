@@ -8,7 +8,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import type { SchemaCheck, SchemaFault } from '../extensions/schema-checks.ts'
 import {
-  RawCall, type CallRequest, type CallScope, type ReceivedCall, type ResolvedCall, type ValidatedCall,
+  Call, ReceivedCall, ResolvedCall, ValidatedCall, type CallRequest, type CallScope, type ValidArguments,
 } from '../policy/call.ts'
 
 /** What a caller passes. JavaScript callers may pass anything, so it is checked. */
@@ -40,17 +40,18 @@ export interface Proposal {
 }
 
 /** Reads the call once. Never throws, whatever it is given. */
-export function propose({ scope, call, timeoutMs, fault }: Proposal, clock: Clock): RawCall {
+export function propose({ scope, call, timeoutMs, fault }: Proposal, clock: Clock): Call {
   const request = readRequest(call, timeoutMs, fault)
-  return new RawCall(repeatable(request.id), repeatable(request.name), request, scope, clock.monotonic())
+  const { id, name } = request
+  return new Call({ id: repeatable(id), name: repeatable(name), request, scope, startedAt: clock.monotonic() })
 }
 
 function readRequest(call: unknown, timeoutMs: unknown, fault: BulkheadError | undefined): CallRequest {
   try {
     const { id, name, arguments: args } = call as Partial<ToolCall>
-    return { id, name, args, timeoutMs, fault: fault ?? unknownField(call as object) }
+    return Object.freeze({ id, name, args, timeoutMs, fault: fault ?? unknownField(call as object) })
   } catch {
-    return { id: undefined, name: undefined, args: undefined, timeoutMs, fault }
+    return Object.freeze({ id: undefined, name: undefined, args: undefined, timeoutMs, fault })
   }
 }
 
@@ -72,7 +73,7 @@ const repeatable = (value: unknown): string =>
   typeof value === 'string' ? value.slice(0, CALL_LIMITS.idChars).toWellFormed() : ''
 
 /** Checks the outline of a call: an id, the name of a tool, a time limit in range. Throws InputInvalid. */
-export function receive(call: RawCall): ReceivedCall {
+export function receive(call: Call): ReceivedCall {
   const { id, name, timeoutMs, fault } = call.request
   // An id that had to be cut or repaired cannot be answered under.
   if (id === '' || id !== call.id) {
@@ -80,9 +81,9 @@ export function receive(call: RawCall): ReceivedCall {
   }
   if (typeof name !== 'string' || name === '') throw malformed('The call needs the name of a tool', '/name')
   if (fault !== undefined) throw fault
-  if (timeoutMs === undefined) return call.accept(undefined)
+  if (timeoutMs === undefined) return new ReceivedCall(call, undefined)
   if (typeof timeoutMs === 'number' && timeoutMs >= 1 && timeoutMs <= CALL_LIMITS.maxTimeoutMs) {
-    return call.accept(timeoutMs)
+    return new ReceivedCall(call, timeoutMs)
   }
   throw malformed(`timeoutMs must be a number from 1 to ${CALL_LIMITS.maxTimeoutMs}`, '/timeoutMs')
 }
@@ -100,7 +101,7 @@ export function resolve(call: ReceivedCall): ResolvedCall {
   if (off) throw new BulkheadError('ToolsDisabled', off, { data: { tool: call.name } })
   const tool = tools.get(call.name)
   if (!tool) throw unknownTool(call, tools)
-  return call.bind(tool)
+  return new ResolvedCall(call, tool)
 }
 
 function unknownTool({ name, request: { args } }: ReceivedCall, tools: OfferedTools): BulkheadError {
@@ -131,8 +132,16 @@ const LIMITS: JsonLimits = {
  * Checks limits, then the schema of the tool. The arguments become a frozen copy, so that later changes by the caller
  * have no effect. Throws InputInvalid.
  */
-export function validate(call: ResolvedCall, wanted: unknown = call.request.args): ValidatedCall {
-  const { tool } = call
+export const validate = (call: ResolvedCall): ValidatedCall =>
+  new ValidatedCall(call, validArguments(call, call.request.args, undefined))
+
+/** The same for arguments that a policy wants instead. */
+export const withArguments = (call: ValidatedCall, wanted: unknown): ValidatedCall =>
+  new ValidatedCall(call, validArguments(call, wanted, call.proposed ?? call.args))
+
+function validArguments(
+  { tool, timeoutMs }: ResolvedCall, wanted: unknown, proposed: JsonObject | undefined,
+): ValidArguments {
   if (wanted === undefined) throw invalid(tool.name, '', 'the call has no "arguments". Pass an object', 'kind')
   const copy = copyJson(wanted, LIMITS)
   if (!copy.ok) throw invalid(tool.name, copy.fault.path, copy.fault.message, copy.fault.code)
@@ -144,9 +153,9 @@ export function validate(call: ResolvedCall, wanted: unknown = call.request.args
     const advice = path === '' && member !== undefined ? adviceOnArgument(tool.name, member) : undefined
     throw invalid(tool.name, path, message, keyword, advice)
   }
-  const time = tool.commandTime?.(checked.args, call.timeoutMs)
-  if (time) call.leftMs = time.leftMs ?? tool.timeoutMs
-  return call.fix(checked.args, chars)
+  const time = tool.commandTime?.(checked.args, timeoutMs)
+  const timeMs = (time ? time.leftMs : timeoutMs) ?? tool.timeoutMs
+  return { args: checked.args, argsChars: chars, proposed, timeMs }
 }
 
 /** A model that stops in the middle of its arguments, and a program that does not parse them, both send a string. */

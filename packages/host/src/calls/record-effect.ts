@@ -1,8 +1,8 @@
 import type { ChangeSource } from '@bulkhead/contract'
-import type { ExecutedCall, HostContext, RawCall } from '../policy/call.ts'
+import type { Call, ExecutedCall, HostContext } from '../policy/call.ts'
 import { recordEffect as record } from '../records/effects.ts'
 
-export const changeSource = (call: RawCall, workspace: string): ChangeSource => ({
+export const changeSource = (call: Call, workspace: string): ChangeSource => ({
   workspace, sessionId: call.session.id, turn: call.scope.turnNumber, callId: call.id,
   rootCallId: call.parent?.rootCallId ?? call.id, tool: call.name,
   ...(call.session.delegatedBy.length > 0 && { delegatedBy: call.session.delegatedBy }),

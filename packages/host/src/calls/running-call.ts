@@ -8,8 +8,9 @@ import { eventFields, sessionFields } from '../model/event-fields.ts'
 import { overdue } from '../extensions/lifecycle/start.ts'
 import type { Running } from '../extensions/running-calls.ts'
 import type { Cancelled } from '../model/cancel-scope.ts'
-import { Deadline } from '../model/deadline.ts'
-import type { ClearedCall, HostContext } from '../policy/call.ts'
+import type { Attempts } from '../model/call-run.ts'
+import type { Deadline } from '../model/deadline.ts'
+import type { AllowedCall, HostContext } from '../policy/call.ts'
 import { identityOf, QuestionLog } from '../policy/interaction/paused-calls.ts'
 import { memoryOf } from '../policy/session-memory.ts'
 import { shownCallers } from './approval-request.ts'
@@ -21,7 +22,8 @@ import { passUpdate, runObserver } from './hooks.ts'
  * One attempt of a call while its tool runs. It ends once: by the answer, by its deadline, with the call, or by `end`.
  */
 export class RunningCall implements ToolInvocation, Running, Cancelled {
-  readonly call: ClearedCall
+  readonly call: AllowedCall
+  readonly attempt: number
   /** The id its compartment knows it by. */
   readonly callId: string
   readonly tool: string
@@ -29,6 +31,7 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
   readonly grant: Power | undefined
   readonly deadline: Deadline
   place: Running['place']
+  readonly #attempts: Attempts
   readonly #host: HostContext
   readonly #answer = Promise.withResolvers<Json>()
   #isOver = false
@@ -40,16 +43,18 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
   /** What ends each call that the tool makes. */
   #nested: Set<() => void> | undefined
 
-  constructor(call: ClearedCall, host: HostContext) {
+  constructor(call: AllowedCall, attempts: Attempts, host: HostContext) {
     const { tool, args } = call
     this.call = call
+    this.attempt = attempts.count
+    this.#attempts = attempts
     this.tool = tool.name
     this.args = args
     const { power } = call.session.policy.standing(tool)
     this.grant = power === tool.grant ? undefined : power
     this.#host = host
-    this.deadline = new Deadline(host.clock, call.leftMs, () => this.end(overdue(call)))
-    this.callId = tool.extension.running.enter(this, call)
+    this.deadline = attempts.run(host.clock, () => this.end(overdue(call)))
+    this.callId = tool.extension.running.enter(this, { id: call.id, attempt: this.attempt })
     call.scope.cancel.watch(this)
   }
 
@@ -182,10 +187,7 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
   #close(): boolean {
     if (this.#isOver) return false
     this.#isOver = true
-    this.deadline.stop()
-    // The attempts of a call share its time.
-    this.call.leftMs = this.deadline.leftMs
-    this.call.askedMs += this.deadline.pausedMs
+    this.#attempts.stop(this.deadline)
     this.call.tool.extension.running.leave(this)
     if (this.#nested) for (const end of this.#nested) end()
     return true
@@ -232,7 +234,7 @@ export async function askForTool(
 }
 
 /** A question of a tool that another tool calls names all of them: the person may know only the first. */
-function askerOf(call: ClearedCall, source: string): string {
+function askerOf(call: AllowedCall, source: string): string {
   const callers = shownCallers(call)
   return callers.length === 0 ? source : `${[...callers, call.tool].map(({ name }) => name).join(' → ')} (${source})`
 }

@@ -4,8 +4,9 @@ import {
 import type { CarriedMetadata } from '@bulkhead/contract/dialects'
 import { isJsonObject } from '@bulkhead/kit/json'
 import { deepFreeze } from '@bulkhead/kit/json-copy'
-import { eventFields, sessionFields } from '../model/event-fields.ts'
-import type { BudgetedCall, ClearedCall, ExecutedCall, HostContext, RawCall } from '../policy/call.ts'
+import { eventFields } from '../model/event-fields.ts'
+import type { CallRun } from '../model/call-run.ts'
+import { AllowedCall, ExecutedCall, ResolvedCall, type Call, type HostContext } from '../policy/call.ts'
 import { viewOf } from '../policy/model/checked-call.ts'
 import { isResultGuarded } from './guard-result.ts'
 import { notify, observe, refusalPoint } from './hooks.ts'
@@ -15,23 +16,32 @@ import { errorBody } from '../model/outcome.ts'
 import { isWhole, truncate } from './truncation.ts'
 import { outputOf, type CallOutput, type SavedResult } from './whole-output.ts'
 
-/** A call that ended, before its outcome is announced. `whole`: the result was too long, and this is all of it. */
+/** A call that ended, before its outcome is announced. */
 export interface Ending {
   readonly body: OutcomeBody
   readonly claimed: CarriedMetadata
-  readonly whole?: string | CallOutput | undefined
+  /** The result was too long, and this is all of it. */
+  readonly long?: LongResult | undefined
+}
+
+interface LongResult {
+  readonly call: ResolvedCall
+  readonly body: OutcomeBody
+  readonly whole: string | CallOutput
 }
 
 /** The result or the error of a call, as long as a model may see it. The observers are notified. */
-export function endingOf(call: RawCall, ended: ExecutedCall | BulkheadError, host: HostContext): Ending {
-  const { attempt, reservation, tool } = call
+export function endingOf(run: CallRun<Call>, ended: ExecutedCall | BulkheadError, host: HostContext): Ending {
+  const { reached: call, attempts: { count: attempt }, reservation } = run
   // A call that never ran costs nothing.
   if (attempt === 0) reservation?.release()
   const { body, metadata: claimed } = ended instanceof BulkheadError
-    ? { body: errorBody(ended), metadata: call.reading?.metadata ?? NOTHING_CLAIMED } : ended.reading
-  if (call.session.hooks.all.length > 0) notifyObservers(call, ended, host)
+    ? { body: errorBody(ended), metadata: call instanceof ExecutedCall ? call.reading.metadata : NOTHING_CLAIMED }
+    : ended.reading
+  if (call.session.hooks.all.length > 0) notifyObservers(call, attempt, ended, host)
   if (claimed.tokens_used !== undefined) reservation?.settle(claimed.tokens_used)
-  if (tool === undefined) return { body, claimed }
+  if (!(call instanceof ResolvedCall)) return { body, claimed }
+  const { tool } = call
   // The result of a nested call goes to a program, which could fill the disk with files that no model sees.
   if (call.parent) return { body: wholeOrRefused(body, tool.extension.limits.outputBytes), claimed }
   const isBundled = tool.origin.layer === 'bundled'
@@ -40,10 +50,10 @@ export function endingOf(call: RawCall, ended: ExecutedCall | BulkheadError, hos
   const { body: head, whole } = truncate(body, tool.maxOutputBytes, tool.maxEntries, keepsTail)
   // What a guard has checked or changed is saved, and not what the tool put out.
   const isUsed = output !== undefined && !output.isEmpty && body.type === 'output'
-    && !isResultGuarded(call as ClearedCall)
-  if (isUsed && (whole !== undefined || leavesOut(body))) return { body: head, claimed, whole: output }
+    && call instanceof AllowedCall && !isResultGuarded(call)
+  if (isUsed && (whole !== undefined || leavesOut(body))) return { body: head, claimed, long: { call, body, whole: output } }
   output?.drop()
-  return { body: head, claimed, whole }
+  return { body: head, claimed, ...(whole !== undefined && { long: { call, body, whole } }) }
 }
 
 /** Whether a bundled tool says that its result is not all there is. */
@@ -59,12 +69,14 @@ function wholeOrRefused(body: OutcomeBody, outputBytes: number): OutcomeBody {
 }
 
 /** Observers see a success, and a refusal before the tool ran. */
-function notifyObservers(call: RawCall, ended: ExecutedCall | BulkheadError, host: HostContext): void {
+function notifyObservers(
+  call: Call, attempt: number, ended: ExecutedCall | BulkheadError, host: HostContext,
+): void {
   if (ended instanceof BulkheadError) {
-    const point = call.attempt === 0 ? refusalPoint(ended) : undefined
-    if (point) observe(point, call, host, { error: ended })
+    const point = attempt === 0 ? refusalPoint(ended) : undefined
+    if (point) observe(point, call, host, { attempt, error: ended })
   } else if (ended.reading.body.type === 'output') {
-    observe('onAfterTool', call, host, { result: ended.reading.body })
+    observe('onAfterTool', call, host, { attempt, result: ended.reading.body })
   }
 }
 
@@ -72,15 +84,15 @@ const NOTHING_CLAIMED: CarriedMetadata = {}
 
 /** A result that is too long for a model is saved whole, if the host has a place for it. */
 export async function saveWhole(
-  call: RawCall, whole: string | CallOutput, { sidecar, events }: HostContext,
+  { call, body, whole }: LongResult, { sidecar, events }: HostContext,
 ): Promise<SavedResult> {
   if (typeof whole !== 'string') return whole.close()
   if (!sidecar) return {}
   try {
-    const { savedBytes } = call.tool!.extension.limits
+    const { savedBytes } = call.tool.extension.limits
     if (Buffer.byteLength(whole) > savedBytes) throw tooManyBytesSaved('savedBytes', savedBytes)
     const output_path = await sidecar.save(call.session.id, call.id, whole)
-    return isPart(call) ? { output_path, output_cut: true } : { output_path }
+    return isPart(call, body) ? { output_path, output_cut: true } : { output_path }
   } catch (thrown) {
     events.suppressed('sidecar', thrown)
     return {}
@@ -88,19 +100,17 @@ export async function saveWhole(
 }
 
 /** Whether a bundled tool has cut its result itself. */
-function isPart({ tool, reading }: RawCall): boolean {
-  const body = reading?.body
-  return tool?.origin.layer === 'bundled' && body?.type === 'output' && leavesOut(body)
-}
+const isPart = ({ tool }: ResolvedCall, body: OutcomeBody): boolean =>
+  tool.origin.layer === 'bundled' && body.type === 'output' && leavesOut(body)
 
 /** The host accepts only those claims of a tool that it cannot check itself. */
-function metadataOf(call: RawCall, claimed: CarriedMetadata, { clock }: HostContext): OutcomeMetadata {
-  const { tool, startedAt, attempt, reservation } = call
+function metadataOf(run: CallRun<Call>, claimed: CarriedMetadata, { clock }: HostContext): OutcomeMetadata {
+  const { reached: call, attempts: { count: attempt }, reservation } = run
   const metadata: { -readonly [Field in keyof OutcomeMetadata]: OutcomeMetadata[Field] } = {
     call_id: call.id,
     tool: call.name,
-    origin: tool?.origin ?? null,
-    duration_ms: Math.round(clock.monotonic() - startedAt),
+    origin: call instanceof ResolvedCall ? call.tool.origin : null,
+    duration_ms: Math.round(clock.monotonic() - call.startedAt),
     attempt,
   }
   if (attempt > 0 && reservation) metadata.tokens_used = claimed.tokens_used ?? reservation.tokens
@@ -110,33 +120,27 @@ function metadataOf(call: RawCall, claimed: CarriedMetadata, { clock }: HostCont
   return metadata
 }
 
-/** The end of every call: one outcome, one event, and the hooks are notified. Nothing of the call is left afterwards. */
+/** The end of every call: one outcome, one event, and the hooks are notified. */
 export function settle(
-  call: RawCall, { body, claimed, whole }: Ending, saved: SavedResult | undefined, host: HostContext,
+  run: CallRun<Call>, { body, claimed, long }: Ending, saved: SavedResult | undefined, host: HostContext,
 ): Outcome {
-  try {
-    const known = metadataOf(call, claimed, host)
-    const metadata = whole === undefined ? known : { ...known, truncated: true, ...saved }
-    const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
-    if (call.tool) host.metrics.count(call.tool, outcome, call.askedMs)
-    announce(call, outcome, host)
-    if (call.attempt > 0 && call.session.hooks.all.length > 0) runAfterHooks(call as BudgetedCall, outcome, host)
-    return outcome
-  } finally {
-    host.order.leave(call)
-    call.end()
-  }
+  const { reached: call, attempts, askedMs } = run
+  const known = metadataOf(run, claimed, host)
+  const metadata = long ? { ...known, truncated: true, ...saved } : known
+  const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
+  if (call instanceof ResolvedCall) host.metrics.count(call.tool, outcome, askedMs)
+  announce(call, outcome, host)
+  const isObserved = attempts.count > 0 && call.session.hooks.all.length > 0
+  if (isObserved && call instanceof AllowedCall) runAfterHooks(call, outcome, host)
+  return outcome
 }
 
 /** Cancelled: it never ran, or was stopped. Failed: it ran. */
-function announce(call: RawCall, outcome: Outcome, { events }: HostContext): void {
+function announce(call: Call, outcome: Outcome, { events }: HostContext): void {
   const { duration_ms: durationMs } = outcome.metadata
   if (outcome.type === 'output') {
     if (events.hears('ToolInvocationSucceeded')) {
-      const { session, id: callId, name: tool, tool: entry } = call
-      events.emit({
-        type: 'ToolInvocationSucceeded', ...sessionFields(session), callId, tool, origin: entry?.origin ?? null, durationMs,
-      })
+      events.emit({ type: 'ToolInvocationSucceeded', ...eventFields(call), durationMs })
     }
     return
   }
@@ -150,7 +154,7 @@ function announce(call: RawCall, outcome: Outcome, { events }: HostContext): voi
   events.emit({ type: 'ToolInvocationFailed', ...eventFields(call), durationMs, errorClass, errorCode, message })
 }
 
-function runAfterHooks(call: BudgetedCall, outcome: Outcome, host: HostContext): void {
+function runAfterHooks(call: AllowedCall, outcome: Outcome, host: HostContext): void {
   const view = viewOf(call, call.decision.analysis.approvalKey)
   for (const hooks of call.session.hooks.all) {
     notify('afterToolExecution', host, () => hooks.afterToolExecution?.(view, deepFreeze(outcome)))

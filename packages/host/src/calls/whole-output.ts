@@ -1,6 +1,6 @@
 import type { WholeOutput } from '@bulkhead/contract'
 import { messageOf } from '@bulkhead/kit/error-message'
-import type { RawCall } from '../policy/call.ts'
+import type { Call, CallRequest } from '../policy/call.ts'
 import type { EventBus } from '../records/events.ts'
 import type { Sidecar, SidecarFile } from '../records/timeouts.ts'
 
@@ -26,10 +26,16 @@ export interface SavedResult {
   readonly output_cut?: true
 }
 
+/** An attempt whose output is saved. */
+export interface SavingAttempt {
+  readonly call: Pick<Call, 'id' | 'session' | 'request'>
+  readonly attempt: number
+}
+
 /** The whole output of one attempt of a call: in memory while a model can see all of it, then in a file. */
 export class CallOutput implements WholeOutput {
   readonly attempt: number
-  readonly #call: Pick<RawCall, 'id' | 'session'>
+  readonly #call: Pick<Call, 'id' | 'session'>
   readonly #place: OutputPlace
   /** The begun line of each source. */
   readonly #begun = new Map<string, Buffer>()
@@ -40,8 +46,8 @@ export class CallOutput implements WholeOutput {
   #written: Promise<void> = Promise.resolve()
   #isCut = false
 
-  constructor(call: Pick<RawCall, 'id' | 'session' | 'attempt'>, place: OutputPlace) {
-    this.attempt = call.attempt
+  constructor({ call, attempt }: SavingAttempt, place: OutputPlace) {
+    this.attempt = attempt
     this.#call = call
     this.#place = place
   }
@@ -110,17 +116,19 @@ export class CallOutput implements WholeOutput {
   }
 }
 
-const outputs = new WeakMap<RawCall, CallOutput>()
+/** By the request of the call. */
+const outputs = new WeakMap<CallRequest, CallOutput>()
 
 /** The output of a running call. Each attempt has its own. */
-export function openOutput(call: RawCall, place: OutputPlace): CallOutput {
-  const known = outputs.get(call)
-  if (known?.attempt === call.attempt) return known
+export function openOutput(saving: SavingAttempt, place: OutputPlace): CallOutput {
+  const { call: { request }, attempt } = saving
+  const known = outputs.get(request)
+  if (known?.attempt === attempt) return known
   known?.drop()
-  const output = new CallOutput(call, place)
-  outputs.set(call, output)
+  const output = new CallOutput(saving, place)
+  outputs.set(request, output)
   return output
 }
 
 /** undefined if the call saves nothing while it runs. */
-export const outputOf = (call: RawCall): CallOutput | undefined => outputs.get(call)
+export const outputOf = ({ request }: Call): CallOutput | undefined => outputs.get(request)

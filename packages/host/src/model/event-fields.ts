@@ -15,7 +15,8 @@ interface NamedCall {
   readonly id: string
   readonly name: string
   readonly session: NamedSession
-  readonly tool: { readonly origin: OutcomeOrigin } | undefined
+  /** Absent if there is none of that name. */
+  readonly tool?: { readonly origin: OutcomeOrigin } | undefined
 }
 
 /** The fields of every event of a call. */

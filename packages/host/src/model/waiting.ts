@@ -88,14 +88,14 @@ export class Mutex {
   }
 }
 
-/** A call on its way to its decision. */
-export interface Ordered {
+/** The turn of a call on its way to its decision. */
+export interface Turn {
   readonly number: number
-  place?: Place<Ordered> | undefined
+  readonly place: Place<number>
 }
 
 interface Waiting {
-  readonly call: Ordered
+  readonly turn: Turn
   readonly resume: () => void
 }
 
@@ -103,39 +103,40 @@ interface Waiting {
  * Calls of one tick are decided in the order in which they were made, however many awaits the evaluation of each needs.
  */
 export class TickOrder {
-  readonly #calls = new LinkedList<Ordered>()
+  readonly #turns = new LinkedList<number>()
+  #count = 0
   #waiting: Waiting[] = []
 
-  /** Contract: numbers rise. */
-  enter(call: Ordered): void {
-    call.place = this.#calls.add(call)
+  enter(): Turn {
+    const number = ++this.#count
+    return { number, place: this.#turns.add(number) }
   }
 
   /**
    * Call it from a microtask. Resolves when every earlier call of this tick had its turn, or waits for something else.
    * The first does not wait.
    */
-  turn(call: Ordered): Promise<void> | undefined {
-    if (this.#calls.first === call && this.#waiting.length === 0) {
-      this.leave(call)
+  wait(turn: Turn): Promise<void> | undefined {
+    if (this.#turns.first === turn.number && this.#waiting.length === 0) {
+      this.leave(turn)
       return undefined
     }
     const { promise, resolve } = Promise.withResolvers<void>()
     // From a microtask, nextTick runs after the microtask queue is empty.
-    if (this.#waiting.push({ call, resume: resolve }) === 1) process.nextTick(this.#resume)
+    if (this.#waiting.push({ turn, resume: resolve }) === 1) process.nextTick(this.#resume)
     return promise
   }
 
   /** For a call that had its turn, or ended before. Idempotent. */
-  leave(call: Ordered): void {
-    if (call.place) this.#calls.remove(call.place)
+  leave({ place }: Turn): void {
+    this.#turns.remove(place)
   }
 
   readonly #resume = (): void => {
     const waiting = this.#waiting
     this.#waiting = []
-    for (const { call, resume } of waiting.toSorted((one, other) => one.call.number - other.call.number)) {
-      this.leave(call)
+    for (const { turn, resume } of waiting.toSorted((one, other) => one.turn.number - other.turn.number)) {
+      this.leave(turn)
       resume()
     }
   }

@@ -10,6 +10,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { isWithin } from '@bulkhead/kit/programs'
 import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
+import type { Attempts } from '../model/call-run.ts'
 import type { HostContext, ValidatedCall } from './call.ts'
 import { analysisByKey, type CallAnalysis, type NamedPath, type Subject } from './model/checked-call.ts'
 import { followLinks, namedPaths } from './touches.ts'
@@ -142,9 +143,9 @@ const DERIVATION_MS = 1_000
  * The tool derives the key in its compartment, which starts for that. Rejects with ApprovalKeyInvalid or
  * ApprovalKeyDerivationFailed.
  */
-export async function deriveKey(call: ValidatedCall, clock: Clock): Promise<CallAnalysis> {
+export async function deriveKey(call: ValidatedCall, attempts: Attempts, clock: Clock): Promise<CallAnalysis> {
   const { name, extension } = call.tool
-  let compartment = extension.compartment ?? await untilStarted(call, clock)
+  let compartment = extension.compartment ?? await untilStarted(call, attempts, clock)
   for (;;) {
     if (!compartment.offers.approvalKeys.has(name)) return analysisByKey(name)
     try {
@@ -152,7 +153,7 @@ export async function deriveKey(call: ValidatedCall, clock: Clock): Promise<Call
       return extension.descriptor.code.kind === 'module' ? analysis : { ...analysis, keyByTool: true }
     } catch (thrown) {
       if (!isCompartmentGone(thrown)) throw thrown
-      compartment = await untilStarted(call, clock, compartment)
+      compartment = await untilStarted(call, attempts, clock, compartment)
     }
   }
 }

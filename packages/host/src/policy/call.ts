@@ -4,15 +4,14 @@ import type {
 } from '@bulkhead/contract'
 import type { Reading } from '@bulkhead/contract/dialects'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
-import type { AdmittedCalls } from '../extensions/admission.ts'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import type { Registry } from '../extensions/registry/registry.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { BudgetSource, Reservation } from '../model/budget.ts'
 import type { CancelScope } from '../model/cancel-scope.ts'
-import type { Leases, Ordered, TickOrder } from '../model/waiting.ts'
+import type { Leases, TickOrder } from '../model/waiting.ts'
 import type { AuditTrail } from '../records/audit-trail.ts'
-import type { CallJournal, JournalEntry } from '../records/call-journal.ts'
+import type { CallJournal } from '../records/call-journal.ts'
 import type { EventBus } from '../records/events.ts'
 import type { MetricsRecorder } from '../records/metrics.ts'
 import type { Sidecar } from '../records/timeouts.ts'
@@ -65,10 +64,7 @@ export interface ParentCall {
   pause(): () => void
 }
 
-const NO_CALLERS: readonly ToolEntry[] = Object.freeze([])
-const NO_CHANGES: readonly MadeChange[] = Object.freeze([])
-
-/** A call as the caller passed it, read once and not checked. */
+/** A call as the caller passed it, read once and not checked. Frozen. */
 export interface CallRequest {
   readonly id: unknown
   readonly name: unknown
@@ -78,57 +74,18 @@ export interface CallRequest {
   readonly fault: BulkheadError | undefined
 }
 
-let calls = 0
+const NO_CALLERS: readonly ToolEntry[] = Object.freeze([])
 
-/**
- * One call from request to outcome. Each step fills in a field through a method that returns a stronger type, so a
- * wrong order of steps does not compile.
- */
-export class RawCall implements Ordered {
-  /** Calls are numbered in the order in which they are made. */
-  readonly number = ++calls
-  place: Ordered['place']
+/** A call that was made. Each stage takes the record of the one before, adds what it found, and changes nothing. */
+export class Call {
   /** As much of the requested id as an outcome and an event can repeat. */
   readonly id: string
   readonly name: string
   readonly request: CallRequest
   readonly scope: CallScope
   readonly startedAt: number
-  timeoutMs: number | undefined = undefined
-  /** The time that is left. It runs while the call waits for its extension to start and while the tool runs. */
-  leftMs = 0
-  received = false
-  tool: ToolEntry | undefined = undefined
-  args: JsonObject | undefined = undefined
-  /** The arguments as the model sent them, if a policy changed them. */
-  proposed: JsonObject | undefined = undefined
-  /** About the length of the arguments as JSON. */
-  argsChars = 0
-  evaluation: Decision | undefined = undefined
-  /** How policies changed the arguments before the evaluation. */
-  changes: readonly MadeChange[] = NO_CHANGES
-  decision: Decision | undefined = undefined
-  allowed = false
-  /** Whether a person or a rule allowed it. */
-  isApproved = false
-  /** The earlier approvals that allow it. */
-  approvals: readonly KeptApproval[] | undefined = undefined
-  reservation: Reservation | undefined = undefined
-  cleared = false
-  reading: Reading | undefined = undefined
-  /** 0 until the tool runs. */
-  attempt = 0
-  /** How long the call waited for people. */
-  askedMs = 0
-  /** Releases the extension that the call is bound to. */
-  release: (() => void) | undefined = undefined
-  /** Set while it counts among the calls that its extension takes on. */
-  admitted: AdmittedCalls | undefined = undefined
-  journal: JournalEntry | undefined = undefined
-  /** If the audit is required: how often it had lost records when the call was decided. */
-  lossesBefore = 0
 
-  constructor(id: string, name: string, request: CallRequest, scope: CallScope, startedAt: number) {
+  constructor({ id, name, request, scope, startedAt }: Pick<Call, 'id' | 'name' | 'request' | 'scope' | 'startedAt'>) {
     this.id = id
     this.name = name
     this.request = request
@@ -168,99 +125,115 @@ export class RawCall implements Ordered {
   throwIfCancelled(): void {
     this.scope.cancel.throwIfCancelled()
   }
-
-  accept(timeoutMs: number | undefined): ReceivedCall {
-    this.timeoutMs = timeoutMs
-    this.received = true
-    return this as ReceivedCall
-  }
-
-  bind(tool: ToolEntry): ResolvedCall {
-    this.tool = tool
-    this.leftMs = this.timeoutMs ?? tool.timeoutMs
-    this.release = tool.extension.leases.acquire()
-    return this as ResolvedCall
-  }
-
-  /** The arguments must be frozen. Called again when a policy changes them; then they are evaluated again. */
-  fix(args: JsonObject, argsChars: number): ValidatedCall {
-    this.proposed ??= this.args
-    this.args = args
-    this.argsChars = argsChars
-    return this as ValidatedCall
-  }
-
-  relyOn(approvals: readonly KeptApproval[]): void {
-    this.approvals = approvals
-    this.session.approvals.use(approvals)
-  }
-
-  evaluated(evaluation: Decision, changes: readonly MadeChange[]): EvaluatedCall {
-    this.evaluation = evaluation
-    this.changes = changes
-    return this as EvaluatedCall
-  }
-
-  decide(decision: Decision): DecidedCall {
-    this.decision = decision
-    return this as DecidedCall
-  }
-
-  allow(isApproved: boolean): AllowedCall {
-    this.allowed = true
-    this.isApproved = isApproved
-    return this as AllowedCall
-  }
-
-  charge(reservation: Reservation): BudgetedCall {
-    this.reservation = reservation
-    return this as BudgetedCall
-  }
-
-  clear(): ClearedCall {
-    this.cleared = true
-    return this as ClearedCall
-  }
-
-  answer(reading: Reading): ExecutedCall {
-    this.reading = reading
-    return this as ExecutedCall
-  }
-
-  /** Releases everything that the call holds. */
-  end(): void {
-    this.release?.()
-    this.admitted?.leave()
-    this.journal?.close()
-    this.scope.ended?.()
-  }
 }
 
 /** It has an id, a name to look up, and a time limit in range. */
-export type ReceivedCall = RawCall & { readonly received: true }
+export class ReceivedCall extends Call {
+  readonly timeoutMs: number | undefined
+
+  constructor(call: Call, timeoutMs: number | undefined) {
+    super(call)
+    this.timeoutMs = timeoutMs
+  }
+}
 
 /** The tool exists and is enabled. The call means this tool of this origin from here on. */
-export type ResolvedCall = ReceivedCall & { readonly tool: ToolEntry }
+export class ResolvedCall extends ReceivedCall {
+  readonly tool: ToolEntry
 
-/** The arguments satisfy the limits and the schema. They are a frozen copy. */
-export type ValidatedCall = ResolvedCall & { readonly args: JsonObject }
+  constructor(call: ReceivedCall, tool: ToolEntry) {
+    super(call, call.timeoutMs)
+    this.tool = tool
+  }
+}
+
+/** Arguments that satisfy the limits and the schema. */
+export interface ValidArguments {
+  /** A frozen copy. */
+  readonly args: JsonObject
+  /** About their length as JSON. */
+  readonly argsChars: number
+  /** The arguments as the model sent them, if a policy changed them. */
+  readonly proposed: JsonObject | undefined
+  /** The time for all attempts. */
+  readonly timeMs: number
+}
+
+export class ValidatedCall extends ResolvedCall implements ValidArguments {
+  readonly args: JsonObject
+  readonly argsChars: number
+  readonly proposed: JsonObject | undefined
+  readonly timeMs: number
+
+  constructor(call: ResolvedCall, { args, argsChars, proposed, timeMs }: ValidArguments) {
+    super(call, call.tool)
+    this.args = args
+    this.argsChars = argsChars
+    this.proposed = proposed
+    this.timeMs = timeMs
+  }
+}
 
 /** Every policy has evaluated the arguments. */
-export type EvaluatedCall = ValidatedCall & { readonly evaluation: Decision }
+export interface EvaluatedCall {
+  /** With the arguments as the policies left them. */
+  readonly call: ValidatedCall
+  readonly evaluation: Decision
+  readonly changes: readonly MadeChange[]
+}
 
 /** Budget and audit are checked too. */
-export type DecidedCall = EvaluatedCall & { readonly decision: Decision }
+export class DecidedCall extends ValidatedCall {
+  readonly decision: Decision
+  /** How policies changed the arguments before the evaluation. */
+  readonly changes: readonly MadeChange[]
+
+  constructor(call: ValidatedCall, decision: Decision, changes: readonly MadeChange[]) {
+    super(call, call)
+    this.decision = decision
+    this.changes = changes
+  }
+}
+
+/** Why a call may run. */
+export interface Permission {
+  /** Whether a person or a rule allowed it. */
+  readonly isApproved: boolean
+  /** The earlier approvals that allow it. */
+  readonly approvals: readonly KeptApproval[] | undefined
+  /** If the audit is required: how often it had lost records when the call was decided. */
+  readonly lossesBefore: number
+}
 
 /** The decision is allow, or a person has answered yes. */
-export type AllowedCall = DecidedCall & { readonly allowed: true }
+export class AllowedCall extends DecidedCall implements Permission {
+  readonly isApproved: boolean
+  readonly approvals: readonly KeptApproval[] | undefined
+  readonly lossesBefore: number
 
-export type BudgetedCall = AllowedCall & { readonly reservation: Reservation }
+  constructor(call: DecidedCall, { isApproved, approvals, lossesBefore }: Permission) {
+    super(call, call.decision, call.changes)
+    this.isApproved = isApproved
+    this.approvals = approvals
+    this.lossesBefore = lossesBefore
+  }
+}
 
-/** No before-hook vetoed it: it may run. */
-export type ClearedCall = BudgetedCall & { readonly cleared: true }
+/** No before-hook vetoed it, and its budget is reserved: it may run. */
+export interface ClearedCall {
+  readonly call: AllowedCall
+  readonly reservation: Reservation
+}
 
 /** The tool has answered. */
-export type ExecutedCall = ClearedCall & { readonly reading: Reading }
+export class ExecutedCall extends AllowedCall {
+  readonly reading: Reading
+
+  constructor(call: AllowedCall, reading: Reading) {
+    super(call, call)
+    this.reading = reading
+  }
+}
 
 /** The host, as the steps of a call see it. */
 export interface HostContext {

@@ -16,32 +16,41 @@ import { keepsForModel } from './session-memory.ts'
 import type { SessionPolicy } from './session-policy.ts'
 import { ignoredPath, judgeCommands } from './use-rules.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
+import type { Attempts } from '../model/call-run.ts'
 import { allow, approve, ceilingVerdict, deny, grantVerdict, strictest, type Verdict } from './model/verdict.ts'
 
-/** Applies a change that a policy wants. Returns the verdict that denies the call if the change cannot be made. */
-type ApplyChange = (change: ArgumentsChange, call: ValidatedCall, changesBefore: number) => MadeChange | Verdict
+/** A call with other arguments. */
+export interface Changed {
+  readonly call: ValidatedCall
+  readonly change: MadeChange
+}
+
+/** Makes a change that a policy wants. Returns the verdict that denies the call if the change cannot be made. */
+type MakeChange = (change: ArgumentsChange, call: ValidatedCall, changesBefore: number) => Changed | Verdict
 
 /**
  * Evaluates the call under every policy. A policy that changes the arguments starts the evaluation again, so a change
- * can lead to a deny but not past one. Asks no one and changes nothing but the arguments, so `explain` can share it.
+ * can lead to a deny but not past one. Asks no one and changes nothing, so `explain` can share it.
  */
 export async function evaluate(
-  call: ValidatedCall, host: HostContext, applyChange: ApplyChange,
+  validated: ValidatedCall, attempts: Attempts, host: HostContext, makeChange: MakeChange,
 ): Promise<EvaluatedCall> {
-  const { tool, session: { policy } } = call
+  const { tool, session: { policy } } = validated
   const changes: MadeChange[] = []
+  let call = validated
+  const evaluated = (evaluation: Decision): EvaluatedCall => ({ call, evaluation, changes })
   const { denied, lost } = policy.standing(tool)
   const refused = (lost && !isReadByHost(tool, host) ? lost : undefined) ?? denied ?? beyondParent(call)
-  if (refused) return call.evaluated(final(refused, analysisByKey(tool.name)), changes)
+  if (refused) return evaluated(final(refused, analysisByKey(tool.name)))
   for (;;) {
     const found = needsKey(call, host)
-      ? analyzeCall(call, host) ?? await deriveKey(call, host.clock) : analysisByKey(tool.name)
+      ? analyzeCall(call, host) ?? await deriveKey(call, attempts, host.clock) : analysisByKey(tool.name)
     const claimed = withClaims(found, call, host)
     const analysis = claimed.command ? await withWall(claimed, call, host) : claimed
     const excess = beyondGrant(call, analysis, host)
-    if (excess) return call.evaluated(final(excess, analysis), changes)
+    if (excess) return evaluated(final(excess, analysis))
     const ignored = ignoredPath(call, analysis, host)
-    if (ignored) return call.evaluated(final(ignored, analysis), changes)
+    if (ignored) return evaluated(final(ignored, analysis))
 
     const evaluation: Evaluation =
       { call, analysis, verdicts: [...analysis.verdicts], clock: host.clock, ruled: 'no' }
@@ -56,15 +65,15 @@ export async function evaluate(
         addOpinion(evaluation, await judgeCommands(call, analysis, evaluation.verdicts, host))
       }
       const decision = conclude(evaluation, call)
-      if (!needsFreshApprovals(decision, call)) return call.evaluated(decision, changes)
+      if (!needsFreshApprovals(decision, call)) return evaluated(decision)
       await call.session.approvals.refresh()
-      return call.evaluated(conclude(evaluation, call), changes)
+      return evaluated(conclude(evaluation, call))
     }
-    const made = applyChange(change, call, changes.length)
-    if ('action' in made) {
-      return call.evaluated({ ...final(made, analysis), verdicts: [...evaluation.verdicts, made] }, changes)
-    }
-    changes.push(made)
+    const made = makeChange(change, call, changes.length)
+    if ('action' in made) return evaluated({ ...final(made, analysis), verdicts: [...evaluation.verdicts, made] })
+    call = made.call
+    attempts.allow(call.timeMs)
+    changes.push(made.change)
   }
 }
 

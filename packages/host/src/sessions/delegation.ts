@@ -98,7 +98,7 @@ export async function delegate(delegation: Delegation, sources: DelegationSource
     // Its session is cancelled too, but the model knows a task.
     throw stop.signal.aborted ? taskCancelled() : thrown
   })
-  const outcome = lateOutcome(call, result, sessionId, host)
+  const outcome = lateOutcome(running, result, sessionId, host)
   const task = { id: sessionId, agent: name, callId: call.id, startedAt: new Date(host.clock.now()).toISOString() }
   parent.background.add({ task, outcome, cancel: () => stop.abort() })
   // Later than its result, so that a listener of SessionClosed finds it.

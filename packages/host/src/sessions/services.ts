@@ -160,11 +160,12 @@ function saveOutput(
   if (layer !== 'bundled' || !SAVERS.has(id)) return {}
   return {
     wholeOutput: (callId) => {
-      const call = running.get(callId)?.call
-      if (call === undefined) return undefined
+      const current = running.get(callId)
+      if (current === undefined) return undefined
+      const { call } = current
       if (open === undefined || call.parent !== undefined) return NOT_SAVED
       const { tool: { maxOutputBytes: shownBytes, extension: { limits: { savedBytes } } } } = call
-      return openOutput(call, { sidecar: { open }, events, savedBytes, shownBytes })
+      return openOutput(current, { sidecar: { open }, events, savedBytes, shownBytes })
     },
   }
 }

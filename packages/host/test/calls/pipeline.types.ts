@@ -1,5 +1,5 @@
 /**
- * The order of the steps is checked at compile time: each wrong order below is an error, and this file fails if one is
+ * The order of the stages is checked at compile time: each wrong order below is an error, and this file fails if one is
  * not.
  */
 import { askPerson, redeemApprovals, redeemPermits, requireAllowed } from '../../src/calls/authorize.ts'
@@ -7,66 +7,75 @@ import { decide, evaluateCall, reserveBudget } from '../../src/calls/decide.ts'
 import { execute } from '../../src/calls/execute.ts'
 import { guardResult } from '../../src/calls/guard-result.ts'
 import { runBeforeHooks } from '../../src/calls/hooks.ts'
-import { receive, resolve } from '../../src/calls/receive.ts'
+import { receive, resolve, validate } from '../../src/calls/receive.ts'
 import { endingOf } from '../../src/calls/settle.ts'
-import { validate } from '../../src/calls/receive.ts'
+import type { Reservation } from '../../src/model/budget.ts'
+import type { CallRun } from '../../src/model/call-run.ts'
 import type {
-  AllowedCall, BudgetedCall, ClearedCall, DecidedCall, EvaluatedCall, ExecutedCall, HostContext, RawCall, ReceivedCall,
-  ResolvedCall, ValidatedCall,
+  AllowedCall, Call, ClearedCall, DecidedCall, EvaluatedCall, ExecutedCall, HostContext, ReceivedCall, ResolvedCall,
+  ValidatedCall,
 } from '../../src/policy/call.ts'
 
 declare const host: HostContext
-declare const raw: RawCall
+declare const run: CallRun<Call>
+declare const call: Call
 declare const received: ReceivedCall
 declare const resolved: ResolvedCall
 declare const validated: ValidatedCall
 declare const evaluated: EvaluatedCall
 declare const decided: DecidedCall
 declare const allowed: AllowedCall
-declare const budgeted: BudgetedCall
+declare const reservation: Reservation
 declare const cleared: ClearedCall
 declare const executed: ExecutedCall
+const { attempts } = run
 
 export const right = [
-  receive(raw) satisfies ReceivedCall,
+  receive(call) satisfies ReceivedCall,
   resolve(received) satisfies ResolvedCall,
   validate(resolved) satisfies ValidatedCall,
-  evaluateCall(validated, host) satisfies Promise<EvaluatedCall>,
+  evaluateCall(validated, attempts, host) satisfies Promise<EvaluatedCall>,
   decide(evaluated, host) satisfies DecidedCall,
   requireAllowed(decided, host) satisfies AllowedCall,
   askPerson(decided, host) satisfies Promise<AllowedCall>,
   redeemApprovals(allowed, host) satisfies Promise<AllowedCall>,
   redeemPermits(allowed, host),
-  reserveBudget(allowed) satisfies BudgetedCall,
-  runBeforeHooks(budgeted, host) satisfies Promise<ClearedCall>,
-  execute(cleared, host) satisfies Promise<ExecutedCall>,
+  reserveBudget(allowed) satisfies Reservation,
+  runBeforeHooks(allowed, reservation, host) satisfies Promise<ClearedCall>,
+  execute(cleared, attempts, host) satisfies Promise<ExecutedCall>,
   guardResult(executed, host) satisfies Promise<ExecutedCall>,
-  endingOf(raw, executed, host),
+  endingOf(run, executed, host),
 ]
 
 export const wrong = [
   // @ts-expect-error not received
-  resolve(raw),
+  resolve(call),
   // @ts-expect-error not resolved
   validate(received),
   // @ts-expect-error not validated
-  evaluateCall(resolved, host),
+  evaluateCall(resolved, attempts, host),
   // @ts-expect-error not evaluated
   decide(validated, host),
   // @ts-expect-error not decided
-  requireAllowed(evaluated, host),
+  requireAllowed(validated, host),
   // @ts-expect-error not decided
   askPerson(evaluated, host),
   // @ts-expect-error not allowed
   redeemPermits(decided, host),
   // @ts-expect-error not allowed
   reserveBudget(decided),
+  // @ts-expect-error not allowed
+  runBeforeHooks(decided, reservation, host),
   // @ts-expect-error nothing reserved
-  runBeforeHooks(allowed, host),
+  runBeforeHooks(allowed, undefined, host),
   // @ts-expect-error hooks not asked
-  execute(budgeted, host),
+  execute(allowed, attempts, host),
   // @ts-expect-error there is no result yet
-  guardResult(cleared, host),
+  guardResult(allowed, host),
   // @ts-expect-error not executed
-  endingOf(raw, cleared, host),
+  endingOf(run, allowed, host),
+  // @ts-expect-error the record of a stage does not change
+  decided.decision = decided.decision,
+  // @ts-expect-error only the run itself changes what it reached
+  run.reached = executed,
 ]

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { CallOutput, openOutput } from '../../src/calls/whole-output.ts'
-import type { RawCall } from '../../src/policy/call.ts'
+import { CallOutput, openOutput, type SavingAttempt } from '../../src/calls/whole-output.ts'
 import { sidecarWithTimeout, type Sidecar } from '../../src/records/timeouts.ts'
 import { ManualClock } from '../twin/clock.ts'
 
@@ -17,7 +16,8 @@ function filing() {
   }
   return { files, sidecar: { open, save: async () => '/saved' } }
 }
-const call = (id = 'c1', attempt = 1) => ({ id, attempt, session: { id: 's1' } }) as unknown as RawCall
+const call = (id = 'c1', attempt = 1) =>
+  ({ call: { id, request: {}, session: { id: 's1' } }, attempt }) as unknown as SavingAttempt
 const faults: unknown[] = []
 const events = { suppressed: (_source: string, thrown: unknown) => void faults.push(thrown) }
 const place = (sidecar: { open: NonNullable<Sidecar['open']> }, savedBytes = 10_000) =>

@@ -3,6 +3,7 @@ import {
   type CompartmentTool, type ExtensionDescriptor, type InteractionRequest, type InteractionResponse, type Sandbox,
 } from '@bulkhead/contract'
 import { untilAborted } from '@bulkhead/kit/deadlines'
+import type { Attempts } from '../../model/call-run.ts'
 import { Deadline, type JointPause } from '../../model/deadline.ts'
 import type { Arrangement } from '../../model/settings.ts'
 import type { EventBus } from '../../records/events.ts'
@@ -55,8 +56,6 @@ export interface StartingCall extends TimedCall {
   readonly session: { readonly interactions: Starter }
   readonly waiting: { pause(): () => void } | undefined
   readonly signal: AbortSignal
-  leftMs: number
-  askedMs: number
 }
 
 interface StartableExtension {
@@ -76,11 +75,11 @@ interface TimedCall {
  * a compartment that ended, for a call that needs the next one.
  */
 export async function untilStarted(
-  call: StartingCall, clock: Clock, gone?: CompartmentSession,
+  call: StartingCall, attempts: Attempts, clock: Clock, gone?: CompartmentSession,
 ): Promise<CompartmentSession> {
   const { tool: { extension }, session: { interactions } } = call
   const late = Promise.withResolvers<never>()
-  const deadline = new Deadline(clock, call.leftMs, () => late.reject(overdue(call)))
+  const deadline = attempts.run(clock, () => late.reject(overdue(call)))
   const leavePause = extension.startPause.join(() => {
     const resumes = [deadline.pause(), call.waiting?.pause()]
     return () => { for (const resume of resumes) resume?.() }
@@ -91,9 +90,7 @@ export async function untilStarted(
   } finally {
     // In this order: the remaining time can be read only before the deadline stops.
     leavePause()
-    deadline.stop()
-    call.leftMs = deadline.leftMs
-    call.askedMs += deadline.pausedMs
+    attempts.stop(deadline)
   }
 }
 

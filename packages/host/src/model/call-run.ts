@@ -1,0 +1,131 @@
+import type { Clock } from '@bulkhead/contract'
+import type { Reservation } from './budget.ts'
+import { Deadline } from './deadline.ts'
+
+/**
+ * The attempts of a call, and the time that they share. It runs while the call waits for its extension to start and
+ * while the tool runs. Written by the stage that waits.
+ */
+export class Attempts {
+  #count = 0
+  #allowedMs = 0
+  #usedMs = 0
+  #pausedMs = 0
+
+  /** 0 until the tool runs. */
+  get count(): number {
+    return this.#count
+  }
+
+  get leftMs(): number {
+    return this.#allowedMs - this.#usedMs
+  }
+
+  /** How long it was paused, because people were asked. */
+  get pausedMs(): number {
+    return this.#pausedMs
+  }
+
+  begin(): void {
+    this.#count++
+  }
+
+  /** All the time of the call. What was used stays used. */
+  allow(ms: number): void {
+    this.#allowedMs = ms
+  }
+
+  /** Between two attempts. */
+  use(ms: number): void {
+    this.#usedMs += ms
+  }
+
+  /** Lets the time run. `stop` follows. */
+  run(clock: Clock, expire: () => void): Deadline {
+    return new Deadline(clock, this.leftMs, expire)
+  }
+
+  stop(deadline: Deadline): void {
+    deadline.stop()
+    this.#usedMs = this.#allowedMs - deadline.leftMs
+    this.#pausedMs += deadline.pausedMs
+  }
+}
+
+interface JournalEntry {
+  /** Settles when the store has it. */
+  readonly written?: Promise<void>
+  close(): void
+}
+
+/** The place of a call among those that its extension takes on. */
+interface Admission {
+  leave(): void
+}
+
+/** One call from request to outcome: how far it got, and what it holds. The pipeline alone writes it. */
+export class CallRun<Call> {
+  readonly attempts = new Attempts()
+  #reached: Call
+  #askedMs = 0
+  #lease: (() => void) | undefined
+  #admission: Admission | undefined
+  #journal: JournalEntry | undefined
+  #reservation: Reservation | undefined
+
+  constructor(call: Call) {
+    this.#reached = call
+  }
+
+  /** What the last stage returned. */
+  get reached(): Call {
+    return this.#reached
+  }
+
+  /** How long it waited for people. */
+  get askedMs(): number {
+    return this.#askedMs + this.attempts.pausedMs
+  }
+
+  get written(): Promise<void> | undefined {
+    return this.#journal?.written
+  }
+
+  get reservation(): Reservation | undefined {
+    return this.#reservation
+  }
+
+  reach<Next extends Call>(next: Next): Next {
+    this.#reached = next
+    return next
+  }
+
+  asked(ms: number): void {
+    this.#askedMs += ms
+  }
+
+  /** To its extension, which stays until then. */
+  bind(lease: () => void): void {
+    this.#lease = lease
+  }
+
+  admit(admission: Admission | undefined): void {
+    this.#admission = admission
+  }
+
+  open(journal: JournalEntry | undefined): void {
+    this.#journal = journal
+  }
+
+  charge(reservation: Reservation): Reservation {
+    this.#reservation = reservation
+    return reservation
+  }
+
+  /** Releases everything that it holds. */
+  end(): void {
+    this.#lease?.()
+    this.#admission?.leave()
+    this.#journal?.close()
+  }
+}
