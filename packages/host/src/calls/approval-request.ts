@@ -30,9 +30,8 @@ const UNCONFINED = {
 } as const
 
 /** The one question of a call, and the answers that it offers. `whole` adds what takes time. */
-export function questionOf(call: DecidedCall, host: HostContext) {
-  const { session: { approvals }, decision: { asks, analysis } } = call
-  const all = offersOf(call.tool, analysis, approvals.forProject)
+export function questionOf({ call, decision: { asks, analysis } }: DecidedCall, host: HostContext) {
+  const all = offersOf(call.tool, analysis, call.session.approvals.forProject)
   // A grant of a stage is for one call.
   const offers = permitsIn(asks).length > 0 ? all.slice(0, 1) : all
   const request = approvalRequest(call, analysis, asks, offers, host)

@@ -2,7 +2,7 @@ import { BulkheadError, type ApprovalAnswer, type ApprovalRequest, type Interact
 import { visibleText } from '@bulkhead/kit/text'
 import { eventFields, sessionFields } from '../model/event-fields.ts'
 import type { KeptApproval } from '../policy/approvals/kept-approval.ts'
-import { AllowedCall, type Call, type DecidedCall, type HostContext, type ValidatedCall } from '../policy/call.ts'
+import type { AllowedCall, Call, DecidedCall, HostContext, ValidatedCall } from '../policy/call.ts'
 import type { Decision } from '../policy/decision.ts'
 import type { CallAnalysis } from '../policy/model/checked-call.ts'
 import { chosenOffer, type Offer } from '../policy/approvals/offers.ts'
@@ -14,21 +14,21 @@ import { questionOf } from './approval-request.ts'
 import { lossesOf } from './decide.ts'
 
 /** For a decision that needs no person. Throws the error of a deny. */
-export function requireAllowed(call: DecidedCall, host: HostContext): AllowedCall {
-  const { verdict, approvals } = call.decision
-  emitChanges(call, host)
+export function requireAllowed(decided: DecidedCall, host: HostContext): AllowedCall {
+  const { call, decision: { verdict, approvals } } = decided
+  emitChanges(decided, host)
   if (approvals) call.session.approvals.use(approvals)
-  return carryOut(call, { verdict, approvals }, host)
+  return carryOut(decided, { verdict, approvals }, host)
 }
 
 /** Asks one person one question, and waits for the answer. Throws if the answer is no. */
-export async function askPerson(call: DecidedCall, host: HostContext): Promise<AllowedCall> {
-  emitChanges(call, host)
-  return carryOut(call, await answerOf(call, host), host)
+export async function askPerson(decided: DecidedCall, host: HostContext): Promise<AllowedCall> {
+  emitChanges(decided, host)
+  return carryOut(decided, await answerOf(decided, host), host)
 }
 
-function emitChanges(call: DecidedCall, { events }: HostContext): void {
-  for (const change of call.changes) {
+function emitChanges({ call, changes }: DecidedCall, { events }: HostContext): void {
+  for (const change of changes) {
     events.emit({ type: 'ToolInvocationChanged', ...eventFields(call), subject: 'arguments', ...change })
   }
 }
@@ -39,24 +39,28 @@ interface Answer {
   readonly approvals?: readonly KeptApproval[] | undefined
 }
 
-function carryOut(call: DecidedCall, { verdict, approvals }: Answer, host: HostContext): AllowedCall {
-  if (verdict.action !== 'allow') throw refuse(call, verdict, host)
+function carryOut(decided: DecidedCall, { verdict, approvals }: Answer, host: HostContext): AllowedCall {
+  if (verdict.action !== 'allow') throw refuse(decided, verdict, host)
   const lossesBefore = lossesOf(host)
-  if (host.events.hears('ToolInvocationDecided')) emitDecided(call, 'allow', verdict, host)
-  const isApproved = verdict.approves === true || call.decision.verdicts.some(({ approves }) => approves === true)
-  return new AllowedCall(call, { isApproved, approvals, lossesBefore })
+  if (host.events.hears('ToolInvocationDecided')) emitDecided(decided, 'allow', verdict, host)
+  const { call, decision } = decided
+  const isApproved = verdict.approves === true || decision.verdicts.some(({ approves }) => approves === true)
+  return { call, decision, isApproved, approvals, lossesBefore }
 }
 
+/** From the decision on. */
+type WithDecision = Pick<DecidedCall, 'call' | 'decision'>
+
 /** Emits the deny. Returns the error that ends the call. */
-function refuse(call: DecidedCall, verdict: Verdict, host: HostContext): BulkheadError {
-  emitDecided(call, 'deny', verdict, host)
-  return errorOf(verdict, call.tool.name)
+function refuse(decided: WithDecision, verdict: Verdict, host: HostContext): BulkheadError {
+  emitDecided(decided, 'deny', verdict, host)
+  return errorOf(verdict, decided.call.tool.name)
 }
 
 /** `approvalKey`: what was decided. Default: the whole call. */
 export function emitDecided(
-  call: DecidedCall, decision: 'allow' | 'deny', { stage, source, reason }: Verdict, { events }: HostContext,
-  approvalKey = call.decision.analysis.approvalKey,
+  { call, decision: { analysis } }: WithDecision, decision: 'allow' | 'deny', { stage, source, reason }: Verdict,
+  { events }: HostContext, approvalKey = analysis.approvalKey,
 ): void {
   const { session, id, name, tool: { origin }, args, program } = call
   events.emit({
@@ -65,8 +69,9 @@ export function emitDecided(
   })
 }
 
-async function answerOf(call: DecidedCall, host: HostContext): Promise<Answer> {
-  const { session: { approvals, interactions }, decision: { asks, analysis } } = call
+async function answerOf(decided: DecidedCall, host: HostContext): Promise<Answer> {
+  const { call, decision: { asks, analysis } } = decided
+  const { approvals, interactions } = call.session
   const permits = permitsIn(asks)
   const unanswered = (verdict: Verdict): Answer => {
     haltIfHeadless(call, permits.length > 0 ? 'grantStageTool' : 'Approve')
@@ -74,14 +79,14 @@ async function answerOf(call: DecidedCall, host: HostContext): Promise<Answer> {
   }
   approvals.noteExpired(call, analysis)
   if (!interactions.canApprove) return unanswered(headless())
-  const { offers, request, whole } = questionOf(call, host)
+  const { offers, request, whole } = questionOf(decided, host)
   const resume = call.waiting?.pause()
   try {
     if (permits.length > 0) {
       const grant = stageGrant(call, permits, request)
       return await askForGrant(call, async () => ({ ...grant, approval: await whole() }), unanswered)
     }
-    return await askForApproval(call, { ...call.decision, offers }, whole, unanswered)
+    return await askForApproval(call, { ...decided.decision, offers }, whole, unanswered)
   } finally {
     resume?.()
   }
@@ -91,7 +96,7 @@ type Unanswered = (verdict: Verdict) => Answer
 
 /** For a tool that the stage does not list. A grant is for one call, and never stored. */
 async function askForGrant(
-  call: DecidedCall, request: () => Promise<ReturnType<typeof stageGrant>>, unanswered: Unanswered,
+  call: ValidatedCall, request: () => Promise<ReturnType<typeof stageGrant>>, unanswered: Unanswered,
 ): Promise<Answer> {
   const answer = await call.session.interactions.grant(request, call.signal)
   if (answer.unavailable) return unanswered(headless(answer.reason))
@@ -100,7 +105,7 @@ async function askForGrant(
 }
 
 async function askForApproval(
-  call: DecidedCall, { analysis, answerable, offers }: Decision & { readonly offers: readonly Offer[] },
+  call: ValidatedCall, { analysis, answerable, offers }: Decision & { readonly offers: readonly Offer[] },
   request: () => Promise<ApprovalRequest>, unanswered: Unanswered,
 ): Promise<Answer> {
   const concurrent = new ConcurrentApproval(call, analysis, answerable)
@@ -185,12 +190,13 @@ const withdrawn = () =>
   )
 
 /** A permit of a stage holds in that stage: it may have ended since the decision. Throws if it has. */
-export function redeemPermits(call: AllowedCall, host: HostContext): void {
+export function redeemPermits(allowed: AllowedCall, host: HostContext): void {
+  const { call, decision } = allowed
   if (!call.session.policy.isStaged) return
-  for (const permit of permitsIn(call.decision.verdicts)) {
+  for (const permit of permitsIn(decision.verdicts)) {
     const why = permit.redeem(call)
     if (why !== undefined) {
-      throw refuse(call, deny('state-machine', 'ApprovalDenied', `stage ${permit.stage}`, why), host)
+      throw refuse(allowed, deny('state-machine', 'ApprovalDenied', `stage ${permit.stage}`, why), host)
     }
   }
 }
@@ -199,12 +205,12 @@ export function redeemPermits(call: AllowedCall, host: HostContext): void {
  * Throws if an approval that allowed the call was revoked, here or elsewhere, while the call waited for those before
  * it.
  */
-export async function redeemApprovals(call: AllowedCall, host: HostContext): Promise<AllowedCall> {
-  const { approvals, session } = call
-  if (!approvals) return call
+export async function redeemApprovals(allowed: AllowedCall, host: HostContext): Promise<AllowedCall> {
+  const { approvals, call: { session } } = allowed
+  if (!approvals) return allowed
   if (session.approvals.isStale(approvals)) await session.approvals.refresh()
-  if (!approvals.some(({ isRevoked }) => isRevoked)) return call
-  throw refuse(call, deny('approval', 'ApprovalDenied', 'approval', 'its approval was revoked before it began'), host)
+  if (!approvals.some(({ isRevoked }) => isRevoked)) return allowed
+  throw refuse(allowed, deny('approval', 'ApprovalDenied', 'approval', 'its approval was revoked before it began'), host)
 }
 
 /** Ends the turn of a call that needs a person, if no one is there and the session wants that. Throws the reason. */

@@ -24,30 +24,30 @@ interface Attempt {
 }
 
 /** undefined if no rule can deny a use of the call or ask about one. */
-export function callUses(call: AllowedCall, host: HostContext, attempt: Attempt): UseRules | undefined {
-  const uses = usesOf(call, call.decision.analysis, host)
-  return uses && new CallUses(uses, call, host, attempt)
+export function callUses(allowed: AllowedCall, host: HostContext, attempt: Attempt): UseRules | undefined {
+  const uses = usesOf(allowed.call, allowed.decision.analysis, host)
+  return uses && new CallUses(uses, allowed, host, attempt)
 }
 
 /** The rules about what one call uses, and the answers of a person to those that ask. */
 class CallUses implements UseRules {
   readonly #uses: ToolUses
-  readonly #call: AllowedCall
+  readonly #allowed: AllowedCall
   readonly #host: HostContext
   readonly #attempt: Attempt
   readonly #answers: CallAnswers
 
-  constructor(uses: ToolUses, call: AllowedCall, host: HostContext, attempt: Attempt) {
+  constructor(uses: ToolUses, allowed: AllowedCall, host: HostContext, attempt: Attempt) {
     this.#uses = uses
-    this.#call = call
+    this.#allowed = allowed
     this.#host = host
     this.#attempt = attempt
-    this.#answers = answers.getOrInsertComputed(call, () => new CallAnswers(call))
+    this.#answers = answers.getOrInsertComputed(allowed, () => new CallAnswers(allowed))
   }
 
   /** What the commands of a call that the host reads could use was asked before the call. */
   get asked(): UseRules['asked'] {
-    return this.#call.decision.analysis.command !== undefined ? []
+    return this.#allowed.decision.analysis.command !== undefined ? []
       : this.#uses.asked.filter(({ verdict }) => !this.#answers.isYes(verdict.rule))
   }
 
@@ -79,8 +79,8 @@ class CallUses implements UseRules {
   }
 
   async #askPerson(use: CallUse, rule: string): Promise<void> {
-    const call = this.#call
-    const { session: { interactions }, decision: { analysis } } = call
+    const { call, decision: { analysis } } = this.#allowed
+    const { interactions } = call.session
     const { signal } = this.#attempt
     signal.throwIfAborted()
     const asking = ask('rules', rule, `${rule} asks, because the call wants to ${wordsOf(use)}`)
@@ -100,7 +100,7 @@ class CallUses implements UseRules {
 
   #record(use: CallUse, decision: 'allow' | 'deny', verdict: Verdict): void {
     if (!this.#answers.isNew(`${verdict.source}\0${use.capability}\0${use.subject}`)) return
-    emitDecided(this.#call, decision, verdict, this.#host, visibleText(use.subject))
+    emitDecided(this.#allowed, decision, verdict, this.#host, visibleText(use.subject))
   }
 }
 

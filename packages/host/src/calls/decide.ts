@@ -4,9 +4,7 @@ import { messageOf } from '@bulkhead/kit/error-message'
 import { estimateTokens } from '../model/budget.ts'
 import type { Reservation } from '../model/budget.ts'
 import type { Attempts } from '../model/call-run.ts'
-import {
-  DecidedCall, type AllowedCall, type Call, type EvaluatedCall, type HostContext, type ValidatedCall,
-} from '../policy/call.ts'
+import type { AllowedCall, Call, DecidedCall, EvaluatedCall, HostContext, ValidatedCall } from '../policy/call.ts'
 import { evaluate, type Changed } from '../policy/evaluate.ts'
 import { GUARD_CODES, type ArgumentsChange } from '../policy/guards.ts'
 import { digestOf } from '../policy/model/stage-permit.ts'
@@ -44,9 +42,11 @@ function makeChange(
 export function decide({ call, evaluation, changes }: EvaluatedCall, host: HostContext): DecidedCall {
   const { verdicts, verdict } = evaluation
   const denied = verdict.action === 'deny' ? undefined : checkBudget(call) ?? checkAudit(host)
-  return new DecidedCall(call, denied ? {
+  if (!denied) return { call, decision: evaluation, changes }
+  const decision = {
     ...evaluation, verdicts: [...verdicts, denied], verdict: denied, asks: [], answerable: false, approvals: undefined,
-  } : evaluation, changes)
+  }
+  return { call, decision, changes }
 }
 
 /** A verdict, not a reservation: the budget is reserved when the call is about to run, and can be spent by then. */
@@ -56,7 +56,7 @@ function checkBudget({ scope: { budget }, argsChars }: ValidatedCall): Verdict |
 }
 
 /** Takes the cost of the call from every budget that it belongs to, or from none. Throws BudgetExhausted. */
-export function reserveBudget(call: AllowedCall): Reservation {
+export function reserveBudget({ call }: AllowedCall): Reservation {
   const reservation = call.scope.budget.reserve(estimateTokens(call.argsChars))
   if (reservation instanceof BulkheadError) throw reservation
   return reservation
@@ -74,10 +74,10 @@ export const isAuditRequired = ({ registry: { settings: { file } } }: HostContex
 export const lossesOf = (host: HostContext): number => isAuditRequired(host) ? host.audit()?.losses ?? 0 : 0
 
 /** For a required audit: resolves when the decision is in it, and rejects if it cannot be. */
-export async function untilRecorded(call: AllowedCall, host: HostContext): Promise<void> {
+export async function untilRecorded({ call, lossesBefore }: AllowedCall, host: HostContext): Promise<void> {
   const audit = host.audit()
   if (audit === undefined) throw noAudit()
-  const recorded = audit.recorded(call.lossesBefore).catch((cause: unknown) => { throw notRecorded(cause) })
+  const recorded = audit.recorded(lossesBefore).catch((cause: unknown) => { throw notRecorded(cause) })
   await untilAborted(recorded, call.signal)
 }
 

@@ -5,7 +5,7 @@ import { eventFields } from '../model/event-fields.ts'
 import { isCompartmentGone, untilStarted } from '../extensions/lifecycle/start.ts'
 import { backoffMs, mayRetry, type Failure, type Retries } from '../model/retries.ts'
 import type { Attempts } from '../model/call-run.ts'
-import { ExecutedCall, type AllowedCall, type ClearedCall, type HostContext } from '../policy/call.ts'
+import type { AllowedCall, ClearedCall, ExecutedCall, HostContext, ValidatedCall } from '../policy/call.ts'
 import { noteStopped } from '../policy/command-walls.ts'
 import { observe } from './hooks.ts'
 import { RunningCall } from './running-call.ts'
@@ -14,7 +14,10 @@ import { RunningCall } from './running-call.ts'
  * Runs the tool in its compartment, and repeats a failed attempt if that is safe and there is time. Throws the last
  * failure.
  */
-export async function execute({ call }: ClearedCall, attempts: Attempts, host: HostContext): Promise<ExecutedCall> {
+export async function execute(
+  { cleared: { allowed } }: ClearedCall, attempts: Attempts, host: HostContext,
+): Promise<ExecutedCall> {
+  const { call } = allowed
   // A compartment that ended before it got the call: the next one gets it.
   let gone: CompartmentSession | undefined
   for (;;) {
@@ -25,7 +28,7 @@ export async function execute({ call }: ClearedCall, attempts: Attempts, host: H
       compartment = (gone ? undefined : call.tool.extension.compartment) ?? await untilStarted(call, attempts, host.clock, gone)
       // A hook may have cancelled it, or it was cancelled while the compartment started.
       call.throwIfCancelled()
-      result = readReturn(await new RunningCall(call, attempts, host).run(compartment), call.tool.returns)
+      result = readReturn(await new RunningCall(allowed, attempts, host).run(compartment), call.tool.returns)
     } catch (thrown) {
       call.throwIfCancelled()
       gone = isCompartmentGone(thrown) ? compartment : undefined
@@ -35,12 +38,12 @@ export async function execute({ call }: ClearedCall, attempts: Attempts, host: H
     }
     const { retries } = host.registry.settings
     const pauseMs = pauseBeforeRetry(call, attempts, result, retries)
-    if (pauseMs === undefined) return finish(call, attempts.count, result, retries)
+    if (pauseMs === undefined) return finish(allowed, attempts.count, result, retries)
     await sleep(host.clock, pauseMs, call.signal)
   }
 }
 
-function beginAttempt(call: AllowedCall, attempts: Attempts, host: HostContext): void {
+function beginAttempt(call: ValidatedCall, attempts: Attempts, host: HostContext): void {
   call.throwIfCancelled()
   attempts.begin()
   const attempt = attempts.count
@@ -52,7 +55,7 @@ function beginAttempt(call: AllowedCall, attempts: Attempts, host: HostContext):
 
 /** undefined if the result is final: it is none to retry, or attempts or time are spent. */
 function pauseBeforeRetry(
-  call: AllowedCall, attempts: Attempts, result: Reading | BulkheadError, retries: Retries,
+  call: ValidatedCall, attempts: Attempts, result: Reading | BulkheadError, retries: Retries,
 ): number | undefined {
   const failure = failureOf(result, call)
   if (failure === undefined || attempts.count >= retries.attempts) return undefined
@@ -62,7 +65,7 @@ function pauseBeforeRetry(
   return attempts.leftMs > 0 ? pauseMs : undefined
 }
 
-function failureOf(result: Reading | BulkheadError, call: AllowedCall): Failure | undefined {
+function failureOf(result: Reading | BulkheadError, call: ValidatedCall): Failure | undefined {
   if (result instanceof BulkheadError) {
     const { code, class: errorClass, retryable, message, data } = result
     return { code, class: errorClass, retryable, message, data, isException: isException(result) && !isBuiltHere(call) }
@@ -72,7 +75,7 @@ function failureOf(result: Reading | BulkheadError, call: AllowedCall): Failure 
 }
 
 function finish(
-  call: AllowedCall, attempt: number, result: Reading | BulkheadError, retries: Retries,
+  { call, decision }: AllowedCall, attempt: number, result: Reading | BulkheadError, retries: Retries,
 ): ExecutedCall {
   const failure = failureOf(result, call)
   const isSpent = failure?.class === 'ToolTransient' && attempt >= retries.attempts && retries.attempts > 1
@@ -80,9 +83,9 @@ function finish(
   const last = isSpent ? attemptsSpent(call.name, failure, retries) : result
   if (last instanceof BulkheadError) throw last
   if (last.body.type === 'output' && call.tool.origin.layer === 'bundled') {
-    noteStopped(call.session, call.decision.analysis, last.body.data)
+    noteStopped(call.session, decision.analysis, last.body.data)
   }
-  return new ExecutedCall(call, last)
+  return { call, decision, reading: last }
 }
 
 /** A tool that reports a cancellation, which would end the run of the model, has failed. Only the host cancels. */
@@ -96,7 +99,7 @@ const isException = ({ code, cause }: BulkheadError): boolean =>
   code === 'ToolExecutionFailed' && cause !== undefined && (cause as { readonly name?: unknown }).name !== 'ToolError'
 
 /** Its developer, who waits for the stack, corrects it: the same code would throw again. */
-function isBuiltHere({ tool }: AllowedCall): boolean {
+function isBuiltHere({ tool }: ValidatedCall): boolean {
   const { code } = tool.extension.descriptor
   return code.kind === 'files' && code.origins !== undefined
 }

@@ -9,7 +9,7 @@ import {
 } from '../policy/approvals/approval.ts'
 import { CallRun } from '../model/call-run.ts'
 import {
-  ReceivedCall, ResolvedCall, ValidatedCall, type Call, type DecidedCall, type HostContext,
+  callOf, ResolvedCall, ValidatedCall, type Call, type DecidedCall, type HostContext, type StageRecord,
 } from '../policy/call.ts'
 import { laterRules, type LaterRule } from '../policy/use-rules.ts'
 import { headless, isOfAgent, isOfGrant, type DecisionStage, type Verdict } from '../policy/model/verdict.ts'
@@ -71,7 +71,7 @@ export interface Explanation {
  * for a call. Never rejects; nothing runs and nothing is stored.
  */
 export async function explainCall(proposal: Proposal, host: HostContext): Promise<Explanation> {
-  const run = new CallRun<Call>(propose(proposal, host.clock))
+  const run = new CallRun<StageRecord>(propose(proposal, host.clock))
   try {
     return await explainDecision(decide(await evaluateCall(check(run), run.attempts, host), host), host)
   } catch (thrown) {
@@ -82,8 +82,9 @@ export async function explainCall(proposal: Proposal, host: HostContext): Promis
 }
 
 /** The call was refused before the policies were evaluated, or could not be evaluated. */
-function explainRefusal(call: Call, { code, message }: BulkheadError): Explanation {
-  const stage = stageReached(call)
+function explainRefusal(reached: StageRecord, { code, message }: BulkheadError): Explanation {
+  const call = callOf(reached)
+  const stage = stageAfter(reached)
   const chain: readonly ExplainedStep[] =
     [...checkedSteps(call), { stage, action: 'deny', source: code, reason: message }]
   return conclude(
@@ -91,10 +92,11 @@ function explainRefusal(call: Call, { code, message }: BulkheadError): Explanati
   )
 }
 
-function stageReached(call: Call): DecidingStage {
+function stageAfter(reached: StageRecord): DecidingStage {
+  const call = callOf(reached)
   if (call instanceof ValidatedCall) return 'approval'
   if (call instanceof ResolvedCall) return 'validate'
-  return call instanceof ReceivedCall ? 'resolve' : 'receive'
+  return 'timeoutMs' in reached ? 'resolve' : 'receive'
 }
 
 function checkedSteps(call: Call): readonly ExplainedStep[] {
@@ -115,18 +117,17 @@ const OPEN: CommandWall = { wall: 'open' }
 const withKey = (variable: CommandVariable, { keys = [] }: CommandWall): CommandVariable =>
   variable.key ? { ...variable, key: { ...variable.key, given: keys.includes(variable.name) } } : variable
 
-async function explainDecision(call: DecidedCall, host: HostContext): Promise<Explanation> {
+async function explainDecision(decided: DecidedCall, host: HostContext): Promise<Explanation> {
   const now = host.clock.now()
-  const { verdicts, verdict, analysis, approvals: found = [] } = call.decision
+  const { call, changes, decision: { verdicts, verdict, analysis, approvals: found = [] } } = decided
   const { approvalKey, keyByTool, command, wall = OPEN } = analysis
-  const { changes } = call
   const final = verdict.action === 'ask' && call.session.interactions.isHeadless ? headless() : verdict
   const { action: decision, code } = final
   const approvals = found.map((approval) => approval.view(now))
   const program = programTools(call, host)
   const environment = call.tool.grant.shell.some(({ cmd }) => cmd === ANY_COMMAND)
     ? host.commandVariables?.map((variable) => withKey(variable, wall)) : undefined
-  const question = decision === 'ask' ? await questionOf(call, host).whole() : undefined
+  const question = decision === 'ask' ? await questionOf(decided, host).whole() : undefined
   const notRecorded = decision === 'deny' ? undefined : await unrecordedCommands(call, analysis, host)
   const later = decision === 'deny' ? [] : laterRules(call, analysis, host)
   const chain: ExplainedStep[] = [
@@ -134,7 +135,7 @@ async function explainDecision(call: DecidedCall, host: HostContext): Promise<Ex
     ...narrowedStep(call),
     ...changes.map(({ stage, source, reason }): ExplainedStep => ({ stage, action: 'change', source, reason })),
     ...verdicts.map(stepOf),
-    ...(verdict.action === 'ask' ? lostApprovals(call, now) : []),
+    ...(verdict.action === 'ask' ? lostApprovals(decided, now) : []),
     ...approvals.map((approval) => ({ ...stepOf(final), reason: standingWords(approval, now) })),
     ...(approvals.length === 0 && !verdicts.includes(final) ? [stepOf(final)] : []),
     ...later.map(laterStep),
@@ -182,8 +183,8 @@ function pendingHooks({ session: { hooks } }: ValidatedCall): readonly Explained
 }
 
 /** Why it asks although it was approved once. */
-function lostApprovals(call: DecidedCall, now: number): readonly ExplainedStep[] {
-  const { session: { approvals }, decision: { analysis } } = call
+function lostApprovals({ call, decision: { analysis } }: DecidedCall, now: number): readonly ExplainedStep[] {
+  const { approvals } = call.session
   const reasons = [
     ...approvals.former(call, analysis).map((approval) => endedWords(approval.view(now), now)),
     ...approvals.switchedOff(call, analysis).map(switchedOffWords),

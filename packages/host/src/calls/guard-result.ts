@@ -7,38 +7,39 @@ import { eventFields } from '../model/event-fields.ts'
 import type { CallView } from '../model/hooks.ts'
 import { inTime } from '../model/deadline.ts'
 import { isPromiseLike } from '@bulkhead/kit/deadlines'
-import { ExecutedCall, type AllowedCall, type HostContext } from '../policy/call.ts'
+import type { ExecutedCall, HostContext, ValidatedCall } from '../policy/call.ts'
 import { viewOf } from '../policy/model/checked-call.ts'
 import { reasonOf, type Guard, type ResultAnswer } from '../policy/guards.ts'
 
-export const isResultGuarded = ({ session: { policy }, tool }: AllowedCall): boolean =>
+export const isResultGuarded = ({ session: { policy }, tool }: ValidatedCall): boolean =>
   policy.resultGuards.length > 0 && tool.definition.gated
 
 /** Lets the guards check the result of a gated tool, and change it. Throws GuardDenied if one withholds it. */
-export async function guardResult(call: ExecutedCall, host: HostContext): Promise<ExecutedCall> {
+export async function guardResult(executed: ExecutedCall, host: HostContext): Promise<ExecutedCall> {
+  const { call, decision } = executed
   const { resultGuards } = call.session.policy
-  const view = viewOf(call, call.decision.analysis.approvalKey)
-  let guarded = call
+  const view = viewOf(call, decision.analysis.approvalKey)
+  let guarded = executed
   for (const guard of resultGuards) guarded = await applyGuard(guard, view, guarded, host)
   return guarded
 }
 
 /** Fails closed: a throw, an unknown answer and no answer in time deny. */
 async function applyGuard(
-  { id, post }: Guard, view: CallView, call: ExecutedCall, host: HostContext,
+  { id, post }: Guard, view: CallView, executed: ExecutedCall, host: HostContext,
 ): Promise<ExecutedCall> {
-  const { body } = call.reading
+  const { call, reading, reading: { body } } = executed
   let answer: ResultAnswer | undefined | void
   try {
     const pending = post!(view, deepFreeze(body), call.signal)
     answer = isPromiseLike(pending) ? await inTime(pending, call, host.clock) : pending
     const changed = readChange(answer, body, id)
-    if (!changed) return call
+    if (!changed) return executed
     host.events.emit({
       type: 'ToolInvocationChanged', ...eventFields(call), subject: 'result', stage: 'guard', source: `guard ${id}`,
       reason: changed.reason, before: digestOf(body), after: digestOf(changed.body),
     })
-    return new ExecutedCall(call, { ...call.reading, body: changed.body })
+    return { ...executed, reading: { ...reading, body: changed.body } }
   } catch (thrown) {
     call.throwIfCancelled()
     const why = thrown instanceof Withheld ? thrown.message : `the guard ${id} failed: ${messageOf(thrown)}`

@@ -9,20 +9,18 @@ import { eventFields } from '../model/event-fields.ts'
 import type { CallView, HookContext, Hooks, Observers } from '../model/hooks.ts'
 import { inTime } from '../model/deadline.ts'
 import { SKIPPED_BY_HOOK } from '../model/outcome.ts'
-import type { Reservation } from '../model/budget.ts'
-import { ValidatedCall, type AllowedCall, type Call, type ClearedCall, type HostContext } from '../policy/call.ts'
+import { ValidatedCall, type AllowedCall, type BudgetedCall, type Call, type ClearedCall, type HostContext } from '../policy/call.ts'
 import { viewOf } from '../policy/model/checked-call.ts'
 
 /**
  * Asks the hooks before the tool runs. Throws HookVetoed if one vetoes, throws, or does not answer in time. Awaits
  * promises only, so that calls of sessions with and without hooks keep their order.
  */
-export async function runBeforeHooks(
-  call: AllowedCall, reservation: Reservation, { clock }: HostContext,
-): Promise<ClearedCall> {
+export async function runBeforeHooks(budgeted: BudgetedCall, { clock }: HostContext): Promise<ClearedCall> {
+  const { call, decision } = budgeted.allowed
   const { all } = call.session.hooks
-  if (all.length === 0) return { call, reservation }
-  const view = viewOf(call, call.decision.analysis.approvalKey)
+  if (all.length === 0) return { cleared: budgeted }
+  const view = viewOf(call, decision.analysis.approvalKey)
   for (const hooks of all) {
     let answer: boolean | void
     try {
@@ -36,7 +34,7 @@ export async function runBeforeHooks(
     }
     if (answer === false) throw new BulkheadError('HookVetoed', SKIPPED_BY_HOOK)
   }
-  return { call, reservation }
+  return { cleared: budgeted }
 }
 
 interface Seen {
@@ -101,10 +99,12 @@ export function refusalPoint({ code }: BulkheadError): keyof Observers | undefin
 /**
  * Passes an update of a running tool to the listeners and to `deliver`, between its two hooks. Freezes it. Never throws.
  */
-export function passUpdate(call: AllowedCall, host: HostContext, update: Json, deliver: () => void): void {
+export function passUpdate(
+  { call, decision }: AllowedCall, host: HostContext, update: Json, deliver: () => void,
+): void {
   const { all } = call.session.hooks
   const partial = deepFreeze(update)
-  const view = all.length === 0 ? undefined : viewOf(call, call.decision.analysis.approvalKey)
+  const view = all.length === 0 ? undefined : viewOf(call, decision.analysis.approvalKey)
   if (view && !all.every((hooks) => mayPass(hooks, view, host, partial))) return
   host.events.emit({ type: 'ToolInvocationUpdated', ...eventFields(call), partial })
   deliver()

@@ -1,6 +1,6 @@
 import { BulkheadError, type Outcome, type OutcomeBody } from '@bulkhead/contract'
 import { errorBody } from '../model/outcome.ts'
-import { ExecutedCall, type AllowedCall, type HostContext } from '../policy/call.ts'
+import type { AllowedCall, HostContext } from '../policy/call.ts'
 import { guardResult, isResultGuarded } from './guard-result.ts'
 import type { RunningCall } from './running-call.ts'
 import { saveWhole } from './settle.ts'
@@ -11,11 +11,12 @@ import { truncate } from './truncation.ts'
  * Never rejects.
  */
 export async function lateOutcome(
-  { call, attempt }: Pick<RunningCall, 'call' | 'attempt'>, work: Promise<OutcomeBody>, child_loop_id: string, host: HostContext,
+  { allowed, attempt }: Pick<RunningCall, 'allowed' | 'attempt'>, work: Promise<OutcomeBody>, child_loop_id: string, host: HostContext,
 ): Promise<Outcome> {
+  const { call } = allowed
   const { tool, id: call_id, name } = call
   const began = host.clock.monotonic()
-  const body = await work.then((result) => guarded(call, result, host)).catch(failed)
+  const body = await work.then((result) => guarded(allowed, result, host)).catch(failed)
   const { body: shown, whole } = truncate(body, tool.maxOutputBytes, tool.maxEntries)
   const saved = whole === undefined ? {} : { truncated: true, ...await saveWhole({ call, body, whole }, host) }
   const duration_ms = Math.round(host.clock.monotonic() - began)
@@ -23,9 +24,9 @@ export async function lateOutcome(
   return { ...shown, metadata }
 }
 
-async function guarded(call: AllowedCall, body: OutcomeBody, host: HostContext): Promise<OutcomeBody> {
+async function guarded({ call, decision }: AllowedCall, body: OutcomeBody, host: HostContext): Promise<OutcomeBody> {
   if (!isResultGuarded(call)) return body
-  return (await guardResult(new ExecutedCall(call, { body, metadata: {} }), host)).reading.body
+  return (await guardResult({ call, decision, reading: { body, metadata: {} } }, host)).reading.body
 }
 
 /** Unlike a cancelled call, it does not end the run. */

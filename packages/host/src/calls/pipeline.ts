@@ -4,7 +4,8 @@ import { CallRun } from '../model/call-run.ts'
 import { eventFields } from '../model/event-fields.ts'
 import { SKIPPED_BY_STEERING } from '../model/outcome.ts'
 import {
-  AllowedCall, type Call, type EvaluatedCall, type ExecutedCall, type HostContext, type ValidatedCall,
+  callOf, type AllowedCall, type BudgetedCall, type Call, type DecidedCall, type ExecutedCall, type HostContext,
+  type StageRecord, type ValidatedCall,
 } from '../policy/call.ts'
 import { askPerson, redeemApprovals, redeemPermits, requireAllowed } from './authorize.ts'
 import {
@@ -19,25 +20,20 @@ import { endingOf, saveWhole, settle, type Ending } from './settle.ts'
 
 /** Runs one call to its single outcome. Never rejects. */
 export function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
-  const run = new CallRun<Call>(propose(proposal, host.clock))
-  return settled(run, runStages(run, host), host)
-}
-
-async function runStages(run: CallRun<Call>, host: HostContext): Promise<ExecutedCall> {
-  const allowed = authorize(await evaluateInTurn(run, host, true), run, host)
-  return perform(allowed instanceof Promise ? await allowed : allowed, run, host)
+  const run = new CallRun<StageRecord>(propose(proposal, host.clock))
+  return settled(run, authorize(run, host, true, (allowed) => reserve(allowed, run, host)), host)
 }
 
 /** A call of a response, decided but not run. The promise is settled. */
 export interface PreparedCall {
-  readonly run: CallRun<Call>
+  readonly run: CallRun<StageRecord>
   readonly allowed: Promise<AllowedCall>
 }
 
 /** Decides on a call, and asks a person if necessary. Never rejects. */
 export async function prepareCall(proposal: Proposal, host: HostContext): Promise<PreparedCall> {
-  const run = new CallRun<Call>(propose(proposal, host.clock))
-  const allowed = evaluateInTurn(run, host, false).then((evaluated) => authorize(evaluated, run, host))
+  const run = new CallRun<StageRecord>(propose(proposal, host.clock))
+  const allowed = authorize(run, host, false, (call) => call)
   await Promise.allSettled([allowed])
   return { run, allowed }
 }
@@ -47,9 +43,10 @@ export async function prepareCall(proposal: Proposal, host: HostContext): Promis
  * time does not run. Returns undefined if it need not wait; never rejects.
  */
 export function untilAdmitted({ run }: PreparedCall): Promise<unknown> | undefined {
-  const call = run.reached
+  const { reached } = run
   // What will not run needs no place.
-  if (!(call instanceof AllowedCall) || call.scope.cancel.reason) return undefined
+  if (!('isApproved' in reached) || reached.call.scope.cancel.reason) return undefined
+  const { call } = reached
   const admitted = call.tool.extension.admission.pace(call.session, call.signal)
   if (admitted instanceof Promise) return admitted.then((later) => run.admit(later))
   run.admit(admitted)
@@ -58,46 +55,50 @@ export function untilAdmitted({ run }: PreparedCall): Promise<unknown> | undefin
 
 /** Runs a prepared call after those before it. Never rejects. */
 export const finishCall = ({ run, allowed }: PreparedCall, host: HostContext): Promise<Outcome> =>
-  settled(run, allowed.then(async (ready) => perform(await redeemApprovals(ready, host), run, host)), host)
+  settled(run, allowed.then(async (ready) => reserve(await redeemApprovals(ready, host), run, host)), host)
 
 /**
  * Ends a prepared call that gives way to a new message of the user. A call that was denied stays denied. Never rejects.
  */
 export const skipCall = ({ run, allowed }: PreparedCall, host: HostContext): Promise<Outcome> =>
-  settled(run, allowed.then((call) => {
+  settled(run, allowed.then(({ call }) => {
     // Listeners count an end for each start.
     host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt: 0 })
     throw new BulkheadError('SkippedBySteering', SKIPPED_BY_STEERING)
   }), host)
 
-/** `isAdmitted`: the call counts among those that its extension takes on. */
-async function evaluateInTurn(run: CallRun<Call>, host: HostContext, isAdmitted: boolean): Promise<EvaluatedCall> {
+/**
+ * Decides on a call, and asks a person if necessary. `isAdmitted`: it counts among those that its extension takes on.
+ * `next` follows in the same tick, so that calls of one tick cannot spend the same budget.
+ */
+async function authorize<Next>(
+  run: CallRun<StageRecord>, host: HostContext, isAdmitted: boolean, next: (allowed: AllowedCall) => Next,
+): Promise<Next> {
   const turn = host.order.enter()
   try {
-    claimId(run.reached)
+    claimId(callOf(run.reached))
     const validated = check(run, isAdmitted)
     open(validated, run, host)
-    const evaluated = await evaluateCall(validated, run.attempts, host)
-    run.reach(evaluated.call)
+    const evaluated = run.reach(await evaluateCall(validated, run.attempts, host))
     const earlier = host.order.wait(turn)
     if (earlier) await earlier
     if (auditFault(host)) await retryAudit(validated, host)
-    return evaluated
+    const decided = run.reach(decide(evaluated, host))
+    const allowed = decided.decision.verdict.action === 'ask'
+      ? await ask(decided, run, host) : requireAllowed(decided, host)
+    return next(run.reach(allowed))
   } finally {
     host.order.leave(turn)
   }
 }
 
-/**
- * A promise only if a person is asked: without an await between decision and reservation, calls of one tick cannot
- * spend the same budget.
- */
-function authorize(evaluated: EvaluatedCall, run: CallRun<Call>, host: HostContext): AllowedCall | Promise<AllowedCall> {
-  const decided = run.reach(decide(evaluated, host))
-  if (decided.decision.verdict.action !== 'ask') return run.reach(requireAllowed(decided, host))
+async function ask(decided: DecidedCall, run: CallRun<StageRecord>, host: HostContext): Promise<AllowedCall> {
   const asked = host.clock.monotonic()
-  return askPerson(decided, host).finally(() => run.asked(host.clock.monotonic() - asked))
-    .then((allowed) => run.reach(allowed))
+  try {
+    return await askPerson(decided, host)
+  } finally {
+    run.asked(host.clock.monotonic() - asked)
+  }
 }
 
 /** The host names the calls that tools make. A call that continues keeps its id, and an invalid one is refused later. */
@@ -110,8 +111,8 @@ function claimId({ id, request, session, parent, scope: { resumption } }: Call):
  * What can be checked at once: before `call()` returns, later changes by the caller have no effect. Throws what refuses
  * the call.
  */
-export function check(run: CallRun<Call>, isAdmitted = false): ValidatedCall {
-  const call = run.reached
+export function check(run: CallRun<StageRecord>, isAdmitted = false): ValidatedCall {
+  const call = callOf(run.reached)
   call.throwIfCancelled()
   const resolved = run.reach(resolve(run.reach(receive(call))))
   const { parent, session, tool: { extension } } = resolved
@@ -124,7 +125,7 @@ export function check(run: CallRun<Call>, isAdmitted = false): ValidatedCall {
   return validated
 }
 
-function open(call: ValidatedCall, run: CallRun<Call>, host: HostContext): void {
+function open(call: ValidatedCall, run: CallRun<StageRecord>, host: HostContext): void {
   if (host.events.hears('ToolInvocationProposed')) {
     const { args, parent, program } = call
     host.events.emit({
@@ -135,23 +136,28 @@ function open(call: ValidatedCall, run: CallRun<Call>, host: HostContext): void 
   run.open(host.journal.open(call))
 }
 
-async function perform(allowed: AllowedCall, run: CallRun<Call>, host: HostContext): Promise<ExecutedCall> {
-  allowed.throwIfCancelled()
+function reserve(allowed: AllowedCall, run: CallRun<StageRecord>, host: HostContext): BudgetedCall {
+  allowed.call.throwIfCancelled()
   redeemPermits(allowed, host)
-  const cleared = await runBeforeHooks(allowed, run.charge(reserveBudget(allowed)), host)
+  return { allowed, reservation: run.charge(reserveBudget(allowed)) }
+}
+
+async function perform(budgeted: BudgetedCall, run: CallRun<StageRecord>, host: HostContext): Promise<ExecutedCall> {
+  const { allowed, allowed: { call } } = budgeted
+  const cleared = await runBeforeHooks(budgeted, host)
   if (isAuditRequired(host)) await untilRecorded(allowed, host)
-  if (run.written) await untilAborted(run.written, allowed.signal)
-  const isInline = allowed.tool.extension.arrangement.placement === 'inline'
+  if (run.written) await untilAborted(run.written, call.signal)
+  const isInline = call.tool.extension.arrangement.placement === 'inline'
   const executed = run.reach(await host.journal.leave(() => execute(cleared, run.attempts, host), isInline))
   if (isRevertible(executed)) await recordEffect(executed, host)
-  return isResultGuarded(executed) ? await guardResult(executed, host) : executed
+  return isResultGuarded(call) ? await guardResult(executed, host) : executed
 }
 
 /** The outcome of a call. Nothing of the call is left afterwards. Never rejects. */
-async function settled(run: CallRun<Call>, executed: Promise<ExecutedCall>, host: HostContext): Promise<Outcome> {
+async function settled(run: CallRun<StageRecord>, ready: Promise<BudgetedCall>, host: HostContext): Promise<Outcome> {
   let ending: Ending
   try {
-    ending = endingOf(run, await executed, host)
+    ending = endingOf(run, await perform(await ready, run, host), host)
   } catch (thrown) {
     ending = endingOf(run, BulkheadError.from(thrown), host)
   }
@@ -160,6 +166,6 @@ async function settled(run: CallRun<Call>, executed: Promise<ExecutedCall>, host
     return settle(run, ending, saved, host)
   } finally {
     run.end()
-    run.reached.scope.ended?.()
+    callOf(run.reached).scope.ended?.()
   }
 }

@@ -8,7 +8,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import type { OfferedTools } from '../extensions/registry/offered-tools.ts'
 import type { SchemaCheck, SchemaFault } from '../extensions/schema-checks.ts'
 import {
-  Call, ReceivedCall, ResolvedCall, ValidatedCall, type CallRequest, type CallScope, type ValidArguments,
+  Call, ResolvedCall, ValidatedCall, type CallRequest, type CallScope, type ReceivedCall, type ValidArguments,
 } from '../policy/call.ts'
 
 /** What a caller passes. JavaScript callers may pass anything, so it is checked. */
@@ -81,9 +81,9 @@ export function receive(call: Call): ReceivedCall {
   }
   if (typeof name !== 'string' || name === '') throw malformed('The call needs the name of a tool', '/name')
   if (fault !== undefined) throw fault
-  if (timeoutMs === undefined) return new ReceivedCall(call, undefined)
+  if (timeoutMs === undefined) return { call, timeoutMs }
   if (typeof timeoutMs === 'number' && timeoutMs >= 1 && timeoutMs <= CALL_LIMITS.maxTimeoutMs) {
-    return new ReceivedCall(call, timeoutMs)
+    return { call, timeoutMs }
   }
   throw malformed(`timeoutMs must be a number from 1 to ${CALL_LIMITS.maxTimeoutMs}`, '/timeoutMs')
 }
@@ -95,16 +95,16 @@ const malformed = (message: string, path: string) =>
  * Finds the tool. From here on the call means this tool of this origin, whatever is registered later. Throws if there
  * is none.
  */
-export function resolve(call: ReceivedCall): ResolvedCall {
+export function resolve({ call, timeoutMs }: ReceivedCall): ResolvedCall {
   const { tools } = call.scope
   const off = tools.switchedOff(call.name)
   if (off) throw new BulkheadError('ToolsDisabled', off, { data: { tool: call.name } })
   const tool = tools.get(call.name)
   if (!tool) throw unknownTool(call, tools)
-  return new ResolvedCall(call, tool)
+  return new ResolvedCall(call, timeoutMs, tool)
 }
 
-function unknownTool({ name, request: { args } }: ReceivedCall, tools: OfferedTools): BulkheadError {
+function unknownTool({ name, request: { args } }: Call, tools: OfferedTools): BulkheadError {
   const has = (other: string): boolean => tools.get(other) !== undefined
   const meant = canonicalToolName(name, has)
   const advice = meant === name ? adviceOnTool(name, actionIn(args), has) : `Use "${meant}" instead.`

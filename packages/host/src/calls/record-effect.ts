@@ -9,13 +9,14 @@ export const changeSource = (call: Call, workspace: string): ChangeSource => ({
 })
 
 /** Whether the tool of a call can revert it. */
-export const isRevertible = ({ tool, scope, reading: { body } }: ExecutedCall): boolean =>
+export const isRevertible = ({ call: { tool, scope }, reading: { body } }: ExecutedCall): boolean =>
   scope.reverts === undefined && body.type === 'output'
   && tool.extension.compartment?.offers.reverts?.has(tool.name) === true
 
 /** Records the arguments and the result of a call for `revert` of its tool. Never rejects: the call has happened. */
-export async function recordEffect(call: ExecutedCall, { changes, workspace, events }: HostContext): Promise<void> {
-  const { args, reading: { body } } = call
+export async function recordEffect({ call, reading }: ExecutedCall, { changes, workspace, events }: HostContext): Promise<void> {
+  const { args } = call
+  const { body } = reading
   if (changes === undefined || body.type !== 'output') return
   try {
     await record(changes, changeSource(call, workspace), { args, result: body.data })

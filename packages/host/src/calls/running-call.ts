@@ -10,7 +10,7 @@ import type { Running } from '../extensions/running-calls.ts'
 import type { Cancelled } from '../model/cancel-scope.ts'
 import type { Attempts } from '../model/call-run.ts'
 import type { Deadline } from '../model/deadline.ts'
-import type { AllowedCall, HostContext } from '../policy/call.ts'
+import type { AllowedCall, HostContext, ValidatedCall } from '../policy/call.ts'
 import { identityOf, QuestionLog } from '../policy/interaction/paused-calls.ts'
 import { memoryOf } from '../policy/session-memory.ts'
 import { shownCallers } from './approval-request.ts'
@@ -22,7 +22,8 @@ import { passUpdate, runObserver } from './hooks.ts'
  * One attempt of a call while its tool runs. It ends once: by the answer, by its deadline, with the call, or by `end`.
  */
 export class RunningCall implements ToolInvocation, Running, Cancelled {
-  readonly call: AllowedCall
+  readonly call: ValidatedCall
+  readonly allowed: AllowedCall
   readonly attempt: number
   /** The id its compartment knows it by. */
   readonly callId: string
@@ -43,9 +44,11 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
   /** What ends each call that the tool makes. */
   #nested: Set<() => void> | undefined
 
-  constructor(call: AllowedCall, attempts: Attempts, host: HostContext) {
+  constructor(allowed: AllowedCall, attempts: Attempts, host: HostContext) {
+    const { call } = allowed
     const { tool, args } = call
     this.call = call
+    this.allowed = allowed
     this.attempt = attempts.count
     this.#attempts = attempts
     this.tool = tool.name
@@ -72,16 +75,16 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
   }
 
   get isApproved(): boolean {
-    return this.call.isApproved
+    return this.allowed.isApproved
   }
 
   get wall(): CommandWall | undefined {
-    return this.call.decision.analysis.wall
+    return this.allowed.decision.analysis.wall
   }
 
   /** Looked up with the first use: ignore files may have changed. */
   get uses(): UseRules | undefined {
-    this.#uses ??= { rules: callUses(this.call, this.#host, { signal: this.signal, pause: () => pauseFor(this) }) }
+    this.#uses ??= { rules: callUses(this.allowed, this.#host, { signal: this.signal, pause: () => pauseFor(this) }) }
     return this.#uses.rules
   }
 
@@ -114,7 +117,7 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
   }
 
   onUpdate(partial: Json): void {
-    passUpdate(this.call, this.#host, partial, () => this.#report({ partial }))
+    passUpdate(this.allowed, this.#host, partial, () => this.#report({ partial }))
   }
 
   /** Also after the call has ended: the key was sent. */
@@ -234,7 +237,7 @@ export async function askForTool(
 }
 
 /** A question of a tool that another tool calls names all of them: the person may know only the first. */
-function askerOf(call: AllowedCall, source: string): string {
+function askerOf(call: ValidatedCall, source: string): string {
   const callers = shownCallers(call)
   return callers.length === 0 ? source : `${[...callers, call.tool].map(({ name }) => name).join(' → ')} (${source})`
 }

@@ -6,7 +6,9 @@ import { isJsonObject } from '@bulkhead/kit/json'
 import { deepFreeze } from '@bulkhead/kit/json-copy'
 import { eventFields } from '../model/event-fields.ts'
 import type { CallRun } from '../model/call-run.ts'
-import { AllowedCall, ExecutedCall, ResolvedCall, type Call, type HostContext } from '../policy/call.ts'
+import {
+  callOf, ResolvedCall, ValidatedCall, type Call, type DecidedCall, type ExecutedCall, type HostContext, type StageRecord,
+} from '../policy/call.ts'
 import { viewOf } from '../policy/model/checked-call.ts'
 import { isResultGuarded } from './guard-result.ts'
 import { notify, observe, refusalPoint } from './hooks.ts'
@@ -31,12 +33,13 @@ interface LongResult {
 }
 
 /** The result or the error of a call, as long as a model may see it. The observers are notified. */
-export function endingOf(run: CallRun<Call>, ended: ExecutedCall | BulkheadError, host: HostContext): Ending {
-  const { reached: call, attempts: { count: attempt }, reservation } = run
+export function endingOf(run: CallRun<StageRecord>, ended: ExecutedCall | BulkheadError, host: HostContext): Ending {
+  const { reached, attempts: { count: attempt }, reservation } = run
+  const call = callOf(reached)
   // A call that never ran costs nothing.
   if (attempt === 0) reservation?.release()
   const { body, metadata: claimed } = ended instanceof BulkheadError
-    ? { body: errorBody(ended), metadata: call instanceof ExecutedCall ? call.reading.metadata : NOTHING_CLAIMED }
+    ? { body: errorBody(ended), metadata: 'reading' in reached ? reached.reading.metadata : NOTHING_CLAIMED }
     : ended.reading
   if (call.session.hooks.all.length > 0) notifyObservers(call, attempt, ended, host)
   if (claimed.tokens_used !== undefined) reservation?.settle(claimed.tokens_used)
@@ -50,7 +53,7 @@ export function endingOf(run: CallRun<Call>, ended: ExecutedCall | BulkheadError
   const { body: head, whole } = truncate(body, tool.maxOutputBytes, tool.maxEntries, keepsTail)
   // What a guard has checked or changed is saved, and not what the tool put out.
   const isUsed = output !== undefined && !output.isEmpty && body.type === 'output'
-    && call instanceof AllowedCall && !isResultGuarded(call)
+    && call instanceof ValidatedCall && !isResultGuarded(call)
   if (isUsed && (whole !== undefined || leavesOut(body))) return { body: head, claimed, long: { call, body, whole: output } }
   output?.drop()
   return { body: head, claimed, ...(whole !== undefined && { long: { call, body, whole } }) }
@@ -104,8 +107,9 @@ const isPart = ({ tool }: ResolvedCall, body: OutcomeBody): boolean =>
   tool.origin.layer === 'bundled' && body.type === 'output' && leavesOut(body)
 
 /** The host accepts only those claims of a tool that it cannot check itself. */
-function metadataOf(run: CallRun<Call>, claimed: CarriedMetadata, { clock }: HostContext): OutcomeMetadata {
-  const { reached: call, attempts: { count: attempt }, reservation } = run
+function metadataOf(run: CallRun<StageRecord>, claimed: CarriedMetadata, { clock }: HostContext): OutcomeMetadata {
+  const { reached, attempts: { count: attempt }, reservation } = run
+  const call = callOf(reached)
   const metadata: { -readonly [Field in keyof OutcomeMetadata]: OutcomeMetadata[Field] } = {
     call_id: call.id,
     tool: call.name,
@@ -122,16 +126,17 @@ function metadataOf(run: CallRun<Call>, claimed: CarriedMetadata, { clock }: Hos
 
 /** The end of every call: one outcome, one event, and the hooks are notified. */
 export function settle(
-  run: CallRun<Call>, { body, claimed, long }: Ending, saved: SavedResult | undefined, host: HostContext,
+  run: CallRun<StageRecord>, { body, claimed, long }: Ending, saved: SavedResult | undefined, host: HostContext,
 ): Outcome {
-  const { reached: call, attempts, askedMs } = run
+  const { reached, attempts, askedMs } = run
+  const call = callOf(reached)
   const known = metadataOf(run, claimed, host)
   const metadata = long ? { ...known, truncated: true, ...saved } : known
   const outcome: Outcome = body.type === 'output' ? { ...body, metadata } : { ...body, metadata }
   if (call instanceof ResolvedCall) host.metrics.count(call.tool, outcome, askedMs)
   announce(call, outcome, host)
   const isObserved = attempts.count > 0 && call.session.hooks.all.length > 0
-  if (isObserved && call instanceof AllowedCall) runAfterHooks(call, outcome, host)
+  if (isObserved && 'decision' in reached) runAfterHooks(reached, outcome, host)
   return outcome
 }
 
@@ -154,8 +159,10 @@ function announce(call: Call, outcome: Outcome, { events }: HostContext): void {
   events.emit({ type: 'ToolInvocationFailed', ...eventFields(call), durationMs, errorClass, errorCode, message })
 }
 
-function runAfterHooks(call: AllowedCall, outcome: Outcome, host: HostContext): void {
-  const view = viewOf(call, call.decision.analysis.approvalKey)
+function runAfterHooks(
+  { call, decision }: Pick<DecidedCall, 'call' | 'decision'>, outcome: Outcome, host: HostContext,
+): void {
+  const view = viewOf(call, decision.analysis.approvalKey)
   for (const hooks of call.session.hooks.all) {
     notify('afterToolExecution', host, () => hooks.afterToolExecution?.(view, deepFreeze(outcome)))
   }

@@ -76,14 +76,17 @@ export interface CallRequest {
 
 const NO_CALLERS: readonly ToolEntry[] = Object.freeze([])
 
-/** A call that was made. Each stage takes the record of the one before, adds what it found, and changes nothing. */
+/**
+ * A call that was made. Each stage takes the record of the one before and returns its own; none changes. Fields are
+ * declared only: to define those of a derived class first costs a call 0.3 µs.
+ */
 export class Call {
   /** As much of the requested id as an outcome and an event can repeat. */
-  readonly id: string
-  readonly name: string
-  readonly request: CallRequest
-  readonly scope: CallScope
-  readonly startedAt: number
+  declare readonly id: string
+  declare readonly name: string
+  declare readonly request: CallRequest
+  declare readonly scope: CallScope
+  declare readonly startedAt: number
 
   constructor({ id, name, request, scope, startedAt }: Pick<Call, 'id' | 'name' | 'request' | 'scope' | 'startedAt'>) {
     this.id = id
@@ -128,21 +131,19 @@ export class Call {
 }
 
 /** It has an id, a name to look up, and a time limit in range. */
-export class ReceivedCall extends Call {
+export interface ReceivedCall {
+  readonly call: Call
   readonly timeoutMs: number | undefined
-
-  constructor(call: Call, timeoutMs: number | undefined) {
-    super(call)
-    this.timeoutMs = timeoutMs
-  }
 }
 
 /** The tool exists and is enabled. The call means this tool of this origin from here on. */
-export class ResolvedCall extends ReceivedCall {
-  readonly tool: ToolEntry
+export class ResolvedCall extends Call {
+  declare readonly timeoutMs: number | undefined
+  declare readonly tool: ToolEntry
 
-  constructor(call: ReceivedCall, tool: ToolEntry) {
-    super(call, call.timeoutMs)
+  constructor(call: Call, timeoutMs: number | undefined, tool: ToolEntry) {
+    super(call)
+    this.timeoutMs = timeoutMs
     this.tool = tool
   }
 }
@@ -160,13 +161,13 @@ export interface ValidArguments {
 }
 
 export class ValidatedCall extends ResolvedCall implements ValidArguments {
-  readonly args: JsonObject
-  readonly argsChars: number
-  readonly proposed: JsonObject | undefined
-  readonly timeMs: number
+  declare readonly args: JsonObject
+  declare readonly argsChars: number
+  declare readonly proposed: JsonObject | undefined
+  declare readonly timeMs: number
 
   constructor(call: ResolvedCall, { args, argsChars, proposed, timeMs }: ValidArguments) {
-    super(call, call.tool)
+    super(call, call.timeoutMs, call.tool)
     this.args = args
     this.argsChars = argsChars
     this.proposed = proposed
@@ -174,29 +175,25 @@ export class ValidatedCall extends ResolvedCall implements ValidArguments {
   }
 }
 
-/** Every policy has evaluated the arguments. */
+/** Every policy has evaluated the arguments. `call` has them as the policies left them. */
 export interface EvaluatedCall {
-  /** With the arguments as the policies left them. */
   readonly call: ValidatedCall
   readonly evaluation: Decision
+  /** How policies changed the arguments before the evaluation. */
   readonly changes: readonly MadeChange[]
 }
 
 /** Budget and audit are checked too. */
-export class DecidedCall extends ValidatedCall {
+export interface DecidedCall {
+  readonly call: ValidatedCall
   readonly decision: Decision
-  /** How policies changed the arguments before the evaluation. */
   readonly changes: readonly MadeChange[]
-
-  constructor(call: ValidatedCall, decision: Decision, changes: readonly MadeChange[]) {
-    super(call, call)
-    this.decision = decision
-    this.changes = changes
-  }
 }
 
-/** Why a call may run. */
-export interface Permission {
+/** The decision is allow, or a person has answered yes. */
+export interface AllowedCall {
+  readonly call: ValidatedCall
+  readonly decision: Decision
   /** Whether a person or a rule allowed it. */
   readonly isApproved: boolean
   /** The earlier approvals that allow it. */
@@ -205,35 +202,27 @@ export interface Permission {
   readonly lossesBefore: number
 }
 
-/** The decision is allow, or a person has answered yes. */
-export class AllowedCall extends DecidedCall implements Permission {
-  readonly isApproved: boolean
-  readonly approvals: readonly KeptApproval[] | undefined
-  readonly lossesBefore: number
-
-  constructor(call: DecidedCall, { isApproved, approvals, lossesBefore }: Permission) {
-    super(call, call.decision, call.changes)
-    this.isApproved = isApproved
-    this.approvals = approvals
-    this.lossesBefore = lossesBefore
-  }
-}
-
-/** No before-hook vetoed it, and its budget is reserved: it may run. */
-export interface ClearedCall {
-  readonly call: AllowedCall
+export interface BudgetedCall {
+  readonly allowed: AllowedCall
   readonly reservation: Reservation
 }
 
-/** The tool has answered. */
-export class ExecutedCall extends AllowedCall {
-  readonly reading: Reading
-
-  constructor(call: AllowedCall, reading: Reading) {
-    super(call, call)
-    this.reading = reading
-  }
+/** No before-hook vetoed it: it may run. */
+export interface ClearedCall {
+  readonly cleared: BudgetedCall
 }
+
+/** The tool has answered. */
+export interface ExecutedCall {
+  readonly call: ValidatedCall
+  readonly decision: Decision
+  readonly reading: Reading
+}
+
+/** What the last stage of a call returned. */
+export type StageRecord = Call | ReceivedCall | EvaluatedCall | DecidedCall | AllowedCall | ExecutedCall
+
+export const callOf = (record: StageRecord): Call => 'call' in record ? record.call : record
 
 /** The host, as the steps of a call see it. */
 export interface HostContext {

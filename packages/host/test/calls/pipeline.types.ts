@@ -12,12 +12,12 @@ import { endingOf } from '../../src/calls/settle.ts'
 import type { Reservation } from '../../src/model/budget.ts'
 import type { CallRun } from '../../src/model/call-run.ts'
 import type {
-  AllowedCall, Call, ClearedCall, DecidedCall, EvaluatedCall, ExecutedCall, HostContext, ReceivedCall, ResolvedCall,
-  ValidatedCall,
+  AllowedCall, BudgetedCall, Call, ClearedCall, DecidedCall, EvaluatedCall, ExecutedCall, HostContext, ReceivedCall, ResolvedCall,
+  StageRecord, ValidatedCall,
 } from '../../src/policy/call.ts'
 
 declare const host: HostContext
-declare const run: CallRun<Call>
+declare const run: CallRun<StageRecord>
 declare const call: Call
 declare const received: ReceivedCall
 declare const resolved: ResolvedCall
@@ -25,7 +25,7 @@ declare const validated: ValidatedCall
 declare const evaluated: EvaluatedCall
 declare const decided: DecidedCall
 declare const allowed: AllowedCall
-declare const reservation: Reservation
+declare const budgeted: BudgetedCall
 declare const cleared: ClearedCall
 declare const executed: ExecutedCall
 const { attempts } = run
@@ -41,7 +41,7 @@ export const right = [
   redeemApprovals(allowed, host) satisfies Promise<AllowedCall>,
   redeemPermits(allowed, host),
   reserveBudget(allowed) satisfies Reservation,
-  runBeforeHooks(allowed, reservation, host) satisfies Promise<ClearedCall>,
+  runBeforeHooks(budgeted, host) satisfies Promise<ClearedCall>,
   execute(cleared, attempts, host) satisfies Promise<ExecutedCall>,
   guardResult(executed, host) satisfies Promise<ExecutedCall>,
   endingOf(run, executed, host),
@@ -64,12 +64,10 @@ export const wrong = [
   redeemPermits(decided, host),
   // @ts-expect-error not allowed
   reserveBudget(decided),
-  // @ts-expect-error not allowed
-  runBeforeHooks(decided, reservation, host),
   // @ts-expect-error nothing reserved
-  runBeforeHooks(allowed, undefined, host),
+  runBeforeHooks(allowed, host),
   // @ts-expect-error hooks not asked
-  execute(allowed, attempts, host),
+  execute(budgeted, attempts, host),
   // @ts-expect-error there is no result yet
   guardResult(allowed, host),
   // @ts-expect-error not executed
