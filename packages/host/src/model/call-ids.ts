@@ -3,6 +3,9 @@ import { BulkheadError, CALL_LIMITS } from '@bulkhead/contract'
 /** The ids of the calls of a session. Events, records and undo name a call by its id, so no two calls have the same. */
 export class CallIds {
   readonly #used = new Set<string>()
+  /** The same, each at its place in a circle: to find the first of a long Set, Node passes every one that was removed. */
+  readonly #inOrder: string[] = []
+  #next = 0
 
   /** Throws InputInvalid if a call has the id already. */
   take(id: string): void {
@@ -11,6 +14,9 @@ export class CallIds {
       throw new BulkheadError('InputInvalid', message, { data: { path: '/id' } })
     }
     this.#used.add(id)
-    if (this.#used.size > CALL_LIMITS.sessionIds) this.#used.delete(this.#used.values().next().value!)
+    const oldest = this.#inOrder[this.#next]
+    if (oldest !== undefined) this.#used.delete(oldest)
+    this.#inOrder[this.#next] = id
+    this.#next = (this.#next + 1) % CALL_LIMITS.sessionIds
   }
 }
