@@ -4,8 +4,8 @@ import { CallRun } from '../model/call-run.ts'
 import { eventFields } from '../model/event-fields.ts'
 import { SKIPPED_BY_STEERING } from '../model/outcome.ts'
 import {
-  callOf, type AllowedCall, type BudgetedCall, type Call, type DecidedCall, type ExecutedCall, type HostContext,
-  type StageRecord, type ValidatedCall,
+  callOf, type AllowedCall, type BudgetedCall, type Call, type DecidedCall, type HostContext, type StageRecord,
+  type ValidatedCall,
 } from '../policy/call.ts'
 import { askPerson, redeemApprovals, redeemPermits, requireAllowed } from './authorize.ts'
 import {
@@ -21,7 +21,7 @@ import { endingOf, saveWhole, settle, type Ending } from './settle.ts'
 /** Runs one call to its single outcome. Never rejects. */
 export function runCall(proposal: Proposal, host: HostContext): Promise<Outcome> {
   const run = new CallRun<StageRecord>(propose(proposal, host.clock))
-  return settled(run, authorize(run, host, true, (allowed) => reserve(allowed, run, host)), host)
+  return finish(run, authorize(run, host, true, (allowed) => reserve(allowed, run, host)), host)
 }
 
 /** A call of a response, decided but not run. The promise is settled. */
@@ -55,13 +55,13 @@ export function untilAdmitted({ run }: PreparedCall): Promise<unknown> | undefin
 
 /** Runs a prepared call after those before it. Never rejects. */
 export const finishCall = ({ run, allowed }: PreparedCall, host: HostContext): Promise<Outcome> =>
-  settled(run, allowed.then(async (ready) => reserve(await redeemApprovals(ready, host), run, host)), host)
+  finish(run, allowed.then(async (ready) => reserve(await redeemApprovals(ready, host), run, host)), host)
 
 /**
  * Ends a prepared call that gives way to a new message of the user. A call that was denied stays denied. Never rejects.
  */
 export const skipCall = ({ run, allowed }: PreparedCall, host: HostContext): Promise<Outcome> =>
-  settled(run, allowed.then(({ call }) => {
+  finish(run, allowed.then(({ call }) => {
     // Listeners count an end for each start.
     host.events.emit({ type: 'ToolInvocationStarted', ...eventFields(call), attempt: 0 })
     throw new BulkheadError('SkippedBySteering', SKIPPED_BY_STEERING)
@@ -142,22 +142,19 @@ function reserve(allowed: AllowedCall, run: CallRun<StageRecord>, host: HostCont
   return { allowed, reservation: run.charge(reserveBudget(allowed)) }
 }
 
-async function perform(budgeted: BudgetedCall, run: CallRun<StageRecord>, host: HostContext): Promise<ExecutedCall> {
-  const { allowed, allowed: { call } } = budgeted
-  const cleared = await runBeforeHooks(budgeted, host)
-  if (isAuditRequired(host)) await untilRecorded(allowed, host)
-  if (run.written) await untilAborted(run.written, call.signal)
-  const isInline = call.tool.extension.arrangement.placement === 'inline'
-  const executed = run.reach(await host.journal.leave(() => execute(cleared, run.attempts, host), isInline))
-  if (isRevertible(executed)) await recordEffect(executed, host)
-  return isResultGuarded(call) ? await guardResult(executed, host) : executed
-}
-
-/** The outcome of a call. Nothing of the call is left afterwards. Never rejects. */
-async function settled(run: CallRun<StageRecord>, ready: Promise<BudgetedCall>, host: HostContext): Promise<Outcome> {
+/** Runs a call that may run, and settles it. Nothing of the call is left afterwards. Never rejects. */
+async function finish(run: CallRun<StageRecord>, ready: Promise<BudgetedCall>, host: HostContext): Promise<Outcome> {
   let ending: Ending
   try {
-    ending = endingOf(run, await perform(await ready, run, host), host)
+    const budgeted = await ready
+    const { allowed, allowed: { call } } = budgeted
+    const cleared = await runBeforeHooks(budgeted, host)
+    if (isAuditRequired(host)) await untilRecorded(allowed, host)
+    if (run.written) await untilAborted(run.written, call.signal)
+    const isInline = call.tool.extension.arrangement.placement === 'inline'
+    const executed = run.reach(await host.journal.leave(() => execute(cleared, run.attempts, host), isInline))
+    if (isRevertible(executed)) await recordEffect(executed, host)
+    ending = endingOf(run, isResultGuarded(call) ? await guardResult(executed, host) : executed, host)
   } catch (thrown) {
     ending = endingOf(run, BulkheadError.from(thrown), host)
   }

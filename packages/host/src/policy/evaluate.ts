@@ -38,19 +38,18 @@ export async function evaluate(
   const { tool, session: { policy } } = validated
   const changes: MadeChange[] = []
   let call = validated
-  const evaluated = (evaluation: Decision): EvaluatedCall => ({ call, evaluation, changes })
   const { denied, lost } = policy.standing(tool)
   const refused = (lost && !isReadByHost(tool, host) ? lost : undefined) ?? denied ?? beyondParent(call)
-  if (refused) return evaluated(final(refused, analysisByKey(tool.name)))
+  if (refused) return { call, evaluation: final(refused, analysisByKey(tool.name)), changes }
   for (;;) {
     const found = needsKey(call, host)
       ? analyzeCall(call, host) ?? await deriveKey(call, attempts, host.clock) : analysisByKey(tool.name)
     const claimed = withClaims(found, call, host)
     const analysis = claimed.command ? await withWall(claimed, call, host) : claimed
     const excess = beyondGrant(call, analysis, host)
-    if (excess) return evaluated(final(excess, analysis))
+    if (excess) return { call, evaluation: final(excess, analysis), changes }
     const ignored = ignoredPath(call, analysis, host)
-    if (ignored) return evaluated(final(ignored, analysis))
+    if (ignored) return { call, evaluation: final(ignored, analysis), changes }
 
     const evaluation: Evaluation =
       { call, analysis, verdicts: [...analysis.verdicts], clock: host.clock, ruled: 'no' }
@@ -65,12 +64,15 @@ export async function evaluate(
         addOpinion(evaluation, await judgeCommands(call, analysis, evaluation.verdicts, host))
       }
       const decision = conclude(evaluation, call)
-      if (!needsFreshApprovals(decision, call)) return evaluated(decision)
+      if (!needsFreshApprovals(decision, call)) return { call, evaluation: decision, changes }
       await call.session.approvals.refresh()
-      return evaluated(conclude(evaluation, call))
+      return { call, evaluation: conclude(evaluation, call), changes }
     }
     const made = makeChange(change, call, changes.length)
-    if ('action' in made) return evaluated({ ...final(made, analysis), verdicts: [...evaluation.verdicts, made] })
+    if ('action' in made) {
+      const verdicts = [...evaluation.verdicts, made]
+      return { call, evaluation: { ...final(made, analysis), verdicts }, changes }
+    }
     call = made.call
     attempts.allow(call.timeMs)
     changes.push(made.change)
@@ -114,7 +116,8 @@ function conclude({ analysis: found, verdicts }: Evaluation, call: ValidatedCall
   const asks = answer ? all.filter((one) => !answer.answers(one)) : all
   const [first] = asks
   if (first === undefined) return { verdicts, verdict: answer!.verdict, analysis: found, asks, answerable: true }
-  const questions = [...new Set(asks.flatMap(({ questions: own = [] }) => own))]
+  const questions = asks.length === 1 ? first.questions ?? []
+    : [...new Set(asks.flatMap(({ questions: own = [] }) => own))]
   const analysis: CallAnalysis = { ...found, questions }
   const answerable = asks.every(({ questions: own }) => own !== undefined)
   if (isStaged || !answerable) return { verdicts, verdict: first, analysis, asks, answerable }

@@ -169,7 +169,8 @@ export class OfferedTools {
   /** Why the current configuration disables the tool, or undefined. */
   switchedOff(name: string): string | undefined {
     const { offers, settings } = this.#now()
-    return this.#whyOff(name, this.#offers, this.#settings) ?? this.#whyOff(name, offers, settings)
+    const isNow = offers === this.#offers && settings === this.#settings
+    return this.#whyOff(name, this.#offers, this.#settings) ?? (isNow ? undefined : this.#whyOff(name, offers, settings))
   }
 
   /** Enabled tools, sorted by name. */
