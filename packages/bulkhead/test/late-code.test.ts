@@ -18,7 +18,7 @@ it('the host loads all of its code before third-party code runs', async () => {
   const { 'first {}': before = [], ...later } = loadedBy
   expect(threadsFromDisk).toEqual([])
   const packages = new Set(before.map((path) => /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]))
-  expect(['undici', 'piscina', '@vscode/ripgrep', 'js-yaml', '@clack/prompts', '@modelcontextprotocol/client']
+  expect(['undici', '@vscode/ripgrep', 'js-yaml', '@clack/prompts', '@modelcontextprotocol/client']
     .filter((name) => !packages.has(name))).toEqual([])
   expect(later).toEqual(Object.fromEntries(Object.keys(later).map((name) => [name, []])))
 })

@@ -18,6 +18,8 @@ export interface TaskStart {
   readonly cpuMs: number
   /** With the first task of a thread that has read its code from disk. */
   readonly recording?: Recording | undefined
+  /** Other entries that cannot be loaded, and why. */
+  readonly failed: ReadonlyMap<string, string>
 }
 
 /** `cpuMs`: processor time of the task. */
@@ -31,9 +33,11 @@ type Run = (question: unknown) => unknown
 
 const data = workerData as ThreadData
 let opened: Promise<Run> | undefined
+const failed = new Map<string, string>()
 
 async function open(): Promise<Run> {
   const { run } = await import(data.entry) as { readonly run: Run }
+  for (const other of data.others ?? []) await import(other).catch((error: unknown) => failed.set(other, messageOf(error)))
   flushCompileCache()
   delete process.env['NODE_COMPILE_CACHE']
   // What a library prints is no output of the host.
@@ -52,7 +56,7 @@ export async function task({ turn, question }: Task): Promise<TaskResult> {
   opened ??= open()
   const run = await opened
   const before = cpuMs()
-  parentPort!.postMessage({ turn, cpuMs: before, recording: data.made } satisfies TaskStart)
+  parentPort!.postMessage({ turn, cpuMs: before, recording: data.made, failed } satisfies TaskStart)
   delete data.made
   try {
     const value = question && await run(question.value)

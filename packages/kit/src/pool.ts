@@ -3,7 +3,7 @@ import type { Piscina } from 'piscina'
 import { onAbort } from './deadlines.ts'
 import { messageOf } from './error-message.ts'
 import type { Task, TaskResult, TaskStart } from './pool-thread.ts'
-import { compileCacheEnvironment, HOOKS_FIRST, type Recording, type ThreadData } from './thread-image.ts'
+import { compileCacheEnvironment, HOOKS_FIRST, images, type Recording, ThreadImage, type ThreadData } from './thread-image.ts'
 
 export interface PoolOptions {
   readonly heapMb: number
@@ -13,6 +13,8 @@ export interface PoolOptions {
   readonly waiting: number
   /** A thread is replaced after so many tasks. With one, no task meets what another left behind. */
   readonly tasksPerThread: number
+  /** A thread without a task ends after this time. Default: 5 seconds. */
+  readonly idleMs?: number
   /** Further options of Node for the threads. */
   readonly execArgv?: readonly string[]
 }
@@ -46,7 +48,6 @@ type Work = Pick<Task, 'question'>
 
 /** A thread that is not ready after this time has failed. */
 const START_MS = 60_000
-/** A thread without a task ends after this time. */
 const IDLE_MS = 5_000
 
 /**
@@ -58,43 +59,40 @@ const IDLE_MS = 5_000
  * never waits for one of another kind.
  */
 export class WorkPool<Question, Answer> {
-  readonly #entry: string
+  readonly #image: ThreadImage
   readonly #options: PoolOptions
-  readonly #idle: PoolThread[] = []
+  #idle: PoolThread[] = []
   readonly #waiting = new Set<() => void>()
   #running = 0
-  #recording: Recording | undefined
 
   constructor(entry: URL, options: PoolOptions) {
-    this.#entry = entry.href
+    this.#image = new ThreadImage(entry)
     this.#options = options
   }
 
   /** Whether the code was read, so that threads no longer read it from disk. */
   get isLoaded(): boolean {
-    return this.#recording !== undefined
+    return this.#image.isLoaded
   }
 
   /** Reads the code. Rejects with PoolError if no thread can be started or the code cannot be loaded. */
   async load(): Promise<void> {
-    if (!this.isLoaded) await this.#run({}, { deadlineMs: START_MS })
+    if (!this.isLoaded) await loadImages([this.#image])
   }
 
   /** Rejects with PoolError, or with the reason of the signal. */
   async run(value: Question, limits: TaskLimits): Promise<Answer> {
-    return await this.#run({ question: { value } }, limits) as Answer
-  }
-
-  async #run(work: Work, limits: TaskLimits): Promise<unknown> {
     limits.signal?.throwIfAborted()
     await this.#turn(limits.signal)
     try {
-      const thread = this.#idle.pop() ?? await this.#start()
+      const { entry, recording } = this.#image
+      this.#idle = this.#idle.filter((thread) => !thread.hasEnded)
+      const thread = this.#idle.pop() ?? await startThread({ entry, recording }, this.#options)
       try {
-        return await thread.run(work, limits)
+        return await thread.run({ question: { value } }, limits) as Answer
       } finally {
-        const isUsedUp = thread.tasks >= this.#options.tasksPerThread || work.question === undefined
-        if (isUsedUp || thread.hasFailed) thread.end()
+        if (thread.recording) this.#image.keep(thread.recording)
+        if (thread.hasEnded || thread.tasks >= this.#options.tasksPerThread) thread.end()
         else this.#idle.push(thread)
       }
     } finally {
@@ -123,23 +121,45 @@ export class WorkPool<Question, Answer> {
     })
     await promise.finally(forget)
   }
+}
 
-  async #start(): Promise<PoolThread> {
-    // Loaded late: most processes never need it.
-    const { Piscina: Threads } = await import('piscina')
-    const { heapMb, execArgv = [] } = this.#options
-    const rights = rightsToLoad()
-    const piscina: Piscina<Task, TaskResult> = new Threads({
-      filename: new URL('./pool-thread.ts', import.meta.url).href, name: 'task',
-      minThreads: 0, maxThreads: 1, idleTimeout: IDLE_MS,
-      env: rights.env, execArgv: [...rights.execArgv, ...HOOKS_FIRST, ...execArgv],
-      workerData: { entry: this.#entry, recording: this.#recording } satisfies ThreadData,
-      resourceLimits: { maxOldGenerationSizeMb: heapMb },
-      // Otherwise a thread that waits for a task blocks its event loop.
-      atomics: 'disabled', recordTiming: false, trackUnmanagedFds: false,
-    })
-    return new PoolThread(piscina, heapMb, (recording) => void (this.#recording ??= recording))
+const THREAD = new URL('./pool-thread.ts', import.meta.url)
+
+/**
+ * Reads the code of all threads that may start later, in one thread. Rejects with PoolError if none can be started or
+ * some code cannot be loaded.
+ */
+export async function loadImages(some: Iterable<ThreadImage> = images): Promise<void> {
+  const missing = [...some].filter(({ isLoaded }) => !isLoaded)
+  if (missing.length === 0) return
+  const thread = await startThread({ entry: THREAD.href, others: missing.map(({ entry }) => entry) }, { heapMb: 512 })
+  try {
+    await thread.run({}, { deadlineMs: START_MS })
+    for (const image of missing) if (!thread.failed.has(image.entry)) image.keep(thread.recording!)
+    const [why] = thread.failed.values()
+    if (why !== undefined) throw new PoolError('start', why)
+  } finally {
+    thread.end()
   }
+}
+
+async function startThread(data: ThreadData, options: Pick<PoolOptions, 'heapMb' | 'idleMs' | 'execArgv'>): Promise<PoolThread> {
+  // Loaded late: most processes never need it.
+  const { Piscina: Threads } = await import('piscina').catch((error: unknown) => {
+    throw new PoolError('start', messageOf(error))
+  })
+  const { heapMb, idleMs = IDLE_MS, execArgv = [] } = options
+  const rights = rightsToLoad()
+  const piscina: Piscina<Task, TaskResult> = new Threads({
+    filename: THREAD.href, name: 'task',
+    minThreads: 0, maxThreads: 1, idleTimeout: idleMs,
+    env: rights.env, execArgv: [...rights.execArgv, ...HOOKS_FIRST, ...execArgv],
+    workerData: data,
+    resourceLimits: { maxOldGenerationSizeMb: heapMb },
+    // Otherwise a thread that waits for a task blocks its event loop.
+    atomics: 'disabled', recordTiming: false, trackUnmanagedFds: false,
+  })
+  return new PoolThread(piscina, heapMb)
 }
 
 /**
@@ -155,20 +175,24 @@ function rightsToLoad(): { readonly env: NodeJS.ProcessEnv; readonly execArgv: r
 }
 
 /**
- * One thread, which Piscina starts again after it was idle. A Piscina of several does not tell which thread runs a task,
- * and forgets the tasks in its queue when a thread dies while it starts.
+ * One thread. A Piscina of several does not tell which thread runs a task, and forgets the tasks in its queue when a
+ * thread dies while it starts.
  */
 class PoolThread {
   readonly #piscina: Piscina<Task, TaskResult>
   readonly #heapMb: number
   tasks = 0
-  hasFailed = false
+  /** Also of an idle one. Piscina could start it again, but from disk. */
+  hasEnded = false
+  recording: Recording | undefined
+  failed: TaskStart['failed'] = new Map()
 
-  constructor(piscina: Piscina<Task, TaskResult>, heapMb: number, keep: (recording: Recording) => void) {
+  constructor(piscina: Piscina<Task, TaskResult>, heapMb: number) {
     this.#piscina = piscina
     this.#heapMb = heapMb
-    // Sent before the thread gets untrusted input.
-    piscina.on('message', ({ recording }: TaskStart) => recording && keep(recording))
+    // Sent before the thread gets untrusted input, so the first one counts.
+    piscina.once('message', ({ recording, failed }: TaskStart) => Object.assign(this, { recording, failed }))
+    piscina.on('workerDestroy', () => void (this.hasEnded = true))
     // Without a listener an error of an idle thread would end the process.
     piscina.on('error', () => undefined)
   }
@@ -182,12 +206,14 @@ class PoolThread {
     piscina.on('message', onStart).once('error', onError)
     try {
       const result = await piscina.run(task, { signal: watch.ended })
+      // It was sent before, over another port.
+      await watch.begun.promise
       watch.check(result.cpuMs)
       if (watch.reason !== undefined) throw watch.reason as Error
       if ('value' in result) return result.value
       throw new PoolError('failed', result.fault)
     } catch (error) {
-      this.hasFailed = !(error instanceof PoolError && error.fault === 'failed')
+      this.hasEnded ||= !(error instanceof PoolError && error.fault === 'failed')
       throw watch.reason ?? (error instanceof PoolError ? error : this.#faultOf(error, watch.hasBegun))
     } finally {
       watch.stop()
@@ -217,6 +243,7 @@ class TaskWatch {
   readonly #forget: (() => void) | undefined
   #timer: NodeJS.Timeout
   #poll: NodeJS.Timeout | undefined
+  readonly begun = Promise.withResolvers<void>()
   hasBegun = false
   /** Why the task was ended. */
   reason: unknown
@@ -236,6 +263,7 @@ class TaskWatch {
   begin(before: number): void {
     const { deadlineMs, cpuMs } = this.#limits
     this.hasBegun = true
+    this.begun.resolve()
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.end(new PoolError('deadline', `it took longer than ${deadlineMs} ms`)), deadlineMs)
     if (cpuMs === undefined) return

@@ -11,6 +11,8 @@ export interface Recording {
 /** `workerData` of a thread with hooks. */
 export interface ThreadData {
   readonly entry: string
+  /** Entries that are only loaded. */
+  readonly others?: readonly string[]
   /** What another thread has read. */
   readonly recording?: Recording | undefined
   /** What this thread has read so far, if it got no recording. */
@@ -27,11 +29,14 @@ const { readFileSync } = process.getBuiltinModule('node:fs')
 const { recording } = workerData
 const { resolved, sources } = recording ?? (workerData.made = { resolved: new Map(), sources: new Map() })
 const missing = (what) => new Error('The image of this thread does not have ' + what + '.')
+// What an import means depends on the folder of its parent. Node asks once for the same one of a folder, and the URL of
+// this script depends on the working directory.
+const keyOf = (specifier, { parentURL, conditions }) => URL.canParse(specifier)
+  ? specifier : [parentURL && new URL('.', parentURL).href, conditions.includes('require'), specifier].join(' ')
 registerHooks({
   resolve(specifier, context, next) {
     if (isBuiltin(specifier)) return next(specifier, context)
-    // An absolute URL does not depend on its parent, and the URL of this script depends on the working directory.
-    const key = URL.canParse(specifier) ? specifier : context.parentURL + ' ' + specifier
+    const key = keyOf(specifier, context)
     const known = resolved.get(key)
     if (known) return { ...known, shortCircuit: true }
     if (recording) throw missing(specifier)
@@ -74,22 +79,36 @@ export function compileCacheEnvironment(): NodeJS.ProcessEnv {
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
 }
 
+/** Every image of the process. */
+export const images = new Set<ThreadImage>()
+
 /**
  * The code of a thread, read from disk once. Threads that start later run what was read, whatever the files hold by
  * then. The entry exports `run`, which receives the data of the thread, and imports everything it needs statically.
  */
 export class ThreadImage {
-  readonly #entry: string
+  readonly entry: string
   #recording: Recording | undefined
   #loading: Promise<void> | undefined
 
   constructor(entry: URL) {
-    this.#entry = entry.href
+    this.entry = entry.href
+    images.add(this)
   }
 
   /** Whether the code was read, so that threads no longer read it from disk. */
   get isLoaded(): boolean {
     return this.#recording !== undefined
+  }
+
+  /** What was read. */
+  get recording(): Recording | undefined {
+    return this.#recording
+  }
+
+  /** Takes what a thread has read. Contract: the thread had no untrusted input before. */
+  keep(recording: Recording): void {
+    this.#recording ??= recording
   }
 
   /**
@@ -117,7 +136,7 @@ export class ThreadImage {
 
   /** Without data the thread loads its code and ends. */
   #spawn(data: { readonly value: unknown } | undefined, options: WorkerOptions): Worker {
-    const entry = this.#entry
+    const { entry } = this
     if (this.#recording) {
       return new Worker(RUN_ENTRY, { ...options, eval: true, workerData: { entry, recording: this.#recording, data } })
     }
@@ -125,7 +144,7 @@ export class ThreadImage {
     const transferList = [port2, ...(options.transferList ?? [])]
     const workerData = { entry, port: port2, data }
     const worker = new Worker(RUN_ENTRY, { ...options, eval: true, workerData, transferList })
-    const receive = (recording: Recording): void => void (this.#recording ??= recording)
+    const receive = (recording: Recording): void => this.keep(recording)
     port1.once('message', receive).unref()
     // The exit can be reported before the message that the thread sent first.
     worker.prependOnceListener('exit', () => {

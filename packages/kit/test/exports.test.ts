@@ -21,7 +21,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   'json-edit': ['placeInJson', 'removeJson'],
   'node-version': ['nodeVersionFault', 'requireNodeVersion'],
   options: ['findOptionFault', 'forms'],
-  pool: ['PoolError', 'WorkPool'],
+  pool: ['PoolError', 'WorkPool', 'loadImages'],
   'pool-thread': ['task'],
   'private-file': ['ExposedFileError', 'readPrivateFile', 'writePrivateFile'],
   processes: [
@@ -38,7 +38,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'subschemaPointer', 'subschemasOf', 'valueAt', 'withDependents', 'withPrefixItems',
   ],
   'schema-types': ['commentOf', 'memberName', 'typeOfSchema'],
-  'thread-image': ['HOOKS_FIRST', 'ThreadImage', 'compileCacheEnvironment'],
+  'thread-image': ['HOOKS_FIRST', 'ThreadImage', 'compileCacheEnvironment', 'images'],
   text: ['LEFT_OUT', 'MIN_SECRET_CHARS', 'closeNames', 'decoded', 'givesAdvice', 'headAndTail', 'isSecretName', 'meantNames', 'visibleJson', 'visibleText', 'writtenForms'],
 }
 

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
-import { PoolError, WorkPool, type PoolFault, type PoolOptions } from '../src/pool.ts'
+import { loadImages, PoolError, WorkPool, type PoolFault, type PoolOptions } from '../src/pool.ts'
+import { ThreadImage } from '../src/thread-image.ts'
 import type { Question } from './fixtures/pool-work.ts'
 
 const ENTRY = new URL('fixtures/pool-work.ts', import.meta.url)
@@ -188,5 +189,26 @@ it('reads its code once, and runs that after the files have changed', async () =
   write('second')
   expect(await pool.run(null, LONG)).toBe('first first')
   expect(await pool.run(null, LONG)).toBe('first first')
+  rmSync(folder, { recursive: true })
+})
+
+it('reads the code of all threads at once, and leaves out what cannot be loaded', async () => {
+  const good = [poolOf(), poolOf()]
+  const missing = new ThreadImage(new URL('fixtures/no-such-work.ts', import.meta.url))
+  const alone = new ThreadImage(ENTRY)
+  await expect(loadImages()).rejects.toMatchObject({ message: expect.stringContaining('no-such-work') })
+  expect([...good, alone, missing].map(({ isLoaded }) => isLoaded)).toEqual([true, true, true, false])
+  expect(await good[0]!.run(echo(1), LONG)).toBe(1)
+})
+
+it('does not read its code from disk again after a thread was idle', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bulkhead-pool-'))
+  const file = join(folder, 'work.mjs')
+  const code = (what: string) => `let count = 0; export const run = () => ++count + ' ${what}'`
+  writeFileSync(file, code('first'))
+  const pool = new WorkPool<null, string>(pathToFileURL(file), { ...options, idleMs: 1 })
+  expect(await pool.run(null, LONG)).toBe('1 first')
+  writeFileSync(file, code('second'))
+  await expect.poll(() => pool.run(null, LONG), { timeout: 30_000, interval: 200 }).toBe('1 first')
   rmSync(folder, { recursive: true })
 })

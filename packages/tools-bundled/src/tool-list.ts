@@ -39,7 +39,7 @@ export const TOOL_LIST = {
   'task': { createTool: task.createTool },
   'question': { tool: question.tool },
   'web-search': { createTool: webSearch.createTool },
-  'web-fetch': { createTool: webFetch.createTool, readArguments: webFetch.readArguments, loadLate: webFetch.loadLate },
+  'web-fetch': { createTool: webFetch.createTool, readArguments: webFetch.readArguments },
   'skill': { createTool: skill.createTool },
   'tool-search': { createTool: toolSearch.createTool },
   'code-mode': { createTool: codeMode.createTool, readArguments: codeMode.readArguments, loadLate: codeMode.loadLate },
@@ -53,7 +53,7 @@ export const TOOL_LIST = {
   'git': { tool: git.tool, readArguments: git.readArguments },
   'test-runner': { tool: testRunner.tool, readArguments: testRunner.readArguments, loadLate: testRunner.loadLate },
   'code-exec': { createTool: codeExec.createTool },
-  'pdf-read': { tool: pdfRead.tool, readArguments: pdfRead.readArguments, loadLate: pdfRead.loadLate },
+  'pdf-read': { tool: pdfRead.tool, readArguments: pdfRead.readArguments },
   'http-request': { createTool: httpRequest.createTool, readArguments: httpRequest.readArguments },
   'undo': { tool: undo.tool },
 }

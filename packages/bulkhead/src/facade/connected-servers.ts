@@ -136,7 +136,7 @@ export class ConnectedServers {
     await import('@bulkhead/bridges/lsp')
     if (this.#found && hasKeys(this.#found)) await (await import('@bulkhead/sandbox')).loadKeyCode()
     if (this.#servers !== undefined) await (await import('@bulkhead/bridges/mcp')).loadLateCode()
-    if (this.#documents !== undefined) await (await import('@bulkhead/bridges/openapi')).documentThread.load()
+    if (this.#documents !== undefined) await import('@bulkhead/bridges/openapi')
   }
 
   async close(): Promise<void> {

@@ -1,8 +1,7 @@
 import { BulkheadError, NO_COMMAND_WALLS, type MissingWall, type Sandbox, type ServerJail } from '@bulkhead/contract'
 import { loadLateLibraries } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
-import { schemaThread } from '@bulkhead/loader'
-import { auditThread } from '@bulkhead/store'
+import { loadImages } from '@bulkhead/kit/pool'
 import { loadLateCode as loadBundled } from '@bulkhead/tools-bundled'
 import type { ConnectedServers } from './connected-servers.ts'
 import { loadPrompts } from './terminal/terminal-interactor.ts'
@@ -108,6 +107,6 @@ function withoutBlame(error: unknown): unknown {
  */
 export async function loadLateCode(servers: ConnectedServers): Promise<void> {
   loadLateLibraries()
-  const threads = [schemaThread, auditThread].map((thread) => thread.load().catch(() => undefined))
-  await Promise.all([loadBundled(), servers.loadLateCode(), loadPrompts(), ...threads])
+  await Promise.all([loadBundled(), servers.loadLateCode(), loadPrompts()])
+  await loadImages().catch(() => undefined)
 }

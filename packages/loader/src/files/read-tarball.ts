@@ -30,6 +30,14 @@ export async function readTarball(bytes: Uint8Array, limits: Limits): Promise<Ta
   return archive instanceof Uint8Array ? new Unpacking(limits).read(archive) : archive
 }
 
+/** In a thread of a pool. */
+export const run = ({ bytes, limits }: TarballQuestion): Promise<TarballRead> => readTarball(bytes, limits)
+
+export interface TarballQuestion {
+  readonly bytes: Uint8Array
+  readonly limits: Limits
+}
+
 function unzip(bytes: Uint8Array, most: number): Promise<Uint8Array | TarballRead> {
   return new Promise((resolve) => {
     const options = { maxOutputLength: most, info: true } as object

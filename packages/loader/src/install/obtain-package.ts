@@ -13,7 +13,7 @@ import type { ProofContext } from '../describe/extension.ts'
 import { isCovered } from '../files/integrity.ts'
 import { readRegularFile } from '../files/read-file.ts'
 import { boundOf, contentsOf, readPackage, type PackageContents } from '../files/read-package.ts'
-import { readTarball } from '../files/read-tarball.ts'
+import { readTarballApart } from '../files/tarball-pool.ts'
 import type { LayerLock } from '../lock/lock-file.ts'
 import { sha512 } from '../model/digest.ts'
 import type { LoaderLimits } from '../model/limits.ts'
@@ -143,7 +143,7 @@ export async function obtainPackage(spec: InstallSpec, sources: Sources, layerRo
 
 /** Rejects with PackageUnsafe. */
 async function unpack(bytes: Uint8Array, limits: LoaderLimits, name: string): Promise<PackageContents> {
-  const read = await readTarball(bytes, limits)
+  const read = await readTarballApart({ bytes, limits })
   if (!read.ok) throw unsafe(name, `The archive ${read.message}`)
   for (const [path, content] of read.files) {
     const bound = boundOf(path, limits)

@@ -3,6 +3,7 @@ import type { ConfigFile, ConformanceReport } from '@bulkhead/contract'
 import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { isSupported, keyHint } from './sign.ts'
+import { verifyApart } from './signature-pool.ts'
 import type { TrustedKeys } from './sigstore.ts'
 import { findPinFault, signerInWords } from './signer.ts'
 import { isAbout, unverified, verified, type Statement, type Verification } from './verification.ts'
@@ -52,9 +53,14 @@ export interface AttestationRequest {
  * Verifies that one of the signers attests conformance of this package. Makes no request. Contract: never rejects
  * because of its input.
  */
-export async function verifyConformance(request: AttestationRequest): Promise<Verification<string>> {
-  const { bundle, digest, signers, trustRoot, acceptsUnpinned = false } = request
-  const { BundleVerifier, readUnverified } = await import('./sigstore.ts')
+export const verifyConformance = (request: AttestationRequest): Promise<Verification<string>> =>
+  verifyApart({ kind: 'conformance', request })
+
+/** In a thread of the pool. */
+export function proveConformance(
+  { bundle, digest, signers, trustRoot, acceptsUnpinned = false }: AttestationRequest,
+  { BundleVerifier, readUnverified }: typeof import('./sigstore.ts'),
+): Verification<string> {
   // Whoever pins a key vouches for it, so it needs no log that tells when it was valid.
   const opened = BundleVerifier.open(trustRoot, pinnedKeys(signers), { unloggedKeys: true })
   if (!opened.ok) return unverified('trustRoot', `cannot be verified: the trust root ${opened.fault.message}`)

@@ -2,6 +2,7 @@ import type { ExtensionSigner } from '@bulkhead/contract'
 import { isJsonObject, type Json } from '@bulkhead/kit/json'
 import { visibleText } from '@bulkhead/kit/text'
 import { NPM_KEYS, PUBLIC_GOOD_ROOT } from './public-good.ts'
+import { verifyApart } from './signature-pool.ts'
 import type { BundleVerifier } from './sigstore.ts'
 import {
   isAbout, PROVENANCE_V1, unverified, verified, type Statement, type Verification, type VerificationStep,
@@ -57,7 +58,7 @@ const MAX_ATTESTATIONS = 16
  * request. Contract: never rejects because of its input.
  */
 export async function verifyNpmAttestations(request: NpmAttestationRequest): Promise<NpmVerification> {
-  const result = await verifyAll(request)
+  const result = await verifyApart<NpmAttestations>({ kind: 'npm', request })
   if (result.ok) return result
   const { step, message } = result.fault
   return {
@@ -67,8 +68,10 @@ export async function verifyNpmAttestations(request: NpmAttestationRequest): Pro
   }
 }
 
-async function verifyAll(request: NpmAttestationRequest): Promise<Verification<NpmAttestations>> {
-  const { BundleVerifier: Bundles, readKeys } = await import('./sigstore.ts')
+/** In a thread of the pool. */
+export function proveNpm(
+  request: NpmAttestationRequest, { BundleVerifier: Bundles, readKeys }: typeof import('./sigstore.ts'),
+): Verification<NpmAttestations> {
   const keys = readKeys(request.keys ?? NPM_KEYS.json, 'npm:attestations')
   if (!keys.ok) return keys
   const opened = Bundles.open(request.trustRoot ?? PUBLIC_GOOD_ROOT.json, keys.value)

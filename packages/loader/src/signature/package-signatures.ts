@@ -3,6 +3,7 @@ import type { ExtensionSigner, TrustRootReport } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { parseStrictJson } from '../files/json-file.ts'
 import { sha512 } from '../model/digest.ts'
+import { verifyApart } from './signature-pool.ts'
 import type { BundleVerifier } from './sigstore.ts'
 import {
   isAbout, PROVENANCE_V1, unverified, verified, type Verification, type VerificationStep,
@@ -16,13 +17,11 @@ const MAX_KNOWN = 10_000
 
 /**
  * Verifies the signature bundles of packages. A bundle signs the bytes of the integrity file, which holds the root
- * digest and so covers all files. `cosign sign-blob` and build attestations sign it like any file. The libraries are
- * imported with the first bundle. A valid signature stays valid, because only the time of signing counts, so the same
- * bytes are verified once.
+ * digest and so covers all files. `cosign sign-blob` and build attestations sign it like any file. A valid signature
+ * stays valid, because only the time of signing counts, so the same bytes are verified once.
  */
 export class PackageSignatures {
   readonly #root: TrustMaterial
-  #opened: Verification<BundleVerifier> | undefined
   readonly #known = new Map<string, Verification<ExtensionSigner>>()
 
   constructor(root: TrustMaterial) {
@@ -41,11 +40,8 @@ export class PackageSignatures {
   }
 
   async #prove(bundle: Uint8Array, integrityFile: Uint8Array): Promise<Verification<ExtensionSigner>> {
-    const parsed = parseStrictJson(bundle)
-    if (!parsed.ok) return unverified('form', parsed.message)
-    const sigstore = await import('./sigstore.ts')
-    this.#opened ??= sigstore.BundleVerifier.open(this.#root.json)
-    const result = this.#opened.ok ? verifyOver(this.#opened.value, parsed.value, integrityFile) : this.#opened
+    const request: PackageRequest = { bundle, integrityFile, trustRoot: this.#root.json }
+    const result = await verifyApart<ExtensionSigner>({ kind: 'package', request })
     if (result.ok || !ROOT_MATTERS.has(result.fault.step)) return result
     const { step, message } = result.fault
     const root = `the trust root (${materialInWords(this.#root)})`
@@ -53,6 +49,26 @@ export class PackageSignatures {
       step, step === 'trustRoot' ? `cannot be verified: ${root} ${message}` : `${message}; compared with ${root}`,
     )
   }
+}
+
+export interface PackageRequest {
+  readonly bundle: Uint8Array
+  readonly integrityFile: Uint8Array
+  readonly trustRoot: Json
+}
+
+let opened: { readonly trustRoot: string; readonly verifier: Verification<BundleVerifier> } | undefined
+
+/** In a thread of the pool. */
+export function provePackage(
+  { bundle, integrityFile, trustRoot }: PackageRequest, sigstore: typeof import('./sigstore.ts'),
+): Verification<ExtensionSigner> {
+  const parsed = parseStrictJson(bundle)
+  if (!parsed.ok) return unverified('form', parsed.message)
+  const text = JSON.stringify(trustRoot)
+  if (opened?.trustRoot !== text) opened = { trustRoot: text, verifier: sigstore.BundleVerifier.open(trustRoot) }
+  const { verifier } = opened
+  return verifier.ok ? verifyOver(verifier.value, parsed.value, integrityFile) : verifier
 }
 
 function verifyOver(verifier: BundleVerifier, bundle: Json, integrityFile: Uint8Array): Verification<ExtensionSigner> {

@@ -3,7 +3,7 @@ import {
 } from '@bulkhead/contract'
 import { ALL_FILES } from '../model/bundled-extension.ts'
 import { pathKey, pathReader, refuseHome, stringOr } from '../model/paths.ts'
-import { pdfPool, pdfText, type PageRange } from '../model/pdf/pdf-text.ts'
+import { pdfText, type PageRange } from '../model/pdf/pdf-text.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -93,5 +93,3 @@ async function readWhole(path: string, fs: FileReader, signal: AbortSignal): Pro
   }
   return whole
 }
-
-export const loadLate = (): Promise<unknown> => pdfPool.load()

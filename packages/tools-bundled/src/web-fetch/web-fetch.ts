@@ -5,8 +5,8 @@ import {
   exchange, HTML, isText, NO_URL, readUrlHost, textOf, type Answer, type FetchOptions,
 } from '../model/http.ts'
 import { simpleReading, stringOr } from '../model/paths.ts'
-import { pdfPool, pdfText } from '../model/pdf/pdf-text.ts'
-import { pagePool, readPage } from './html/read-page.ts'
+import { pdfText } from '../model/pdf/pdf-text.ts'
+import { readPage } from './html/read-page.ts'
 
 const INPUT_SCHEMA = {
   type: 'object',
@@ -90,5 +90,3 @@ async function readable(page: Answer, plain: boolean, signal: AbortSignal): Prom
     'ToolExecutionFailed', `"${url}" has the type ${mediaType || 'unknown'}, which cannot be read as text.`,
   )
 }
-
-export const loadLate = (): Promise<unknown> => Promise.all([pagePool.load(), pdfPool.load()])
