@@ -8,6 +8,7 @@ process.exitCode = await runCommand(process.argv.slice(2), {
     'bridges-start': async () => (await import('./subjects/bridges-start.ts')).bridgesStart,
     'code-mode': async () => (await import('./subjects/code-mode.ts')).codeMode,
     'code-mode-tokens': async () => (await import('./subjects/code-mode.ts')).codeModeTokens,
+    documents: async () => (await import('./subjects/documents.ts')).documents,
     'host-audit': async () => (await import('./subjects/host-calls.ts')).hostAudit,
     'host-call': async () => (await import('./subjects/host-calls.ts')).hostCall,
     'host-session': async () => (await import('./subjects/host-fleet.ts')).hostSession,

@@ -33,6 +33,7 @@ export function guardedCall<const Name extends string>({ name, placement, tools,
       opened.defer(async () => void (await host.close()))
       let questions = 0
       let hooks = 0
+      let calls = 0
       const session = await host.openSession({
         mode: 'ask',
         approver: {
@@ -44,7 +45,7 @@ export function guardedCall<const Name extends string>({ name, placement, tools,
         hooks: { beforeToolExecution: () => ++hooks > 0, afterToolExecution: () => void hooks++ },
       })
       const run = async (i: number) => {
-        const outcome = await session.call({ id: `c${i}`, name: 'echo', arguments: payload(i) })
+        const outcome = await session.call({ id: `c${calls++}`, name: 'echo', arguments: payload(i) })
         if (outcome.type === 'error') throw new Error(`${outcome.error.code}: ${outcome.error_text}`)
         return outcome.data
       }
