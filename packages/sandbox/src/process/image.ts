@@ -53,9 +53,9 @@ export async function buildImage(rewrite?: (name: string, text: string) => strin
     hull: `'use strict'\nconst builtin = process.getBuiltinModule;\n${hull}`,
     boot: await readFile(bootFile, 'utf8'),
     bootFile,
-    script: compiled(asFunction(worker)),
+    script: compiled(asFunction(worker, CAPTURED_BY_WORKER)),
     author,
-    shims: asFunction(shims, `const { ${CAPTURED.join(', ')} } = globalThis\n`),
+    shims: asFunction(shims, CAPTURED_BY_SHIMS),
   }
 }
 
@@ -64,11 +64,14 @@ function compiled(text: string): CompiledScript {
 }
 
 /** Strict, as modules are, so that functions of an extension cannot reach our callers. */
-const asFunction = (code: string, before = ''): string =>
-  `(function (builtin) {'use strict'\n${before}${code}\nreturn image\n})`
+const asFunction = (code: string, captured: readonly string[]): string =>
+  `(function (builtin) {'use strict'\nconst { ${captured.join(', ')} } = globalThis\n${code}\nreturn image\n})`
+
+/** Globals that Comlink uses at each call. They are read once, before the code of an extension. */
+const CAPTURED_BY_WORKER = ['Array', 'Map', 'Math', 'Number', 'Object', 'Promise', 'Proxy', 'WeakMap']
 
 /** Globals that shims use. They are read once, so that those for native modules cannot get others from an extension. */
-const CAPTURED = [
+const CAPTURED_BY_SHIMS = [
   'Array', 'ArrayBuffer', 'Boolean', 'DOMException', 'DataView', 'Error', 'Infinity', 'JSON', 'Map', 'Math', 'Number',
   'Object', 'Promise', 'RangeError', 'Reflect', 'Set', 'String', 'Symbol', 'TextDecoder', 'TypeError', 'URL',
   'Uint8Array', 'clearTimeout', 'crypto', 'decodeURIComponent', 'performance', 'process', 'queueMicrotask',

@@ -17,9 +17,8 @@ import { limitRequests } from './request-limits.ts'
 /** The code of an extension as the host reaches it, in any placement. Replies are unchecked, and may never come. */
 export interface Peer {
   load(request: LoadRequest): Promise<Json>
-  request<Method extends keyof CompartmentMethods>(
-    method: Method, args: Parameters<CompartmentMethods[Method]>, handler: ReplyHandler,
-  ): void
+  call<Method extends CalledMethod>(method: Method, ...args: Parameters<CompartmentMethods[Method]>): Promise<Json>
+  execute(args: Parameters<CompartmentMethods['execute']>, handler: ReplyHandler): void
   /** Idempotent. All open requests fail with this error, and all later ones. */
   endAll(error: BulkheadError): void
   /** Whether a request sent now can still reach it. */
@@ -35,6 +34,9 @@ export interface Peer {
   /** Idempotent. */
   kill(): void
 }
+
+/** What a session calls, apart from `execute`. */
+export type CalledMethod = Exclude<keyof CompartmentMethods, 'load' | 'execute'>
 
 /** The socket of a worker closes shortly before its hull reports why it ended. */
 const EXIT_REPORT_MS = 10_000
@@ -73,7 +75,8 @@ export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits
   const remote = new Remote(link.call)
   return {
     load: (request) => remote.call('load', request),
-    request: (method, args, handler) => remote.request(method, args, handler),
+    call: (method, ...args) => remote.call(method, ...args),
+    execute: (args, handler) => remote.request('execute', args, handler),
     endAll: (error) => remote.end(error),
     get isReachable() {
       return isReachable
@@ -130,6 +133,16 @@ export function inlinePeer(
     const implementation = runner[method as keyof RunnerMethods] as (...args: readonly unknown[]) => Promise<Json>
     return implementation.call(runner, ...args)
   }
+  const request = (method: keyof CompartmentMethods, args: readonly unknown[], handler: ReplyHandler): void => {
+    if (over !== undefined) return handler.failed(over)
+    open.add(handler)
+    run(method, args).then((value) => {
+      if (open.delete(handler)) handler.answered(value)
+    }, (error: unknown) => {
+      // In the form it would have after a boundary, so that it is handled the same way.
+      if (open.delete(handler)) handler.failed(new RemoteError(toWireError(error)))
+    })
+  }
   return {
     async load({ config, tools }) {
       runner = new ExtensionRunner({
@@ -142,16 +155,8 @@ export function inlinePeer(
       })
       return runner.reply as unknown as Json
     },
-    request(method, args, handler) {
-      if (over !== undefined) return handler.failed(over)
-      open.add(handler)
-      run(method, args).then((value) => {
-        if (open.delete(handler)) handler.answered(value)
-      }, (error: unknown) => {
-        // In the form it would have after a boundary, so that it is handled the same way.
-        if (open.delete(handler)) handler.failed(new RemoteError(toWireError(error)))
-      })
-    },
+    call: (method, ...args) => new Promise((answered, failed) => request(method, args, { answered, failed })),
+    execute: (args, handler) => request('execute', args, handler),
     endAll(error) {
       over ??= error
       const handlers = [...open]

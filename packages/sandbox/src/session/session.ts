@@ -6,7 +6,6 @@ import type { Json, JsonObject } from '@bulkhead/kit/json'
 import { BulkheadError, CALL_LIMITS } from '@bulkhead/contract'
 import type { Broker } from '@bulkhead/broker'
 import type { CompartmentMethods } from '../wire/protocol.ts'
-import type { ReplyHandler } from '../wire/rpc.ts'
 import { AwakeDeadline } from './awake-deadline.ts'
 import { CallQueue } from './call-queue.ts'
 import {
@@ -14,7 +13,7 @@ import {
   type ErrorPolicy,
 } from './errors.ts'
 import { callFailure, reportFailure, type FailureListener } from './failures.ts'
-import type { Peer } from './peer.ts'
+import type { CalledMethod, Peer } from './peer.ts'
 import { InvokedCall, PendingRequest, type RequestOwner, type RequestSource, type Settle } from './pending-request.ts'
 import type { Residency } from './residency.ts'
 
@@ -150,17 +149,18 @@ export class Session implements CompartmentSession {
   }
 
   /** A lifecycle phase has no signal: its deadline ends the compartment. */
-  #ask<Method extends keyof CompartmentMethods>(
+  #ask<Method extends CalledMethod>(
     method: Method, args: Parameters<CompartmentMethods[Method]>, policy: ErrorPolicy, signal?: AbortSignal,
   ): Promise<Json> {
     return new Promise((resolve, rejected) => {
       const reject = this.#reporting(rejected)
       if (signal === undefined) {
-        const failed = (error: unknown): void => reject(compartmentError(error, policy))
-        return this.#peer.request(method, args, { answered: resolve, failed })
+        return void this.#peer.call(method, ...args)
+          .then(resolve, (error: unknown) => reject(compartmentError(error, policy)))
       }
       const pending = this.#pending(policy, { cancellation: { signal } }, { resolve, reject })
-      if (pending !== undefined) this.#peer.request(method, args, pending)
+      if (pending === undefined) return
+      this.#peer.call(method, ...args).then((value) => pending.answered(value), (error: unknown) => pending.failed(error))
     })
   }
 
@@ -198,9 +198,9 @@ export class Session implements CompartmentSession {
     this.#broker.open(call)
     const env = this.#readsEnv ? this.#broker.variables(call) : undefined
     if (reverts !== undefined) {
-      return this.#peer.request('execute', [callId, tool, args, env ?? null, { result: reverts.result }], pending)
+      return this.#peer.execute([callId, tool, args, env ?? null, { result: reverts.result }], pending)
     }
-    this.#peer.request('execute', env === undefined ? [callId, tool, args] : [callId, tool, args, env], pending)
+    this.#peer.execute(env === undefined ? [callId, tool, args] : [callId, tool, args, env], pending)
   }
 
   /** The code has `graceMs` to stop; after that its compartment is killed. */
@@ -211,7 +211,7 @@ export class Session implements CompartmentSession {
       if (pending.at < 0) return this.#finished(pending)
       this.#broker.end(call)
       this.#abandoned.add(call.callId)
-      this.#peer.request('abort', [call.callId, reason.message], IGNORED)
+      this.#peer.call('abort', call.callId, reason.message).catch(() => undefined)
     }
     if (!this.#peer.killable) return
     this.#lingering++
@@ -277,8 +277,6 @@ const readsProcessEnv = ({ code, services }: CompartmentRequest): boolean =>
   code.kind === 'files' && services.envDeclared.size > 0
     && code.files.values().some(({ buffer, byteOffset, length }) =>
       Buffer.from(buffer, byteOffset, length).includes('process'))
-
-const IGNORED: ReplyHandler = { answered: () => undefined, failed: () => undefined }
 
 /** `reason`: set when the overdue request is not a call. */
 const overdueError = (id: string, reason: BulkheadError | undefined): BulkheadError => new BulkheadError(

@@ -17,8 +17,8 @@ Comlink.transferHandlers.clear()
 Comlink.transferHandlers.set('throw', {
   canHandle,
   serialize: ({ value }) => [toWireError(value), []],
-  deserialize: (thrown) => {
-    throw new RemoteError(thrown as WireError)
+  deserialize: (error) => {
+    throw error
   },
 })
 
@@ -102,15 +102,12 @@ interface OpenRequest {
   handler: ReplyHandler | undefined
 }
 
-/**
- * Sends requests and matches their replies. Not Comlink's `wrap`: that leaves callers waiting when the other side is
- * gone, posts a message when a proxy is collected, and makes each id from four random numbers, a third of a short call.
- */
-export class Remote {
+/** Sends requests and matches their replies. */
+class Requests {
   readonly #channel: Channel
   readonly #open = new Map<number, OpenRequest>()
   #lastId = 0
-  #ended: { readonly error: unknown } | undefined
+  ended: { readonly error: unknown } | undefined
 
   constructor(channel: Channel) {
     this.#channel = channel
@@ -120,8 +117,8 @@ export class Remote {
     })
   }
 
-  request(method: string, args: readonly unknown[], handler: ReplyHandler): void {
-    if (this.#ended !== undefined) return handler.failed(this.#ended.error)
+  send(method: string, args: readonly unknown[], handler: ReplyHandler): void {
+    if (this.ended !== undefined) return handler.failed(this.ended.error)
     const id = ++this.#lastId
     this.#open.set(id, { handler })
     try {
@@ -131,14 +128,8 @@ export class Remote {
     }
   }
 
-  call(method: string, ...args: readonly unknown[]): Promise<Json> {
-    return new Promise((answered, failed) => this.request(method, args, { answered, failed }))
-  }
-
-  /** Idempotent. All open requests fail with this error, and all later ones. */
   end(error: unknown): void {
-    if (this.#ended !== undefined) return
-    this.#ended = { error }
+    this.ended = { error }
     for (const id of [...this.#open.keys()]) this.#take(id)?.failed(error)
   }
 
@@ -149,5 +140,69 @@ export class Remote {
     const { handler } = request
     request.handler = undefined
     return handler
+  }
+}
+
+/**
+ * What Comlink's `wrap` talks to. Its long ids stay on this side. When a request fails without a reply, Comlink gets one
+ * from here, because it would leave the caller waiting. It holds no proxy, so that proxies can be collected.
+ */
+function requester(requests: Requests): Comlink.Endpoint {
+  let deliver: (event: { readonly data: unknown }) => void
+  return {
+    addEventListener: (_type, listener) => void (deliver = listener),
+    removeEventListener: () => undefined,
+    postMessage(message) {
+      const { id, type, path, argumentList } = message as Apply
+      // Comlink also announces that a proxy was released.
+      if (type !== 'APPLY') return
+      requests.send(path[0], argumentList.map(({ value }) => value), {
+        answered: (value) => deliver({ data: { id, type: 'RAW', value } }),
+        failed: (error) => deliver({ data: { id, type: 'HANDLER', name: 'throw', value: error } }),
+      })
+    },
+  }
+}
+
+interface Apply {
+  readonly id: string
+  readonly type: string
+  readonly path: readonly [string]
+  readonly argumentList: readonly { readonly value: unknown }[]
+}
+
+/** Calls the methods of the other side. */
+export class Remote {
+  readonly #requests: Requests
+  readonly #root: Comlink.Remote
+  /** Kept, because a proxy is made for each access. */
+  readonly #methods = new Map<string, Comlink.RemoteMethod>()
+
+  constructor(channel: Channel) {
+    this.#requests = new Requests(channel)
+    this.#root = Comlink.wrap(requester(this.#requests))
+  }
+
+  /** Through Comlink. */
+  call(method: string, ...args: readonly unknown[]): Promise<Json> {
+    if (this.#requests.ended !== undefined) return Promise.reject(this.#requests.ended.error)
+    let proxy = this.#methods.get(method)
+    if (proxy === undefined) {
+      proxy = this.#root[method]!
+      this.#methods.set(method, proxy)
+    }
+    return proxy(...args)
+  }
+
+  /** Past Comlink, for the direct method of the other side. */
+  request(method: string, args: readonly unknown[], handler: ReplyHandler): void {
+    this.#requests.send(method, args, handler)
+  }
+
+  /** Idempotent. All open requests fail with this error, and all later ones. */
+  end(error: unknown): void {
+    if (this.#requests.ended !== undefined) return
+    this.#requests.end(error)
+    for (const proxy of [this.#root, ...this.#methods.values()]) proxy[Comlink.releaseProxy]()
   }
 }

@@ -110,7 +110,7 @@ async function warmUp(serve: Serve): Promise<void> {
   })
   const remote = new Remote(call)
   await remote.call('load', WARM_UP_LOAD)
-  await remote.call('execute', 'warmup', 'warmup', {})
+  await new Promise((answered, failed) => remote.request('execute', ['warmup', 'warmup', {}], { answered, failed }))
 }
 
 /** Two connected transports in this thread. Packets arrive later, as on a real one. */
