@@ -64,7 +64,7 @@ before that. Trust applies to this content: if the project changes, you are aske
     const loader = createLoader(loaderOptions(homeFolder(values.home)))
     if (what === 'list') return list(loader, values.json === true)
     const path = resolve(paths[0] ?? '.')
-    if (what === 'status') return status(loader, path, values.json === true)
+    if (what === 'status') return showStatus(loader, path, values.json === true)
     let seen: string | undefined
     if (isConsent && await loader.hasProjectLayer(path)) {
       const contents = await readContents(loader, path)
@@ -78,7 +78,7 @@ before that. Trust applies to this content: if the project changes, you are aske
   },
 })
 
-async function status(loader: Loader, path: string, json: boolean): Promise<number> {
+async function showStatus(loader: Loader, path: string, json: boolean): Promise<number> {
   const { status, diagnostics } = await loader.trust.status(path)
   const contents = await readContents(loader, path)
   if (json) {
