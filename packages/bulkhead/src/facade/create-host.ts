@@ -184,6 +184,7 @@ export async function assembleHost(
   const own = new OwnTools(host, loader, () => places.config)
   const prompts = new SessionPrompts(home, () => host.agents())
   const whole: Host = {
+    ...boundMethods(host, AS_THEY_ARE),
     offeredTools(session) {
       requireOptions('offeredTools', { session }, OFFERED, 'session')
       return bundled.offeredTools(session)
@@ -196,15 +197,9 @@ export async function assembleHost(
         typeof which === 'string' ? which : await canonicalFilter(which), by,
       ),
     },
-    tools: () => host.tools(),
-    tool: (name) => host.tool(name),
-    agents: () => host.agents(),
-    agent: (name) => host.agent(name),
-    extensions: () => host.extensions(),
     get diagnostics() {
       return [...host.diagnostics, ...prompts.diagnostics, ...places.servers.diagnostics]
     },
-    tryWalls: () => host.tryWalls(),
     async walls() {
       const report = await host.walls()
       rememberWalls(surroundings.cacheFolder, report.line)
@@ -212,8 +207,6 @@ export async function assembleHost(
     },
     register: (tools) => own.register(tools),
     unregister: (name, layer) => own.unregister(name, layer),
-    clear: () => host.clear(),
-    reload: (request) => host.reload(request),
     async openSession(session = {}) {
       const workspace: unknown = session?.workspace
       if (options.discover !== 'when-asked') await places.servers.discover()
@@ -221,14 +214,6 @@ export async function assembleHost(
         typeof workspace === 'string' ? { ...session, workspace: await canonicalFolder(workspace) } : session,
       )
     },
-    runWorkflow: (limits, work) => host.runWorkflow(limits, work),
-    pausedCalls: () => host.pausedCalls(),
-    forgetPaused: (id) => host.forgetPaused(id),
-    interruptedCalls: () => host.interruptedCalls(),
-    flush: () => host.flush(),
-    on: (listener, types) => host.on(listener, types),
-    metrics: () => host.metrics(),
-    loopLag: () => host.loopLag(),
     mcp: mcpBook(() => places.servers),
     async switchWorkspace(folder, chosen = {}) {
       requireOptions('switchWorkspace', chosen, SWITCHED)
@@ -248,6 +233,15 @@ export async function assembleHost(
   const stopTracing = await traceWherePresent(whole)
   return { host: whole, place: first }
 }
+
+/** Methods of the core that nothing is added to. */
+const AS_THEY_ARE = [
+  'tools', 'tool', 'agents', 'agent', 'extensions', 'tryWalls', 'clear', 'reload', 'runWorkflow', 'pausedCalls',
+  'forgetPaused', 'interruptedCalls', 'flush', 'on', 'metrics', 'loopLag',
+] as const satisfies readonly (keyof CoreHost)[]
+
+const boundMethods = <Name extends keyof CoreHost>(host: CoreHost, names: readonly Name[]): Pick<CoreHost, Name> =>
+  Object.fromEntries(names.map((name) => [name, (host[name] as () => unknown).bind(host)])) as Pick<CoreHost, Name>
 
 /** Approvals are stored by real path. For a deleted project, use the given path. */
 async function canonicalFilter(filter: ApprovalFilter): Promise<ApprovalFilter> {

@@ -3,8 +3,8 @@ import { relative, resolve } from 'node:path'
 import { BulkheadError, type Outcome, type UndoReport } from '@bulkhead/contract'
 import { visibleText } from '@bulkhead/kit/text'
 import { accountName } from '../../facade/folders.ts'
-import { defineCommand, UsageError } from '../command.ts'
-import { COMMON_OPTIONS, openHost, withStore, type HostValues } from '../host-options.ts'
+import { type CommandOptions, defineCommand, UsageError, type ValuesOf } from '../command.ts'
+import { COMMON_OPTIONS, openHost, withStore } from '../host-options.ts'
 import { hint, printJson, table } from '../output.ts'
 import { printOutcome } from '../print-outcome.ts'
 import {
@@ -15,6 +15,13 @@ import {
 const MOST_LISTED = 30
 const MOST_FILES = 3
 
+const UNDO_OPTIONS = {
+  'dry-run': { type: 'boolean', text: 'change nothing; print the diff' },
+  'force': { type: 'boolean', text: 'undo even if later changes are lost, and leave out what cannot be put back' },
+  'all': { type: 'boolean', text: `list all calls (default: the last ${MOST_LISTED})` },
+  ...COMMON_OPTIONS,
+} as const satisfies CommandOptions
+
 export const undo = defineCommand({
   usage: '[--all | (last | CALL | SESSION:TURN | SESSION) [--dry-run] [--force]]',
   operands: {
@@ -23,12 +30,7 @@ export const undo = defineCommand({
     'SESSION:TURN': { text: 'all calls of a turn, such as 1f0c2a7e:3' },
     'SESSION': { text: 'all calls of a session; the first four characters of its id are enough' },
   },
-  options: {
-    'dry-run': { type: 'boolean', text: 'change nothing; print the diff' },
-    'force': { type: 'boolean', text: 'undo even if later changes are lost, and leave out what cannot be put back' },
-    'all': { type: 'boolean', text: `list all calls (default: the last ${MOST_LISTED})` },
-    ...COMMON_OPTIONS,
-  },
+  options: UNDO_OPTIONS,
   details: `Without an argument, lists the calls that changed files in this folder. An undo puts back all files or none. It is
 refused if a file was changed since, and names it. An undo is in the list too, and can be undone. What a command changed
 is put back too, unless the question said that it is not recorded.`,
@@ -61,13 +63,8 @@ is put back too, unless the question said that it is not recorded.`,
   },
 })
 
-interface UndoValues extends HostValues {
-  readonly 'dry-run'?: boolean | undefined
-  readonly 'force'?: boolean | undefined
-}
-
 /** Calls the tool `undo` in a session that continues the other one. The person has asked for it, so it is approved. */
-async function undoTarget({ session: continues, selection }: UndoTarget, values: UndoValues): Promise<Outcome> {
+async function undoTarget({ session: continues, selection }: UndoTarget, values: ValuesOf<typeof UNDO_OPTIONS>): Promise<Outcome> {
   await using host = await openHost(values, true)
   if (host.tool('undo') === undefined) {
     throw new BulkheadError('ToolNotRegistered', 'The tool "undo" is disabled in the configuration. Enable it first.')
