@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { alternatives, propertiesOf } from '@bulkhead/kit/schema'
+import { alternatives, propertiesOf, typesOf } from '@bulkhead/kit/schema'
 import * as fc from 'fast-check'
 
 /** valid and boundary satisfy the schema of the tool; invalid do not; hostile may or may not. */
@@ -57,7 +57,8 @@ function arbitraryOf(schema: Json | undefined, root: JsonObject, depth: number):
   const options = alternatives(schema, root).flatMap((one) => {
     if ('const' in one) return fc.constant(one['const']!)
     if (Array.isArray(one['enum'])) return fc.constantFrom(...one['enum'] as Json[])
-    return typesOf(one).map((type) => ofType(type, one, inner))
+    const types = typesOf(one)
+    return types.length === 0 ? anyValue : types.map((type) => ofType(type, one, inner))
   })
   return options.length === 0 ? anyValue : fc.oneof(...options)
 }
@@ -137,12 +138,6 @@ function bounds<Of extends string>(schema: JsonObject, of: Of, spare: number): B
   const min = typeof low === 'number' ? low : 0
   const max = Math.max(min, Math.min(typeof high === 'number' ? high : Infinity, min + spare))
   return { [`min${of}`]: min, [`max${of}`]: max } as Bounds<Of>
-}
-
-const typesOf = ({ type, properties }: JsonObject): readonly Json[] => {
-  if (Array.isArray(type)) return type as readonly Json[]
-  if (type !== undefined) return [type]
-  return properties === undefined ? [] : ['object']
 }
 
 const requiredOf = ({ required }: JsonObject): readonly string[] =>

@@ -33,9 +33,9 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     'linkedFrom', 'realOf',
   ],
   schema: [
-    'alternatives', 'constrains', 'dialectOf', 'hasOwnType', 'inModernKeywords', 'isAnnotation', 'isMultipleOf', 'keywordFault',
+    'alternatives', 'constrains', 'dialectOf', 'hasOwnType', 'inModernKeywords', 'isAnnotation', 'isMultipleOf', 'isOfType', 'keywordFault',
     'keywordTarget', 'keywordType', 'mapSubschemas', 'patternEngine', 'propertiesOf', 'readSchema', 'schemaCompiler', 'schemaKeywordForm',
-    'subschemaPointer', 'subschemasOf', 'valueAt', 'withDependents', 'withPrefixItems',
+    'subschemaPointer', 'subschemasOf', 'typesOf', 'valueAt', 'withDependents', 'withPrefixItems',
   ],
   'schema-types': ['commentOf', 'memberName', 'typeOfSchema'],
   'thread-image': ['HOOKS_FIRST', 'ThreadImage', 'compileCacheEnvironment', 'images'],

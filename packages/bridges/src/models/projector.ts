@@ -1,9 +1,7 @@
 import { isJsonObject, pointerStep, targetOf, type Json, type JsonObject } from '@bulkhead/kit/json'
-import { hasOwnType, propertiesOf } from '@bulkhead/kit/schema'
+import { hasOwnType, isOfType, propertiesOf, typesOf } from '@bulkhead/kit/schema'
 import type { SchemaRule } from './profiles.ts'
-import {
-  allowsNull, definitionName, isIdle, isOfType, TYPE_KEYWORDS, typesOf, withoutAllOf,
-} from './schema-parts.ts'
+import { allowsNull, definitionName, isIdle, TYPE_KEYWORDS, withoutAllOf } from './schema-parts.ts'
 
 /** A schema that its receiver may change. */
 export interface MutableSchema {

@@ -65,24 +65,3 @@ export function allowsNull(schema: Json, root: JsonObject): boolean {
     return type === undefined || type === 'null' || (Array.isArray(type) && type.includes('null'))
   })
 }
-
-const typeOf = (value: Json): string => value === null ? 'null' : typeof value
-
-export const isOfType = (value: Json, type: string): boolean =>
-  type === 'integer' ? Number.isInteger(value) : type === typeOf(value)
-
-/** The types that a schema accepts, declared or implied by its keywords. */
-export function typesOf(schema: JsonObject): readonly string[] {
-  const { type, const: constant, enum: allowed } = schema
-  const literals = constant === undefined ? allowed : [constant]
-  const declared = [type ?? []].flat().filter((one) => typeof one === 'string' && Object.hasOwn(TYPE_KEYWORDS, one))
-  const possible = declared as readonly string[]
-  if (Array.isArray(literals)) {
-    if (possible.length === 0) return [...new Set(literals.map(typeOf))]
-    const hasLiteral = (one: string): boolean => literals.some((value: Json) => isOfType(value, one))
-    return possible.length === 1 ? possible : possible.filter(hasLiteral)
-  }
-  if (possible.length > 0) return possible
-  if ('properties' in schema || 'required' in schema) return ['object']
-  return 'items' in schema ? ['array'] : []
-}

@@ -1,4 +1,5 @@
 import { isJsonObject, targetOf, type Json, type JsonObject } from '../json.ts'
+import { TYPES } from './keywords.ts'
 import { propertiesOf } from './subschemas.ts'
 
 const MAX_ALTERNATIVES = 1000
@@ -34,4 +35,25 @@ function merged(one: JsonObject, other: Json): JsonObject {
       && { properties: { ...propertiesOf(one), ...propertiesOf(own) } }),
   }
   return Array.isArray(allOf) ? (allOf as readonly Json[]).reduce(merged, both) : both
+}
+
+const typeOf = (value: Json): string => value === null ? 'null' : typeof value
+
+export const isOfType = (value: Json, type: string): boolean =>
+  type === 'integer' ? Number.isInteger(value) : type === typeOf(value)
+
+/** The types that a schema accepts, declared or implied by its keywords. */
+export function typesOf(schema: JsonObject): readonly string[] {
+  const { type, const: constant, enum: allowed } = schema
+  const literals = constant === undefined ? allowed : [constant]
+  const declared = [type ?? []].flat().filter((one) => TYPES.includes(one as string))
+  const possible = declared as readonly string[]
+  if (Array.isArray(literals)) {
+    if (possible.length === 0) return [...new Set(literals.map(typeOf))]
+    const hasLiteral = (one: string): boolean => literals.some((value: Json) => isOfType(value, one))
+    return possible.length === 1 ? possible : possible.filter(hasLiteral)
+  }
+  if (possible.length > 0) return possible
+  if ('properties' in schema || 'required' in schema) return ['object']
+  return 'items' in schema ? ['array'] : []
 }

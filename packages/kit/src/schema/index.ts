@@ -1,6 +1,6 @@
 export { valueAt } from '../json.ts'
 export { isMultipleOf } from './ajv-keywords.ts'
-export { alternatives } from './alternatives.ts'
+export { alternatives, isOfType, typesOf } from './alternatives.ts'
 export {
   schemaCompiler, type CompiledSchema, type CompileSchema, type SchemaLibrary, type ValueFault,
 } from './compile.ts'

@@ -28,7 +28,7 @@ interface Keyword extends Omit<RowDetails, 'in' | 'rule'> {
   readonly rule: ValueRule | undefined
 }
 
-const TYPES: readonly string[] = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']
+export const TYPES: readonly string[] = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']
 const ANCHOR = /^[A-Za-z_][\w.-]*$/
 
 const text: ValueRule = (value) => typeof value === 'string' ? undefined : 'must be string'
