@@ -12,7 +12,9 @@ describe('the workspace', () => {
   })
 })
 
-/** Files to write into a copy of the sources, and the violation that the rule must report. None: another file needs it. */
+/**
+ * Files to write into a copy of the sources, and the violation that the rule must report. None: another file needs it.
+ */
 const PLANTED: readonly (readonly [rule: string, file: string, text: string, found: string])[] = [
   [
     'a package imports contract', 'packages/loader/src/planted.ts', "import { createSandbox } from '@bulkhead/sandbox'",
@@ -157,7 +159,8 @@ describe('a planted violation is found', () => {
   it.each([...groups])('%s', (_, planted) => {
     const rule = RULES.find(({ name }) => name.includes(planted[0]![1][0]))
     const undo = planted.map(([, [, file, text]]) => plant(file, text))
-    expect(rule?.check(root)).toEqual(expect.arrayContaining(planted.map(([, [, , , found]]) => found).filter((found) => found !== '')))
+    const wanted = planted.map(([, [, , , found]]) => found).filter((found) => found !== '')
+    expect(rule?.check(root)).toEqual(expect.arrayContaining(wanted))
     for (const restore of undo.toReversed()) restore()
   })
 })

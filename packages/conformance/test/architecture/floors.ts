@@ -124,14 +124,16 @@ function foldersOf(source: string, graph: Graph): readonly string[] {
   return [...folders]
 }
 
-/** A file in a folder, and its room: the folder below, or the file itself if it has a floor of its own. Otherwise `*`. */
+/** A file in a folder. Its room is the folder below, the file itself if it has a floor of its own, or `*`. */
 interface Housed {
   readonly file: string
   readonly room: string
 }
 
+type HousedImports = ReadonlyMap<Housed, readonly Housed[]>
+
 /** Each file in a folder, with those it imports from other rooms of the folder. */
-function importsInside(folder: string, graph: Graph, listed: readonly string[]): ReadonlyMap<Housed, readonly Housed[]> {
+function importsInside(folder: string, graph: Graph, listed: readonly string[]): HousedImports {
   const isInside = (file: string): boolean => file.startsWith(`${folder}/`)
   const housed = (file: string): Housed => {
     const [first = '', ...rest] = file.slice(folder.length + 1).split('/')
@@ -143,18 +145,18 @@ function importsInside(folder: string, graph: Graph, listed: readonly string[]):
   }))
 }
 
-function upward(folder: string, floors: Floors, inside: ReadonlyMap<Housed, readonly Housed[]>): readonly string[] {
+function upward(folder: string, floors: Floors, inside: HousedImports): readonly string[] {
   const floorOf = ({ room }: Housed): number => floors.findIndex((floor) => [floor].flat().includes(room))
-  const homeless = [...inside.keys()].map(({ room }) => room).filter((room) => room !== '*' && !floors.flat().includes(room))
+  const homeless = new Set([...inside.keys()].filter((one) => one.room !== '*' && floorOf(one) < 0).map(({ room }) => room))
   return [
-    ...[...new Set(homeless)].map((room) => `${folder}/${room} has no floor`),
+    ...[...homeless].map((room) => `${folder}/${room} has no floor`),
     ...[...inside].flatMap(([from, targets]) => targets.filter((to) => floorOf(to) <= floorOf(from))
       .map((to) => `${from.file} imports ${to.file}, which is not below it`)),
   ]
 }
 
 /** One line for each circle of rooms, with an import for each step. */
-function roundabout(folder: string, inside: ReadonlyMap<Housed, readonly Housed[]>): readonly string[] {
+function roundabout(folder: string, inside: HousedImports): readonly string[] {
   const steps = [...inside].flatMap(([from, targets]) => targets.map((to) => ({ from, to })))
   const rooms = Map.groupBy(steps, ({ from }) => from.room)
   const graph = new Map([...rooms].map(([room, own]) => [room, own.map(({ to }) => to.room)]))

@@ -210,7 +210,8 @@ export async function redeemApprovals(allowed: AllowedCall, host: HostContext): 
   if (!approvals) return allowed
   if (session.approvals.isStale(approvals)) await session.approvals.refresh()
   if (!approvals.some(({ isRevoked }) => isRevoked)) return allowed
-  throw refuse(allowed, deny('approval', 'ApprovalDenied', 'approval', 'its approval was revoked before it began'), host)
+  const revoked = deny('approval', 'ApprovalDenied', 'approval', 'its approval was revoked before it began')
+  throw refuse(allowed, revoked, host)
 }
 
 /** Ends the turn of a call that needs a person, if no one is there and the session wants that. Throws the reason. */

@@ -25,7 +25,8 @@ export async function execute(
     let compartment: CompartmentSession | undefined
     let result: Reading | BulkheadError
     try {
-      compartment = (gone ? undefined : call.tool.extension.compartment) ?? await untilStarted(call, attempts, host.clock, gone)
+      compartment = (gone ? undefined : call.tool.extension.compartment)
+        ?? await untilStarted(call, attempts, host.clock, gone)
       // A hook may have cancelled it, or it was cancelled while the compartment started.
       call.throwIfCancelled()
       result = readReturn(await new RunningCall(allowed, attempts, host).run(compartment), call.tool.returns)
@@ -34,7 +35,8 @@ export async function execute(
       gone = isCompartmentGone(thrown) ? compartment : undefined
       if (gone) continue
       result = attributed(BulkheadError.from(thrown))
-      if (call.session.hooks.all.length > 0) observe('onToolError', call, host, { attempt: attempts.count, error: result })
+      const seen = { attempt: attempts.count, error: result }
+      if (call.session.hooks.all.length > 0) observe('onToolError', call, host, seen)
     }
     const { retries } = host.registry.settings
     const pauseMs = pauseBeforeRetry(call, attempts, result, retries)

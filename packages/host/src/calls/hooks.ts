@@ -9,7 +9,9 @@ import { eventFields } from '../model/event-fields.ts'
 import type { CallView, HookContext, Hooks, Observers } from '../model/hooks.ts'
 import { inTime } from '../model/deadline.ts'
 import { SKIPPED_BY_HOOK } from '../model/outcome.ts'
-import { ValidatedCall, type AllowedCall, type BudgetedCall, type Call, type ClearedCall, type HostContext } from '../policy/call.ts'
+import {
+  ValidatedCall, type AllowedCall, type BudgetedCall, type Call, type ClearedCall, type HostContext,
+} from '../policy/call.ts'
 import { viewOf } from '../policy/model/checked-call.ts'
 
 /**

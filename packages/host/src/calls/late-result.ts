@@ -11,7 +11,8 @@ import { truncate } from './truncation.ts'
  * Never rejects.
  */
 export async function lateOutcome(
-  { allowed, attempt }: Pick<RunningCall, 'allowed' | 'attempt'>, work: Promise<OutcomeBody>, child_loop_id: string, host: HostContext,
+  { allowed, attempt }: Pick<RunningCall, 'allowed' | 'attempt'>, work: Promise<OutcomeBody>, child_loop_id: string,
+  host: HostContext,
 ): Promise<Outcome> {
   const { call } = allowed
   const { tool, id: call_id, name } = call

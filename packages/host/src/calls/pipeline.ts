@@ -101,7 +101,7 @@ async function ask(decided: DecidedCall, run: CallRun<StageRecord>, host: HostCo
   }
 }
 
-/** The host names the calls that tools make. A call that continues keeps its id, and an invalid one is refused later. */
+/** The host names the calls that tools make. A call that continues keeps its id; an invalid one is refused later. */
 function claimId({ id, request, session, parent, scope: { resumption } }: Call): void {
   const isNew = parent === undefined && resumption === undefined
   if (isNew && id !== '' && id === request.id) session.callIds.take(id)

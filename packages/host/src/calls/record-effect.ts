@@ -14,7 +14,9 @@ export const isRevertible = ({ call: { tool, scope }, reading: { body } }: Execu
   && tool.extension.compartment?.offers.reverts?.has(tool.name) === true
 
 /** Records the arguments and the result of a call for `revert` of its tool. Never rejects: the call has happened. */
-export async function recordEffect({ call, reading }: ExecutedCall, { changes, workspace, events }: HostContext): Promise<void> {
+export async function recordEffect(
+  { call, reading }: ExecutedCall, { changes, workspace, events }: HostContext,
+): Promise<void> {
   const { args } = call
   const { body } = reading
   if (changes === undefined || body.type !== 'output') return

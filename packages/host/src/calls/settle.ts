@@ -7,7 +7,8 @@ import { deepFreeze } from '@bulkhead/kit/json-copy'
 import { eventFields } from '../model/event-fields.ts'
 import type { CallRun } from '../model/call-run.ts'
 import {
-  callOf, ResolvedCall, ValidatedCall, type Call, type DecidedCall, type ExecutedCall, type HostContext, type StageRecord,
+  callOf, ResolvedCall, ValidatedCall, type Call, type DecidedCall, type ExecutedCall, type HostContext,
+  type StageRecord,
 } from '../policy/call.ts'
 import { viewOf } from '../policy/model/checked-call.ts'
 import { isResultGuarded } from './guard-result.ts'
@@ -54,7 +55,9 @@ export function endingOf(run: CallRun<StageRecord>, ended: ExecutedCall | Bulkhe
   // What a guard has checked or changed is saved, and not what the tool put out.
   const isUsed = output !== undefined && !output.isEmpty && body.type === 'output'
     && call instanceof ValidatedCall && !isResultGuarded(call)
-  if (isUsed && (whole !== undefined || leavesOut(body))) return { body: head, claimed, long: { call, body, whole: output } }
+  if (isUsed && (whole !== undefined || leavesOut(body))) {
+    return { body: head, claimed, long: { call, body, whole: output } }
+  }
   output?.drop()
   return { body: head, claimed, ...(whole !== undefined && { long: { call, body, whole } }) }
 }

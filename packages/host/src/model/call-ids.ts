@@ -3,7 +3,7 @@ import { BulkheadError, CALL_LIMITS } from '@bulkhead/contract'
 /** The ids of the calls of a session. Events, records and undo name a call by its id, so no two calls have the same. */
 export class CallIds {
   readonly #used = new Set<string>()
-  /** The same, each at its place in a circle: to find the first of a long Set, Node passes every one that was removed. */
+  /** The same in a circle: to find the first of a Set, Node passes every id that was removed. */
   readonly #inOrder: string[] = []
   #next = 0
 

@@ -12,8 +12,8 @@ import { endingOf } from '../../src/calls/settle.ts'
 import type { Reservation } from '../../src/model/budget.ts'
 import type { CallRun } from '../../src/model/call-run.ts'
 import type {
-  AllowedCall, BudgetedCall, Call, ClearedCall, DecidedCall, EvaluatedCall, ExecutedCall, HostContext, ReceivedCall, ResolvedCall,
-  StageRecord, ValidatedCall,
+  AllowedCall, BudgetedCall, Call, ClearedCall, DecidedCall, EvaluatedCall, ExecutedCall, HostContext, ReceivedCall,
+  ResolvedCall, StageRecord, ValidatedCall,
 } from '../../src/policy/call.ts'
 
 declare const host: HostContext
@@ -73,7 +73,7 @@ export const wrong = [
   // @ts-expect-error not executed
   endingOf(run, allowed, host),
   // @ts-expect-error the record of a stage does not change
-  decided.decision = decided.decision,
+  decided.decision = evaluated.evaluation,
   // @ts-expect-error only the run itself changes what it reached
   run.reached = executed,
 ]

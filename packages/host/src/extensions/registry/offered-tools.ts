@@ -170,7 +170,8 @@ export class OfferedTools {
   switchedOff(name: string): string | undefined {
     const { offers, settings } = this.#now()
     const isNow = offers === this.#offers && settings === this.#settings
-    return this.#whyOff(name, this.#offers, this.#settings) ?? (isNow ? undefined : this.#whyOff(name, offers, settings))
+    const off = this.#whyOff(name, this.#offers, this.#settings)
+    return off !== undefined || isNow ? off : this.#whyOff(name, offers, settings)
   }
 
   /** Enabled tools, sorted by name. */
