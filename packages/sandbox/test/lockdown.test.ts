@@ -94,6 +94,26 @@ describe.each(REMOTE)('code in a %s', (placement) => {
     expect(await session.call(invocation())).toBe('null')
   })
 
+  it('cannot see the requests of our side by replacing globals', async () => {
+    expect(await evaluate(`
+      const names = ['Array', 'Map', 'Math', 'Number', 'Object', 'Promise', 'Proxy', 'WeakMap', 'FinalizationRegistry']
+      const seen = new Set()
+      const originals = names.map((name) => [name, globalThis[name]])
+      const spy = (name, original) => {
+        const note = (work) => (...args) => { seen.add(name); return work(...args) }
+        const traps = Object.fromEntries(['get', 'apply', 'construct'].map((trap) => [trap, note(Reflect[trap])]))
+        return new Proxy(original, traps)
+      }
+      const spies = originals.map(([name, original]) => spy(name, original))
+      names.forEach((name, at) => { globalThis[name] = spies[at] })
+      const log = runtime.log.info('first use of this method')
+      const progress = runtime.progress('another')
+      for (let at = 0; at < names.length; at++) globalThis[names[at]] = originals[at][1]
+      await progress
+      return [...seen]
+    `)).toEqual([])
+  })
+
   it('can use the usual features of the language and of the allowed builtins', async () => {
     const imports = `
       import EventEmitter from 'node:events'

@@ -1,3 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import { Channel } from '../src/wire/link.ts'
 import { KINDS } from '../src/wire/message.ts'
@@ -58,6 +61,46 @@ it('rejects open and later requests after its end, each once', () => {
   channel.deliver([value, 2, 'late'])
   expect(replies).toEqual(['in between failed: over', 'open too failed: over', 'late failed: over'])
   expect(posted).toHaveLength(2)
+})
+
+it('rejects calls through Comlink that are open when it ends, and later ones, and sends nothing more', async () => {
+  const { posted, channel, remote } = open()
+  const calls = [remote.call('a'), remote.call('a'), remote.call('b')]
+  channel.deliver([value, 1, 'in time'])
+  remote.end(new Error('over'))
+  channel.deliver([value, 2, 'late'])
+  calls.push(remote.call('a'), remote.call('c'))
+  const over = { status: 'rejected', reason: new Error('over') }
+  expect(await Promise.allSettled(calls)).toEqual([{ status: 'fulfilled', value: 'in time' }, over, over, over, over])
+  expect(posted).toHaveLength(3)
+})
+
+it('rejects a call through Comlink that cannot be sent with the cause', async () => {
+  const { channel, remote } = open()
+  const calls = [remote.call('unsendable'), remote.call('small')]
+  channel.deliver([value, 2, 1])
+  expect(await Promise.allSettled(calls))
+    .toEqual([{ status: 'rejected', reason: new RangeError('too large') }, { status: 'fulfilled', value: 1 }])
+})
+
+it('is collected after its end, although Comlink keeps what its proxies talk to', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const used = (): WeakRef<Remote> => {
+    const open: { remote?: Remote } = {}
+    // As in a peer, whose link can reach the remote.
+    const remote = new Remote(new Channel(KINDS.call, () => open.remote))
+    open.remote = remote
+    remote.call('a').catch(() => undefined)
+    remote.end(new Error('over'))
+    return new WeakRef(remote)
+  }
+  const remote = used()
+  for (let turns = 0; turns < 5; turns++) {
+    await nextTurn()
+    collect()
+  }
+  expect(remote.deref() === undefined).toBe(true)
 })
 
 it('offers calls that return promises', async () => {

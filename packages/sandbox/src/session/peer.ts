@@ -87,6 +87,8 @@ export function remotePeer(hull: Hull, broker: Broker, limits: CompartmentLimits
     gone,
     kill() {
       ended.resolve(undefined)
+      // Without it Comlink's registry of proxies would keep this peer for ever.
+      remote.end(exitError({ kind: 'killed' }))
       link.close()
       hull.kill()
     },
