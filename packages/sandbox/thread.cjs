@@ -1,16 +1,12 @@
 'use strict'
-// The boot script of the thread of every compartment. Piscina loads this file in the host's own process. A child
-// process gets its source text, because it may not read files. It is JavaScript, because stripping types would take
-// longer than everything else here.
+// The boot script of the thread of every compartment, which gets its source text, because it may not read files. It is
+// JavaScript, because stripping types would take longer than everything else here.
 
 // A block, because all later scripts and modules, the extension included, see the top-level names of a script.
 {
   const { getBuiltinModule } = process
   const { constants, Script } = getBuiltinModule('node:vm')
   const { parentPort, workerData } = getBuiltinModule('node:worker_threads')
-
-  // Lockdown, which starts below, removes the globals of an evaluated script.
-  const own = module
 
   const run = ({ script: { text, cache }, tellsCache }) => {
     const script = new Script(text, {
@@ -21,7 +17,6 @@
     // No longer needed, and as large as the script.
     delete workerData.script
     const thread = script.runInThisContext()(getBuiltinModule)
-    own.exports = thread
     if (tellsCache) thread.prepared.then(() => parentPort.postMessage(script.createCachedData()))
   }
 

@@ -219,7 +219,7 @@ let loading: Promise<unknown> | undefined
  */
 function loadLateCode(): Promise<unknown> {
   loading ??= Promise.allSettled([
-    loadImage(), import('piscina'), ...preloadCode(),
+    loadImage(), ...preloadCode(),
   ]).then((outcomes) => {
     // After a lack of resources the next opening tries again.
     const failures = outcomes.flatMap((outcome) => outcome.status === 'rejected' ? [messageOf(outcome.reason)] : [])

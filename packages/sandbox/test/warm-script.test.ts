@@ -12,7 +12,7 @@ it('has a larger code cache than after compilation, is accepted by V8, and start
   expect(warm!.cache.length).toBeGreaterThan(1.5 * image.script.cache.length)
   const compiled = new Script(warm!.text, { filename: 'compartment', cachedData: Buffer.from(warm!.cache) })
   expect(compiled.cachedDataRejected).toBe(false)
-  const hull = (await threadStarter({ ...image, script: warm! }))(DEFAULT_LIMITS, false)
+  const hull = threadStarter({ ...image, script: warm! })(DEFAULT_LIMITS, false)
   onTestFinished(() => hull.kill())
   expect(await hull.ready).toBe(true)
 })

@@ -6,7 +6,8 @@ import { Socket } from 'node:net'
 import { MessageChannel, parentPort, workerData } from 'node:worker_threads'
 
 const CHANNEL_FD = 4
-const { port, bare } = workerData
+const { bare, inHull } = workerData
+const port = inHull === false ? (await once(parentPort, 'message'))[0].port : workerData.port
 const socket = port === undefined ? new Socket({ fd: CHANNEL_FD }) : undefined
 
 /** The kinds of messages by channel: request, value and error. */

@@ -10,6 +10,7 @@ import type { OsLayers } from '../../src/os/os-layer.ts'
 import { probeOsLayers, withoutLayers } from '../../src/os/os-layers.ts'
 import { processStarter } from '../../src/process/process-hull.ts'
 import { remotePeer } from '../../src/session/peer.ts'
+import type { CompartmentTask, WorkerStart } from '../../src/wire/protocol.ts'
 import { portTransport } from '../../src/wire/transport.ts'
 import type { Layers } from '../model/layers.ts'
 import { hostileWorker, withoutLockdown, withoutPermissionInHull, withPermissionGone } from './patched-image.ts'
@@ -54,20 +55,18 @@ async function imageFor({ lockdown, native }: Layers, inWorker: 'compartment' | 
   return native ? image : withoutPermissionInHull(image)
 }
 
-/** Like the thread placement, but without the permission model and without Piscina, which requires it. */
+/** Like the thread placement, but without the permission model. */
 function startBareThread({ boot, script, author }: Image, limits: CompartmentLimits, native: boolean): Hull {
   const { port1: ours, port2: theirs } = new MessageChannel()
-  // Loaded before lockdown, because nothing can be loaded afterwards.
-  const taken = "const corpusStart = require('node:worker_threads').workerData; const corpusModule = module"
-  const worker = new Worker(`${taken}\n${boot}\ncorpusModule.exports.task?.then((task) => task(corpusStart))`, {
+  const worker = new Worker(boot, {
     ...threadOptions(limits),
     ...(!native && { execArgv: ['--no-warnings'] }),
     eval: true,
     stdout: true,
     stderr: true,
-    workerData: { script, author, spare: false, readable: [], inHull: false, port: theirs, terms: termsOf(limits) },
-    transferList: [theirs],
+    workerData: { script, author, spare: false, inHull: false } satisfies WorkerStart,
   })
+  worker.postMessage({ port: theirs, terms: termsOf(limits) } satisfies CompartmentTask, [theirs])
   worker.on('error', () => undefined)
   return {
     transport: portTransport(ours),

@@ -35,7 +35,7 @@ export function sealModules(author) {
   }
 }
 `
-const NO_LOCKDOWN = 'export function lockDown() { process.permission?.drop("fs.read") }'
+const NO_LOCKDOWN = 'export function lockDown() {}'
 const NO_SHIMS = 'export const installShims = () => ({ enter: undefined, moduleSource: () => undefined })'
 const NO_PROBE = 'export async function probeLockdown() {}'
 
@@ -47,13 +47,8 @@ export function withoutLockdown(): Promise<Image> {
   ]))
 }
 
-/** For a worker without Node's permission model: drops nothing, and removes the probe, which would fail. */
-export function withPermissionGone(): Promise<Image> {
-  return imageWith(new Map([
-    ['lockdown.ts', (source: string) => swap(source, "process.permission.drop('fs.read')", '')],
-    ['probe.ts', () => NO_PROBE],
-  ]))
-}
+/** For a worker without Node's permission model: removes the probe, which would fail. */
+export const withPermissionGone = (): Promise<Image> => imageWith(new Map([['probe.ts', () => NO_PROBE]]))
 
 /** The hull starts its worker without the permission model and keeps its own. */
 export function withoutPermissionInHull(image: Image): Image {

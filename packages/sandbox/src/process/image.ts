@@ -12,9 +12,8 @@ import { threadOptions } from './hull.ts'
 export interface Image {
   /** For the main thread of a child process. */
   readonly hull: string
-  /** The boot script of a thread, as source text and as a file. It runs `script`. */
+  /** The boot script of a thread. It runs `script`. */
   readonly boot: string
-  readonly bootFile: string
   /** For the thread of a compartment. `warmImage` replaces it by one that starts faster. */
   script: CompiledScript
   /** The only module of this project that extensions may import. */
@@ -52,7 +51,6 @@ export async function buildImage(rewrite?: (name: string, text: string) => strin
   return {
     hull: `'use strict'\nconst builtin = process.getBuiltinModule;\n${hull}`,
     boot: await readFile(bootFile, 'utf8'),
-    bootFile,
     script: compiled(asFunction(worker, CAPTURED_BY_WORKER)),
     author,
     shims: asFunction(shims, CAPTURED_BY_SHIMS),
@@ -85,13 +83,13 @@ const WARM_UP_HEAP_MB = 64
  * almost nothing. Undefined when it fails, which does no harm. Never rejects.
  */
 export async function warmScript({ boot, script, author }: Image): Promise<CompiledScript | undefined> {
-  const start: WorkerStart = { script, author, spare: true, readable: [], inHull: false }
+  const start: WorkerStart = { script, author, spare: true, inHull: false }
   const worker = new Worker(boot, {
     ...threadOptions({ heapMb: WARM_UP_HEAP_MB }), eval: true, stdout: true, stderr: true,
     workerData: { ...start, tellsCache: true },
   })
   const cache = await new Promise<Uint8Array | undefined>((resolve) => {
-    worker.once('message', resolve)
+    worker.on('message', (message: unknown) => message instanceof Uint8Array && resolve(message))
     worker.once('error', () => resolve(undefined))
     worker.once('exit', () => resolve(undefined))
   })

@@ -97,18 +97,13 @@ export interface WorkerStart {
   readonly author: string
   /** True for a spare: no caller waits, so there is time for a warm-up. */
   readonly spare: boolean
-  /** Files that could be read up to lockdown. The probe checks that they no longer can. */
-  readonly readable: readonly string[]
-  /**
-   * True in a child process, where a socket to the host is open; false in the host's process, where Piscina sends a
-   * task.
-   */
+  /** True in a child process, where a socket to the host is open; false in the host's process, which sends a task. */
   readonly inHull: boolean
   /** Whether it opens a debugger, for the code of a developer. */
   readonly inspects?: boolean
 }
 
-/** The only task that a Piscina thread ever gets: be a compartment until it ends. */
+/** The only message to a thread in the host's process: be a compartment until it ends. */
 export interface CompartmentTask {
   readonly port: MessagePort
   readonly terms: CompartmentTerms

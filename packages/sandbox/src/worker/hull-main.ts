@@ -35,7 +35,7 @@ function firstLine(): { readonly line: string; readonly rest: string } {
 const { line, rest } = firstLine()
 const { author, script, cacheBase64, spare, inspects } = JSON.parse(line) as HullHandover
 const compiled = { text: script, cache: Buffer.from(cacheBase64, 'base64') }
-worker.postMessage({ script: compiled, author, spare, inspects, readable: [], inHull: true } satisfies WorkerStart)
+worker.postMessage({ script: compiled, author, spare, inspects, inHull: true } satisfies WorkerStart)
 
 const report = (what: HullReport): void => void writeSync(CONTROL_FD, `${JSON.stringify(what)}\n`)
 const reportAndDie = (what: HullReport): void => {

@@ -30,7 +30,6 @@ export interface LockdownOptions {
  * first: some patch prototypes while they load, which is impossible afterwards.
  */
 export function lockDown({ console }: LockdownOptions): void {
-  process.permission.drop('fs.read')
   const builtins = trimmedBuiltins()
   lateStreams(lazyBuiltin<Streams>('node:stream/web'))
   const replacement = replacementProcess()

@@ -34,7 +34,7 @@ const PACKET_OVERHEAD_BYTES = 16
  * it is used.
  */
 async function prepare(): Promise<Serve> {
-  const { author, spare, readable, inspects = false } = workerData as WorkerStart
+  const { author, spare, inspects = false } = workerData as WorkerStart
   let log: LogSender | undefined
   const link = (transport: Transport, { messageBytes, busyPoll }: CompartmentTerms): Link => {
     const maxMessageBytes = messageBytes - PACKET_OVERHEAD_BYTES
@@ -60,7 +60,7 @@ async function prepare(): Promise<Serve> {
     if (inspects) openInspector()
     lockDown({ console: logConsole((level, text) => log?.send(level, text, null)) })
     const modules = sealModules(author)
-    await probeLockdown(readable, inspects)
+    await probeLockdown(inspects)
     if (spare) await warmUp(serveFrom(modules))
     modules.forget()
     return serveFrom(modules)
@@ -131,18 +131,13 @@ const socket = (workerData as WorkerStart).inHull ? descriptorTransport(CHANNEL_
 /** Resolves when the thread is locked down and waits. */
 export const prepared = prepare()
 
-/** The Piscina task in the host's process. It lasts as long as the thread. */
-export const task = prepared.then((serve) => ({ port, terms }: CompartmentTask): Promise<never> => {
-  serve(portTransport(port), terms)
-  return new Promise(() => undefined)
-})
-
-if (socket !== undefined) {
-  void prepared.then((serve) => {
-    serveAfterTerms(socket, serve)
-    parentPort!.postMessage('ready')
-  })
+if (socket === undefined) {
+  parentPort!.once('message', ({ port, terms }: CompartmentTask) => void prepared.then((serve) => serve(portTransport(port), terms)))
 }
+void prepared.then((serve) => {
+  if (socket !== undefined) serveAfterTerms(socket, serve)
+  parentPort!.postMessage('ready')
+})
 
 function serveAfterTerms(over: Transport, serve: Serve): void {
   let receiver: TransportReceiver | undefined
