@@ -29,7 +29,7 @@ const open = (gate: Int32Array): void => {
   Atomics.store(gate, 0, 1)
   Atomics.notify(gate, 0)
 }
-const begun = (gate: Int32Array) => expect.poll(() => gate[1], { timeout: 30_000 }).toBe(1)
+const begun = async (gate: Int32Array): Promise<void> => await expect.poll(() => gate[1], { timeout: 30_000 }).toBe(1)
 
 it('answers, and reports what a task throws', async () => {
   const pool = poolOf()

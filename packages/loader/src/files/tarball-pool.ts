@@ -5,7 +5,7 @@ import type { TarballQuestion, TarballRead } from './read-tarball.ts'
 /** The largest package takes two seconds. */
 const READ_MS = 60_000
 
-export const tarballPool = new WorkPool<TarballQuestion, TarballRead>(
+const tarballPool = new WorkPool<TarballQuestion, TarballRead>(
   new URL('./read-tarball.ts', import.meta.url), { heapMb: 256, threads: 1, waiting: 1_000, tasksPerThread: 1 },
 )
 

@@ -12,7 +12,7 @@ export interface SignatureQuestion {
 const VERIFY_MS = 30_000
 
 /** Its threads get nothing else, so that no document or schema can change a verdict. */
-export const signaturePool = new WorkPool<SignatureQuestion, Verification<unknown>>(
+const signaturePool = new WorkPool<SignatureQuestion, Verification<unknown>>(
   new URL('./verify-signatures.ts', import.meta.url), { heapMb: 256, threads: 1, waiting: 20_000, tasksPerThread: 1_000 },
 )
 
