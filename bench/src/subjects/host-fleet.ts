@@ -48,7 +48,7 @@ function openingHost<const Name extends string>(name: Name, { loaded }: FleetSiz
       return {
         run: async () => {
           host = await openFleet(workspace)
-          return host.extensions().filter(({ layer, standing }) => layer === 'project' && standing === 'offered').length
+          return host.extensions().filter(({ layer, availability }) => layer === 'project' && availability === 'offered').length
         },
         between: async () => void (await host?.close()),
         stop: async () => {

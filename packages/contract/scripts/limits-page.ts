@@ -35,7 +35,7 @@ const AFTER = `
 /** Limits without an error truncate the result, which the outcome reports. */
 type Row = readonly [most: number, meaning: string, error?: ErrorCode]
 
-const CALL: Readonly<Record<keyof typeof CALL_LIMITS, Row>> = {
+const CALL: Readonly<Record<Exclude<keyof typeof CALL_LIMITS, 'judgeMs'>, Row>> = {
   idChars: [CALL_LIMITS.idChars, 'Length of the id of a call, in characters.', 'InputInvalid'],
   sessionIds: [CALL_LIMITS.sessionIds, 'Ids of earlier calls that a session knows. A second call with one of them is refused.', 'InputInvalid'],
   argumentChars: [CALL_LIMITS.argumentChars, 'Arguments of a call, in characters of JSON.', 'InputInvalid'],
@@ -57,7 +57,7 @@ const CALL: Readonly<Record<keyof typeof CALL_LIMITS, Row>> = {
   ],
   approvalKeyBytes: [CALL_LIMITS.approvalKeyBytes, 'Length of an approval key, in bytes.', 'ApprovalKeyInvalid'],
   argumentChanges: [CALL_LIMITS.argumentChanges, 'How often watchdogs and guards may change the arguments.', 'ArgumentsUnsettled'],
-  judgeMs: [CALL_LIMITS.judgeMs, 'Time for a watchdog, a guard or a before-hook to answer, in milliseconds.', 'WatchdogDenied'],
+  policyMs: [CALL_LIMITS.policyMs, 'Time for a watchdog, a guard or a before-hook to answer, in milliseconds.', 'WatchdogDenied'],
   subagentDepth: [CALL_LIMITS.subagentDepth, 'Nesting depth of sub-agents.', 'SubagentDepthExceeded'],
   shownBytes: [CALL_LIMITS.shownBytes, 'How much of a result a model sees, in bytes, unless the tool sets `maxOutput`.'],
   sessionSavedBytes: [CALL_LIMITS.sessionSavedBytes, 'All results of a session that are saved to files, in bytes. Further results are cut and not saved.', 'TooManyBytesSaved'],

@@ -18,7 +18,7 @@ import type { ToolMetrics } from './records/metrics.ts'
 import type { Sidecar } from './records/timeouts.ts'
 import type { AgentRunner, Delegated, Delegation } from './sessions/delegation.ts'
 import type { SessionOptions, Session } from './sessions/session.ts'
-import type { StandingWalls } from './sessions/standing-walls.ts'
+import type { WallReport } from './sessions/wall-report.ts'
 import type { Place } from './sessions/workspace.ts'
 
 export interface HostOptions extends Place {
@@ -77,7 +77,7 @@ export interface Host {
    * What the operating system holds against tools, commands and local servers here, for people. Tried when it is first
    * asked for, which can take a second. Rejects if it cannot be tried now.
    */
-  walls(): Promise<StandingWalls>
+  walls(): Promise<WallReport>
   /**
    * Registers extensions, independent of reloads. A fault of one of them becomes a diagnostic. Rejects, and changes
    * nothing, with HostClosed, or with RegistrationConflict if an offered extension would have to go.
@@ -164,6 +164,8 @@ export interface ExtensionStatus {
   readonly placement: Placement
   readonly state: LifecycleState
   /** offered: its tools can be called. hidden: by a layer above or a fault. leaving: replaced, and still busy. */
+  readonly availability: 'offered' | 'hidden' | 'leaving'
+  /** @deprecated Use `availability`. */
   readonly standing: 'offered' | 'hidden' | 'leaving'
   readonly tools: readonly string[]
   /** Calls bound to it, including those that wait for a person. */
@@ -176,9 +178,10 @@ export interface ExtensionStatus {
 
 export function statusOf(extension: Extension, view: RegistryView, isLeaving: boolean): ExtensionStatus {
   const { descriptor: { id, version, layer, location, manifest }, generation, state, fault, restMs } = extension
+  const availability = isLeaving ? 'leaving' : view.serves(extension) ? 'offered' : 'hidden'
   return {
     id, version, layer, location, generation, state, placement: extension.arrangement.placement,
-    standing: isLeaving ? 'leaving' : view.serves(extension) ? 'offered' : 'hidden',
+    availability, standing: availability,
     tools: manifest.tools.map(({ name }) => name),
     calls: extension.leases.size,
     ...(fault ? { fault } : {}),

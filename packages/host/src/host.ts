@@ -26,7 +26,7 @@ import type { InterruptedCall } from './records/interrupted-calls.ts'
 import { CallJournal } from './records/call-journal.ts'
 import type { PausedCall } from './policy/interaction/paused-calls.ts'
 import { sidecarWithTimeout, StoreWithTimeout } from './records/timeouts.ts'
-import type { StandingWalls } from './sessions/standing-walls.ts'
+import type { WallReport } from './sessions/wall-report.ts'
 import { Workspace, type Place, type WorkspaceSources } from './sessions/workspace.ts'
 
 const DRAIN_MS = 5_000
@@ -95,7 +95,7 @@ class ToolHost implements Host {
     await this.#workspace.tryWalls()
   }
 
-  walls(): Promise<StandingWalls> {
+  walls(): Promise<WallReport> {
     return this.#workspace.walls()
   }
 

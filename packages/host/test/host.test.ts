@@ -228,7 +228,7 @@ test('the status shows why an extension failed and how long it is quarantined', 
   const session = await world.host.openSession(yolo)
   for (let i = 0; i < 4; i++) await session.call({ id: 'c', ...echo })
   expect(world.host.extensions()).toMatchObject([{
-    id: 'sample', state: 'failed', standing: 'offered', calls: 0, restMs: 1_000, 
+    id: 'sample', state: 'failed', availability: 'offered', calls: 0, restMs: 1_000, 
     fault: { code: 'LifecycleFailure', message: 'The phase init of "sample" failed: no licence' },
   }])
   expect(world.eventsOf('LifecyclePhaseEnd').at(-1)).toMatchObject({

@@ -9,7 +9,7 @@ import { tokenRoles } from './token-book.ts'
 /** A folder as a host finds it. */
 export interface Inspection extends AssembledHost {
   /** The decision about the project. */
-  readonly standing: TrustStatus
+  readonly trustStatus: TrustStatus
   /** Canonical. */
   readonly workspace: string
 }
@@ -21,10 +21,10 @@ export interface Inspection extends AssembledHost {
 export async function inspect(values: HostValues): Promise<Inspection & AsyncDisposable> {
   const folders = foldersOf(values)
   const workspace = await canonicalFolder(folders.workspace)
-  const { status: standing } = await createLoader(loaderOptions(homeFolder(values.home))).trust.status(workspace)
+  const { status: trustStatus } = await createLoader(loaderOptions(homeFolder(values.home))).trust.status(workspace)
   const options = { ...folders, workspace, discover: 'when-asked' as const }
   const assembly = { startsEager: false, roles: () => tokenRoles(values.home) }
-  const trust = standing.kind === 'once' ? 'once' : undefined
+  const trust = trustStatus.kind === 'once' ? 'once' : undefined
   const assembled = await assembleHost(options, trust, assembly)
-  return closing({ standing, workspace, ...assembled }, assembled.host)
+  return closing({ trustStatus, workspace, ...assembled }, assembled.host)
 }

@@ -1,10 +1,10 @@
-import type { StandingWalls } from '@bulkhead/host'
+import type { WallReport } from '@bulkhead/host'
 import { messageOf } from '@bulkhead/kit/error-message'
 import { visibleText } from '@bulkhead/kit/text'
 import type { Host } from '../facade/create-host.ts'
 
 /** Never rejects: a list of tools is of use without it. */
-export async function wallsHere(host: Pick<Host, 'walls'>): Promise<StandingWalls> {
+export async function wallsHere(host: Pick<Host, 'walls'>): Promise<WallReport> {
   try {
     return await host.walls()
   } catch (error) {
@@ -17,4 +17,4 @@ export const rememberedText = (line: string | undefined): string => line === und
   ? 'Walls were not tried yet on this machine: "bulkhead doctor" tries them.'
   : `${wallsText({ line })} (when last tried: "bulkhead doctor" tries them again)`
 
-export const wallsText = ({ line }: Pick<StandingWalls, 'line'>): string => `Walls around ${visibleText(line)}`
+export const wallsText = ({ line }: Pick<WallReport, 'line'>): string => `Walls around ${visibleText(line)}`

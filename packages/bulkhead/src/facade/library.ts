@@ -28,7 +28,8 @@ export type {
   ExtensionStatus, ReloadChange, ReloadReport, ReloadRequest, Session, SessionOptions, SmokeCheck, SwitchReport, Trial,
 } from '@bulkhead/host'
 export type {
-  CallView, CommandClassifier, Guard, HookContext, Hooks, Judge, JudgeAnswer, Observers, ResultAnswer, ResultJudge,
+  CallCheck, CallCheckAnswer, CallView, CommandClassifier, Guard, HookContext, Hooks, Judge, JudgeAnswer,
+  Observers, ResultAnswer, ResultCheck, ResultJudge,
 } from '@bulkhead/host'
 export type { AgentRequest, AgentResult, AgentRunner, BackgroundTask, EndedTask } from '@bulkhead/host'
 export type { PromptSectionsOptions } from './session-prompts.ts'

@@ -80,6 +80,8 @@ export const CALL_LIMITS = {
   /** How often watchdogs and guards may change the arguments of one call. */
   argumentChanges: 4,
   /** Time for a watchdog, a guard or a before-hook. It is long because some of them ask a person. */
+  policyMs: 10 * 60 * 1000,
+  /** @deprecated Use `policyMs`. */
   judgeMs: 10 * 60 * 1000,
   /** How much of one result a model sees, unless its tool sets `maxOutput`. */
   shownBytes: 200 * 1024,

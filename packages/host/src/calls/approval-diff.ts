@@ -24,7 +24,7 @@ export async function approvalDiff(
     const shown = known ?? guessed
     if (shown === undefined) return undefined
     const late = () => new Error('The files could not be read in time.')
-    const { power } = call.session.policy.standing(call.tool)
+    const { power } = call.session.policy.forTool(call.tool)
     const text = await within({ clock: host.clock, ms: DIFF_MS, late }, () => diff(shown, power))
     if (text === '') return undefined
     return visibleText(guessed ? `${AS_ARGUMENTS_SAY}\n${text}` : text, { keepLines: true })

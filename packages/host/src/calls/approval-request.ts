@@ -70,7 +70,7 @@ export function approvalRequest(
     touches: touches.map((line) => visibleText(line)),
     mayTouch: [
       ...(server?.unconfined ? [UNCONFINED[`${server.unconfined}`]] : []),
-      ...powerPhrases(powerItems(policy.standing(tool).power), 'may').map((text) => visibleText(text)),
+      ...powerPhrases(powerItems(policy.forTool(tool).power), 'may').map((text) => visibleText(text)),
     ],
     reasons: [
       ...(call.scope.reverts ? ['undo wants to revert an earlier call with these arguments'] : []),

@@ -116,7 +116,7 @@ async function askForApproval(
     if (answer.unavailable) return unanswered(headless(answer.reason))
     // A no to this call holds, whatever was answered to another.
     return answer.decision === 'once' && concurrent.given ? concurrent.given
-      : { verdict: heed(answer, call, offers, analysis) }
+      : { verdict: applyAnswer(answer, call, offers, analysis) }
   } catch (thrown) {
     if (concurrent.given && !call.signal.aborted) return concurrent.given
     throw thrown
@@ -128,7 +128,7 @@ async function askForApproval(
 const rejected = ({ reason }: ApprovalAnswer): Verdict =>
   deny('approval', 'ApprovalDenied', 'person', reason ?? 'a person said no')
 
-function heed(
+function applyAnswer(
   answer: PersonAnswer, call: ValidatedCall, offers: readonly Offer[], { questions }: CallAnalysis,
 ): Verdict {
   const { reason, by = 'person' } = answer

@@ -31,7 +31,7 @@ function programTool(
   const off = tools.switchedOff(name)
   const tool = off === undefined ? tools.get(name) : undefined
   if (!tool) return { tool: name, may: [], gated: false, denied: off ?? `There is no tool "${name}".` }
-  const { power, floor } = policy.standing(tool)
+  const { power, floor } = policy.forTool(tool)
   const denied = deniedAlways(tool, policy, host)
   return {
     tool: name,

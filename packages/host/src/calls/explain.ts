@@ -4,7 +4,7 @@ import {
 } from '@bulkhead/contract'
 import type { JsonObject } from '@bulkhead/kit/json'
 import {
-  changedWords, endedWords, identityOf, identityOfCalled, otherQuestionWords, standingWords, switchedOffWords,
+  changedWords, endedWords, identityOf, identityOfCalled, otherQuestionWords, approvedWords, switchedOffWords,
   type Approval,
 } from '../policy/approvals/approval.ts'
 import { CallRun } from '../model/call-run.ts'
@@ -136,7 +136,7 @@ async function explainDecision(decided: DecidedCall, host: HostContext): Promise
     ...changes.map(({ stage, source, reason }): ExplainedStep => ({ stage, action: 'change', source, reason })),
     ...verdicts.map(stepOf),
     ...(verdict.action === 'ask' ? lostApprovals(decided, now) : []),
-    ...approvals.map((approval) => ({ ...stepOf(final), reason: standingWords(approval, now) })),
+    ...approvals.map((approval) => ({ ...stepOf(final), reason: approvedWords(approval, now) })),
     ...(approvals.length === 0 && !verdicts.includes(final) ? [stepOf(final)] : []),
     ...later.map(laterStep),
     ...(decision === 'deny' ? [] : pendingHooks(call)),
@@ -161,7 +161,7 @@ async function explainDecision(decided: DecidedCall, host: HostContext): Promise
 
 /** The power that the ceilings leave to a tool, if they remove some. */
 function narrowedStep({ tool, session: { policy } }: ValidatedCall): readonly ExplainedStep[] {
-  const { declared, power } = policy.standing(tool)
+  const { declared, power } = policy.forTool(tool)
   const asked = powerPhrases(powerItems(declared), 'may')
   const left = powerPhrases(powerItems(power), 'may')
   if (asked.join('\n') === left.join('\n')) return []

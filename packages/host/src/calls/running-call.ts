@@ -53,7 +53,7 @@ export class RunningCall implements ToolInvocation, Running, Cancelled {
     this.#attempts = attempts
     this.tool = tool.name
     this.args = args
-    const { power } = call.session.policy.standing(tool)
+    const { power } = call.session.policy.forTool(tool)
     this.grant = power === tool.grant ? undefined : power
     this.#host = host
     this.deadline = attempts.run(host.clock, () => this.end(overdue(call)))

@@ -13,7 +13,7 @@ const LATE = 'its folders could not be counted in time'
 export async function unrecordedCommands(
   { tool, session: { policy } }: ValidatedCall, { onlyReads }: CallAnalysis, host: HostContext,
 ): Promise<string | undefined> {
-  const { power } = policy.standing(tool)
+  const { power } = policy.forTool(tool)
   if (power.shell.length === 0 || onlyReads !== undefined) return undefined
   if (host.changes === undefined) return 'this host keeps no record of changes'
   const stop = new AbortController()

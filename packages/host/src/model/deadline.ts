@@ -106,6 +106,6 @@ export class JointPause {
 export function inTime<Answer>(
   answer: PromiseLike<Answer>, { signal }: { readonly signal: AbortSignal }, clock: Clock,
 ): Promise<Answer> {
-  const { judgeMs: ms } = CALL_LIMITS
+  const { policyMs: ms } = CALL_LIMITS
   return within({ clock, ms, signal, late: () => new Error(`no answer within ${ms} ms`) }, () => answer)
 }

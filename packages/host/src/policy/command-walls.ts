@@ -17,7 +17,7 @@ const WALL_MS = 30_000
 export async function withWall(analysis: CallAnalysis, call: ValidatedCall, host: HostContext): Promise<CallAnalysis> {
   const { command } = analysis
   if (command === undefined) return analysis
-  const walls = await standingWalls(call, host)
+  const walls = await wallsOf(call, host)
   const stopped = stoppedLines(call.session).get(command.line)
   // Files with credentials are masked behind the look wall.
   if (command.look !== undefined && stopped === undefined && analysis.onlyReads !== 'reveals') {
@@ -36,7 +36,7 @@ function unknowing({ onlyReads, effects, ...analysis }: CallAnalysis): CallAnaly
   return { ...analysis, ...(onlyReads && { onlyReads }) }
 }
 
-async function standingWalls({ signal }: ValidatedCall, { commandWalls, clock }: HostContext): Promise<CommandWalls> {
+async function wallsOf({ signal }: ValidatedCall, { commandWalls, clock }: HostContext): Promise<CommandWalls> {
   const late = () => new Error('The walls could not be tried in time.')
   // If they cannot be tried now, this call asks.
   const walls = await within({ clock, ms: WALL_MS, late, signal }, commandWalls).catch(() => NO_COMMAND_WALLS)

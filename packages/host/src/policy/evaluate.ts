@@ -38,7 +38,7 @@ export async function evaluate(
   const { tool, session: { policy } } = validated
   const changes: MadeChange[] = []
   let call = validated
-  const { denied, lost } = policy.standing(tool)
+  const { denied, lost } = policy.forTool(tool)
   const refused = (lost && !isReadByHost(tool, host) ? lost : undefined) ?? denied ?? beyondParent(call)
   if (refused) return { call, evaluation: final(refused, analysisByKey(tool.name)), changes }
   for (;;) {
@@ -87,7 +87,7 @@ export function deniedAlways(
   tool: ToolEntry | undefined, policy: SessionPolicy, host: HostContext,
 ): Verdict | undefined {
   if (tool === undefined) return undefined
-  const { denied, lost } = policy.standing(tool)
+  const { denied, lost } = policy.forTool(tool)
   const isLost = lost !== undefined && (NEED_ALL.has(tool.definition.kind) || !isReadByHost(tool, host))
   return isLost ? lost : denied ?? policy.lineage.map((each) => each.rules.denying(tool)).find((verdict) => verdict)
 }
@@ -171,7 +171,7 @@ function beyondGrant(
 ): Verdict | undefined {
   if (needs.length === 0) return undefined
   const { tool, session: { policy } } = call
-  const { configured, ceilings } = policy.standing(tool)
+  const { configured, ceilings } = policy.forTool(tool)
   for (const { source, power } of ceilings) {
     const more = needs.filter((need) => !mayAllow(power, need, realPath))
     if (more.length > 0) return ceilingVerdict(more, source)
@@ -220,7 +220,7 @@ function beyondParent({ tool, parent, session: { policy } }: ValidatedCall): Ver
     const reason = `what it keeps belongs to the session, and "${caller.name}" makes the call`
     return refused('session', reason, HAND_BACK)
   }
-  const more = beyond(policy.standing(tool).power, policy.standing(caller).power)
+  const more = beyond(policy.forTool(tool).power, policy.forTool(caller).power)
   if (more.length === 0) return undefined
   const reason = `"${caller.name}", which calls it, may not ${powerPhrases(more, 'may').join('; ')}`
   const cure = more.some(isOfOneTool) ? HAND_BACK
@@ -234,7 +234,7 @@ const isOfOneTool = ({ kind, subject }: PowerItem): boolean => kind === 'state' 
 /** Deriving a key can start a compartment: it is derived only if something looks at it. */
 function needsKey(call: ValidatedCall, host: HostContext): boolean {
   const { tool, session: { policy } } = call
-  const { floor } = policy.standing(tool)
+  const { floor } = policy.forTool(tool)
   if (tool.definition.gated || floor) return true
   if (isReadByHost(tool, host) || tool.claims.length > 0) return true
   return policy.lineage.some(({ rules, watchdogs }) => rules.all.length > 0 || watchdogs.length > 0)

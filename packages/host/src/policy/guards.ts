@@ -13,16 +13,16 @@ import { ask, deny, type Verdict } from './model/verdict.ts'
  * A watchdog or guard of the embedder. Returning nothing is no objection. A throw denies, and so does no answer in
  * time.
  */
-export type Judge = (call: CallView, signal: AbortSignal) => MaybeAnswer | Promise<MaybeAnswer>
-type MaybeAnswer = JudgeAnswer | undefined | void
-export type JudgeAnswer =
+export type CallCheck = (call: CallView, signal: AbortSignal) => MaybeAnswer | Promise<MaybeAnswer>
+type MaybeAnswer = CallCheckAnswer | undefined | void
+export type CallCheckAnswer =
   | { readonly action: 'allow' }
   | { readonly action: 'deny' | 'ask'; readonly reason: string }
   /** Other arguments instead. They are validated, and every policy evaluates them as if the model had sent them. */
   | { readonly action: 'change'; readonly arguments: unknown; readonly reason: string }
 
 /** Checks the result of a tool. Returning nothing is no objection. A throw denies, and so does no answer in time. */
-export type ResultJudge =
+export type ResultCheck =
   (call: CallView, result: OutcomeBody, signal: AbortSignal) => MaybeResultAnswer | Promise<MaybeResultAnswer>
 type MaybeResultAnswer = ResultAnswer | undefined | void
 export type ResultAnswer =
@@ -32,12 +32,19 @@ export type ResultAnswer =
   /** Other data instead, or another message for an error. Nothing else of the result is kept. */
   | { readonly action: 'change'; readonly data: Json; readonly reason: string }
 
+/** @deprecated Use `CallCheck`. */
+export type Judge = CallCheck
+/** @deprecated Use `CallCheckAnswer`. */
+export type JudgeAnswer = CallCheckAnswer
+/** @deprecated Use `ResultCheck`. */
+export type ResultJudge = ResultCheck
+
 /** Checks gated calls before they run, their results, or both. */
 export interface Guard {
   /** The configuration orders guards by it, and decisions name it. */
   readonly id: string
-  readonly pre?: Judge
-  readonly post?: ResultJudge
+  readonly pre?: CallCheck
+  readonly post?: ResultCheck
 }
 
 /** In the order of the configuration; guards that it does not name follow in the order of their registration. */
@@ -47,7 +54,7 @@ export function inOrder(guards: readonly Guard[], ids: readonly string[] = []): 
 }
 
 /** A function is a guard before the call, under its own name. */
-export const asGuard = (guard: Judge | Guard): Guard =>
+export const asGuard = (guard: CallCheck | Guard): Guard =>
   typeof guard === 'function' ? { id: nameOf(guard), pre: guard } : guard
 
 const NAMELESS = 'without a name'
@@ -73,7 +80,7 @@ export type Opinion = Verdict | ArgumentsChange
 
 /** Fails closed: a throw, an unknown answer and no answer in time deny. Rejects only if the call is cancelled. */
 export async function consult(
-  guard: Judge, by: By, call: CheckedCall, approvalKey: string, clock: Clock,
+  guard: CallCheck, by: By, call: CheckedCall, approvalKey: string, clock: Clock,
 ): Promise<Opinion | undefined> {
   try {
     const pending = guard(viewOf(call, approvalKey), call.signal)

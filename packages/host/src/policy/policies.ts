@@ -4,7 +4,7 @@ import { visibleText } from '@bulkhead/kit/text'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallAnalysis, CheckedCall } from './model/checked-call.ts'
 import type { CommandSafety } from './command-safety/command-safety.ts'
-import { consult, nameOf, type Guard, type Judge, type Opinion } from './guards.ts'
+import { consult, nameOf, type Guard, type CallCheck, type Opinion } from './guards.ts'
 import { evaluatePlanMode } from './plan-mode.ts'
 import { presentStage, StagePermit } from './model/stage-permit.ts'
 import { allow, ask, askOfMode, deny, type Verdict } from './model/verdict.ts'
@@ -41,12 +41,12 @@ export interface PolicyParts {
   readonly mode: SecurityMode
   readonly gates: boolean
   readonly commandSafety: CommandSafety | undefined
-  readonly watchdogs: readonly Judge[]
+  readonly watchdogs: readonly CallCheck[]
   readonly guards: readonly Guard[]
   readonly stateMachine: StateMachine | undefined
   /** Whether the session is in plan mode now. */
   readonly planning: boolean
-  standing(tool: ToolEntry): { readonly floor: Verdict | undefined }
+  forTool(tool: ToolEntry): { readonly floor: Verdict | undefined }
   /** The allow of a call whose tool runs without a question, because of its mode. */
   runsByMode(tool: ToolEntry, analysis: CallAnalysis): Verdict | undefined
   evaluateRules(tool: ToolEntry, analysis: CallAnalysis): Verdict | undefined
@@ -81,7 +81,7 @@ const rulesAndToolMode = (session: PolicyParts): Policy => builtIn((evaluation) 
   } else evaluation.ruled = 'no'
   // A rule that allows answers the tool's own mode as it answers that of the session.
   const isAnswered = analysis.onlyReads === true || evaluation.ruled === 'answers the mode'
-  return isAnswered ? undefined : session.standing(tool).floor
+  return isAnswered ? undefined : session.forTool(tool).floor
 })
 
 /**
@@ -99,7 +99,7 @@ const commands = (commandSafety: CommandSafety): Policy => builtIn(({ call: { to
   return undefined
 })
 
-const watchdogPolicy = (watchdog: Judge): Policy => custom(({ call, analysis, clock }) =>
+const watchdogPolicy = (watchdog: CallCheck): Policy => custom(({ call, analysis, clock }) =>
   consult(watchdog, { stage: 'watchdog', source: `watchdog ${nameOf(watchdog)}` }, call, analysis.approvalKey, clock))
 
 /** A state machine replaces the mode. A rule that allows answers what the mode would ask. */

@@ -8,7 +8,7 @@ import { isListed } from '../model/allowlist-entry.ts'
 import { roleFlag, type ModeAuthor, type Settings } from '../model/settings.ts'
 import type { ToolEntry } from '../extensions/registry/tool-entry.ts'
 import type { CallAnalysis } from './model/checked-call.ts'
-import { inOrder, type Guard, type Judge } from './guards.ts'
+import { inOrder, type Guard, type CallCheck } from './guards.ts'
 import { questionOfMode, runsByMode } from './mode-treatment.ts'
 import { policiesOf, type Policy } from './policies.ts'
 import { SessionRules } from './session-rules.ts'
@@ -30,7 +30,7 @@ export interface PolicySources {
   readonly agent: AgentManifest | undefined
   /** What `requires` of an agent without a ceiling does. */
   readonly agentsRequire: AgentsRequire
-  readonly watchdogs: readonly Judge[]
+  readonly watchdogs: readonly CallCheck[]
   readonly guards: readonly Guard[]
   readonly stateMachine: StateMachine | undefined
   readonly headless: 'deny' | 'halt'
@@ -46,7 +46,7 @@ export interface PolicySources {
 }
 
 /** What follows for a tool from the session alone, whatever the arguments. Computed once per tool. */
-export interface Standing {
+export interface ToolPolicy {
   readonly denied: Verdict | undefined
   /** A ceiling removes something that the tool declares: denied, unless the arguments show that they do not need it. */
   readonly lost: Verdict | undefined
@@ -87,7 +87,7 @@ export class SessionPolicy {
   readonly role: string
   /** The built-in watchdog. For a sub-agent, that of the root session runs. */
   readonly commandSafety: CommandSafety | undefined
-  readonly watchdogs: readonly Judge[]
+  readonly watchdogs: readonly CallCheck[]
   readonly stateMachine: StateMachine | undefined
   /** Whether the session is in plan mode. The only part that changes while the session is open. */
   planning = false
@@ -110,7 +110,7 @@ export class SessionPolicy {
   readonly #ceiling: Power | undefined
   /** The ceiling of the agent. */
   readonly #bound: AgentBound | undefined
-  readonly #standings = new WeakMap<ToolEntry, Standing>()
+  readonly #tools = new WeakMap<ToolEntry, ToolPolicy>()
 
   /** Throws RequirementInvalid for a pattern that cannot be compiled. */
   constructor(sources: PolicySources) {
@@ -140,14 +140,14 @@ export class SessionPolicy {
     this.policies = [...parent?.policies ?? [], ...policiesOf(this)]
   }
 
-  standing(tool: ToolEntry): Standing {
-    const known = this.#standings.get(tool)
+  forTool(tool: ToolEntry): ToolPolicy {
+    const known = this.#tools.get(tool)
     if (known) return known
-    const above = this.#sources.parent?.standing(tool)
+    const above = this.#sources.parent?.forTool(tool)
     const { declared, configured, ceilings: outer } = above ?? this.#configured(tool)
     const ceilings = this.#narrowed(outer, above?.power ?? configured)
     const power = ceilings.at(-1)?.power ?? configured
-    const standing: Standing = {
+    const policy: ToolPolicy = {
       denied: above?.denied ?? beyondOf(tool, configured, ceilings) ?? this.#role(tool),
       lost: lostOf(declared, ceilings),
       declared,
@@ -157,13 +157,13 @@ export class SessionPolicy {
       floor: questionOfMode(tool.definition.mode, this.#sources.settings.treatments),
       unknown: unknownTouches(power),
     }
-    this.#standings.set(tool, standing)
-    return standing
+    this.#tools.set(tool, policy)
+    return policy
   }
 
   /** What the rules of this session decide, or undefined. */
   evaluateRules(tool: ToolEntry, analysis: CallAnalysis): Verdict | undefined {
-    return this.rules.evaluate(tool, this.standing(tool).unknown, analysis)
+    return this.rules.evaluate(tool, this.forTool(tool).unknown, analysis)
   }
 
   runsByMode(tool: ToolEntry, analysis: CallAnalysis): Verdict | undefined {
@@ -172,12 +172,12 @@ export class SessionPolicy {
 
   /** The rules that deny or ask, and that a call may meet only while it runs. */
   possibleRules(tool: ToolEntry, analysis: CallAnalysis): readonly ScopedRule[] {
-    return this.rules.possible(tool, this.standing(tool).unknown, analysis)
+    return this.rules.possible(tool, this.forTool(tool).unknown, analysis)
   }
 
   /** The rules that say nothing about what a call uses. */
   setAside(tool: ToolEntry, analysis: CallAnalysis): SetAside {
-    return this.rules.setAside(tool, this.standing(tool).unknown, analysis)
+    return this.rules.setAside(tool, this.forTool(tool).unknown, analysis)
   }
 
   /**
@@ -186,7 +186,7 @@ export class SessionPolicy {
    */
   answersMode(tool: ToolEntry, analysis: CallAnalysis): boolean {
     const isStrict = this.#sources.modeAuthor === 'written' || analysis.wall?.wall === 'open'
-    return !isStrict || this.rules.evaluate(tool, this.standing(tool).unknown, analysis, false)?.action === 'allow'
+    return !isStrict || this.rules.evaluate(tool, this.forTool(tool).unknown, analysis, false)?.action === 'allow'
   }
 
   /** In allowlist mode. Entries of a project need a wall. */
@@ -198,7 +198,7 @@ export class SessionPolicy {
   }
 
   /** What the configuration leaves to a tool. Compiled again only if the variables have other values here. */
-  #configured(tool: ToolEntry): Pick<Standing, 'declared' | 'configured' | 'ceilings'> {
+  #configured(tool: ToolEntry): Pick<ToolPolicy, 'declared' | 'configured' | 'ceilings'> {
     const { hasOwnValues, variables } = this.#sources
     const { declared, grant, ceilings } = hasOwnValues ? tool.powersWith(variables) : tool
     return { declared, configured: grant, ceilings }

@@ -38,7 +38,7 @@ export function surfaceParts(
   const added = addition === undefined
     ? [] : parent?.map(({ power }) => narrowPower(addition, power)) ?? [addition]
   return [
-    ...tools.map(({ tool }) => ({ tool: tool.name, power: policy.standing(tool).power })),
+    ...tools.map(({ tool }) => ({ tool: tool.name, power: policy.forTool(tool).power })),
     ...added.map((power) => ({ tool: undefined, power })),
   ]
 }

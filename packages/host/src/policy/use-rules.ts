@@ -87,7 +87,7 @@ function askedOfCommands(
   const uses = command && usesOf(call, analysis, host)
   if (uses === undefined || uses.asked.length === 0) return undefined
   const { tool, session: { policy, paths: { workspace } } } = call
-  const folders = { roots: [workspace, ...policy.standing(tool).power.fs.commandRoots ?? []], system: READ_BY_COMMANDS }
+  const folders = { roots: [workspace, ...policy.forTool(tool).power.fs.commandRoots ?? []], system: READ_BY_COMMANDS }
   // Beyond the look wall, what words seem to do is only a guess.
   const known = isExact && wall.wall === 'look' ? knownCapabilities(analysis) : new Set<RuleCapability>()
   const asking = new Set(verdicts.flatMap(({ rules = [] }) => rules))
@@ -110,7 +110,7 @@ async function notStarted(
   const isAnswered = (rule: string): boolean => command === undefined || answered.has(rule)
   const [deniedPaths, deniesHosts] = [uses?.deniedPaths(isAnswered), uses?.deniesHosts]
   if (deniedPaths === undefined && deniesHosts === undefined) return undefined
-  const error = await host.whyNotStarted(policy.standing(tool).power, wall, { deniedPaths, deniesHosts })
+  const error = await host.whyNotStarted(policy.forTool(tool).power, wall, { deniedPaths, deniesHosts })
   if (error === undefined) return undefined
   const { source } = error.data as { readonly source: string }
   return { ...deny('rules', 'RuleDenied', source, error.message), error }

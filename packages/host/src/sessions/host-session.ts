@@ -136,7 +136,7 @@ export class HostSession implements Session {
   }
 
   approvals(): readonly Approval[] {
-    return this.#scope.approvals.standing()
+    return this.#scope.approvals.inForce()
   }
 
   /** It and all its sub-agents. */

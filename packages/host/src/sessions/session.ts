@@ -15,7 +15,7 @@ import type { CancelReason } from '../model/cancel-scope.ts'
 import type { Hooks } from '../model/hooks.ts'
 import { DEFAULT_ROLE, isAsking } from '../model/settings.ts'
 import type { Approval } from '../policy/approvals/approval.ts'
-import { asGuard, type Guard, type Judge } from '../policy/guards.ts'
+import { asGuard, type Guard, type CallCheck } from '../policy/guards.ts'
 import type { Surface } from '../policy/surface.ts'
 import { SessionPolicy, stricterMode, type PolicySources } from '../policy/session-policy.ts'
 import { rulesOf, type UsableAgent } from './agents.ts'
@@ -144,11 +144,11 @@ export interface SessionOptions {
   /** More can be added later. */
   readonly hooks?: Hooks | readonly Hooks[]
   /** Evaluates every call that the rules allow. Of several, the first that denies ends it. */
-  readonly watchdog?: Judge | readonly Judge[]
+  readonly watchdog?: CallCheck | readonly CallCheck[]
   /** The workflow the session is attached to: for gated calls its stage decides instead of the mode. */
   readonly stateMachine?: StateMachine
   /** Evaluate every gated call; a function runs before the call. The first that denies ends it. */
-  readonly guards?: readonly (Judge | Guard)[]
+  readonly guards?: readonly (CallCheck | Guard)[]
   /** The id of an earlier session that this one continues. The tool `undo` reaches its changes too. */
   readonly continues?: string
   /** Cancels the session and everything in it. */

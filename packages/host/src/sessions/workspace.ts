@@ -37,7 +37,7 @@ import { knownNames, sessionNaming } from './naming.ts'
 import type { SessionOptions } from './session.ts'
 import type { FoundRoot, RootSources } from './roots.ts'
 import { createNestedCaller, servicesFor } from './services.ts'
-import { standingWalls, type StandingWalls } from './standing-walls.ts'
+import { wallReport, type WallReport } from './wall-report.ts'
 import type { Workflows } from '../model/budget.ts'
 
 /** What a host works on: a folder, the extensions of the folder and of all folders, and a sandbox. */
@@ -263,8 +263,8 @@ export class Workspace {
     if (isHeld) await this.#sandbox.tryWalls?.()
   }
 
-  async walls(): Promise<StandingWalls> {
-    return standingWalls(await this.#sandbox.walls?.() ?? [])
+  async walls(): Promise<WallReport> {
+    return wallReport(await this.#sandbox.walls?.() ?? [])
   }
 
   /** Stops everything that runs here, dependents first. */

@@ -1,6 +1,6 @@
 import type { ConfigFile, LayerConfig, Rule, RuleAction } from '@bulkhead/contract'
 import { expect, test } from 'vitest'
-import type { Judge, SessionOptions } from '../../src/index.ts'
+import type { CallCheck, SessionOptions } from '../../src/index.ts'
 import { flush } from '../twin/clock.ts'
 import { ScriptedApprover, ScriptedInteractor } from '../twin/people.ts'
 import { createWorld, verdictOf, type ToolSketch, type WorldSketch } from '../twin/world.ts'
@@ -26,7 +26,7 @@ async function decide({ tool = CITY, config = {}, session = {}, world: sketch = 
 }
 
 const rule = (action: RuleAction, permission = 'echo', pattern = '*'): Rule => ({ permission, pattern, action })
-const answers = (answer: Awaited<ReturnType<Judge>>): Judge => () => answer
+const answers = (answer: Awaited<ReturnType<CallCheck>>): CallCheck => () => answer
 
 test.each<[string, Case, string, number]>([
   ['gated, mode ask', {}, 'output', 1],

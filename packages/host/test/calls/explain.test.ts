@@ -3,7 +3,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import type { JudgeAnswer, SessionOptions } from '../../src/index.ts'
+import type { CallCheckAnswer, SessionOptions } from '../../src/index.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type ToolSketch, type WorldSketch } from '../twin/world.ts'
 
@@ -23,8 +23,8 @@ const rule = fc.record({
   action: anyAction,
 })
 const answer = fc.option(fc.oneof(
-  fc.constant<JudgeAnswer>({ action: 'allow' }),
-  fc.constantFrom('ask', 'deny').map((action): JudgeAnswer => ({ action: action as 'ask' | 'deny', reason: 'because' })),
+  fc.constant<CallCheckAnswer>({ action: 'allow' }),
+  fc.constantFrom('ask', 'deny').map((action): CallCheckAnswer => ({ action: action as 'ask' | 'deny', reason: 'because' })),
   fc.constant('throws' as const),
 ), { nil: undefined })
 const watchdog = answer.map((given) => () => {

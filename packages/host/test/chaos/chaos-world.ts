@@ -7,7 +7,7 @@ import {
 } from '@bulkhead/contract'
 import type { PooledSandbox } from '@bulkhead/sandbox'
 import { openSqliteStore } from '@bulkhead/store'
-import { createHost, type Host, type Judge, type Session, type SessionOptions } from '../../src/index.ts'
+import { createHost, type Host, type CallCheck, type Session, type SessionOptions } from '../../src/index.ts'
 import { FOR_PROJECTS } from '../twin/world.ts'
 import { ChaosClock } from './chaos-clock.ts'
 import { chaosExtension } from './chaos-extension.ts'
@@ -86,7 +86,7 @@ export class ChaosWorld {
   }
 
   /** A session with every option, each of which can fail. */
-  openSession(given: Omit<SessionOptions, 'watchdog' | 'guards'> & { readonly watchdog?: Judge } = {}): Promise<Session> {
+  openSession(given: Omit<SessionOptions, 'watchdog' | 'guards'> & { readonly watchdog?: CallCheck } = {}): Promise<Session> {
     const { interactor, watchdog = () => undefined, ...options } = given
     const { crossings } = this
     return this.host.openSession({

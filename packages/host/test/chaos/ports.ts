@@ -1,7 +1,7 @@
 import type {
   CompartmentRequest, CompartmentSession, EventListener, Interactor, LoadReport, Notes, Sandbox, Store,
 } from '@bulkhead/contract'
-import type { Guard, Hooks, Judge, Sidecar, SmokeCheck } from '../../src/index.ts'
+import type { Guard, Hooks, CallCheck, Sidecar, SmokeCheck } from '../../src/index.ts'
 import type { Crossings } from './crossings.ts'
 
 /** The same port, with every call and return counted. */
@@ -103,7 +103,7 @@ export const crossedGuard = (crossings: Crossings): Guard => ({
   post: crossings.port('guard.post', async () => undefined),
 })
 
-export const crossedWatchdog = (name: string, watchdog: Judge, crossings: Crossings): Judge =>
+export const crossedWatchdog = (name: string, watchdog: CallCheck, crossings: Crossings): CallCheck =>
   crossings.port(name, async (call, signal) => watchdog(call, signal))
 
 export const crossedSidecar = (sidecar: Required<Omit<Sidecar, 'files' | 'open'>>, crossings: Crossings): Sidecar => ({

@@ -1,6 +1,6 @@
 import type { Interactor } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
-import type { Judge, Session } from '../../src/index.ts'
+import type { CallCheck, Session } from '../../src/index.ts'
 import type { ChaosWorld } from './chaos-world.ts'
 
 /** One use of a host. Contract: without a fault the outcomes are `expected`, in the order the calls ended. */
@@ -43,7 +43,7 @@ export const SCENARIOS: readonly Scenario[] = [
     for (const name of ['long', 'echo']) await world.call(session, name)
   }),
   scenario('with other arguments than it came with', ['output'], async (world) => {
-    const watchdog: Judge = ({ args: { key } }) =>
+    const watchdog: CallCheck = ({ args: { key } }) =>
       key === 'k' ? { action: 'change', arguments: { key: 'l' }, reason: 'it is better' } : undefined
     await world.call(await world.openSession({ watchdog, interactor: answering({ decision: 'once' }) }), 'echo', { key: 'k' })
   }),

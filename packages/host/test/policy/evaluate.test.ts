@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import { canonicalJson, type Json, type JsonObject } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
-import type { Judge, SessionOptions } from '../../src/index.ts'
+import type { CallCheck, SessionOptions } from '../../src/index.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type WorldSketch } from '../twin/world.ts'
 
 const SCHEMA = { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } }, additionalProperties: false }
-const change = (make: (args: JsonObject) => unknown): Judge => function tidier({ args }) {
+const change = (make: (args: JsonObject) => unknown): CallCheck => function tidier({ args }) {
   return { action: 'change', arguments: make(args), reason: 'tidier' }
 }
 const digest = (args: Json) => hash('sha256', canonicalJson(args))

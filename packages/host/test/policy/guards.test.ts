@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Judge } from '../../src/index.ts'
+import type { CallCheck } from '../../src/index.ts'
 import { createWorld } from '../twin/world.ts'
 
 const FAILINGS: readonly [answer: () => unknown, message: string][] = [
@@ -11,7 +11,7 @@ const FAILINGS: readonly [answer: () => unknown, message: string][] = [
 
 test.each(FAILINGS)('a guard that denies without a reason is named', async (answer, message) => {
   const { host } = createWorld()
-  const guard = answer as Judge
+  const guard = answer as CallCheck
   const textOf = async (options: Parameters<typeof host.openSession>[0]) => {
     const session = await host.openSession({ mode: 'yolo', ...options })
     const outcome = await session.call({ id: 'c', name: 'echo', arguments: {} })

@@ -5,7 +5,7 @@ import type { JsonObject } from '@bulkhead/kit/json'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { thoroughly } from '../../../../scripts/thoroughly.ts'
-import type { Explanation, Hooks, Judge, JudgeAnswer, Session, SessionOptions } from '../../src/index.ts'
+import type { Explanation, Hooks, CallCheck, CallCheckAnswer, Session, SessionOptions } from '../../src/index.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { createWorld, verdictOf, type World } from '../twin/world.ts'
 
@@ -49,12 +49,12 @@ function changed(kind: string, { city, command }: JsonObject): JsonObject | unde
   return kind === 'flip' ? { city: other(city), command: command! } : undefined
 }
 
-const answering = (kind: string): Judge => ({ args }) => {
+const answering = (kind: string): CallCheck => ({ args }) => {
   if (kind === 'throw') throw new Error('confused')
   if (kind === 'none') return undefined
   const wanted = changed(kind, args)
   if (wanted) return { action: 'change', arguments: wanted, reason: 'because' }
-  return ['move', 'worsen'].includes(kind) ? undefined : { action: kind, reason: 'because' } as JudgeAnswer
+  return ['move', 'worsen'].includes(kind) ? undefined : { action: kind, reason: 'because' } as CallCheckAnswer
 }
 
 const MACHINES: Readonly<Record<string, StateMachine>> = {

@@ -10,20 +10,20 @@ const callOf = (id: string, sessionId = 's', name = 'echo', from: object = origi
 
 /** The notes by number. */
 function notebook() {
-  const standing = new Map<number, string>()
-  const book: Notebook = { put: (id, text) => void standing.set(id, text), drop: (id) => void standing.delete(id), save() {} }
-  return { standing, notes: new JournalFile(book), left: () => callsIn([...standing.values()]) }
+  const open = new Map<number, string>()
+  const book: Notebook = { put: (id, text) => void open.set(id, text), drop: (id) => void open.delete(id), save() {} }
+  return { open, notes: new JournalFile(book), left: () => callsIn([...open.values()]) }
 }
 
 test('common parts of calls are written once, and each call is complete for the next process', () => {
-  const { standing, notes, left } = notebook()
+  const { open, notes, left } = notebook()
   const other = { ...origin, digest: 'e' }
   const calls = [
     callOf('a'), callOf('b'), callOf('"\n\u2028', 's'), callOf('c', 't'), callOf('d', 's', 'other'), callOf('e', 's', 'echo', other), callOf('f'),
   ]
   const numbers = calls.map((call, index) => notes.put(call, index))
-  expect(standing.size).toBe(calls.length + 4)
-  expect([...standing.values()].every((text) => !text.includes('\n'))).toBe(true)
+  expect(open.size).toBe(calls.length + 4)
+  expect([...open.values()].every((text) => !text.includes('\n'))).toBe(true)
   expect(left()).toEqual(calls.map(({ session, id, name, tool }, index) =>
     ({ sessionId: session.id, tool: name, origin: tool.origin, callId: id, startedAt: index })))
   for (const number of numbers.slice(1)) notes.drop(number)
@@ -31,24 +31,24 @@ test('common parts of calls are written once, and each call is complete for the 
 })
 
 test('numbers of ended calls are reused, numbers of open calls are not', () => {
-  const { standing, notes, left } = notebook()
+  const { open, notes, left } = notebook()
   const [first, second] = [notes.put(callOf('a'), 0), notes.put(callOf('b'), 0)]
   notes.drop(first)
   expect(notes.put(callOf('c'), 0)).toBe(first)
   const next = notes.put(callOf('d'), 0)
   expect(new Set([first, second, next]).size).toBe(3)
   expect(left().map(({ callId }) => callId).toSorted()).toEqual(['b', 'c', 'd'])
-  expect(standing.size).toBe(4)
+  expect(open.size).toBe(4)
 })
 
 test('unused forms are removed when there are many, or on request', () => {
-  const { standing, notes, left } = notebook()
+  const { open, notes, left } = notebook()
   notes.put(callOf('stays'), 0)
   for (let n = 0; n < 1_000; n++) notes.drop(notes.put(callOf('passes', `session ${n}`), 0))
-  expect(standing.size).toBeLessThan(300)
+  expect(open.size).toBeLessThan(300)
   expect(left()).toMatchObject([{ callId: 'stays', sessionId: 's' }])
   notes.dropUnused()
-  expect(standing.size).toBe(2)
+  expect(open.size).toBe(2)
   notes.put(callOf('again', 'session 999'), 0)
   expect(left()).toMatchObject([{ callId: 'stays' }, { callId: 'again', sessionId: 'session 999' }])
 })

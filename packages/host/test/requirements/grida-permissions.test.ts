@@ -1,7 +1,7 @@
 import type { LayerConfig, Rule, RuleAction } from '@bulkhead/contract'
 import { toGrida } from '@bulkhead/contract/dialects'
 import { expect } from 'vitest'
-import type { Judge } from '../../src/index.ts'
+import type { CallCheck } from '../../src/index.ts'
 import { flush } from '../twin/clock.ts'
 import { ScriptedApprover } from '../twin/people.ts'
 import { verdictOf, type ToolSketch } from '../twin/world.ts'
@@ -74,7 +74,7 @@ proveAll('grida', [
   {
     id: 'grida.headless-ask-is-deny', statement: 'without a user, every ask is a deny',
     async prove() {
-      const watchdog: Judge = () => ({ action: 'ask', reason: 'hm' })
+      const watchdog: CallCheck = () => ({ action: 'ask', reason: 'hm' })
       for (const setting of [{}, { tool: FREE, rules: [rule('ask')] }, { tool: FREE, watchdog }]) {
         const { world, verdict } = await opened({ ...setting, person: undefined })
         expect(await verdict()).toEqual(['ApprovalDenied', 0])
@@ -101,7 +101,7 @@ proveAll('grida', [
     id: 'grida.watchdog-denies-with-a-reason',
     statement: 'a deny fails the call before it runs; the model gets the reason as a tool error and continues',
     async prove() {
-      const watchdog: Judge = ({ approvalKey }) =>
+      const watchdog: CallCheck = ({ approvalKey }) =>
         approvalKey === 'a' ? { action: 'deny', reason: 'looks like exfiltration' } : undefined
       const { world, call, verdict } = await opened({ tool: FREE, watchdog })
       const outcome = await call()
@@ -143,7 +143,7 @@ proveAll('grida', [
   {
     id: 'grida.watchdog-is-independent', statement: 'the watchdog can deny a call that the declared capabilities allow',
     async prove() {
-      const watchdog: Judge = () => ({ action: 'deny', reason: 'no' })
+      const watchdog: CallCheck = () => ({ action: 'deny', reason: 'no' })
       const { verdict } = await opened({ ceiling: { fs: { read: ['{workspace}'] } }, watchdog, mode: 'yolo' })
       expect(await verdict()).toEqual(['WatchdogDenied', 0])
     },

@@ -6,16 +6,16 @@ import type {
 export class ScriptedApprover implements Approver {
   readonly asked: ApprovalRequest[] = []
   readonly #open: ((answer: ApprovalAnswer) => void)[] = []
-  readonly #standing: ApprovalAnswer | undefined
+  readonly #answer: ApprovalAnswer | undefined
 
-  /** With a standing answer every question is answered at once. */
-  constructor(standing?: ApprovalAnswer['decision']) {
-    this.#standing = standing && { decision: standing }
+  /** With an answer every question is answered at once. */
+  constructor(answer?: ApprovalAnswer['decision']) {
+    this.#answer = answer && { decision: answer }
   }
 
   async approve(request: ApprovalRequest): Promise<ApprovalAnswer> {
     this.asked.push(request)
-    if (this.#standing) return this.#standing
+    if (this.#answer) return this.#answer
     const { promise, resolve } = Promise.withResolvers<ApprovalAnswer>()
     this.#open.push(resolve)
     return promise

@@ -21,7 +21,7 @@ changes when they watch the files, or when the application calls reload().`,
 
   async run({ values, positionals }) {
     await using host = await openHost(values)
-    const loaded = host.extensions().filter(({ standing }) => standing === 'offered')
+    const loaded = host.extensions().filter(({ availability }) => availability === 'offered')
     const isWanted = (id: string) => positionals.length === 0 || positionals.includes(id)
     const diagnostics = host.diagnostics.filter(({ extensionId }) => extensionId === null || isWanted(extensionId))
     const disabled = new Set(diagnostics.map(({ extensionId }) => extensionId))

@@ -120,7 +120,7 @@ async function effective(values: HostValues) {
   return { settings, diagnostics, project: projectOf(found) }
 }
 
-function projectOf({ standing: { kind }, place: { workspace, report } }: Inspection) {
+function projectOf({ trustStatus: { kind }, place: { workspace, report } }: Inspection) {
   const used = kind === 'nothing' || report.config.layers.some(({ layer }) => layer === 'project')
   return { file: join(workspace, PROJECT_FOLDER, CONFIG_FILE), trust: kind, used }
 }

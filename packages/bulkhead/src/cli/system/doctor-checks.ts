@@ -99,7 +99,7 @@ export function machineCheck({ host, place: { report } }: Pick<Inspection, 'host
   }
 }
 
-function projectCheck({ standing: { kind }, place: { workspace } }: Inspection): Check {
+function projectCheck({ trustStatus: { kind }, place: { workspace } }: Inspection): Check {
   const name = 'project'
   if (kind === 'nothing') return ok(name, `${workspace} has no tools or settings of its own`)
   if (kind !== 'unknown' && kind !== 'changed') return ok(name, `${workspace}: ${kind}`)

@@ -47,7 +47,7 @@ interface Facts {
   readonly next: readonly Example[]
 }
 
-function factsOf({ host, place: { workspace, report }, standing }: Inspection): Facts {
+function factsOf({ host, place: { workspace, report }, trustStatus }: Inspection): Facts {
   const tools = host.tools()
   const ofServers = new Set(report.extensions.filter(({ server }) => server).map(({ id }) => id))
   const extensions = host.extensions().filter(({ layer, id }) => layer !== 'bundled' && !ofServers.has(id))
@@ -62,7 +62,7 @@ function factsOf({ host, place: { workspace, report }, standing }: Inspection): 
   const faults = host.diagnostics.filter(({ code }) => code !== 'ProjectTrustRequired')
   const errors = faults.filter(({ severity }) => severity === 'error').length
   const facts = {
-    version: CORE_VERSION, workspace, project: standing.kind,
+    version: CORE_VERSION, workspace, project: trustStatus.kind,
     tools: { bundled: count('bundled'), global: count('global'), project: count('project') },
     extensions, servers: [...servers, ...documents], problems: { errors, warnings: faults.length - errors },
   }

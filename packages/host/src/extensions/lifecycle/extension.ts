@@ -64,7 +64,7 @@ export class Extension {
 
   /** Why it failed last, until it is active again. */
   get fault(): BulkheadError | undefined {
-    return this.#lifecycle.standing.fault
+    return this.#lifecycle.current.fault
   }
 
   /** Set while it starts. Asking a person pauses the time of the start and of every call that waits for it. */
@@ -87,14 +87,14 @@ export class Extension {
 
   /** Set while calls can be sent without waiting. */
   get compartment(): CompartmentSession | undefined {
-    const { compartment } = this.#lifecycle.standing
+    const { compartment } = this.#lifecycle.current
     return this.#stop || compartment?.quiet ? undefined : compartment
   }
 
   /** Callers share one start and its result. The first of them answers the questions of `init`. */
   start(starter?: Starter): Promise<CompartmentSession> {
     if (this.#stop) return Promise.reject(this.#stop.reason)
-    const { compartment } = this.#lifecycle.standing
+    const { compartment } = this.#lifecycle.current
     // A cancelled call that still runs may end its compartment.
     if (compartment?.quiet) return compartment.quiet.then(() => this.start(starter))
     if (compartment) return Promise.resolve(compartment)
@@ -126,7 +126,7 @@ export class Extension {
 
   /** Migrates a stored state in the compartment. Rejects if there is none. */
   async migrateState(stored: StoredState, signal: AbortSignal): Promise<Json> {
-    const { compartment } = this.#lifecycle.standing
+    const { compartment } = this.#lifecycle.current
     if (compartment) return compartment.migrateState(stored, signal)
     throw new BulkheadError('CompartmentCrashed', `The compartment of "${this.descriptor.id}" is gone.`)
   }
@@ -135,9 +135,9 @@ export class Extension {
     const { clock, arrangement: { limits: { startMs, phaseMs } }, descriptor: { id } } = this.#parts
     this.#restarts.refuseWhileResting(id, clock)
     if (this.#predecessor) await this.#waitFor(this.#predecessor, attempt)
-    this.#goOn(attempt)
+    this.#throwIfOver(attempt)
     for (const dependency of this.#parts.dependencies()) await dependency.start(this.starter)
-    this.#goOn(attempt)
+    this.#throwIfOver(attempt)
     this.#lifecycle.signal('init')
     attempt.begin(clock, startMs + 3 * phaseMs, id)
     const leavePause = this.startPause.join(() => attempt.pause())
@@ -171,13 +171,13 @@ export class Extension {
     const compartment = await this.#open(attempt)
     // A compartment that opens too late would never be closed.
     if (attempt.over) this.#discard(compartment, attempt.over)
-    this.#goOn(attempt)
+    this.#throwIfOver(attempt)
     await runPhase('init', compartment, this.#parts)
-    this.#goOn(attempt)
+    this.#throwIfOver(attempt)
     this.#lifecycle.signal('initialised')
     this.#lifecycle.signal('activate')
     await runPhase('activate', compartment, this.#parts)
-    this.#goOn(attempt)
+    this.#throwIfOver(attempt)
     return compartment
   }
 
@@ -185,7 +185,7 @@ export class Extension {
     const { descriptor: { code }, sandbox } = this.#parts
     const signal = attempt.opening()
     const files = code.kind === 'files' ? await code.readFiles() : undefined
-    this.#goOn(attempt)
+    this.#throwIfOver(attempt)
     const compartment = await sandbox.open(compartmentRequest(this.#parts, files, signal))
     attempt.opened(compartment)
     void compartment.ended.then((end) => this.#ended(compartment, end))
@@ -213,13 +213,13 @@ export class Extension {
       .catch((thrown: unknown) => this.#parts.events.suppressed(`close of ${this.descriptor.id}`, thrown))
   }
 
-  #goOn(attempt: StartAttempt): void {
+  #throwIfOver(attempt: StartAttempt): void {
     const over = this.#stop?.reason ?? attempt.over
     if (over) throw over
   }
 
   #holds(compartment: CompartmentSession): boolean {
-    return this.#lifecycle.standing.compartment === compartment
+    return this.#lifecycle.current.compartment === compartment
   }
 
   async #shutDown(reason: BulkheadError, drainMs: number): Promise<BulkheadError | undefined> {
@@ -233,7 +233,7 @@ export class Extension {
         return this.#stuck('is still starting')
       }
     }
-    const { compartment } = this.#lifecycle.standing
+    const { compartment } = this.#lifecycle.current
     if (!compartment) {
       this.#lifecycle.signal('dispose')
       return undefined

@@ -15,7 +15,7 @@ export interface StateData {
 }
 
 /** A state with its data. */
-export interface Standing extends StateData {
+export interface CurrentState extends StateData {
   readonly state: LifecycleState
 }
 
@@ -24,7 +24,7 @@ export class Lifecycle {
   readonly #extensionId: string
   readonly #generation: number
   readonly #events: EventBus
-  #standing: Standing = { state: 'validated', compartment: undefined, fault: undefined }
+  #current: CurrentState = { state: 'validated', compartment: undefined, fault: undefined }
 
   constructor(extensionId: string, generation: number, events: EventBus) {
     this.#extensionId = extensionId
@@ -32,31 +32,31 @@ export class Lifecycle {
     this.#events = events
   }
 
-  get standing(): Standing {
-    return this.#standing
+  get current(): CurrentState {
+    return this.#current
   }
 
   get state(): LifecycleState {
-    return this.#standing.state
+    return this.#current.state
   }
 
   /** The next state keeps the data by default. Throws LifecyclePhaseInvalid, and then changes nothing. */
-  signal(signal: LifecycleSignal, { compartment, fault }: StateData = this.#standing): void {
-    const from = this.#standing.state
+  signal(signal: LifecycleSignal, { compartment, fault }: StateData = this.#current): void {
+    const from = this.#current.state
     const to = nextState(from, signal)
     if (to === undefined) {
       const message = `The extension "${this.#extensionId}" is ${from}; "${signal}" cannot follow.`
       throw new BulkheadError('LifecyclePhaseInvalid', message, { data: { state: from, signal } })
     }
-    this.#standing = { state: to, compartment, fault }
+    this.#current = { state: to, compartment, fault }
     const [extensionId, generation] = [this.#extensionId, this.#generation]
     this.#events.emit({ type: 'LifecycleStateChanged', extensionId, generation, from, to })
   }
 
   /** The compartment is about to be closed, or has ended. Its end is no longer a transition. */
   release(): void {
-    const { state, fault } = this.#standing
-    this.#standing = { state, compartment: undefined, fault }
+    const { state, fault } = this.#current
+    this.#current = { state, compartment: undefined, fault }
   }
 }
 

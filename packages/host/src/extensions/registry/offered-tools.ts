@@ -41,12 +41,12 @@ export function compose(candidates: readonly Candidate[], locked: ReadonlyMap<st
   const conflicts = findIdConflicts(candidates.map(registrantOf))
   const faults = new Map([...conflicts].map(([{ candidate }, fault]) => [candidate, errorOf(fault)]))
   for (;;) {
-    const standing = candidates.filter((candidate) => !faults.has(candidate))
-    const chosen = highestOfEachId(standing)
+    const usable = candidates.filter((candidate) => !faults.has(candidate))
+    const chosen = highestOfEachId(usable)
     const { order, found } = check([...chosen.values()], locked)
     if (found.size === 0) {
       const refused = [...faults].map(([candidate, error]) => ({ candidate, error }))
-      return { offers: offersOf(chosen, standing), extensions: chosen, startOrder: order, refused }
+      return { offers: offersOf(chosen, usable), extensions: chosen, startOrder: order, refused }
     }
     for (const [candidate, error] of found) faults.set(candidate, error)
   }
@@ -96,8 +96,8 @@ function registrantOf(candidate: Candidate): Registrant & { readonly candidate: 
 
 const errorOf = ({ code, path, message }: RegistrationFault) => new BulkheadError(code, message, { data: { path } })
 
-function offersOf(chosen: ReadonlyMap<string, Candidate>, standing: readonly Candidate[]): Offers {
-  const nearestFirst = standing.toSorted((a, b) => rank(b) - rank(a))
+function offersOf(chosen: ReadonlyMap<string, Candidate>, usable: readonly Candidate[]): Offers {
+  const nearestFirst = usable.toSorted((a, b) => rank(b) - rank(a))
   const byName = Map.groupBy(
     nearestFirst.flatMap((candidate) => candidate.tools.map((tool) => ({ candidate, tool }))),
     ({ tool }) => tool.name,

@@ -106,7 +106,7 @@ export class Reloader {
   /** Runs after the current change of the registry. */
   queue<Value>(change: () => Value | Promise<Value>): Promise<Value> {
     const result = this.#last.then(() => {
-      this.#goOn()
+      this.#throwIfClosed()
       return change()
     })
     this.#last = result.catch(() => {})
@@ -123,7 +123,7 @@ export class Reloader {
     await this.#last
   }
 
-  #goOn(): void {
+  #throwIfClosed(): void {
     if (this.#closed) throw this.#closed
   }
 
@@ -137,7 +137,7 @@ export class Reloader {
   async #swap(request: ReloadRequest): Promise<Round> {
     const { registry, retirement, check, starter, clock } = this.#sources
     const report = request.report ?? await this.#load()
-    this.#goOn()
+    this.#throwIfClosed()
     const settings = new Settings(report.config)
     const only = request.extensions && new Set(request.extensions)
     registry.learnLocked(report.extensions)
@@ -154,10 +154,10 @@ export class Reloader {
     }
     const there = new Set(report.extensions.map(keyOf))
     round.attempt.keepUnprepared((descriptor) => there.has(keyOf(descriptor)))
-    for (const change of found) this.#weigh(change, round, only !== undefined)
+    for (const change of found) this.#examine(change, round, only !== undefined)
 
     this.#attempt = round.attempt
-    const proposal = await round.attempt.prove(() => this.#goOn()).finally(() => {
+    const proposal = await round.attempt.prove(() => this.#throwIfClosed()).finally(() => {
       this.#attempt = undefined
     })
     const taken = round.taken.filter(({ candidate }) => !round.attempt.failed.has(keyOf(candidate.descriptor)))
@@ -183,7 +183,7 @@ export class Reloader {
   }
 
   /** Decides what to do about one difference. */
-  #weigh(change: Change, { attempt, changes, taken }: Round, isForced: boolean): void {
+  #examine(change: Change, { attempt, changes, taken }: Round, isForced: boolean): void {
     const { registry, retirement, turns } = this.#sources
     const about = descriptorOf(change)
     const { id, layer } = about
@@ -281,8 +281,8 @@ export class Reloader {
       }
       // The report has the diagnostics of the loader.
       this.#faults.delete(key)
-      const isOurWord = result === 'refused' || attempt.failed.has(key)
-      if (isOurWord && extension) this.#faults.set(key, registrationDiagnostic(extension.descriptor, error!))
+      const isReported = result === 'refused' || attempt.failed.has(key)
+      if (isReported && extension) this.#faults.set(key, registrationDiagnostic(extension.descriptor, error!))
       return { ...change, result, generation, ...(error ? { error } : {}) }
     })
   }

@@ -164,7 +164,7 @@ const counted = (count: number, noun: string): string => `${count} ${noun}${coun
 const ago = (at: string, now: number): string => `${spanWords(Math.max(0, now - Date.parse(at)))} ago`
 
 /** Why a call is allowed. */
-export function standingWords(
+export function approvedWords(
   { id, scope, approvalKey, grantedAt, grantedBy, expiresAt, uses, answers }: Approval, now: number,
 ): string {
   const ends = expiresAt === null

@@ -106,7 +106,7 @@ export class SessionApprovals {
   /** Approvals of the same name and key for another version of the tool, or for other callers. */
   ofOthers({ tool }: Called, { approvalKey, subjects }: Approvable): readonly Approval[] {
     const keys = new Set([approvalKey, ...subjects.map(({ key }) => key)])
-    return this.standing().filter((approval) => approval.tool === tool.name && keys.has(approval.approvalKey))
+    return this.inForce().filter((approval) => approval.tool === tool.name && keys.has(approval.approvalKey))
   }
 
   /** Counts a call that they allow. */
@@ -167,7 +167,7 @@ export class SessionApprovals {
   }
 
   /** All approvals that apply to this session, oldest first. */
-  standing(): readonly Approval[] {
+  inForce(): readonly Approval[] {
     const now = this.#sources.clock.now()
     const { project, principal } = this.#sources
     const shared = this.forProject ? project.all().filter(({ grant }) => grant.principal === principal) : []

@@ -1,7 +1,7 @@
 import { BulkheadError } from '@bulkhead/contract'
 import type { Json } from '@bulkhead/kit/json'
 import { expect, test } from 'vitest'
-import type { Guard, Hooks, Judge } from '../../../src/index.ts'
+import type { Guard, Hooks, CallCheck } from '../../../src/index.ts'
 import { createWorld } from '../../twin/world.ts'
 
 const call = { id: 'c', name: 'echo', arguments: { list: [1] } }
@@ -20,7 +20,7 @@ async function meddled(execute: () => Json) {
       }
     }
   }
-  const watchdog: Judge = ({ args }) => meddle('watchdog', args)
+  const watchdog: CallCheck = ({ args }) => meddle('watchdog', args)
   const guards: readonly Guard[] = [{ id: 'g', pre: ({ args }) => meddle('pre', args), post: (_, body) => meddle('post', 'data' in body ? body.data : body) }]
   const hooks: Hooks = {
     beforeToolExecution: ({ args }) => meddle('before', args),

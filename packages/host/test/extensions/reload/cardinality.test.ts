@@ -155,7 +155,7 @@ test('an extension that waits in an exchange can be removed at once', async () =
   await flush()
   await world.host.unregister('sample')
   expect((await exchanging).changes).toMatchObject([{ result: 'failed', error: { message: 'The extension was unloaded.' } }])
-  expect(world.host.extensions().map(({ generation, standing }) => [generation, standing])).toEqual([[1, 'leaving']])
+  expect(world.host.extensions().map(({ generation, availability }) => [generation, availability])).toEqual([[1, 'leaving']])
   expect(world.host.diagnostics).toEqual([])
   gate.resolve('v1')
   expect(await inFlight).toMatchObject({ data: 'v1' })

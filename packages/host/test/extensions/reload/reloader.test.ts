@@ -48,8 +48,8 @@ test('a running call ends in its generation, while new calls go to the new one',
   world.find({ extensions: [version(2)] })
   await world.host.reload()
   expect(await session.call({ id: 'b', ...echo })).toMatchObject({ data: 'v2' })
-  expect(world.host.extensions().map(({ generation, standing, calls }) => ({ generation, standing, calls }))).toEqual([
-    { generation: 2, standing: 'offered', calls: 0 }, { generation: 1, standing: 'leaving', calls: 1 },
+  expect(world.host.extensions().map(({ generation, availability, calls }) => ({ generation, availability, calls }))).toEqual([
+    { generation: 2, availability: 'offered', calls: 0 }, { generation: 1, availability: 'leaving', calls: 1 },
   ])
   gate.resolve('v1')
   expect(await inFlight).toMatchObject({ data: 'v1', metadata: { origin: { version: '1.0.0' } } })

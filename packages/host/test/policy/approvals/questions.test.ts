@@ -1,11 +1,11 @@
 import type { ConfigFile, Rule } from '@bulkhead/contract'
 import { describe, expect, test } from 'vitest'
-import type { Judge, SessionOptions } from '../../../src/index.ts'
+import type { CallCheck, SessionOptions } from '../../../src/index.ts'
 import { ScriptedApprover } from '../../twin/people.ts'
 import { createWorld, verdictOf, type World } from '../../twin/world.ts'
 
 const asking = (pattern = '*'): Rule => ({ permission: 'echo', pattern, action: 'ask' })
-const cautious: Judge = function cautious() {
+const cautious: CallCheck = function cautious() {
   return { action: 'ask', reason: 'hm' }
 }
 const ASKERS: readonly (readonly [string, SessionOptions])[] = [
@@ -73,7 +73,7 @@ test('a watchdog asks again about other arguments', async () => {
 
 test('a watchdog without a name asks each time', async () => {
   const world = worldOf()
-  const options = { watchdog: [() => ({ action: 'ask', reason: 'hm' })] as readonly Judge[] }
+  const options = { watchdog: [() => ({ action: 'ask', reason: 'hm' })] as readonly CallCheck[] }
   await asked(world, options)
   expect((await asked(world, options)).count).toBe(1)
   expect((await asked(world, { ...options, mode: 'yolo' })).words).toEqual(['this call'])
