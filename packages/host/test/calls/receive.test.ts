@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest'
+import { propose } from '../../src/calls/receive.ts'
+import type { CallScope } from '../../src/policy/call.ts'
+import { ManualClock } from '../twin/clock.ts'
 import { createWorld, verdictOf } from '../twin/world.ts'
 import type { Session } from '../../src/index.ts'
 
@@ -37,4 +40,11 @@ test.each<[string, object, RegExp]>([
 
 test.each([0, -1, Number.NaN, Infinity, 3_600_001, '5', null])('a timeout of %s is rejected', async (timeoutMs) => {
   expect(verdictOf(await callWith({ id: 'c1', name: 'echo', arguments: {} }, { timeoutMs }))).toBe('InputInvalid')
+})
+
+test('the request of a call is frozen, whatever was passed', () => {
+  const scope = {} as CallScope
+  for (const call of [{ id: 'c1', name: 'echo', arguments: {} }, undefined]) {
+    expect(propose({ scope, call, timeoutMs: 5 }, new ManualClock()).request).toSatisfy(Object.isFrozen)
+  }
 })
