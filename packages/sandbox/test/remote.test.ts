@@ -87,10 +87,10 @@ it('is collected after its end, although Comlink keeps what its proxies talk to'
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const used = (): WeakRef<Remote> => {
-    const open: { remote?: Remote } = {}
+    const reached: { remote?: Remote } = {}
     // As in a peer, whose link can reach the remote.
-    const remote = new Remote(new Channel(KINDS.call, () => open.remote))
-    open.remote = remote
+    const remote = new Remote(new Channel(KINDS.call, () => reached.remote))
+    reached.remote = remote
     remote.call('a').catch(() => undefined)
     remote.end(new Error('over'))
     return new WeakRef(remote)
