@@ -1,4 +1,4 @@
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /** @typedef {{ name: string, version: string, private?: boolean, files?: string[] }} Manifest */
@@ -18,10 +18,8 @@ export function copyWorkspace(root, copy) {
   for (const file of manifestFiles(root)) {
     const { files = [] } = readManifest(join(root, file))
     const folder = dirname(file)
-    mkdirSync(join(copy, folder), { recursive: true })
-    for (const name of ['package.json', 'README.md', 'CHANGELOG.md', ...files].map((each) => join(folder, each))) {
-      if (existsSync(join(root, name))) cpSync(join(root, name), join(copy, name), { recursive: true })
-    }
+    const names = ['package.json', 'README.md', 'CHANGELOG.md', ...files].map((each) => join(folder, each))
+    for (const name of globSync(names, { cwd: root })) cpSync(join(root, name), join(copy, name), { recursive: true })
   }
 }
 

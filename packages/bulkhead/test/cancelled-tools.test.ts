@@ -1,21 +1,24 @@
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { PROGRAM_TOOL } from '@bulkhead/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { CancelledCall, CancelPlace } from '../../tools-bundled/test/cancelled-call.ts'
+import { readTools } from '../../tools-bundled/scripts/generated-files.ts'
 import { createHost, type Host, type Session } from '../src/index.ts'
 import { CACHE } from './cache.ts'
 
 let folder: string
 let host: Host
 let session: Session
-let place: string
-/** How many questions, tasks and requests came. None is answered. */
-let [questions, tasks, requests] = [0, 0, 0]
-const server = createServer(() => void requests++)
+let place: CancelPlace
+/** None is answered. */
+let begun = { questions: 0, tasks: 0, requests: 0 }
+const server = createServer(() => void begun.requests++)
 const never = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => { signal.addEventListener('abort', () => reject(signal.reason as Error)) })
 
@@ -24,20 +27,20 @@ beforeAll(async () => {
   mkdirSync(join(folder, 'ws'))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  place = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  place = { workspace: join(folder, 'ws'), server: address, get begun() { return begun }, children }
   writeFileSync(join(folder, 'ws/sparse'), 'text '.repeat(3_000))
   truncateSync(join(folder, 'ws/sparse'), 256 * 1024 ** 3)
-  writeFileSync(join(folder, 'ws/f.txt'), 'before')
   host = await createHost({
-    workspace: join(folder, 'ws'), home: join(folder, 'home'), cache: CACHE, trust: 'declined', fetchHosts: [place],
-    config: { search: { providers: [{ type: 'searxng', url: `http://${place}` }] } },
+    workspace: join(folder, 'ws'), home: join(folder, 'home'), cache: CACHE, trust: 'declined', fetchHosts: [address],
+    config: { search: { providers: [{ type: 'searxng', url: `http://${address}` }] } },
     runAgent: (_, signal) => {
-      tasks++
+      begun.tasks++
       return never(signal)
     },
   })
   const interact = (_: unknown, signal: AbortSignal): Promise<never> => {
-    questions++
+    begun.questions++
     return never(signal)
   }
   session = await host.openSession({ mode: 'yolo', interactor: { interact } })
@@ -67,53 +70,29 @@ function children(): readonly string[] {
 const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await nextTurn()
 }
-const fileText = (): string => readFileSync(join(folder, 'ws/f.txt'), 'utf8')
 
-/** A call of each tool, how to detect that it runs, and what must hold after the cancellation. */
-const CALLS: Readonly<Record<string, { readonly args: () => object; readonly reached?: () => boolean; readonly holds?: () => boolean }>> = {
-  read: { args: () => ({ path: 'sparse', offset: 2 }) },
-  grep: { args: () => ({ pattern: 'needle', path: 'sparse' }), reached: () => children().includes('rg') },
-  glob: { args: () => ({ pattern: '**' }) },
-  bash: { args: () => ({ command: 'sleep 1000' }), reached: () => children().length > 0 },
-  write: { args: () => ({ path: 'f.txt', content: 'x'.repeat(200_000) }), holds: () => fileText() === 'before' || fileText().length === 200_000 },
-  edit: { args: () => ({ path: 'f.txt', old_string: fileText().slice(0, 6), new_string: 'after!' }), holds: () => ['before', 'after!', 'xxxxxx'].includes(fileText().slice(0, 6)) },
-  question: { args: () => ({ questions: [{ question: 'Which?' }] }), reached: () => questions === 1 },
-  task: { args: () => ({ subagent_type: 'explore', prompt: 'look' }), reached: () => tasks === 1 },
-  web_fetch: { args: () => ({ url: `http://${place}/page` }), reached: () => requests === 1 },
-  web_search: { args: () => ({ query: 'anything' }), reached: () => requests === 2 },
-  http_request: { args: () => ({ url: `http://${place}/api`, method: 'POST' }), reached: () => requests === 3 },
-  lsp: { args: () => ({ action: 'symbols', path: 'f.txt' }) },
-  plan: { args: () => ({ steps: [{ step: 'look' }] }) },
-  plan_exit: { args: () => ({}) },
-  pdf_read: { args: () => ({ path: 'f.pdf' }) },
-  git: { args: () => ({ action: 'status' }) },
-  list: { args: () => ({ depth: 3 }) },
-  repo_overview: { args: () => ({}) },
-  apply_patch: { args: () => ({ patch: '*** Begin Patch\n*** Add File: patched.txt\n+x\n*** End Patch' }) },
-  repo_clone: { args: () => ({ url: `http://${place}/x.git`, path: 'cloned' }), reached: () => requests === 4, holds: () => !existsSync(join(folder, 'ws/cloned')) },
-  test_runner: { args: () => ({ runner: 'node' }) },
-  todo: { args: () => ({ todos: [] }) },
-  skill: { args: () => ({ name: 'none' }) },
-  tool_search: { args: () => ({ query: 'file' }) },
-  undo: { args: () => ({ session: true, force: true }) },
-}
+/** A call of each tool, or where its calls are cancelled. */
+const CALLS = await Promise.all((await readTools(join(import.meta.dirname, '../../..'))).map(async ({ name, folder: tool }) => {
+  const { cancelled } = await import(`../../tools-bundled/src/${tool}/test/cancelled.ts`) as { cancelled: CancelledCall | string }
+  return [name, cancelled] as const
+}))
+const isCall = (one: (typeof CALLS)[number]): one is readonly [(typeof one)[0], CancelledCall] => typeof one[1] !== 'string'
 
-/** Its processes are those of the sandbox, which keeps a spare one. code-mode.test.ts cancels its programs. */
-const ELSEWHERE = 'code_exec'
-
-it('the list contains every bundled tool', () => {
-  expect([...Object.keys(CALLS), ELSEWHERE].toSorted()).toEqual(host.tools().map(({ name }) => name).toSorted())
+it('every tool has a call here, or says where its calls are cancelled', () => {
+  expect(CALLS.map(([name]) => name).filter((name) => name !== PROGRAM_TOOL).toSorted()).toEqual(host.tools().map(({ name }) => name).toSorted())
+  for (const [name, cancelled] of CALLS) expect(cancelled, name).toEqual(typeof cancelled === 'string' ? expect.stringMatching(/ cancels /) : expect.anything())
 })
 
-it.each(Object.keys(CALLS))('%s ends when it is cancelled, and leaves nothing running', async (name) => {
-  const { args, reached = () => true, holds = () => true } = CALLS[name]!
+it.each(CALLS.filter(isCall))('%s ends when it is cancelled, and leaves nothing running', async (name, { args, reached, holds }) => {
+  begun = { questions: 0, tasks: 0, requests: 0 }
+  writeFileSync(join(place.workspace, 'f.txt'), 'before')
   const cancel = new AbortController()
-  const calling = session.call({ id: crypto.randomUUID(), name, arguments: args() }, { signal: cancel.signal })
-  await until(reached)
+  const calling = session.call({ id: crypto.randomUUID(), name, arguments: args(place) }, { signal: cancel.signal })
+  await until(() => reached?.(place) !== false)
   cancel.abort()
   expect(await calling).toMatchObject({ type: 'error', error: { class: 'Cancellation' }, completion: { terminal: true } })
   await until(() => children().length === 0)
-  expect(holds()).toBe(true)
+  expect(holds?.(place)).not.toBe(false)
   // The tool still works.
   const next = await session.call({ id: `${name} again`, name: 'read', arguments: { path: 'f.txt', limit: 1 } })
   expect(next.type).toBe('output')

@@ -9,6 +9,7 @@ import { BLOCKS, placeOf, ROOT, type Block } from './blocks.ts'
 /** Blocks with a file name are complete programs. Each has its own test; tutorials.test.ts runs those of tutorials. */
 const RUN_BY_THEIR_OWN: readonly string[] = [
   'README.md bulkhead.json', 'README.md index.js', 'README.md agent.ts',
+  ...['word-count.ts', 'README.md', 'guidance.yaml', 'test/word-count.test.ts', 'test/cancelled.ts'].map((name) => `CONTRIBUTING.md ${name}`),
   'docs/guides/mcp.md client.json', 'docs/guides/mcp.md server.ts', 'docs/guides/mcp.md release-notes.yaml', 'docs/guides/openapi.md shop.ts', ...['prompt.ts', 'SKILL.md', 'github_create_issue.yaml', 'write-docs.yaml'].map((name) => `docs/guides/prompts.md ${name}`), 'docs/guides/code-mode.md program.ts', 'docs/guides/publishing.md package.json', 'docs/guides/publishing.md index.ts', 'docs/guides/publishing.md fixtures/http.json',
   'docs/guides/verifying.md verify.ts', 'docs/guides/dialects.md dialects.ts', 'docs/guides/acp.md agent.ts', 'docs/guides/approvals.md approve.ts',
   ...['review.ts', 'surface.ts', 'agents/reviewer.json', 'delegate.ts'].map((name) => `docs/guides/agents.md ${name}`), 'docs/guides/hooks.md policy.ts', 'docs/guides/testing.md orders.ts', 'docs/guides/testing.md orders.test.ts',

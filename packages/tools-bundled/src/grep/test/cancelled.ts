@@ -1,0 +1,6 @@
+import type { CancelledCall } from '../../../test/cancelled-call.ts'
+
+export const cancelled: CancelledCall = {
+  args: () => ({ pattern: 'needle', path: 'sparse' }),
+  reached: ({ children }) => children().includes('rg'),
+}

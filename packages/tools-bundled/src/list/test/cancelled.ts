@@ -1,0 +1,5 @@
+import type { CancelledCall } from '../../../test/cancelled-call.ts'
+
+export const cancelled: CancelledCall = {
+  args: () => ({ depth: 3 }),
+}

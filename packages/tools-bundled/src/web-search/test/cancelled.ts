@@ -1,0 +1,6 @@
+import type { CancelledCall } from '../../../test/cancelled-call.ts'
+
+export const cancelled: CancelledCall = {
+  args: () => ({ query: 'anything' }),
+  reached: ({ begun }) => begun.requests === 1,
+}
