@@ -28,7 +28,7 @@ const test = (folder: string, ...args: readonly string[]): string =>
 beforeAll(() => {
   copy = realpathSync(mkdtempSync(join(tmpdir(), 'bulkhead-recipe-')))
   for (const name of [
-    'packages', 'docs', 'scripts', 'apps', 'bench', 'vitest.shared.ts', 'package.json', 'CONTRIBUTING.md',
+    'packages', 'docs', 'scripts', 'apps', 'bench', 'vitest.shared.ts', 'package.json', 'CONTRIBUTING.md', 'README.md', 'llms.txt',
   ]) {
     const filter = (path: string): boolean => !/\/(?:dist|reports|\.turbo|\.vite)$/.test(path)
     cpSync(join(ROOT, name), join(copy, name), { recursive: true, verbatimSymlinks: true, filter })

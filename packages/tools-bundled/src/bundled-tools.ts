@@ -44,4 +44,4 @@ export const argumentsReaders: ReadonlyMap<BundledTool, ArgumentsReader> = new M
 
 /** Imports code that tools load on first use, before third-party code runs. Never rejects. */
 export const loadLateCode = (): Promise<unknown> =>
-  Promise.allSettled([import('js-yaml'), ...TOOLS.map(([, { loadLate }]) => loadLate?.())])
+  Promise.allSettled([import('js-yaml'), ...TOOLS.map(async ([, { loadLate }]) => loadLate?.())])
