@@ -15,10 +15,15 @@ const SHARED = {
   version: '1.0.0',
 } as const
 
-/** The manifest follows from the tools, as that of a publisher. */
+/** The manifest follows from the tools, as that of a publisher. It is made on first use, because imports must be quick. */
 export function bundledExtension(id: string, tools: ExtensionModule['tools']): BundledExtension {
-  const declared = declaredManifest({ tools }) as unknown as Pick<ManifestInput, 'tools'>
-  return { manifest: { ...SHARED, id, ...declared }, module: { tools } }
+  let manifest: ManifestInput | undefined
+  return {
+    get manifest() {
+      return manifest ??= { ...SHARED, id, ...declaredManifest({ tools }) as unknown as Pick<ManifestInput, 'tools'> }
+    },
+    module: { tools },
+  }
 }
 
 /** Every file of the workspace and of folders added to a session. Files with credentials must be named: all begin so. */
