@@ -55,7 +55,8 @@ export async function readTools(root: string): Promise<readonly ToolFolder[]> {
     const module = await import(join(source, folder, `${folder}.ts`)) as ToolModule<object>
     const [facts, pin] = [factsOf(module, folder), pins.get(folder)]
     return {
-      folder, name: toolName(folder), module, facts, isPinned: pin !== undefined, pin: pin ?? { place: ++places, ...facts },
+      folder, name: toolName(folder), module, facts,
+      isPinned: pin !== undefined, pin: pin ?? { place: ++places, ...facts },
       readme: readFileSync(join(source, folder, 'README.md'), 'utf8'),
     }
   }))
@@ -64,7 +65,8 @@ export async function readTools(root: string): Promise<readonly ToolFolder[]> {
 
 const rank = ({ pin }: ToolFolder): number => pin.locked === true ? pin.place : pin.place + 1_000
 
-const readPin = (path: string): Pin | undefined => existsSync(path) ? load(readFileSync(path, 'utf8')) as Pin : undefined
+const readPin = (path: string): Pin | undefined =>
+  existsSync(path) ? load(readFileSync(path, 'utf8')) as Pin : undefined
 
 /** The manifest of a tool without options, as the host reads it. */
 function factsOf({ tool, createTool }: ToolModule<object>, folder: string): JsonObject {
@@ -94,7 +96,8 @@ ${tools.map(({ folder, module }) => `  '${folder}': { ${members(module, variable
 }
 `
 
-const MEMBERS = ['tool', 'createTool', 'readArguments', 'extension', 'loadLate'] as const satisfies (keyof ToolModule<object>)[]
+const MEMBERS: readonly (keyof ToolModule<object>)[] =
+  ['tool', 'createTool', 'readArguments', 'extension', 'loadLate']
 
 const members = (module: ToolModule<object>, from: string): string =>
   MEMBERS.filter((key) => module[key] !== undefined).map((key) => `${key}: ${from}.${key}`).join(', ')
@@ -127,8 +130,8 @@ ${modes}
 
 const INTRODUCTION = `# Bundled tools
 
-The tools that ship with the host, with their arguments, their results and their approval keys: what one approval covers. [The guide](../guides/tools.md) says what
-holds for all of them. This page is generated from the folders of the tools.
+The tools that ship with the host, with their arguments, their results and their approval keys: what one approval
+covers. [The guide](../guides/tools.md) says what holds for all of them.
 `
 
 /** The page of a folder, one level down, with its arguments. */
