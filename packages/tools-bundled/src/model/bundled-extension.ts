@@ -20,7 +20,8 @@ export function bundledExtension(id: string, tools: ExtensionModule['tools']): B
   let manifest: ManifestInput | undefined
   return {
     get manifest() {
-      return manifest ??= { ...SHARED, id, ...declaredManifest({ tools }) as unknown as Pick<ManifestInput, 'tools'> }
+      manifest ??= { ...SHARED, id, ...declaredManifest({ tools }) as unknown as Pick<ManifestInput, 'tools'> }
+      return manifest
     },
     module: { tools },
   }
