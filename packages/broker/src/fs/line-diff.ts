@@ -10,7 +10,7 @@ const DIFF_CHARS = 64 * 1024
 /** Both files may be hostile. What takes longer to compare is shown as one change. */
 const COMPARED_CHARS = 1024 * 1024
 const MOST_EDITS = 500
-const COMPARISON_MS = 300
+const COMPARISON_MS = 2_000
 /** Longer files are not split into lines. */
 const MAX_BYTES = 16 * 1024 * 1024
 const LF = 10
